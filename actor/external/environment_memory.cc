@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'E', 'N'};
 constexpr size_t kAlignment = 64;
+constexpr size_t kMostBytes = size_t{4} << 30;
 static_assert(sizeof(waggle_memory) == 32 && sizeof(waggle_group) == 8, "docs/environment_memory.md says so");
 
 size_t Aligned(size_t bytes) {
@@ -39,7 +40,7 @@ std::vector<size_t> RowBytes(const EnvironmentSpec& spec) {
 }  // namespace
 
 absl::StatusOr<EnvironmentMemory> EnvironmentMemory::Create() {
-  const int descriptor = memfd_create("waggle-environment", MFD_CLOEXEC);
+  const int descriptor = memfd_create("waggle-environment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(errno, "memory to share with an environment");
   }
@@ -81,10 +82,18 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
       end += Aligned(row * static_cast<size_t>(lanes));
     }
   }
+  if (end > kMostBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("memory to share with an environment: got ", end,
+                                                     " bytes for the lanes of a process; wanted at most ", kMostBytes));
+  }
   // Taken now, so that a machine that has no such memory refuses here and does not kill somebody later.
   if (const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(end)); error != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("memory to share with an environment: got ", strerror(error), " for ", end, " bytes"));
+  }
+  // If the process could shrink it, reading here would end this process.
+  if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return absl::ErrnoToStatus(errno, "sealing the memory that is shared with an environment");
   }
   bytes_ = end;
   data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);

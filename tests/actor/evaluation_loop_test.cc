@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "actor/local_vector_environment.h"
 #include "common/base/thread.h"
 #include "tests/actor/fakes.h"
 #include "tests/common/api/turn_hub.h"
@@ -28,8 +29,8 @@ EvaluationLoopOptions FourEpisodes() {
 class Fixture {
  public:
   Fixture()
-      : evaluator_(
-            ValueOf(Evaluator::Create(CountingEnvironment::Definition(5), EnvironmentOptions(), 4, Rng(2), &policy))),
+      : evaluator_(ValueOf(MakeLocalEnvironment(CountingEnvironment::Definition(5), EnvironmentOptions(), 4, Rng(2))),
+                   &policy),
         subscriber_(script) {}
 
   // Runs until `evaluations` were reported.
@@ -40,7 +41,7 @@ class Fixture {
       }
     };
     EvaluationLoop loop(options, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
-                        {evaluator_.get(), &policy, &subscriber_, &hub, &metrics, turns});
+                        {&evaluator_, &policy, &subscriber_, &hub, &metrics, turns});
     return loop.Run(stop);
   }
 
@@ -52,7 +53,7 @@ class Fixture {
   const StopToken stop;
 
  private:
-  const std::unique_ptr<Evaluator> evaluator_;
+  Evaluator evaluator_;
   ScriptedSubscriber subscriber_;
 };
 

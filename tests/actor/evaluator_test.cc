@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
+#include "actor/local_vector_environment.h"
 #include "tests/actor/fakes.h"
+#include "tests/actor/scrambled_environment.h"
 #include "tests/support/catch.h"
 #include "tests/support/many_leaves.h"
 #include "tests/support/one_leaf.h"
@@ -22,11 +25,15 @@ using testing::ValueOf;
 
 constexpr int64_t kMaxSteps = 9;
 
+std::unique_ptr<VectorEnvironment> Local(const EnvironmentDefinition& definition, int64_t lanes) {
+  return ValueOf(MakeLocalEnvironment(definition, EnvironmentOptions(), lanes, Rng(5)));
+}
+
 TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[unit]") {
   constexpr int64_t kEpisodes = 12;
   CountingPolicy policy;
   const auto definition = CountingEnvironment::Definition(kMaxSteps);
-  const auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), kEpisodes, Rng(5), &policy));
+  Evaluator evaluator(Local(definition, kEpisodes), &policy);
   const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kEpisodes, Rng(5)));
   std::set<double> means;
   for (int round = 0; round < 4; ++round) {
@@ -52,7 +59,7 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
       least = std::min(least, total);
       most = std::max(most, total);
     }
-    const Evaluation evaluation = ValueOf(evaluator->Evaluate(kEpisodes, StopToken()));
+    const Evaluation evaluation = ValueOf(evaluator.Evaluate(kEpisodes, StopToken()));
     REQUIRE(evaluation.episodes == kEpisodes);
     REQUIRE(evaluation.mean_return == Approx(sum / kEpisodes));
     REQUIRE(evaluation.min_return == least);
@@ -69,8 +76,8 @@ TEST_CASE("more episodes than lanes run in rounds, and every one that began is c
   constexpr int64_t kEpisodes = 10;
   CountingPolicy policy;
   const auto definition = CountingEnvironment::Definition(kMaxSteps);
-  const auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), kLanes, Rng(5), &policy));
-  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  Evaluator evaluator(Local(definition, kLanes), &policy);
+  const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(kEpisodes, StopToken()));
   const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kLanes, Rng(5)));
   std::vector<double> returns;
   std::vector<double> lengths;
@@ -111,9 +118,8 @@ TEST_CASE("only lanes whose episode goes on are computed, each by its slot", "[u
     std::map<int64_t, std::set<float>> seeds;
   };
   SlotPolicy policy;
-  const auto evaluator = ValueOf(
-      Evaluator::Create(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kEpisodes, Rng(5), &policy));
-  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  Evaluator evaluator(Local(CountingEnvironment::Definition(kMaxSteps), kEpisodes), &policy);
+  const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(kEpisodes, StopToken()));
   std::set<double> lengths(outcomes.lengths.begin(), outcomes.lengths.end());
   REQUIRE(lengths.size() > 2);
   for (int64_t lane = 0; lane < kEpisodes; ++lane) {
@@ -125,16 +131,14 @@ TEST_CASE("only lanes whose episode goes on are computed, each by its slot", "[u
 TEST_CASE("an evaluation stops when it is told to, and hands on errors with their lane", "[unit]") {
   CountingPolicy policy;
   auto definition = CountingEnvironment::Definition(kMaxSteps);
-  auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 2, Rng(5), &policy));
+  Evaluator evaluator(Local(definition, 2), &policy);
   const StopToken stop;
   stop.RequestStop();
-  REQUIRE_CODE(evaluator->Evaluate(2, stop), absl::StatusCode::kCancelled);
-  const auto one = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 1, Rng(5), &policy));
-  REQUIRE(ValueOf(one->Evaluate(1, StopToken())).standard_deviation == 0);
+  REQUIRE_CODE(evaluator.Evaluate(2, stop), absl::StatusCode::kCancelled);
+  Evaluator one(Local(definition, 1), &policy);
+  REQUIRE(ValueOf(one.Evaluate(1, StopToken())).standard_deviation == 0);
   policy.act_result = absl::InternalError("broken");
-  REQUIRE_CODE(evaluator->Evaluate(2, StopToken()), absl::StatusCode::kInternal);
-  REQUIRE_CODE(Evaluator::Create(definition, EnvironmentOptions(), 0, Rng(5), &policy),
-               absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(evaluator.Evaluate(2, StopToken()), absl::StatusCode::kInternal);
 }
 
 // Acts on many leaves, legally: always the last choices but one of each, or the last ones where the mask wants it.
@@ -158,9 +162,8 @@ class LegalPolicy : public Policy {
 TEST_CASE("a return is the sum over the reward's dimensions, of actions within the environment's bounds", "[unit]") {
   constexpr int64_t kEpisodes = 6;
   LegalPolicy policy;
-  const auto evaluator =
-      ValueOf(Evaluator::Create(testing::ManyLeaves::Definition(), EnvironmentOptions(), 3, Rng(5), &policy));
-  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  Evaluator evaluator(Local(testing::ManyLeaves::Definition(), 3), &policy);
+  const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(kEpisodes, StopToken()));
   std::set<double> lengths;
   for (size_t episode = 0; episode < kEpisodes; ++episode) {
     double expected = 0;
@@ -172,6 +175,75 @@ TEST_CASE("a return is the sum over the reward's dimensions, of actions within t
     lengths.insert(outcomes.lengths[episode]);
   }
   CHECK(lengths.size() > 1);
+}
+
+TEST_CASE("an evaluation of lanes that answer in any order is that of lanes in order", "[unit]") {
+  constexpr int64_t kLanes = 5;
+  constexpr int64_t kEpisodes = 13;
+  CountingPolicy policy;
+  const auto definition = CountingEnvironment::Definition(kMaxSteps);
+  Evaluator in_order(Local(definition, kLanes), &policy);
+  Evaluator scrambled(std::make_unique<testing::ScrambledEnvironment>(
+                          ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kLanes, Rng(5))),
+                          /*slow_lane=*/2, /*spread=*/4, /*seed=*/1),
+                      &policy);
+  const EpisodeOutcomes expected = ValueOf(in_order.RunEpisodes(kEpisodes, StopToken()));
+  const EpisodeOutcomes outcomes = ValueOf(scrambled.RunEpisodes(kEpisodes, StopToken()));
+  CHECK(outcomes.returns == expected.returns);
+  CHECK(outcomes.lengths == expected.lengths);
+}
+
+// Lanes that step together, and one of which breaks an episode off in the second round.
+class TogetherEnvironment : public VectorEnvironment {
+ public:
+  explicit TogetherEnvironment(int64_t lanes)
+      : lanes_(ValueOf(MakeLocalEnvironment(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), lanes,
+                                            Rng(5)))) {}
+  const EnvironmentSpec& spec() const override { return lanes_->spec(); }
+  int64_t lanes() const override { return lanes_->lanes(); }
+  bool lanes_step_together() const override { return true; }
+  absl::Status Start(absl::Span<const int64_t> lanes) override {
+    broken_ += ++starts_ == 2 ? 1 : 0;
+    REQUIRE(static_cast<int64_t>(lanes.size()) == this->lanes());
+    return lanes_->Start(lanes);
+  }
+  absl::Status Reset() override { return lanes_->Reset(); }
+  absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override {
+    REQUIRE(static_cast<int64_t>(lanes.size()) == this->lanes());
+    return lanes_->Send(lanes, actions);
+  }
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override {
+    return lanes_->Recv(at_least, stop);
+  }
+  EnvironmentHealth health() const override {
+    EnvironmentHealth health;
+    health.broken_episodes = broken_;
+    return health;
+  }
+
+ private:
+  const std::unique_ptr<VectorEnvironment> lanes_;
+  int64_t starts_ = 0;
+  int64_t broken_ = 0;
+};
+
+TEST_CASE("lanes that step together all act until the last episode of a round is over", "[unit]") {
+  CountingPolicy policy;
+  Evaluator evaluator(std::make_unique<TogetherEnvironment>(4), &policy);
+  const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(3, StopToken()));
+  CHECK(outcomes.returns.size() == 3);
+  Evaluator apart(Local(CountingEnvironment::Definition(kMaxSteps), 4), &policy);
+  CHECK(ValueOf(apart.RunEpisodes(3, StopToken())).returns == outcomes.returns);
+}
+
+TEST_CASE("a round in which an episode is broken off is run again", "[unit]") {
+  CountingPolicy policy;
+  Evaluator evaluator(std::make_unique<TogetherEnvironment>(4), &policy);
+  const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(8, StopToken()));
+  CHECK(outcomes.returns.size() == 8);
+  for (const double length : outcomes.lengths) {
+    CHECK(length >= 1);
+  }
 }
 
 }  // namespace

@@ -55,15 +55,24 @@ ScrambledEnvironment::Batch ScrambledEnvironment::NewBatch() const {
           std::vector<uint8_t>(lanes_.size())};
 }
 
-absl::Status ScrambledEnvironment::Reset() {
-  for (int64_t lane = 0; lane < lanes(); ++lane) {
-    WAGGLE_RETURN_IF_ERROR(lanes_[static_cast<size_t>(lane)]->Reset());
-    Start(lane);
+absl::Status ScrambledEnvironment::Start(absl::Span<const int64_t> lanes) {
+  for (const int64_t lane : lanes) {
+    WAGGLE_CHECK(due_[static_cast<size_t>(lane)] == 0, "a lane that is started is not under way");
+    WAGGLE_RETURN_IF_ERROR(lanes_[static_cast<size_t>(lane)]->Start({0}));
+    SetUnderWay(lane);
   }
   return absl::OkStatus();
 }
 
-void ScrambledEnvironment::Start(int64_t lane) {
+absl::Status ScrambledEnvironment::Reset() {
+  for (int64_t lane = 0; lane < lanes(); ++lane) {
+    WAGGLE_RETURN_IF_ERROR(lanes_[static_cast<size_t>(lane)]->Reset());
+    SetUnderWay(lane);
+  }
+  return absl::OkStatus();
+}
+
+void ScrambledEnvironment::SetUnderWay(int64_t lane) {
   const uint64_t ticks = 1 + rng_.UniformInt(spread_);
   due_[static_cast<size_t>(lane)] = now_ + (lane == slow_lane_ ? kSlowness * ticks : ticks);
 }
@@ -78,7 +87,7 @@ absl::Status ScrambledEnvironment::Send(absl::Span<const int64_t> lanes, absl::S
                     i * static_cast<size_t>(spec().actions[leaf].array.NumBytes()));
     }
     WAGGLE_RETURN_IF_ERROR(lanes_[lane]->Send({0}, row));
-    Start(lanes[i]);
+    SetUnderWay(lanes[i]);
   }
   // All that may be gone.
   Batch& old = batches_[1 - current_];

@@ -23,6 +23,7 @@ class ScrambledEnvironment : public VectorEnvironment {
 
   const EnvironmentSpec& spec() const override { return lanes_[0]->spec(); }
   int64_t lanes() const override { return static_cast<int64_t>(lanes_.size()); }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
@@ -42,7 +43,8 @@ class ScrambledEnvironment : public VectorEnvironment {
   };
 
   Batch NewBatch() const;
-  void Start(int64_t lane);
+  // The lane is under way, and ready some ticks from now.
+  void SetUnderWay(int64_t lane);
   // Adds what the lane gives to the batch.
   absl::Status Receive(int64_t lane, Batch* batch);
 

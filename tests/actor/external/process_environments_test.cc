@@ -159,8 +159,8 @@ TEST_CASE("A process that is killed ends the episodes of its lanes as truncated,
     }
   }
   CHECK(ended == 2);
-  CHECK(environments->stats().restarts == 1);
-  CHECK_THAT(environments->stats().last_error, Catch::Contains("Corridor"));
+  CHECK(environments->health().restarts == 1);
+  CHECK_THAT(environments->health().last_error, Catch::Contains("Corridor"));
 }
 
 TEST_CASE("What is no environment process is refused", "[unit]") {

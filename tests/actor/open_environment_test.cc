@@ -1,0 +1,71 @@
+#include "actor/open_environment.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "common/process/find_program.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+TEST_CASE("A built-in environment is opened in this process", "[unit]") {
+  LaneOptions lanes;
+  lanes.lanes = 3;
+  const auto environment =
+      ValueOf(OpenEnvironment(BuiltinEnvironments(), EnvironmentOptions(), lanes, Rng(1), StopToken()));
+  CHECK(environment->lanes() == 3);
+  CHECK(environment->spec().name == "CartPole-v1");
+  CHECK(environment->health().processes == 0);
+  EnvironmentOptions unknown;
+  unknown.name = "CartPole-v9";
+  REQUIRE_CODE(OpenEnvironment(BuiltinEnvironments(), unknown, lanes, Rng(1), StopToken()),
+               absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("An environment of Gymnasium is opened by the interpreter that the experiment names", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string python = folder.File("python");
+  // It notes how it is started, and says what it was told.
+  std::ofstream(python) << "#!/bin/sh\nprintf '%s' \"$*\" >" << folder.File("arguments")
+                        << "\nhead -c 300 <&3 >" << folder.File("told") << "\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  EnvironmentOptions options;
+  options.python = python;
+  options.gymnasium.id = "module:Corridor-v0";
+  options.gymnasium.kwargs = R"({"padding":")" + std::string(400, 'x') + R"("})";
+  CHECK_FALSE(OpenEnvironment(BuiltinEnvironments(), options, {}, Rng(1), StopToken()).ok());
+  const auto contents = [&folder](const char* name) {
+    std::ifstream file(folder.File(name));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CHECK(contents("arguments") == OwnFolder() + "/../share/waggle/environment");
+  CHECK(std::filesystem::exists(contents("arguments") + "/waggle_environment/__main__.py"));
+  CHECK_THAT(contents("told"), Catch::Contains("\"scheme\":\"gymnasium\""));
+}
+
+TEST_CASE("An interpreter that is not there is told by its key", "[unit]") {
+  EnvironmentOptions options;
+  options.gymnasium.id = "CartPole-v1";
+  options.python = "/no/such/python";
+  const auto opened = OpenEnvironment(BuiltinEnvironments(), options, {}, Rng(1), StopToken());
+  REQUIRE_CODE(opened, absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(opened.status().message()), Catch::Contains("environment.python"));
+}
+
+TEST_CASE("An actor offers every environment that is built in, and Gymnasium's", "[unit]") {
+  const std::vector<std::string> offered = OfferedEnvironments(BuiltinEnvironments());
+  for (const char* const name : {"CartPole-v1", "gymnasium"}) {
+    CHECK(std::count(offered.begin(), offered.end(), name) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace waggle
