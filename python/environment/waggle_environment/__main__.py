@@ -5,10 +5,11 @@ import sys
 import traceback
 
 from waggle_environment import _wire
-from waggle_environment._spaces import Refused
+from waggle_environment._refused import Refused
 
 _SOCKET = 3
 _MEMORY = 4
+_NEEDED = ("gymnasium", "numpy")
 
 
 def _serve(connection):
@@ -47,6 +48,10 @@ def main():
     except Exception as error:
         refused = isinstance(error, Refused)
         message = str(error) if refused else f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and error.name in _NEEDED:
+            refused = True
+            message = (f"environment.python: {sys.executable} has no module {error.name}; wanted one with "
+                       f"{' and '.join(_NEEDED)}, or install them: pip install {' '.join(_NEEDED)}")
         try:
             connection.send(_wire.ERROR, {
                 "message": message, "final": refused, "traceback": "" if refused else traceback.format_exc()

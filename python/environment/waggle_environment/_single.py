@@ -1,15 +1,19 @@
 """Lanes that are environments of their own, each reset when its episode has ended."""
 
 import numpy as np
-from gymnasium import spaces
 
+from waggle_environment._masks import MASK, observation_leaves
 from waggle_environment._memory import FIRST, LAST, LEAVE, MID, STEP
-from waggle_environment._spaces import ActionReader, Leaf, Refused, Spec, leaves_of, reward_leaf
-
-_MASK = "action_mask"
+from waggle_environment._spaces import ActionReader, Spec, leaves_of, reward_leaf
 
 
 class SingleLanes:
+    """Environments with Gymnasium's `reset` and `step`, all of one kind.
+
+    One that has `leaves(notes)` says itself what its leaves are (observations, actions, rewards), and its rewards are
+    one value a leaf.
+    """
+
     def __init__(self, environments, name):
         self._environments = environments
         self._name = name
@@ -18,27 +22,39 @@ class SingleLanes:
         self._ended = [True] * len(environments)
         first = environments[0]
         notes = []
-        actions = leaves_of(first.action_space, "action", notes)
-        observations, self._masks = _observation_leaves(first, notes)
-        limit = getattr(first.spec, "max_episode_steps", None) if first.spec is not None else None
-        self.spec = Spec(observations + self._masks, actions, [reward_leaf()], limit or 0, notes=notes)
+        self._masks = 0
+        if hasattr(first, "leaves"):
+            self._observations, actions, rewards = first.leaves(notes)
+        else:
+            _, info = first.reset(seed=0)
+            self._observations, in_info = observation_leaves(first.observation_space, first.action_space, info, notes)
+            self._masks = len(in_info)
+            self._observations += in_info
+            actions = leaves_of(first.action_space, "action", notes)
+            # Rewards of several dimensions, as mo-gymnasium has them.
+            rewards = [reward_leaf("reward", getattr(getattr(first, "reward_space", None), "shape", ()))]
+        specification = getattr(first, "spec", None)
+        limit = getattr(specification, "max_episode_steps", None)
+        self.spec = Spec(self._observations, actions, rewards, limit or 0, notes=notes)
         self._actions = ActionReader(first.action_space, actions)
-        self._leaves = observations
-        # Nearly always there is one array: it is written without asking where it is.
-        self._plain = len(observations) == 1 and not (observations[0].path or observations[0].starts() or self._masks)
+        one = self._observations[0]
+        # Nearly always there is one array and one number: they are written without asking where they are.
+        self._plain = len(self._observations) == 1 and not (one.path or one.starts() or self._masks)
+        self._plain_reward = len(rewards) == 1 and rewards[0].shape == ()
 
     def run(self, group):
         commands = group.commands.tolist()
         actions = self._actions.read(group.actions)
         ended, steps, plain = self._ended, self._steps, self._plain
-        rewards = [0.0] * group.lanes
+        rewards = [0.0] * group.lanes if self._plain_reward else None
         group.step_types.fill(MID)
         group.discounts.fill(1)
         array = group.observations[0]
         shape = array.shape[1:]
         for lane, command in enumerate(commands):
+            reward = 0.0
             if command == STEP and not ended[lane]:
-                observation, rewards[lane], terminated, truncated, info = steps[lane](actions[lane])
+                observation, reward, terminated, truncated, info = steps[lane](actions[lane])
                 if terminated or truncated:
                     ended[lane] = True
                     group.step_types[lane] = LAST
@@ -54,7 +70,12 @@ class SingleLanes:
                 array[lane] = observation
             else:
                 self._write(group, lane, observation, info)
-        group.rewards[0][:] = rewards
+            if rewards is not None:
+                rewards[lane] = reward
+            else:
+                self._write_rewards(group, lane, reward)
+        if rewards is not None:
+            group.rewards[0][:] = rewards
 
     def close(self):
         for environment in self._environments:
@@ -68,45 +89,21 @@ class SingleLanes:
         return self._environments[lane].reset(seed=seed)
 
     def _write(self, group, lane, observation, info):
-        for leaf, array in zip(self._leaves, group.observations):
+        inside = len(self._observations) - self._masks
+        for leaf, array in zip(self._observations[:inside], group.observations):
             value = np.asarray(leaf.find(observation))
             if value.shape != array.shape[1:]:
                 raise ValueError(f"{self._name}: {leaf.name}: got an array of shape {list(value.shape)}; wanted "
                                  f"{list(array.shape[1:])}")
             array[lane] = value
-        for array in group.observations[len(self._leaves):]:
-            if _MASK not in info:
-                raise ValueError(f"{self._name}: info has no {_MASK}, which it had at the first reset")
-            array[lane] = info[_MASK]
+        for array in group.observations[inside:]:
+            if MASK not in info:
+                raise ValueError(f"{self._name}: info has no {MASK}, which it had at the first reset")
+            array[lane] = info[MASK]
 
-
-def _observation_leaves(environment, notes):
-    """The leaves of what is observed, and those of the mask that `info` has."""
-    space = environment.observation_space
-    if isinstance(space, spaces.Dict) and _MASK in space.spaces:
-        return _with_mask_inside(environment, space, notes), []
-    observations = leaves_of(space, "observation", notes)
-    _, info = environment.reset(seed=0)
-    if _MASK not in info:
-        return observations, []
-    return observations, [_mask_leaf(environment, np.asarray(info[_MASK]).shape, ())]
-
-
-def _with_mask_inside(environment, space, notes):
-    """{"observation": …, "action_mask": …}, as PettingZoo's and many others' have it."""
-    others = {key: inner for key, inner in space.spaces.items() if key != _MASK}
-    leaves = []
-    for key, inner in others.items():
-        name = "observation" if list(others) == ["observation"] else f"observation/{key}"
-        leaves += leaves_of(inner, "observation", notes, name, (key,))
-    return [*leaves, _mask_leaf(environment, space.spaces[_MASK].shape, (_MASK,))]
-
-
-def _mask_leaf(environment, shape, path):
-    action = environment.action_space
-    wanted = (int(action.n),) if isinstance(action, spaces.Discrete) else None
-    if isinstance(action, spaces.MultiDiscrete):
-        wanted = (int(action.nvec.sum()),)
-    if tuple(shape) != wanted:
-        raise Refused(f"{_MASK}: got the shape {list(shape)} for the actions {action}; wanted one element a choice")
-    return Leaf(_MASK, "multi-binary", np.dtype(bool), wanted, path)
+    def _write_rewards(self, group, lane, reward):
+        if len(group.rewards) == 1:
+            group.rewards[0][lane] = reward
+            return
+        for leaf, array in zip(self.spec.rewards, group.rewards):
+            array[lane] = reward[leaf.path[0]] if reward else 0

@@ -6,12 +6,10 @@ import re
 import numpy as np
 from gymnasium import spaces
 
+from waggle_environment._refused import Refused
+
 _PART = re.compile(r"[A-Za-z0-9._-]+\Z")
 _DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32"}
-
-
-class Refused(Exception):
-    """What an environment has and Waggle cannot take; the message says so in one sentence."""
 
 
 @dataclasses.dataclass
@@ -65,24 +63,23 @@ class Spec:
         }
 
 
-def reward_leaf(name="reward", shape=()):
-    return Leaf(name, "box", np.dtype(np.float32), tuple(shape), ())
+def reward_leaf(name="reward", shape=(), path=()):
+    return Leaf(name, "box", np.dtype(np.float32), tuple(shape), path)
 
 
-def leaves_of(space, root, notes, name=None, path=()):
+def leaves_of(space, name, notes, path=()):
     """The leaves of a space, in the order of its keys. Adds what is changed on the way to `notes`."""
-    name = name or root
     if isinstance(space, spaces.Dict):
         return [
             leaf
             for key, inner in space.spaces.items()
-            for leaf in leaves_of(inner, root, notes, _join(name, key), (*path, key))
+            for leaf in leaves_of(inner, _join(name, key), notes, (*path, key))
         ]
     if isinstance(space, spaces.Tuple):
         return [
             leaf
             for index, inner in enumerate(space.spaces)
-            for leaf in leaves_of(inner, root, notes, _join(name, str(index)), (*path, index))
+            for leaf in leaves_of(inner, _join(name, str(index)), notes, (*path, index))
         ]
     if isinstance(space, spaces.Discrete):
         return [Leaf(name, "discrete", np.dtype(np.int64), (), path, [int(space.n)], start=int(space.start))]

@@ -1,0 +1,39 @@
+"""Masks of legal actions, which environments show in one of two ways: inside the observation, or in `info`."""
+
+import numpy as np
+from gymnasium import spaces
+
+from waggle_environment._refused import Refused
+from waggle_environment._spaces import Leaf, leaves_of
+
+MASK = "action_mask"
+
+
+def observation_leaves(space, action_space, info, notes, agent="", path=()):
+    """The leaves of what is observed, and those of a mask that `info` has."""
+    if isinstance(space, spaces.Dict) and MASK in space.spaces:
+        return _with_mask_inside(space, action_space, notes, agent, path), []
+    observations = leaves_of(space, f"{agent}observation", notes, path=path)
+    if MASK not in info:
+        return observations, []
+    return observations, [_mask_leaf(action_space, np.asarray(info[MASK]).shape, agent, ())]
+
+
+def _with_mask_inside(space, action_space, notes, agent, path):
+    """{"observation": …, "action_mask": …}, as PettingZoo's and many others' have it."""
+    others = {key: inner for key, inner in space.spaces.items() if key != MASK}
+    leaves = []
+    for key, inner in others.items():
+        root = f"{agent}observation" if list(others) == ["observation"] else f"{agent}observation/{key}"
+        leaves += leaves_of(inner, root, notes, path=(*path, key))
+    return [*leaves, _mask_leaf(action_space, space.spaces[MASK].shape, agent, (*path, MASK))]
+
+
+def _mask_leaf(action_space, shape, agent, path):
+    wanted = (int(action_space.n),) if isinstance(action_space, spaces.Discrete) else None
+    if isinstance(action_space, spaces.MultiDiscrete):
+        wanted = (int(action_space.nvec.sum()),)
+    if tuple(shape) != wanted:
+        raise Refused(f"{agent}{MASK}: got the shape {list(shape)} for the actions {action_space}; wanted one element "
+                      "a choice")
+    return Leaf(f"{agent}{MASK}", "multi-binary", np.dtype(bool), wanted, path)
