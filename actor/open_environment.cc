@@ -16,13 +16,17 @@ namespace {
 // A folder that Python runs. It has the package waggle_environment, of the release that this executable is of.
 constexpr char kBridge[] = "/../share/waggle/environment";
 
-std::string GymnasiumJson(const GymnasiumOptions& options) {
-  // Ids have no character that JSON escapes, and the others are JSON.
-  return absl::StrCat("{\"id\":\"", options.id, "\",\"kwargs\":", options.kwargs, ",\"wrappers\":", options.wrappers,
-                      ",\"vector\":\"", options.vector, "\"}");
+// What the package is told of the environment. Ids have no character that JSON escapes, and the others are JSON.
+std::string OptionsJson(const EnvironmentOptions& options) {
+  if (options.Scheme() == kPettingZoo) {
+    return absl::StrCat("{\"id\":\"", options.pettingzoo.id, "\",\"kwargs\":", options.pettingzoo.kwargs, "}");
+  }
+  const GymnasiumOptions& gymnasium = options.gymnasium;
+  return absl::StrCat("{\"id\":\"", gymnasium.id, "\",\"kwargs\":", gymnasium.kwargs,
+                      ",\"wrappers\":", gymnasium.wrappers, ",\"vector\":\"", gymnasium.vector, "\"}");
 }
 
-absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenGymnasium(const EnvironmentOptions& environment,
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const EnvironmentOptions& environment,
                                                                  const LaneOptions& lanes, Rng rng,
                                                                  const StopToken& stop) {
   ProcessEnvironmentsOptions options;
@@ -31,8 +35,8 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenGymnasium(const Environme
     return Annotate(python.status(), "environment.python");
   }
   options.command = {*std::move(python), absl::StrCat(OwnFolder(), kBridge)};
-  options.scheme = "gymnasium";
-  options.options_json = GymnasiumJson(environment.gymnasium);
+  options.scheme = environment.Scheme();
+  options.options_json = OptionsJson(environment);
   options.environment_name = environment.name;
   options.lanes = lanes.lanes;
   options.processes = environment.processes;
@@ -45,7 +49,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenGymnasium(const Environme
 
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
   std::vector<std::string> offered = built_in.Names();
-  offered.emplace_back(kGymnasiumOffer);
+  offered.insert(offered.end(), {kGymnasium, kPettingZoo});
   return offered;
 }
 
@@ -54,7 +58,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                                                                    const LaneOptions& lanes, Rng rng,
                                                                    const StopToken& stop) {
   if (!options.is_built_in()) {
-    return OpenGymnasium(options, lanes, std::move(rng), stop);
+    return OpenInPython(options, lanes, std::move(rng), stop);
   }
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
   return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng));

@@ -81,9 +81,28 @@ absl::Status GymnasiumOptions::Validate() const {
   return problems.ToStatus();
 }
 
+void PettingZooOptions::Visit(ConfigVisitor& visitor) {
+  visitor.CheckedString("id", &id, IsEnvironmentId, kEnvironmentIds);
+  visitor.AnyValue("kwargs", &kwargs);
+}
+
+absl::Status PettingZooOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(!id.empty(), "id: is missing; wanted ", kEnvironmentIds);
+  problems.AddUnless(kwargs[0] == '{', "kwargs: got ", kwargs, "; wanted a mapping");
+  return problems.ToStatus();
+}
+
+std::string EnvironmentOptions::Scheme() const {
+  return !gymnasium.id.empty() ? kGymnasium : !pettingzoo.id.empty() ? kPettingZoo : "";
+}
+
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
-  if (visitor.MayBeGiven(!is_built_in())) {
-    visitor.Section("gymnasium", &gymnasium);
+  if (visitor.MayBeGiven(!gymnasium.id.empty())) {
+    visitor.Section(kGymnasium, &gymnasium);
+  }
+  if (visitor.MayBeGiven(!pettingzoo.id.empty())) {
+    visitor.Section(kPettingZoo, &pettingzoo);
   }
   constexpr char kBuiltIn[] = "means nothing to an environment that is built in; wanted none, or gymnasium: {id: …}";
   if (visitor.Applies("processes", !is_built_in(), kBuiltIn)) {
@@ -92,17 +111,18 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.Applies("python", !is_built_in(), kBuiltIn)) {
     visitor.String("python", &python);
   }
-  if (visitor.Applies("name", is_built_in(), "means nothing beside gymnasium; wanted none")) {
+  if (visitor.Applies("name", is_built_in(), absl::StrCat("means nothing beside ", Scheme(), "; wanted none"))) {
     visitor.CheckedString("name", &name, IsName, kNames);
   } else {
-    name = absl::StrReplaceAll(gymnasium.id, {{":", "/"}});
+    name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id), {{":", "/"}});
   }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
           absl::StrCat("means nothing to the environment ", name, "; wanted none, or name: ", kNullEnvironment))) {
     visitor.Section("spec", &spec);
   }
-  if (visitor.Applies("options", is_built_in(), "means nothing beside gymnasium; wanted none, or gymnasium.kwargs") &&
+  if (visitor.Applies("options", is_built_in(),
+                      absl::StrCat("means nothing beside ", Scheme(), "; wanted none, or ", Scheme(), ".kwargs")) &&
       visitor.MayBeGiven(options != kNoOptions)) {
     visitor.AnyValue("options", &options);
   }
@@ -110,6 +130,8 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status EnvironmentOptions::Validate() const {
   Problems problems;
+  problems.AddUnless(gymnasium.id.empty() || pettingzoo.id.empty(),
+                     "pettingzoo: stands beside gymnasium; wanted one of the two");
   problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
   return problems.ToStatus();
 }

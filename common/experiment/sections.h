@@ -45,23 +45,38 @@ struct GymnasiumOptions {
   absl::Status Validate() const;
 };
 
-// What a worker offers if it can step environments of Gymnasium.
-inline constexpr char kGymnasiumOffer[] = "gymnasium";
+// `environment.pettingzoo:` — a parallel environment of several agents, in processes of the user's Python.
+struct PettingZooOptions {
+  // "MODULE", which has parallel_env, or "MODULE:CALLABLE". Empty: the environment is none of PettingZoo's.
+  std::string id;
+  std::string kwargs = "{}";  // What it is made with: a mapping, as JSON.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// Who opens an environment; an actor offers the names of these to the pool, beside built-in environments.
+inline constexpr char kGymnasium[] = "gymnasium";
+inline constexpr char kPettingZoo[] = "pettingzoo";
 
 // `environment:` — what is to be learned.
 struct EnvironmentOptions {
-  std::string name = "CartPole-v1";  // A name from the environment registry; or what follows from `gymnasium`.
+  std::string name = "CartPole-v1";  // A name from the environment registry; or what follows from the id below.
   SpecOptions spec;                  // For kNullEnvironment alone.
   // Settings that an environment has of its own, by their names: a mapping, as JSON. See ReadSettings in
   // actor/environments/environment_settings.h.
   std::string options = "{}";
   GymnasiumOptions gymnasium;
-  int64_t processes = 1;          // Of each actor, that step its lanes; for environments that are not built in.
+  PettingZooOptions pettingzoo;
+  // How many processes of each actor step its lanes. For environments of Python.
+  int64_t processes = 1;
   std::string python = "python3";  // The interpreter of these processes: a path, or a name that PATH has.
 
-  bool is_built_in() const { return gymnasium.id.empty(); }
-  // What a worker has to offer for it: its name if it is built in, else "gymnasium".
-  std::string Offer() const { return is_built_in() ? name : kGymnasiumOffer; }
+  // The section that says who opens it: "gymnasium", "pettingzoo"; empty if it is built in.
+  std::string Scheme() const;
+  bool is_built_in() const { return Scheme().empty(); }
+  // What a worker must offer for it.
+  std::string Offer() const { return is_built_in() ? name : Scheme(); }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
