@@ -1,0 +1,148 @@
+// No source of its own: this is `waggle run` with environments in Python.
+
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/cli/file_contents.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr char kPython[] = WAGGLE_GYMNASIUM_PYTHON;
+constexpr char kConfig[] = "gymnasium_cartpole_ppo";
+
+bool HasGymnasium() {
+  if (kPython[0] == '\0') {
+    WARN("skipped: no Python with gymnasium was found when the build was configured; ./dev setup --python makes one");
+  }
+  return kPython[0] != '\0';
+}
+
+std::vector<std::string> With(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--set", absl::StrCat("environment.python=", kPython)});
+  return arguments;
+}
+
+pid_t ParentOf(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StartsWith(line, "PPid:")) {
+      return static_cast<pid_t>(std::stol(line.substr(5)));
+    }
+  }
+  return 0;
+}
+
+// The environment processes among a process's children and theirs.
+std::vector<pid_t> EnvironmentProcesses(pid_t of) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") == std::string::npos &&
+        absl::StrContains(Contents(entry.path() / "cmdline"), "share/waggle/environment")) {
+      pid_t ancestor = static_cast<pid_t>(std::stol(name));
+      while (ancestor > 1 && ancestor != of) {
+        ancestor = ParentOf(ancestor);
+      }
+      if (ancestor == of) {
+        found.push_back(static_cast<pid_t>(std::stol(name)));
+      }
+    }
+  }
+  return found;
+}
+
+bool AnyRuns(const std::vector<pid_t>& processes) {
+  for (const pid_t pid : processes) {
+    // One that has ended and that nobody has waited for yet has no command line any more.
+    if (!Contents(absl::StrCat("/proc/", pid, "/cmdline")).empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("a run trains on an environment of Gymnasium, and leaves no Python behind", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  TrainingRun run(With({"--set", "stop.max_env_steps=6000", "--set", "stop.target_return=null"}), false, kConfig);
+  run.WaitForEnvSteps(500);
+  const std::vector<pid_t> pythons = EnvironmentProcesses(run.process()->pid());
+  CHECK(pythons.size() == 2);  // The actor's and the evaluator's.
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  CHECK(run.Summary().at("environment") == "CartPole-v1");
+  CHECK(run.Summary().at("result").at("mean_return").get<double>() > 5);
+  CHECK_FALSE(AnyRuns(pythons));
+}
+
+TEST_CASE("an environment process that is killed is started again, and the run goes on", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  TrainingRun run(With({"--set", "stop.max_env_steps=20000", "--set", "stop.target_return=null"}), false, kConfig);
+  run.WaitForEnvSteps(500);
+  for (const pid_t python : EnvironmentProcesses(run.process()->pid())) {
+    kill(python, SIGKILL);
+  }
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  CHECK(run.Summary().at("env_steps").get<int64_t>() >= 20'000);
+  CHECK_THAT(Contents(run.File("logs/actor-0.log")), Catch::Contains("starting it again"));
+}
+
+TEST_CASE("a run that is killed leaves no environment process behind", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  TrainingRun run(With({}), false, kConfig);
+  run.WaitForEnvSteps(500);
+  const std::vector<pid_t> pythons = EnvironmentProcesses(run.process()->pid());
+  REQUIRE_FALSE(pythons.empty());
+  run.process()->Signal(SIGKILL);
+  run.Wait();
+  Eventually("every environment process has ended", [&pythons] { return !AnyRuns(pythons); });
+}
+
+TEST_CASE("an environment that cannot be had is told in one sentence before anything starts", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  const TemporaryFolder folder;
+  const auto check = [&folder](const std::vector<std::string>& overrides) {
+    std::vector<std::string> command = {"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml")};
+    for (const std::string& override : With(overrides)) {
+      command.push_back(override);
+    }
+    RunningProcess process(folder, "log", command);
+    CHECK_FALSE(process.Wait().ok());
+    return process.Log();
+  };
+  const auto one_line = [](const std::string& log) { return std::count(log.begin(), log.end(), '\n') == 1; };
+  std::string log = check({"--set", "environment.gymnasium.id=NoSuchThing-v0"});
+  CHECK_THAT(log, Catch::Contains("environment.gymnasium.id") && Catch::Contains("NoSuchThing"));
+  CHECK(one_line(log));
+  log = check({"--set", "environment.gymnasium.id=no_such_module:Thing"});
+  CHECK_THAT(log, Catch::Contains("no_such_module"));
+  CHECK(one_line(log));
+  log = check({"--set", "environment.gymnasium.kwargs={no_such: 1}"});
+  CHECK_THAT(log, Catch::Contains("environment.gymnasium.kwargs") && Catch::Contains("no_such"));
+  CHECK(one_line(log));
+  log = check({"--set", "environment.gymnasium.wrappers=[NoSuchWrapper]"});
+  CHECK_THAT(log, Catch::Contains("environment.gymnasium.wrappers"));
+  CHECK(one_line(log));
+}
+
+}  // namespace
+}  // namespace waggle::testing
