@@ -57,18 +57,19 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
 absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
   auto under_way = static_cast<int64_t>(environments_->lanes_step_together() ? lanes_ : episodes);
-  while (under_way > 0) {
-    if (stop.StopRequested()) {
-      return absl::CancelledError("the evaluation was stopped");
-    }
+  while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const ReadyLanes ready, environments_->Recv(under_way, stop));
     TakeRows(ready);
     under_way = static_cast<int64_t>(acting_.size());
-    if (under_way > 0) {
-      WAGGLE_RETURN_IF_ERROR(SendActions());
+    if (under_way == 0) {
+      return absl::OkStatus();
     }
+    // Here no lane is under way, so that another round may follow.
+    if (stop.StopRequested()) {
+      return absl::CancelledError("the evaluation was stopped");
+    }
+    WAGGLE_RETURN_IF_ERROR(SendActions());
   }
-  return absl::OkStatus();
 }
 
 absl::Status Evaluator::StartEpisodes(int64_t episodes) {

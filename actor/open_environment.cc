@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "actor/external/process_environments.h"
 #include "actor/local_vector_environment.h"
+#include "actor/plugin/environment_plugin.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/process/find_program.h"
@@ -49,7 +50,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
 
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
   std::vector<std::string> offered = built_in.Names();
-  offered.insert(offered.end(), {kGymnasium, kPettingZoo});
+  offered.insert(offered.end(), {kGymnasium, kPettingZoo, kPlugin});
   return offered;
 }
 
@@ -57,8 +58,14 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,
                                                                    const StopToken& stop) {
-  if (!options.is_built_in()) {
+  if (options.is_python()) {
     return OpenInPython(options, lanes, std::move(rng), stop);
+  }
+  if (options.Scheme() == kPlugin) {
+    const PluginOptions& plugin = options.plugin;
+    WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition definition,
+                            LoadEnvironmentPlugin(plugin.library, plugin.name, plugin.options));
+    return MakeLocalEnvironment(definition, options, lanes.lanes, std::move(rng));
   }
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
   return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng));

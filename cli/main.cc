@@ -161,14 +161,15 @@ int Do(const CheckFlags& flags) {
     return Complain("check", checked.status(), 2);
   }
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
-  const absl::StatusOr<std::string> estimate = EstimateText(checked->experiment, checked->environment, algorithms);
+  const absl::StatusOr<std::string> estimate = EstimateText(checked->experiment, *checked->environment, algorithms);
   const absl::StatusOr<std::vector<ProcessMemory>> memory =
-      EstimateMemory(checked->experiment, checked->environment, algorithms);
+      EstimateMemory(checked->experiment, *checked->environment, algorithms);
   if (!estimate.ok() || !memory.ok()) {
     return Complain("check", estimate.ok() ? memory.status() : estimate.status(), 2);
   }
   const int64_t machine_bytes = MachineMemoryBytes();
-  std::cout << ToYaml(checked->experiment) << "\n" << *estimate << MemoryText(*memory, machine_bytes) << std::flush;
+  std::cout << ToYaml(checked->experiment) << "\n"
+            << (checked->trial.has_value() ? TrialText(*checked->trial) : "") << *estimate << MemoryText(*memory, machine_bytes) << std::flush;
   // It may be meant for another machine, or for several.
   if (const absl::Status fits = CheckMemory(*memory, machine_bytes); !fits.ok()) {
     return Complain("check: warning", fits, 0);

@@ -81,6 +81,11 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
   return text;
 }
 
+std::string TrialText(const EnvironmentTrial& trial) {
+  return absl::StrFormat("# one lane of the environment was reset in %.3g s and took %.3g steps a second\n",
+                         trial.reset_seconds, trial.steps_per_second);
+}
+
 std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t machine_bytes) {
   std::vector<std::vector<std::string>> rows;
   double sum = 0;

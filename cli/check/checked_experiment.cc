@@ -9,22 +9,30 @@
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
+namespace {
+
+constexpr int64_t kTrialSteps = 10;
+
+}  // namespace
 
 absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
-    const std::string& file, const std::vector<std::pair<std::string, std::string>>& overrides) {
+    const std::string& file, const std::vector<std::pair<std::string, std::string>>& overrides,
+    ForeignEnvironments foreign) {
   const EnvironmentDefinitions environments = BuiltinEnvironments();
-  const auto spec_of = [&environments](const EnvironmentOptions& options) -> absl::StatusOr<EnvironmentSpec> {
+  CheckedExperiment checked;
+  const auto spec_of = [&](const EnvironmentOptions& options) -> absl::StatusOr<std::optional<EnvironmentSpec>> {
     if (options.is_built_in()) {
       WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* definition, environments.Find(options.name));
       return definition->spec(options);
     }
-    EnvironmentOptions one = options;
-    one.processes = 1;
+    if (foreign == ForeignEnvironments::kNotOpened) {
+      return std::nullopt;
+    }
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,
-                            OpenEnvironment(environments, one, {}, Rng(0), StopToken()));
+                            OpenEnvironment(environments, options, {}, Rng(0), StopToken()));
+    WAGGLE_ASSIGN_OR_RETURN(checked.trial, TryEnvironment(environment.get(), kTrialSteps, StopToken()));
     return environment->spec();
   };
-  CheckedExperiment checked;
   WAGGLE_ASSIGN_OR_RETURN(checked.text, ReadYamlFile(file));
   WAGGLE_ASSIGN_OR_RETURN(checked.experiment,
                           ParseAndCheckExperiment(checked.text, file, overrides, BuiltinAlgorithmDefinitions(),

@@ -72,7 +72,8 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
 
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
                                  const std::function<void(const std::string& line)>& tell) {
-  const absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
+  const absl::StatusOr<CheckedExperiment> checked =
+      LoadCheckedExperiment(flags.file, flags.overrides, ForeignEnvironments::kNotOpened);
   if (!checked.ok()) {
     return absl::InvalidArgumentError(checked.status().message());
   }

@@ -42,7 +42,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
     return ComplainAndExit(checked.status(), 2);
   }
   const absl::StatusOr<std::vector<ProcessMemory>> memory =
-      EstimateMemory(checked->experiment, checked->environment, BuiltinAlgorithmDefinitions());
+      EstimateMemory(checked->experiment, *checked->environment, BuiltinAlgorithmDefinitions());
   const absl::Status fits = memory.ok() ? CheckMemory(*memory, MachineMemoryBytes()) : memory.status();
   if (!fits.ok()) {
     return ComplainAndExit(fits, 1);

@@ -302,8 +302,8 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
     const std::string& yaml, const std::string& origin,
     const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,
     const std::vector<std::string>& environments,
-    const std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)>& spec_of,
-    EnvironmentSpec* environment) {
+    const std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>& spec_of,
+    std::optional<EnvironmentSpec>* environment) {
   WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
   ConfigErrors errors;
   ApplyOverrides(overrides, &root, &errors);
@@ -311,10 +311,12 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
   Experiment experiment = ReadExperiment(root, algorithms, environments, KeysWithoutMeaning::kRefused, errors, &reader);
   const std::set<std::string> wrong = WrongSections(errors);
   if (experiment.algorithm_options != nullptr && wrong.count("environment") == 0) {
-    absl::StatusOr<EnvironmentSpec> spec = spec_of(experiment.environment);
+    absl::StatusOr<std::optional<EnvironmentSpec>> spec = spec_of(experiment.environment);
     if (spec.ok()) {
       *environment = *std::move(spec);
-      ReportLines(CheckAgainstEnvironment(experiment, *environment, algorithms, wrong), root, &errors, &reader);
+      if (environment->has_value()) {
+        ReportLines(CheckAgainstEnvironment(experiment, **environment, algorithms, wrong), root, &errors, &reader);
+      }
     } else {
       const bool says_key = absl::StartsWith(spec.status().message(), "environment.");
       ReportLines(says_key ? spec.status() : Annotate(spec.status(), "environment"), root, &errors, &reader);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,14 +55,14 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::string>& environments = {});
 
 // ParseExperiment, and CheckAgainstEnvironment on what it gives, in the (valid) environment of which `spec_of` knows
-// the facts, which it stores in `environment`. INVALID_ARGUMENT lists the problems of both: beside mistakes of some
+// the facts, which it stores in `environment`; without the latter if `spec_of` gives nothing. INVALID_ARGUMENT lists the problems of both: beside mistakes of some
 // sections also what is wrong with the others by themselves.
 absl::StatusOr<Experiment> ParseAndCheckExperiment(
     const std::string& yaml, const std::string& origin,
     const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,
     const std::vector<std::string>& environments,
-    const std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)>& spec_of,
-    EnvironmentSpec* environment);
+    const std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>& spec_of,
+    std::optional<EnvironmentSpec>* environment);
 
 // The experiment as YAML with every value in it that has a meaning beside the others. Parsing that gives the same
 // experiment again.

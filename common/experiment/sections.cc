@@ -93,8 +93,22 @@ absl::Status PettingZooOptions::Validate() const {
   return problems.ToStatus();
 }
 
+void PluginOptions::Visit(ConfigVisitor& visitor) {
+  visitor.String("library", &library);
+  visitor.CheckedString("name", &name, IsName, kNames);
+  visitor.AnyValue("options", &options);
+}
+
+absl::Status PluginOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(!library.empty(), "library: is missing; wanted the path of a shared library");
+  problems.AddUnless(!name.empty(), "name: is missing; wanted the name of one of its environments");
+  problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
+  return problems.ToStatus();
+}
+
 std::string EnvironmentOptions::Scheme() const {
-  return !gymnasium.id.empty() ? kGymnasium : !pettingzoo.id.empty() ? kPettingZoo : "";
+  return !gymnasium.id.empty() ? kGymnasium : !pettingzoo.id.empty() ? kPettingZoo : !plugin.library.empty() ? kPlugin : "";
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
@@ -104,17 +118,20 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.MayBeGiven(!pettingzoo.id.empty())) {
     visitor.Section(kPettingZoo, &pettingzoo);
   }
-  constexpr char kBuiltIn[] = "means nothing to an environment that is built in; wanted none, or gymnasium: {id: …}";
-  if (visitor.Applies("processes", !is_built_in(), kBuiltIn)) {
+  if (visitor.MayBeGiven(!plugin.library.empty())) {
+    visitor.Section(kPlugin, &plugin);
+  }
+  constexpr char kNotPython[] = "means something to environments of Python alone; wanted none, or gymnasium: {id: …}";
+  if (visitor.Applies("processes", is_python(), kNotPython)) {
     visitor.Int("processes", &processes, In(1, kMaxEnvironmentProcesses));
   }
-  if (visitor.Applies("python", !is_built_in(), kBuiltIn)) {
+  if (visitor.Applies("python", is_python(), kNotPython)) {
     visitor.String("python", &python);
   }
   if (visitor.Applies("name", is_built_in(), absl::StrCat("means nothing beside ", Scheme(), "; wanted none"))) {
     visitor.CheckedString("name", &name, IsName, kNames);
   } else {
-    name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id), {{":", "/"}});
+    name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id, plugin.name), {{":", "/"}});
   }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
@@ -122,7 +139,7 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
     visitor.Section("spec", &spec);
   }
   if (visitor.Applies("options", is_built_in(),
-                      absl::StrCat("means nothing beside ", Scheme(), "; wanted none, or ", Scheme(), ".kwargs")) &&
+                      absl::StrCat("means nothing beside ", Scheme(), "; wanted none, or those of ", Scheme())) &&
       visitor.MayBeGiven(options != kNoOptions)) {
     visitor.AnyValue("options", &options);
   }
@@ -130,8 +147,8 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status EnvironmentOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(gymnasium.id.empty() || pettingzoo.id.empty(),
-                     "pettingzoo: stands beside gymnasium; wanted one of the two");
+  const int sections = (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) + (plugin.library.empty() ? 0 : 1);
+  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo and plugin; wanted one");
   problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
   return problems.ToStatus();
 }

@@ -55,9 +55,20 @@ struct PettingZooOptions {
   absl::Status Validate() const;
 };
 
+// `environment.plugin:` — an environment in a shared library: actor/plugin/waggle_environment.h.
+struct PluginOptions {
+  std::string library;  // A path on the actors' machines. Empty: the environment is in none.
+  std::string name;     // Which of the library's environments.
+  std::string options = "{}";
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
 // Who opens an environment; an actor offers the names of these to the pool, beside built-in environments.
 inline constexpr char kGymnasium[] = "gymnasium";
 inline constexpr char kPettingZoo[] = "pettingzoo";
+inline constexpr char kPlugin[] = "plugin";
 
 // `environment:` — what is to be learned.
 struct EnvironmentOptions {
@@ -68,13 +79,15 @@ struct EnvironmentOptions {
   std::string options = "{}";
   GymnasiumOptions gymnasium;
   PettingZooOptions pettingzoo;
+  PluginOptions plugin;
   // How many processes of each actor step its lanes. For environments of Python.
   int64_t processes = 1;
   std::string python = "python3";  // The interpreter of these processes: a path, or a name that PATH has.
 
-  // The section that says who opens it: "gymnasium", "pettingzoo"; empty if it is built in.
+  // The section that says who opens it: "gymnasium", "pettingzoo", "plugin"; empty if it is built in.
   std::string Scheme() const;
   bool is_built_in() const { return Scheme().empty(); }
+  bool is_python() const { return Scheme() == kGymnasium || Scheme() == kPettingZoo; }
   // What a worker must offer for it.
   std::string Offer() const { return is_built_in() ? name : Scheme(); }
 

@@ -18,6 +18,12 @@ T Load(const void* data, int64_t index) {
   return value;
 }
 
+template <class T>
+void Store(double value, void* to) {
+  const T element = static_cast<T>(value);
+  std::memcpy(to, &element, sizeof(element));
+}
+
 double FromFloat16(uint16_t bits) {
   const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
   const int exponent = (bits >> 10) & 0x1F;
@@ -90,6 +96,30 @@ std::string ElementText(DType dtype, const void* data, int64_t index) {
       return Shortest(static_cast<float>(ElementAsDouble(dtype, data, index)), 4, 9);
     default:
       return absl::StrFormat("%.0f", ElementAsDouble(dtype, data, index));
+  }
+}
+
+void StoreElement(DType dtype, double value, void* to) {
+  switch (dtype) {
+    case DType::kBool:
+      return Store<bool>(value, to);
+    case DType::kUint8:
+      return Store<uint8_t>(value, to);
+    case DType::kInt8:
+      return Store<int8_t>(value, to);
+    case DType::kInt16:
+      return Store<int16_t>(value, to);
+    case DType::kInt32:
+      return Store<int32_t>(value, to);
+    case DType::kInt64:
+      return Store<int64_t>(value, to);
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      return Store<uint16_t>(0, to);
+    case DType::kFloat32:
+      return Store<float>(value, to);
+    case DType::kFloat64:
+      return Store<double>(value, to);
   }
 }
 

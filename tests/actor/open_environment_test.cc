@@ -48,7 +48,7 @@ TEST_CASE("An environment of Gymnasium is opened by the interpreter that the exp
   };
   CHECK(contents("arguments") == OwnFolder() + "/../share/waggle/environment");
   CHECK(std::filesystem::exists(contents("arguments") + "/waggle_environment/__main__.py"));
-  CHECK_THAT(contents("told"), Catch::Contains("\"scheme\":\"gymnasium\""));
+  CHECK_THAT(contents("told"), Catch::Contains("\"id\":\"module:Corridor-v0\""));
 }
 
 TEST_CASE("An interpreter that is not there is told by its key", "[unit]") {

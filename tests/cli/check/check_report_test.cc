@@ -15,7 +15,7 @@ using ::waggle::testing::ValueOf;
 std::string Estimate(const std::vector<std::pair<std::string, std::string>>& overrides) {
   const CheckedExperiment checked =
       ValueOf(LoadCheckedExperiment(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", overrides));
-  return ValueOf(EstimateText(checked.experiment, checked.environment, BuiltinAlgorithmDefinitions()));
+  return ValueOf(EstimateText(checked.experiment, *checked.environment, BuiltinAlgorithmDefinitions()));
 }
 
 TEST_CASE("Parameters and memory are estimated", "[unit]") {

@@ -20,7 +20,7 @@ TEST_CASE("Every experiment that ships passes every check", "[unit]") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(WAGGLE_TEST_CONFIG_DIR)) {
     INFO(file.path());
-    REQUIRE_OK(LoadCheckedExperiment(file.path().string(), {}));
+    REQUIRE_OK(LoadCheckedExperiment(file.path().string(), {}, ForeignEnvironments::kNotOpened));
     ++count;
   }
   CHECK(count > 0);
@@ -28,8 +28,8 @@ TEST_CASE("Every experiment that ships passes every check", "[unit]") {
 
 TEST_CASE("The environment's facts come with the experiment", "[unit]") {
   const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {}));
-  CHECK(checked.environment.name == "CartPole-v1");
-  CHECK(checked.environment.actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
+  CHECK(checked.environment->name == "CartPole-v1");
+  CHECK(checked.environment->actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
 }
 
 TEST_CASE("What is wrong is said with the file and the key", "[unit]") {

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -408,12 +409,23 @@ TEST_CASE("columns that are to be compressed are those that the algorithm has", 
 }
 
 std::string Mistakes(const std::string& yaml, const Overrides& overrides = {}) {
-  EnvironmentSpec environment;
+  std::optional<EnvironmentSpec> environment;
   return std::string(ParseAndCheckExperiment(
                          yaml, "x.yaml", overrides, FakeAlgorithms(), {},
                          [](const EnvironmentOptions&) { return FakeEnvironmentSpec(); }, &environment)
                          .status()
                          .message());
+}
+
+TEST_CASE("an experiment is checked without an environment of which nothing is known", "[unit]") {
+  std::optional<EnvironmentSpec> environment;
+  const auto parsed = ParseAndCheckExperiment(
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {gymnasium: {id: 'a:B'}}\n", "x.yaml", {},
+      FakeAlgorithms(), {"gymnasium"}, [](const EnvironmentOptions&) { return std::nullopt; }, &environment);
+  REQUIRE_OK(parsed);
+  CHECK_FALSE(environment.has_value());
+  CHECK(parsed->environment.name == "a/B");
+  CHECK(parsed->environment.Offer() == "gymnasium");
 }
 
 TEST_CASE("what is found out late has its place too", "[unit]") {

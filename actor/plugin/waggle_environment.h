@@ -1,0 +1,55 @@
+/* An environment as a shared library in C, which an actor of Waggle loads: environment.plugin in docs/experiments.md.
+ * The library exports one function, waggle_environment_plugin. */
+#ifndef WAGGLE_ENVIRONMENT_H_
+#define WAGGLE_ENVIRONMENT_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WAGGLE_ENVIRONMENT_PLUGIN_VERSION 1
+
+/* What a step has led to. */
+enum {
+  WAGGLE_EPISODE_GOES_ON = 0,
+  WAGGLE_EPISODE_TERMINATED = 1, /* A terminal state: nothing that follows has value. */
+  WAGGLE_EPISODE_TRUNCATED = 2   /* Cut off, by a time limit or the like. */
+};
+
+/* An actor calls all of this from one thread. A lane is one copy of the environment. */
+struct waggle_environment_calls {
+  uint32_t version; /* WAGGLE_ENVIRONMENT_PLUGIN_VERSION */
+
+  /* Says what the environment is, in JSON: see "The spec" in docs/environment_memory.md. `options` is the experiment's
+   * environment.plugin.options, a JSON object. The text stays valid until the next call. NULL: there is no such
+   * environment, and last_error says why. */
+  const char* (*describe)(const char* name, const char* options);
+
+  /* A new lane, all of whose random numbers follow from the seed. NULL: last_error says why there is none. */
+  void* (*create)(const char* name, const char* options, uint64_t seed);
+
+  /* Starts an episode and writes its first observations: one array for each observation of the spec, in its order.
+   * 0, or another number if it failed. */
+  int (*reset)(void* lane, void* const* observations);
+
+  /* Takes an action, one array for each action of the spec, and writes the observations and all elements of all
+   * rewards, back to back. `end` is set to one of the three above. 0, or another number if it failed. After an end the
+   * next call is a reset. */
+  int (*step)(void* lane, const void* const* actions, void* const* observations, float* rewards, int32_t* end);
+
+  void (*destroy)(void* lane);
+
+  /* Why the last call failed. The text stays valid until the next call. */
+  const char* (*last_error)(void);
+};
+
+/* The library's only exported function. What it returns stays valid as long as the library is loaded. */
+const struct waggle_environment_calls* waggle_environment_plugin(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

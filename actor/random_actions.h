@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "actor/leaf_arrays.h"
+#include "actor/vector_environment.h"
+#include "common/base/random.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// Actions drawn at random, each legal one with the same probability, in the form in which a policy gives them. Elements
+// that are not bounded on both sides are drawn from [-1, 1], moved into their bounds. Not thread-safe.
+class RandomActions {
+ public:
+  // The spec is valid and outlives this.
+  RandomActions(const EnvironmentSpec& spec, int64_t lanes, Rng rng);
+
+  // One action for each row, within what its masks allow. Valid until the next call.
+  absl::Span<const void* const> Draw(const ReadyLanes& ready);
+
+ private:
+  struct Action {
+    const SpaceLeaf* leaf = nullptr;
+    bool scaled = false;
+    // The observation that is its mask; negative: it has none.
+    int mask = -1;
+  };
+
+  double DrawElement(const Action& action, int64_t element, const bool* mask);
+
+  const EnvironmentSpec& spec_;
+  Rng rng_;
+  std::vector<Action> actions_;
+  LeafArrays arrays_;
+  std::vector<const void*> pointers_;
+};
+
+}  // namespace waggle
