@@ -76,7 +76,9 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
   }
   ports.metrics->SetActivity("opening the environment");
   WAGGLE_ASSIGN_OR_RETURN(setting.environments,
-                          OpenEnvironment(*ports.environments, setting.experiment.environment,
+                          OpenEnvironment(*ports.environments,
+                                          role == Role::kEvaluator ? setting.experiment.evaluation.environment
+                                                                   : setting.experiment.environment,
                                           LanesOf(setting.experiment, role), Rng(setting.rng.Next()), stop));
   setting.environment = setting.environments->spec();
   WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());

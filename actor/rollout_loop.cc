@@ -288,6 +288,13 @@ void RolloutLoop::Report(absl::Time now) {
     metrics.Set("return_mean",
                 std::accumulate(returns_.begin(), returns_.end(), 0.0) / static_cast<double>(returns_.size()));
   }
+  if (const EnvironmentHealth health = parts_.environments->health(); health.processes > 0) {
+    const int64_t restarts = health.restarts - std::exchange(reported_restarts_, health.restarts);
+    const int64_t broken = health.broken_episodes - std::exchange(reported_broken_episodes_, health.broken_episodes);
+    metrics.Set("environment_processes", static_cast<double>(health.processes));
+    metrics.Add("environment_restarts", static_cast<double>(restarts));
+    metrics.Add("broken_episodes", static_cast<double>(broken));
+  }
   reported_at_ = now;
 }
 

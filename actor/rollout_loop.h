@@ -116,6 +116,8 @@ class RolloutLoop {
   absl::Time reported_at_;
   int64_t reported_env_steps_ = 0;
   int64_t reported_items_ = 0;
+  int64_t reported_restarts_ = 0;
+  int64_t reported_broken_episodes_ = 0;
   int64_t inserted_lag_sum_ = 0;  // Over the items since then, of learner steps: see CountInserted.
   int64_t new_episodes_ = 0;
   std::vector<double> lane_returns_;  // Of the episodes under way.

@@ -38,7 +38,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   lanes.in_order = true;
   WAGGLE_ASSIGN_OR_RETURN(
       std::unique_ptr<VectorEnvironment> environments,
-      OpenEnvironment(*ports.environments, experiment.environment, lanes, Rng(rng.Next()), stop));
+      OpenEnvironment(*ports.environments, experiment.evaluation.environment, lanes, Rng(rng.Next()), stop));
   request.environment = environments->spec();
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(request));
@@ -57,7 +57,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   evaluation.folder = weights.folder;
   evaluation.experiment = experiment.experiment.name;
   evaluation.algorithm = experiment.algorithm;
-  evaluation.environment = experiment.environment.name;
+  evaluation.environment = experiment.evaluation.environment.name;
   if (weights.learner.has_value()) {
     evaluation.version = static_cast<uint64_t>(weights.learner->step);
   } else {

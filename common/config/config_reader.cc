@@ -148,8 +148,15 @@ void ConfigReader::Double(const char* key, double* value, const Range& range) {
 
 void ConfigReader::AnyValue(const char* key, std::string* json) {
   if (const YamlNode* node = Lookup(key)) {
+    nlohmann::ordered_json value = nlohmann::ordered_json::parse(*json, nullptr, /*allow_exceptions=*/false);
+    nlohmann::ordered_json given = ToJson(*node, key);
+    if (value.is_object() && given.is_object()) {
+      value.update(given);
+    } else {
+      value = std::move(given);
+    }
     // Bytes that are no UTF-8 are replaced: JSON has none.
-    *json = ToJson(*node, key).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    *json = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 }
 

@@ -143,6 +143,9 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Section("actor", &experiment->actor);
   LearnerSection learner{&experiment->learner, experiment->actor.asks_learner()};
   visitor.Section("learner", &learner);
+  if (!experiment->evaluation.has_own_environment) {
+    experiment->evaluation.environment = experiment->environment;
+  }
   visitor.Section("evaluation", &experiment->evaluation);
   visitor.Section("stop", &experiment->stop);
 }
@@ -207,6 +210,12 @@ bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+std::string TextOf(EnvironmentOptions environment) {
+  ConfigWriter writer;
+  writer.Section("environment", &environment);
+  return writer.text();
+}
+
 // Reads the right values of a file over the defaults, and reports the others.
 Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algorithms,
                           const std::vector<std::string>& environments, KeysWithoutMeaning without_meaning,
@@ -220,6 +229,8 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   };
   VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, *reader);
   reader->Finish();
+  experiment.evaluation.has_own_environment =
+      TextOf(experiment.evaluation.environment) != TextOf(experiment.environment);
   if (experiment.learner.batch_size == kOneOfEachLane) {
     experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
   }
@@ -298,6 +309,31 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
   return ParseExperiment(yaml, path, overrides, algorithms, environments);
 }
 
+namespace {
+
+// The policy that is trained must be able to act there.
+absl::Status CheckEvaluationEnvironment(
+    const Experiment& experiment, const EnvironmentSpec& trained_on,
+    const std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>& spec_of) {
+  constexpr char kKey[] = "evaluation.environment";
+  if (!experiment.evaluation.has_own_environment) {
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::optional<EnvironmentSpec>> spec = spec_of(experiment.evaluation.environment);
+  if (!spec.ok()) {
+    return Annotate(spec.status(), kKey);
+  }
+  if (spec->has_value() &&
+      ((*spec)->observations != trained_on.observations || (*spec)->actions != trained_on.actions)) {
+    return absl::InvalidArgumentError(absl::StrCat(kKey, ": got ", (*spec)->DebugString(),
+                                                   "; wanted the observations and actions of ",
+                                                   trained_on.DebugString()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Experiment> ParseAndCheckExperiment(
     const std::string& yaml, const std::string& origin,
     const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,
@@ -316,6 +352,7 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
       *environment = *std::move(spec);
       if (environment->has_value()) {
         ReportLines(CheckAgainstEnvironment(experiment, **environment, algorithms, wrong), root, &errors, &reader);
+        ReportLines(CheckEvaluationEnvironment(experiment, **environment, spec_of), root, &errors, &reader);
       }
     } else {
       const bool says_key = absl::StartsWith(spec.status().message(), "environment.");

@@ -282,6 +282,9 @@ void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   if (applies("period_steps")) {
     visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
   }
+  if (applies("environment") && visitor.MayBeGiven(has_own_environment)) {
+    visitor.Section("environment", &environment);
+  }
 }
 
 absl::Status EvaluationOptions::Validate() const {

@@ -226,6 +226,9 @@ struct EvaluationOptions {
   double period_seconds = 1;
   // The same of a deterministic run, in learner steps.
   int64_t period_steps = 500;
+  // What is evaluated on: `environment:` with the keys that are given here in place of its own.
+  EnvironmentOptions environment;
+  bool has_own_environment = false;  // Some are given.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

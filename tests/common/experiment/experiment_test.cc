@@ -428,6 +428,39 @@ TEST_CASE("an experiment is checked without an environment of which nothing is k
   CHECK(parsed->environment.Offer() == "gymnasium");
 }
 
+TEST_CASE("an evaluation's environment is the experiment's, with the keys that it is given in their place", "[unit]") {
+  const std::string yaml =
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\n"
+      "environment: {name: Fake, options: {a: 1, b: 2}}\nevaluation: {environment: {options: {b: 3}}}\n";
+  const Experiment experiment = ValueOf(ParseExperiment(yaml, "x.yaml", {}, FakeAlgorithms()));
+  CHECK(experiment.environment.options == R"({"a":1,"b":2})");
+  CHECK(experiment.evaluation.environment.options == R"({"a":1,"b":3})");
+  const Experiment again = ValueOf(ParseExperiment(ToYaml(experiment), "x.yaml", {}, FakeAlgorithms()));
+  CHECK(again.evaluation.environment.options == R"({"a":1,"b":3})");
+  CHECK(ToYaml(again) == ToYaml(experiment));
+  const Experiment plain = ValueOf(ParseExperiment(
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {name: Fake}\n", "x.yaml", {}, FakeAlgorithms()));
+  CHECK(plain.evaluation.environment.name == "Fake");
+  CHECK_FALSE(plain.evaluation.has_own_environment);
+  CHECK(ToYaml(plain).find("evaluation:\n  environment") == std::string::npos);
+}
+
+TEST_CASE("an evaluation's environment must be one in which the policy can act", "[unit]") {
+  std::optional<EnvironmentSpec> environment;
+  const auto checked = ParseAndCheckExperiment(
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {name: Fake}\n"
+      "evaluation: {environment: {name: Other}}\n",
+      "x.yaml", {}, FakeAlgorithms(), {},
+      [](const EnvironmentOptions& options) {
+        EnvironmentSpec spec = FakeEnvironmentSpec();
+        spec.observations[0].array.shape = {options.name == "Other" ? 3 : 4};
+        return spec;
+      },
+      &environment);
+  REQUIRE_CODE(checked, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(checked.status().message()), Catch::Contains("evaluation.environment: got "));
+}
+
 TEST_CASE("what is found out late has its place too", "[unit]") {
   const std::string yaml =
       "algorithm: {name: fake}\nstop: {max_seconds: 1}\nnetwork:\n  heads:\n    q: {type: duelling}\n";
