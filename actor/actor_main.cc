@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actor/actor_process.h"
+#include "actor/open_environment.h"
 #include "actor/environments/environment.h"
 #include "actor/gradients/trainee_worker.h"
 #include "actor/saved_evaluation.h"
