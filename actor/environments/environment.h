@@ -35,14 +35,15 @@ class Environment {
 
   // Takes one action, an array for each leaf of spec().actions, within its bounds; writes the observations it led to,
   // the final ones of an episode included, and all elements of all spec().rewards, back to back. INVALID_ARGUMENT for
-  // an action out of range or NaN, after which nothing has changed; FAILED_PRECONDITION before the
-  // first Reset and after an episode's end.
+  // an action out of range or NaN, or that the newest mask forbids, after which nothing has changed;
+  // FAILED_PRECONDITION before the first Reset and after an episode's end.
   virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) = 0;
 };
 
-// An entry of the environment registry. To add an environment: a header and a source in this folder, one line in
-// BuiltinEnvironments; every registered one is put through the conformance suite by environments_test.
+// An entry of the environment registry. To add an environment: a class that derives from EpisodicEnvironment, in a
+// header and a source of this folder, and one line in BuiltinEnvironments; every registered one is put through the
+// conformance suite by environments_test.
 struct EnvironmentDefinition {
   std::string description;  // One line.
   // Its facts, without making one.

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "actor/environments/element_access.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// Decides whether an environment takes an action: an array for each leaf of the spec's actions, of any alignment, whose
+// elements are within the leaf's space and allowed by the newest mask, if the leaf has one. One thread.
+class ActionChecker {
+ public:
+  explicit ActionChecker(const EnvironmentSpec& spec);
+
+  // Keeps the masks among an environment's newest observations, one array for each leaf.
+  void SeeMasks(absl::Span<void* const> observations);
+
+  // INVALID_ARGUMENT, "action/move[1]: got 5; wanted an integer in [0, 2]", for an element that is outside its leaf's
+  // space or NaN, and for a choice that the mask forbids.
+  absl::Status Check(absl::Span<const void* const> actions) const {
+    const bool is_plain_choice =
+        only_choices_ > 0 && static_cast<uint64_t>(ElementAt<int64_t>(actions[0])) < only_choices_;
+    return is_plain_choice ? absl::OkStatus() : CheckElements(actions);
+  }
+
+ private:
+  struct Action {
+    SpaceLeaf leaf;
+    size_t mask_leaf = 0;    // Among the observations.
+    std::vector<char> mask;  // Its newest value, a bool a choice; empty: the leaf has none.
+  };
+
+  absl::Status CheckElements(absl::Span<const void* const> actions) const;
+
+  std::vector<Action> actions_;
+  // The choices of the only action, if it is discrete and has no mask: most environments are checked by one comparison.
+  // Else 0.
+  uint64_t only_choices_ = 0;
+};
+
+}  // namespace waggle
