@@ -1,43 +1,15 @@
 #include "actor/environments/cartpole.h"
 
 #include <cmath>
-#include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "actor/environments/element_access.h"
 
 namespace waggle {
 namespace {
 
-constexpr int64_t kMaxEpisodeSteps = 500;
-constexpr int64_t kNumActions = 2;
 constexpr double kStartBound = 0.05;
-
-// SI units.
-constexpr double kGravity = 9.8;
-constexpr double kCartMass = 1.0;
-constexpr double kPoleMass = 0.1;
-constexpr double kTotalMass = kPoleMass + kCartMass;
-constexpr double kHalfPoleLength = 0.5;
-constexpr double kPoleMassLength = kPoleMass * kHalfPoleLength;
-constexpr double kForce = 10.0;
-constexpr double kTimeStep = 0.02;
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kMaxAngle = 12 * 2 * kPi / 360;
+constexpr double kMaxAngle = 12 * 2 * M_PI / 360;
 constexpr double kMaxPosition = 2.4;
-
-// One Euler step. The pole is unstable, so a difference in the last bit grows to a visible one within an episode: the
-// order of every operation is Gymnasium's, and the compiler must not fuse any (see CMakeLists.txt).
-CartPole::State Advance(const CartPole::State& state, double force) {
-  const auto [x, x_dot, theta, theta_dot] = state;
-  const double cos_theta = std::cos(theta);
-  const double sin_theta = std::sin(theta);
-  const double temp = (force + kPoleMassLength * (theta_dot * theta_dot) * sin_theta) / kTotalMass;
-  const double theta_acceleration = (kGravity * sin_theta - cos_theta * temp) /
-                                    (kHalfPoleLength * (4.0 / 3.0 - kPoleMass * (cos_theta * cos_theta) / kTotalMass));
-  const double x_acceleration = temp - kPoleMassLength * theta_acceleration * cos_theta / kTotalMass;
-  return {x + kTimeStep * x_dot, x_dot + kTimeStep * x_acceleration, theta + kTimeStep * theta_dot,
-          theta_dot + kTimeStep * theta_acceleration};
-}
 
 bool IsTerminal(const CartPole::State& state) {
   return state[0] < -kMaxPosition || state[0] > kMaxPosition || state[2] < -kMaxAngle || state[2] > kMaxAngle;
@@ -45,80 +17,75 @@ bool IsTerminal(const CartPole::State& state) {
 
 }  // namespace
 
-EnvironmentSpec CartPole::Spec(Shown shown) {
+void CartPoleSettings::Visit(ConfigVisitor& visitor) {
+  visitor.Double("gravity", &gravity, In(0, 100));
+  visitor.Double("cart_mass", &cart_mass, In(0.01, 1000));
+  visitor.Double("pole_mass", &pole_mass, In(0.001, 1000));
+  visitor.Double("pole_half_length", &pole_half_length, In(0.01, 100));
+  visitor.Double("force", &force, In(0, 10'000));
+  visitor.Double("time_step", &time_step, In(0.0001, 1));
+  visitor.Int("max_episode_steps", &max_episode_steps, In(1, kMostEpisodeSteps));
+  visitor.Bool("sutton_barto_reward", &sutton_barto_reward);
+}
+
+EnvironmentSpec CartPole::Spec(const Settings& settings, Shown shown) {
   EnvironmentSpec spec;
   spec.name = shown == Shown::kState ? "CartPole-v1" : "CartPoleHiddenVelocity-v1";
   spec.observations = {Box("observation", DType::kFloat32, {shown == Shown::kState ? 4 : 2})};
-  spec.actions = {Discrete("action", kNumActions)};
-  spec.max_episode_steps = kMaxEpisodeSteps;
+  spec.actions = {Discrete("action", 2)};
+  spec.max_episode_steps = settings.max_episode_steps;
   return spec;
 }
 
-EnvironmentDefinition CartPole::Definition(Shown shown) {
-  EnvironmentDefinition definition;
-  definition.description = shown == Shown::kState
-                               ? "Balance a pole on a cart by pushing the cart left or right; Gymnasium's CartPole-v1"
-                               : "CartPole-v1 that shows no velocities, for policies that remember";
-  definition.spec = [shown](const EnvironmentOptions&) { return Spec(shown); };
-  definition.create = [shown](const EnvironmentOptions&,
-                              uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
-    return std::make_unique<CartPole>(seed, shown);
-  };
-  return definition;
-}
+CartPole::CartPole(const Settings& settings, uint64_t seed, Shown shown)
+    : EpisodicEnvironment(Spec(settings, shown)),
+      settings_(settings),
+      total_mass_(settings.pole_mass + settings.cart_mass),
+      pole_mass_length_(settings.pole_mass * settings.pole_half_length),
+      shown_(shown),
+      rng_(seed) {}
 
-CartPole::CartPole(uint64_t seed, Shown shown) : shown_(shown), spec_(Spec(shown)), rng_(seed) {}
-
-absl::Status CartPole::Reset(absl::Span<void* const> observations) {
+void CartPole::Start(absl::Span<void* const> observations) {
   State start;
   for (double& value : start) {
     value = rng_.Uniform(-kStartBound, kStartBound);
   }
   ResetTo(start, observations[0]);
-  return absl::OkStatus();
 }
 
-absl::StatusOr<StepOutcome> CartPole::Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
-                                           float* rewards) {
-  if (!running_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(spec_.name, ": a step after the episode's end; it wants a reset"));
-  }
-  int64_t choice = 0;
-  std::memcpy(&choice, actions[0], sizeof(choice));
-  if (choice < 0 || choice >= kNumActions) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(spec_.name, ": action ", choice, " is outside [0, ", kNumActions, ")"));
-  }
-  state_ = Advance(state_, choice == 1 ? kForce : -kForce);
-  ++steps_;
-  rewards[0] = 1;
-  StepOutcome outcome;
-  outcome.terminated = IsTerminal(state_);
-  outcome.truncated = steps_ >= kMaxEpisodeSteps;
-  running_ = !outcome.terminated && !outcome.truncated;
-  WriteObservation(observations[0]);
-  return outcome;
+// One Euler step. The pole is unstable, so a difference in the last bit grows to a visible one within an episode: the
+// order of every operation is Gymnasium's, and the compiler must not fuse any (see CMakeLists.txt).
+bool CartPole::Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) {
+  const double force = ElementAt<int64_t>(actions[0]) == 1 ? settings_.force : -settings_.force;
+  const auto [x, x_dot, theta, theta_dot] = state_;
+  const double cos_theta = std::cos(theta);
+  const double sin_theta = std::sin(theta);
+  const double temp = (force + pole_mass_length_ * (theta_dot * theta_dot) * sin_theta) / total_mass_;
+  const double theta_acceleration =
+      (settings_.gravity * sin_theta - cos_theta * temp) /
+      (settings_.pole_half_length * (4.0 / 3.0 - settings_.pole_mass * (cos_theta * cos_theta) / total_mass_));
+  const double x_acceleration = temp - pole_mass_length_ * theta_acceleration * cos_theta / total_mass_;
+  const double tau = settings_.time_step;
+  state_ = {x + tau * x_dot, x_dot + tau * x_acceleration, theta + tau * theta_dot,
+            theta_dot + tau * theta_acceleration};
+  const bool terminated = IsTerminal(state_);
+  rewards[0] = !settings_.sutton_barto_reward ? 1.0F : terminated ? -1.0F : 0.0F;
+  Show(observations[0]);
+  return terminated;
 }
 
 void CartPole::ResetTo(const State& state, void* observation) {
+  BeginEpisode();
   state_ = state;
-  steps_ = 0;
-  running_ = true;
-  WriteObservation(observation);
+  Show(observation);
 }
 
-void CartPole::WriteObservation(void* observation) const {
+void CartPole::Show(void* observation) const {
   if (shown_ == Shown::kPositions) {
-    const float values[2] = {static_cast<float>(state_[0]), static_cast<float>(state_[2])};
-    std::memcpy(observation, values, sizeof(values));
-    return;
+    WriteFloats({state_[0], state_[2]}, observation);
+  } else {
+    WriteFloats({state_[0], state_[1], state_[2], state_[3]}, observation);
   }
-  std::array<float, 4> values;
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(state_[i]);
-  }
-  std::memcpy(observation, values.data(), sizeof(values));
 }
 
 }  // namespace waggle

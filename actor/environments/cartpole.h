@@ -2,21 +2,37 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "actor/environments/environment.h"
+#include "absl/types/span.h"
+#include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
+#include "common/config/config_visitor.h"
 #include "common/spec/environment_spec.h"
 
 namespace waggle {
 
+// `environment.options` of CartPole-v1 and CartPoleHiddenVelocity-v1, in SI units.
+struct CartPoleSettings {
+  double gravity = 9.8;
+  double cart_mass = 1;
+  double pole_mass = 0.1;
+  double pole_half_length = 0.5;
+  double force = 10;        // A push's.
+  double time_step = 0.02;  // In seconds, of one Euler step.
+  int64_t max_episode_steps = 500;
+  bool sutton_barto_reward = false;  // 0 a step, and -1 for a terminal one, rather than 1 for each.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
 // A pole balanced on a cart that is pushed left (0) or right (1): numerically equal to Gymnasium's CartPole-v1. Reward
 // 1 a step; terminated once the cart leaves +-2.4 or the pole +-12 degrees, truncated after 500 steps. In a last step
-// that does both, both are set. CartPoleHiddenVelocity-v1 is the same but for its observations.
-class CartPole : public Environment {
+// that does both, both are set.
+class CartPole : public EpisodicEnvironment {
  public:
+  using Settings = CartPoleSettings;
   // Cart position and speed, pole angle (radians) and angular speed.
   using State = std::array<double, 4>;
 
@@ -25,30 +41,25 @@ class CartPole : public Environment {
     kPositions,  // CartPoleHiddenVelocity-v1: the cart's position and the pole's angle alone.
   };
 
-  static EnvironmentSpec Spec(Shown shown = Shown::kState);
-  // For the registry.
-  static EnvironmentDefinition Definition(Shown shown = Shown::kState);
+  static EnvironmentSpec Spec(const Settings& settings = Settings(), Shown shown = Shown::kState);
 
-  explicit CartPole(uint64_t seed, Shown shown = Shown::kState);
-
-  const EnvironmentSpec& spec() const override { return spec_; }
-  // Starts from a state uniform in [-0.05, 0.05] in each of its numbers.
-  absl::Status Reset(absl::Span<void* const> observations) override;
-  absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
-                                   float* rewards) override;
+  CartPole(const Settings& settings, uint64_t seed, Shown shown = Shown::kState);
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);
 
  private:
-  void WriteObservation(void* observation) const;
+  // From a state uniform in [-0.05, 0.05] in each of its numbers.
+  void Start(absl::Span<void* const> observations) override;
+  bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
+  void Show(void* observation) const;
 
+  const Settings settings_;
+  const double total_mass_;
+  const double pole_mass_length_;
   const Shown shown_;
-  const EnvironmentSpec spec_;
   Rng rng_;
   State state_{};
-  int64_t steps_ = 0;
-  bool running_ = false;
 };
 
 }  // namespace waggle

@@ -6,9 +6,10 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "actor/environments/environment_settings.h"
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "common/base/status_macros.h"
 
 namespace waggle {
 namespace {
@@ -63,83 +64,41 @@ std::vector<char> DrawAll(const SpaceLeaf& leaf, Rng* rng) {
   return data;
 }
 
-// The first element that no action of the leaf has; -1: there is none.
-int64_t FindInvalid(const SpaceLeaf& leaf, const void* action) {
-  if (leaf.kind == SpaceKind::kMultiBinary) {
-    return -1;
-  }
-  return WithType(leaf, [&](auto* type) -> int64_t {
-    using Element = std::remove_pointer_t<decltype(type)>;
-    for (int64_t i = 0; i < leaf.array.NumElements(); ++i) {
-      Element element;
-      std::memcpy(&element, static_cast<const char*>(action) + static_cast<size_t>(i) * sizeof(element),
-                  sizeof(element));
-      const auto value = static_cast<double>(element);
-      const bool valid = leaf.num_values.empty()
-                             ? value >= static_cast<double>(static_cast<float>(leaf.Low(i))) &&
-                                   value <= static_cast<double>(static_cast<float>(leaf.High(i)))
-                             : value >= 0 && value < static_cast<double>(leaf.num_values[static_cast<size_t>(i)]);
-      if (!valid) {  // NaN, too.
-        return i;
-      }
-    }
-    return -1;
-  });
-}
-
 }  // namespace
 
 EnvironmentDefinition NullEnvironment::Definition() {
   EnvironmentDefinition definition;
   definition.description = "Nothing happens, in spaces that the configuration says: to measure the system around it";
-  definition.spec = [](const EnvironmentOptions& options) { return options.spec.Spec(); };
+  definition.spec = [](const EnvironmentOptions& options) -> absl::StatusOr<EnvironmentSpec> {
+    WAGGLE_RETURN_IF_ERROR(ReadSettings<NoSettings>(options).status());
+    return options.spec.Spec();
+  };
   definition.create = [](const EnvironmentOptions& options,
                          uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
+    WAGGLE_RETURN_IF_ERROR(ReadSettings<NoSettings>(options).status());
     return std::make_unique<NullEnvironment>(options.spec.Spec(), seed);
   };
   return definition;
 }
 
 NullEnvironment::NullEnvironment(EnvironmentSpec spec, uint64_t seed)
-    : spec_(std::move(spec)), num_rewards_(NumRewards(spec_.rewards)) {
+    : EpisodicEnvironment(std::move(spec)), num_rewards_(NumRewards(this->spec().rewards)) {
   Rng rng(seed);
-  for (const SpaceLeaf& leaf : spec_.observations) {
+  for (const SpaceLeaf& leaf : this->spec().observations) {
     shown_.push_back(DrawAll(leaf, &rng));
   }
 }
 
-absl::Status NullEnvironment::Reset(absl::Span<void* const> observations) {
-  steps_ = 0;
-  running_ = true;
-  Show(observations);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<StepOutcome> NullEnvironment::Step(absl::Span<const void* const> actions,
-                                                  absl::Span<void* const> observations, float* rewards) {
-  if (!running_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(spec_.name, ": a step after the episode's end; it wants a reset"));
-  }
-  for (size_t i = 0; i < spec_.actions.size(); ++i) {
-    if (const int64_t element = FindInvalid(spec_.actions[i], actions[i]); element >= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(spec_.name, ": element ", element, " is out of range for ", spec_.actions[i].DebugString()));
-    }
-  }
-  ++steps_;
-  Show(observations);
-  std::fill_n(rewards, num_rewards_, 0.0F);
-  StepOutcome outcome;
-  outcome.truncated = steps_ >= spec_.max_episode_steps;
-  running_ = !outcome.truncated;
-  return outcome;
-}
-
-void NullEnvironment::Show(absl::Span<void* const> observations) const {
+void NullEnvironment::Start(absl::Span<void* const> observations) {
   for (size_t i = 0; i < shown_.size(); ++i) {
     std::memcpy(observations[i], shown_[i].data(), shown_[i].size());
   }
+}
+
+bool NullEnvironment::Advance(absl::Span<const void* const>, absl::Span<void* const> observations, float* rewards) {
+  std::fill_n(rewards, num_rewards_, 0.0F);
+  Start(observations);
+  return false;
 }
 
 }  // namespace waggle

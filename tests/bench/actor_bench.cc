@@ -54,7 +54,7 @@ double BareStepsPerSecond() {
   std::vector<std::unique_ptr<CartPole>> poles;
   std::vector<float> observations(4 * kLanes);
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    poles.push_back(std::make_unique<CartPole>(lane));
+    poles.push_back(std::make_unique<CartPole>(CartPole::Settings(), lane));
     WAGGLE_CHECK(poles[lane]->Reset({&observations[4 * lane]}).ok(), "CartPole can be reset");
   }
   FreePolicy policy;

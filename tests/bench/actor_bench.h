@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "actor/environments/cartpole.h"
+#include "actor/environments/environment_settings.h"
 #include "actor/local_vector_environment.h"
 #include "actor/rollout_loop.h"
 #include "actor/trajectory_writer.h"
@@ -73,7 +74,7 @@ class CountedPolicy : public Policy {
 };
 
 inline std::unique_ptr<LocalVectorEnvironment> CartPoles(int64_t lanes) {
-  auto environments = MakeEnvironments(CartPole::Definition(), EnvironmentOptions(), lanes, Rng(1));
+  auto environments = MakeEnvironments(DefinitionOf<CartPole>("CartPole"), EnvironmentOptions(), lanes, Rng(1));
   WAGGLE_CHECK(environments.ok(), "CartPole can be made");
   return std::make_unique<LocalVectorEnvironment>(*std::move(environments));
 }

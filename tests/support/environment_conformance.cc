@@ -140,6 +140,14 @@ class Driver {
     }
   }
 
+  // The newest mask of an action, or null.
+  const bool* MaskOf(const SpaceLeaf& action) const {
+    const SpaceLeaf* const mask = FindMaskOfAction(spec(), action);
+    return mask == nullptr ? nullptr
+                           : static_cast<const bool*>(
+                                 observations_.pointers()[static_cast<size_t>(mask - spec().observations.data())]);
+  }
+
  private:
   absl::StatusOr<StepOutcome> Call() {
     return environment_->Step(actions_.pointers(), observations_.pointers(),
@@ -152,14 +160,6 @@ class Driver {
     for (size_t i = 0; i < spec().observations.size(); ++i) {
       CheckInSpace(spec().observations[i], observations_.pointers()[i]);
     }
-  }
-
-  // The mask's array, or null.
-  const bool* MaskOf(const SpaceLeaf& action) const {
-    const SpaceLeaf* const mask = FindMaskOfAction(spec(), action);
-    return mask == nullptr ? nullptr
-                           : static_cast<const bool*>(
-                                 observations_.pointers()[static_cast<size_t>(mask - spec().observations.data())]);
   }
 
   // A random one, legal where a mask says what is.
@@ -199,8 +199,9 @@ class Driver {
   Arrays rewards_;
 };
 
-// For one leaf, arrays that are no action: a wrong value in its first and in its last element.
-std::vector<std::vector<char>> InvalidActions(const SpaceLeaf& action, const void* valid) {
+// For one leaf, arrays that are no action: a wrong value in its first and in its last element, and each choice that its
+// mask forbids. `mask`: null if it has none.
+std::vector<std::vector<char>> InvalidActions(const SpaceLeaf& action, const void* valid, const bool* mask) {
   std::vector<std::vector<char>> invalid;
   const auto add = [&](auto value, int64_t element) {
     const char* const bytes = static_cast<const char*>(valid);
@@ -214,6 +215,13 @@ std::vector<std::vector<char>> InvalidActions(const SpaceLeaf& action, const voi
       add(std::numeric_limits<int64_t>::max(), element);
     } else if (action.array.dtype == DType::kFloat32) {
       add(std::numeric_limits<float>::quiet_NaN(), element);
+    }
+  }
+  for (size_t element = 0; mask != nullptr && element < action.num_values.size(); ++element) {
+    for (int64_t choice = 0; choice < action.num_values[element]; ++choice, ++mask) {
+      if (!*mask) {
+        add(choice, static_cast<int64_t>(element));
+      }
     }
   }
   return invalid;
@@ -338,7 +346,7 @@ void CheckRefusals(const EnvironmentDefinition& definition, const EnvironmentOpt
   for (size_t i = 0; i < driver.spec().actions.size(); ++i) {
     const SpaceLeaf& leaf = driver.spec().actions[i];
     void* const data = driver.actions().pointers()[i];
-    for (const std::vector<char>& action : InvalidActions(leaf, data)) {
+    for (const std::vector<char>& action : InvalidActions(leaf, data, driver.MaskOf(leaf))) {
       INFO(leaf.DebugString());
       std::memcpy(data, action.data(), action.size());
       REQUIRE_CODE(driver.TryStep(), absl::StatusCode::kInvalidArgument);
@@ -362,6 +370,14 @@ void CheckEnvironment(const std::string& name, const EnvironmentDefinition& defi
   CheckTimeLimit(definition, options);
   CheckSeedsDiffer(definition, options);
   CheckRefusals(definition, options);
+}
+
+void CheckBuiltin(const std::string& name, const std::string& settings) {
+  EnvironmentOptions options;
+  options.name = name;
+  options.options = settings;
+  const EnvironmentDefinitions definitions = BuiltinEnvironments();
+  CheckEnvironment(name, *ValueOf(definitions.Find(name)), options);
 }
 
 }  // namespace waggle::testing

@@ -23,7 +23,8 @@ struct Limit {
 
 class LimitedCartPole : public Environment {
  public:
-  LimitedCartPole(uint64_t seed, const Limit& limit) : limit_(limit), spec_(CartPole::Spec()), pole_(seed) {
+  LimitedCartPole(uint64_t seed, const Limit& limit)
+      : limit_(limit), spec_(CartPole::Spec()), pole_(CartPole::Settings(), seed) {
     spec_.max_episode_steps = limit.in_spec;
   }
 

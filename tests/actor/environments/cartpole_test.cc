@@ -2,91 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
 
+#include "actor/environments/cartpole_hidden_velocity.h"
 #include "tests/support/catch.h"
-#include "tests/support/one_leaf.h"
+#include "tests/support/environment_conformance.h"
+#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {
 
-struct RecordedStep {
-  int64_t action = 0;
-  float reward = 0;
-  bool terminated = false;
-  bool truncated = false;
-  float observation[4] = {};
-};
-
-struct Trajectory {
-  std::string name;
-  CartPole::State start{};
-  std::vector<RecordedStep> steps;
-};
-
-// What tests/golden/record_cartpole.py wrote.
-std::vector<Trajectory> LoadTrajectories() {
-  std::ifstream file(WAGGLE_GOLDEN_DIR "/cartpole_v1.txt");
-  std::string comment;
-  std::getline(file, comment);
-  std::vector<Trajectory> trajectories;
-  std::string keyword;
-  while (file >> keyword) {
-    REQUIRE(keyword == "trajectory");
-    Trajectory trajectory;
-    size_t steps = 0;
-    file >> trajectory.name >> steps;
-    for (double& value : trajectory.start) {
-      file >> value;
-    }
-    trajectory.steps.resize(steps);
-    for (RecordedStep& step : trajectory.steps) {
-      file >> step.action >> step.reward >> step.terminated >> step.truncated;
-      for (float& value : step.observation) {
-        file >> value;
-      }
-    }
-    REQUIRE(file);
-    trajectories.push_back(trajectory);
-  }
-  return trajectories;
-}
-
 TEST_CASE("CartPole follows Gymnasium's recorded trajectories to 1e-6", "[unit]") {
-  const std::vector<Trajectory> trajectories = LoadTrajectories();
-  REQUIRE(trajectories.size() == 11);
-  int terminated = 0;
-  int truncated = 0;
-  for (const Trajectory& trajectory : trajectories) {
-    CartPole environment(1);
-    float observation[4] = {};
-    environment.ResetTo(trajectory.start, observation);
-    for (size_t t = 0; t < trajectory.steps.size(); ++t) {
-      const RecordedStep& expected = trajectory.steps[t];
-      INFO(trajectory.name << ", step " << t);
-      const auto outcome = testing::ValueOf(testing::StepOneLeaf(&environment, &expected.action, observation));
-      for (int i = 0; i < 4; ++i) {
-        REQUIRE(observation[i] == Approx(expected.observation[i]).margin(1e-6).epsilon(0));
-      }
-      REQUIRE(outcome.reward == expected.reward);
-      REQUIRE(outcome.terminated == expected.terminated);
-      REQUIRE(outcome.truncated == expected.truncated);
-      terminated += outcome.terminated;
-      truncated += outcome.truncated;
-    }
-    REQUIRE_CODE(testing::StepOneLeaf(&environment, &trajectory.steps[0].action, observation),
-                 absl::StatusCode::kFailedPrecondition);
-  }
-  // One of the two that reach the time limit falls in that very step.
-  REQUIRE(terminated == 10);
-  REQUIRE(truncated == 2);
+  testing::GoldenEnds expected;
+  expected.trajectories = 13;
+  expected.terminated = 11;
+  expected.truncated = 3;  // One of the three falls in that very step.
+  testing::CheckFollowsGolden<CartPole>("cartpole_v1.txt", expected);
 }
 
 TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]") {
-  CartPole environment(5);
+  CartPole environment(CartPole::Settings(), 5);
   constexpr int kEpisodes = 2000;
   double sum[4] = {};
   double largest = 0;
@@ -107,8 +41,8 @@ TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]")
 }
 
 TEST_CASE("CartPole with hidden velocities is CartPole, of which position and angle are seen", "[unit]") {
-  CartPole whole(5);
-  CartPole hidden(5, CartPole::Shown::kPositions);
+  CartPole whole(CartPole::Settings(), 5);
+  CartPoleHiddenVelocity hidden(CartPole::Settings(), 5);
   Rng rng(3);
   float state[4] = {};
   float seen[3] = {0, 0, 7};
@@ -135,13 +69,22 @@ TEST_CASE("CartPole with hidden velocities is CartPole, of which position and an
 }
 
 TEST_CASE("CartPole refuses an action that is neither left nor right and says so", "[unit]") {
-  CartPole environment(5);
+  CartPole environment(CartPole::Settings(), 5);
   float observation[4] = {};
   REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
   const int64_t action = 2;
   const absl::Status status = testing::StepOneLeaf(&environment, &action, observation).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  REQUIRE(status.message() == "CartPole-v1: action 2 is outside [0, 2)");
+  REQUIRE(status.message() == "CartPole-v1: action: got 2; wanted an integer in [0, 1]");
+}
+
+TEST_CASE("CartPole keeps its promises at the ends of its options' ranges", "[unit]") {
+  for (const char* json : {"{gravity: 0, cart_mass: 0.01, pole_mass: 1000, pole_half_length: 0.01, force: 10000, "
+                           "time_step: 1, sutton_barto_reward: true}",
+                           "{gravity: 100, cart_mass: 1000, pole_mass: 0.001, pole_half_length: 100, force: 0, "
+                           "time_step: 0.0001, max_episode_steps: 40}"}) {
+    testing::CheckBuiltin("CartPole-v1", json);
+  }
 }
 
 }  // namespace

@@ -2,87 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <string>
-#include <vector>
 
+#include "actor/environments/pendulum_hidden_velocity.h"
 #include "tests/support/catch.h"
-#include "tests/support/one_leaf.h"
+#include "tests/support/environment_conformance.h"
+#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {
 
-struct RecordedStep {
-  float action = 0;
-  double reward = 0;
-  bool truncated = false;
-  float observation[3] = {};
-};
-
-struct Trajectory {
-  std::string name;
-  Pendulum::State start{};
-  std::vector<RecordedStep> steps;
-};
-
-// What tests/golden/record_pendulum.py wrote.
-std::vector<Trajectory> LoadTrajectories() {
-  std::ifstream file(WAGGLE_GOLDEN_DIR "/pendulum_v1.txt");
-  std::string comment;
-  std::getline(file, comment);
-  std::vector<Trajectory> trajectories;
-  std::string keyword;
-  while (file >> keyword) {
-    REQUIRE(keyword == "trajectory");
-    Trajectory trajectory;
-    size_t steps = 0;
-    file >> trajectory.name >> steps >> trajectory.start[0] >> trajectory.start[1];
-    trajectory.steps.resize(steps);
-    for (RecordedStep& step : trajectory.steps) {
-      file >> step.action >> step.reward >> step.truncated;
-      for (float& value : step.observation) {
-        file >> value;
-      }
-    }
-    REQUIRE(file);
-    trajectories.push_back(trajectory);
-  }
-  return trajectories;
-}
-
 TEST_CASE("Pendulum follows Gymnasium's recorded trajectories to 1e-6", "[unit]") {
-  const std::vector<Trajectory> trajectories = LoadTrajectories();
-  REQUIRE(trajectories.size() == 8);
-  int held = 0;
-  double fastest = 0;
-  for (const Trajectory& trajectory : trajectories) {
-    REQUIRE(trajectory.steps.size() == 200);
-    Pendulum environment(1);
-    float observation[3] = {};
-    environment.ResetTo(trajectory.start, observation);
-    for (size_t t = 0; t < trajectory.steps.size(); ++t) {
-      const RecordedStep& expected = trajectory.steps[t];
-      INFO(trajectory.name << ", step " << t);
-      const auto outcome = testing::ValueOf(testing::StepOneLeaf(&environment, &expected.action, observation));
-      for (int i = 0; i < 3; ++i) {
-        REQUIRE(observation[i] == Approx(expected.observation[i]).margin(1e-6).epsilon(0));
-      }
-      REQUIRE(outcome.reward == Approx(expected.reward).margin(2e-6).epsilon(0));  // Down to -16.3, as float32.
-      REQUIRE_FALSE(outcome.terminated);
-      REQUIRE(outcome.truncated == expected.truncated);
-      fastest = std::max(fastest, std::abs(static_cast<double>(observation[2])));
-    }
-    held += trajectory.steps.back().reward > -0.01 ? 1 : 0;
-    REQUIRE_CODE(testing::StepOneLeaf(&environment, &trajectory.steps[0].action, observation),
-                 absl::StatusCode::kFailedPrecondition);
-  }
-  REQUIRE(held == 1);     // One policy swings it up and holds it.
-  REQUIRE(fastest == 8);  // Another reaches the limit of the speed.
+  testing::GoldenEnds expected;
+  expected.trajectories = 9;
+  expected.truncated = 9;
+  testing::CheckFollowsGolden<Pendulum>("pendulum_v1.txt", expected);
 }
 
 TEST_CASE("Pendulum starts anywhere, at a speed of at most 1", "[unit]") {
-  Pendulum environment(5);
+  Pendulum environment(Pendulum::Settings(), 5);
   constexpr int kEpisodes = 2000;
   double sum[3] = {};
   double fastest = 0;
@@ -102,8 +40,32 @@ TEST_CASE("Pendulum starts anywhere, at a speed of at most 1", "[unit]") {
   }
 }
 
+TEST_CASE("Pendulum with a hidden velocity is Pendulum, of which the angle is seen", "[unit]") {
+  Pendulum whole(Pendulum::Settings(), 5);
+  PendulumHiddenVelocity hidden(Pendulum::Settings(), 5);
+  Rng rng(3);
+  float state[3] = {};
+  float seen[3] = {0, 0, 7};
+  REQUIRE_OK(testing::ResetOneLeaf(&whole, state));
+  REQUIRE_OK(testing::ResetOneLeaf(&hidden, seen));
+  for (int t = 0; t < 500; ++t) {
+    REQUIRE(seen[0] == state[0]);
+    REQUIRE(seen[1] == state[1]);
+    REQUIRE(seen[2] == 7);
+    const auto action = static_cast<float>(rng.Uniform(-2, 2));
+    const auto expected = testing::ValueOf(testing::StepOneLeaf(&whole, &action, state));
+    const auto outcome = testing::ValueOf(testing::StepOneLeaf(&hidden, &action, seen));
+    REQUIRE(outcome.reward == expected.reward);
+    REQUIRE(outcome.truncated == expected.truncated);
+    if (outcome.truncated) {
+      REQUIRE_OK(testing::ResetOneLeaf(&whole, state));
+      REQUIRE_OK(testing::ResetOneLeaf(&hidden, seen));
+    }
+  }
+}
+
 TEST_CASE("Pendulum refuses a torque past its bounds and says so", "[unit]") {
-  Pendulum environment(5);
+  Pendulum environment(Pendulum::Settings(), 5);
   float observation[3] = {};
   REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
   for (const float bad : {2.5F, -2.5F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
@@ -111,9 +73,17 @@ TEST_CASE("Pendulum refuses a torque past its bounds and says so", "[unit]") {
   }
   const float action = 2.5F;
   REQUIRE(testing::StepOneLeaf(&environment, &action, observation).status().message() ==
-          "Pendulum-v1: action 2.5 is outside [-2, 2]");
+          "Pendulum-v1: action[0]: got 2.5; wanted a number in [-2, 2]");
   const float largest = 2;
   REQUIRE_OK(testing::StepOneLeaf(&environment, &largest, observation));
+}
+
+TEST_CASE("Pendulum keeps its promises at the ends of its options' ranges", "[unit]") {
+  for (const char* json : {"{gravity: 0, mass: 0.01, length: 0.01, max_torque: 10000, time_step: 1}",
+                           "{gravity: 100, mass: 1000, length: 100, max_torque: 0.001, time_step: 0.0001}",
+                           "{max_torque: 0.1, max_episode_steps: 1}"}) {
+    testing::CheckBuiltin("Pendulum-v1", json);
+  }
 }
 
 }  // namespace
