@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kLanes = 32;
 constexpr int64_t kCalls = 10'000;
+constexpr double kWantedStepsPerSecond = 10e6;
 
 // Random actions from a table, and values that are no numbers of interest.
 class FreePolicy : public Policy {
@@ -78,25 +79,25 @@ double BareStepsPerSecond() {
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
-double VectorStepsPerSecond() {
-  const auto environments = CartPoles(kLanes);
+double VectorStepsPerSecond(int64_t lanes) {
+  const auto environments = CartPoles(lanes);
   FreePolicy policy;
-  std::vector<int64_t> actions(kLanes);
+  std::vector<int64_t> actions(static_cast<size_t>(lanes));
   PolicyInput input;
   PolicyOutput output;
   output.actions = {actions.data()};
   int64_t starts = 0;
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
-  absl::StatusOr<ReadyLanes> ready = environments->Recv(kLanes, StopToken());
+  absl::StatusOr<ReadyLanes> ready = environments->Recv(lanes, StopToken());
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
     input.slots = ready->lanes;
     WAGGLE_CHECK(policy.Act(input, ActMode::kExplore, &output).ok(), "a free policy acts");
     WAGGLE_CHECK(environments->Send(ready->lanes, output.actions).ok(), "CartPole can be stepped");
-    ready = environments->Recv(kLanes, StopToken());
-    starts += std::accumulate(ready->first, ready->first + kLanes, int64_t{0});
+    ready = environments->Recv(lanes, StopToken());
+    starts += std::accumulate(ready->first, ready->first + lanes, int64_t{0});
   }
-  return static_cast<double>(kCalls * kLanes - starts) / absl::ToDoubleSeconds(absl::Now() - began);
+  return static_cast<double>(kCalls * lanes - starts) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
 constexpr int64_t kEpisodeRows = 200;
@@ -238,7 +239,15 @@ std::vector<Case> Cases() {
   };
   return {
       {"actor/cartpole_vector_32",
-       [limit] { return BestRate(VectorStepsPerSecond, "env_steps/s", limit(), "CartPoles stepped one by one"); }},
+       [limit] {
+         return BestRate([] { return VectorStepsPerSecond(kLanes); }, "env_steps/s", limit(),
+                         "CartPoles stepped one by one");
+       }},
+      {"environment/cartpole_64_lanes",
+       [] {
+         return BestRate([] { return VectorStepsPerSecond(64); }, "env_steps/s", kWantedStepsPerSecond,
+                         "what is wanted of a thread");
+       }},
       {"actor/write_rows_32",
        [] {
          const double by_row_writer = BestRate(RowWriterRowsPerSecond, "", 0, "").value;

@@ -88,16 +88,16 @@ TEST_CASE("The pages that list every key of an experiment are whole, and their v
   const std::string defaults = Joined(algorithm, stop);
   const std::vector<std::string> experiment = YamlBlocks("experiments.md");
   const std::vector<std::string> replay = YamlBlocks("replay.md");
-  REQUIRE(experiment.size() == 3);  // The second is an environment's.
+  REQUIRE(experiment.size() == 2);
   REQUIRE(replay.size() == 1);
   std::string sections = experiment[0];
   const std::string no_limit = "max_env_steps: 0 ";  // An experiment needs one.
   REQUIRE(sections.find(no_limit) != std::string::npos);
   sections.replace(sections.find(no_limit), no_limit.size(), "max_env_steps: 1 ");
   CHECK(Joined(sections, "") == defaults);
-  CHECK(Joined(experiment[2], stop) == defaults);
+  CHECK(Joined(experiment[1], stop) == defaults);
   CHECK(Joined(replay[0], algorithm + stop) == defaults);
-  const std::string all = experiment[0] + experiment[2] + replay[0];
+  const std::string all = experiment[0] + experiment[1] + replay[0];
   const std::string networks = Page("networks.md");  // It tells what layers and heads have.
   std::istringstream lines(defaults);
   for (std::string line; std::getline(lines, line);) {
