@@ -362,9 +362,9 @@ void ConfigReader::ReportUnknownKeys() {
       });
       const std::string hint = moved == frame.inner.end() ? DidYouMean(entry->key, frame.known)
                                                           : absl::StrCat("; did you mean \"", *moved, "\"?");
-      errors_->Add(entry->position, PathOf(entry->key),
-                   absl::StrCat("unknown key",
-                                hint.empty() ? absl::StrCat("; known: ", absl::StrJoin(frame.known, ", ")) : hint));
+      const std::string known =
+          frame.known.empty() ? "; wanted none" : absl::StrCat("; known: ", absl::StrJoin(frame.known, ", "));
+      errors_->Add(entry->position, PathOf(entry->key), absl::StrCat("unknown key", hint.empty() ? known : hint));
     }
   }
 }
