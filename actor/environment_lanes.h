@@ -14,14 +14,6 @@
 
 namespace waggle {
 
-// What a step in one lane led to.
-struct LaneStep {
-  bool terminated = false;
-  bool truncated = false;
-  // Of each reward leaf, its elements; valid until the next step in any lane.
-  absl::Span<const float* const> rewards;
-};
-
 // `lanes` copies of an environment, seeded from `rng`. INVALID_ARGUMENT for less than one, or where the definition's
 // own facts and a copy's differ.
 absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
@@ -29,8 +21,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const
                                                                            int64_t lanes, Rng rng);
 
 // Copies of one environment, stepped each by itself, between arrays that have rows of several lanes: one array
-// [rows, …] for each leaf of the spec's actions or observations, in their order. What a policy chose becomes what the
-// environment wants here, and only here (ScaleAction). Errors name the lane. One thread.
+// [rows, …] for each leaf of the spec's actions, observations or rewards, in their order. What a policy chose becomes
+// what the environment wants here, and only here (ScaleAction). Errors name the lane. One thread.
 class EnvironmentLanes {
  public:
   // At least one, all of one spec: what MakeEnvironments returns. `lane_name` is what errors call a lane: "lane",
@@ -43,10 +35,10 @@ class EnvironmentLanes {
   // Starts an episode and writes row `row` of `observations`.
   absl::Status Reset(size_t lane, absl::Span<void* const> observations, size_t row);
 
-  // Takes row `action_row` of `actions` and writes row `row` of `observations`. INVALID_ARGUMENT for a reward that is
-  // not finite; else the environment's own errors.
-  absl::StatusOr<LaneStep> Step(size_t lane, absl::Span<const void* const> actions, size_t action_row,
-                                absl::Span<void* const> observations, size_t row);
+  // Takes row `action_row` of `actions` and writes row `row` of `observations` and `rewards`. INVALID_ARGUMENT for a
+  // reward that is not finite; else the environment's own errors.
+  absl::StatusOr<StepOutcome> Step(size_t lane, absl::Span<const void* const> actions, size_t action_row,
+                                   absl::Span<void* const> observations, absl::Span<float* const> rewards, size_t row);
 
  private:
   // An action leaf.
@@ -58,18 +50,20 @@ class EnvironmentLanes {
 
   absl::Span<void* const> ObservationsOf(absl::Span<void* const> observations, size_t row);
   absl::Span<const void* const> ActionsOf(absl::Span<const void* const> actions, size_t row);
+  // Writes row `row` of several leaves from a lane's rewards, which are back to back.
+  void Scatter(absl::Span<float* const> rewards, size_t row) const;
 
   const std::vector<std::unique_ptr<Environment>> environments_;
   const EnvironmentSpec spec_;
   const std::string lane_name_;
   std::vector<size_t> observation_bytes_;
   std::vector<Action> actions_;
-  std::vector<float> rewards_;  // Of one lane, back to back.
+  std::vector<size_t> reward_elements_;
+  std::vector<float> rewards_;  // Of one lane, back to back; used where there are several leaves.
 
   // One lane's, by leaf.
   std::vector<void*> observation_pointers_;
   std::vector<const void*> action_pointers_;
-  std::vector<const float*> reward_pointers_;
 };
 
 }  // namespace waggle

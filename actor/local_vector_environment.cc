@@ -1,6 +1,5 @@
 #include "actor/local_vector_environment.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
@@ -49,19 +48,14 @@ absl::StatusOr<ReadyLanes> LocalVectorEnvironment::Recv(int64_t at_least, const 
 }
 
 absl::Status LocalVectorEnvironment::StepLane(int64_t lane, absl::Span<const void* const> actions, size_t action_row) {
-  WAGGLE_ASSIGN_OR_RETURN(const LaneStep step,
-                          environments_.Step(static_cast<size_t>(lane), actions, action_row, rows_.observations(),
-                                             static_cast<size_t>(rows_.rows())));
-  for (size_t i = 0; i < rows_.reward_leaves(); ++i) {
-    const size_t elements = rows_.RewardElements(i);
-    float* const row = rows_.Rewards(i);
-    if (elements == 1) {  // Nearly always.
-      *row = *step.rewards[i];
-    } else {
-      std::copy_n(step.rewards[i], elements, row);
-    }
+  const absl::StatusOr<StepOutcome> outcome =
+      environments_.Step(static_cast<size_t>(lane), actions, action_row, rows_.observations(), rows_.rewards(),
+                         static_cast<size_t>(rows_.rows()));
+  if (!outcome.ok()) {
+    return outcome.status();
   }
-  rows_.Add(lane, step.terminated || step.truncated ? StepType::kLast : StepType::kMid, step.terminated ? 0.0F : 1.0F);
+  rows_.Add(lane, outcome->terminated || outcome->truncated ? StepType::kLast : StepType::kMid,
+            outcome->terminated ? 0.0F : 1.0F);
   return absl::OkStatus();
 }
 

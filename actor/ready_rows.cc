@@ -47,7 +47,7 @@ ReadyLanes ReadyRows::Show() {
   ready.observations = shown.observations.pointers();
   ready.step_types = shown.step_types.data();
   ready.first = shown.first.data();
-  ready.rewards = reward_pointers_;
+  ready.rewards = {reward_pointers_.data(), reward_pointers_.size()};
   ready.discounts = discounts_.data();
   return ready;
 }

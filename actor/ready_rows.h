@@ -24,10 +24,11 @@ class ReadyRows {
 
   // Where the next row's observations go: row rows() of each array.
   absl::Span<void* const> observations() { return frames_[1 - current_].observations.pointers(); }
+  // The same of rewards.
+  absl::Span<float* const> rewards() const { return reward_pointers_; }
   // Where the next row's elements of a reward leaf go.
   float* Rewards(size_t leaf) { return rewards_[leaf].data() + rows_ * reward_elements_[leaf]; }
   size_t RewardElements(size_t leaf) const { return reward_elements_[leaf]; }
-  size_t reward_leaves() const { return rewards_.size(); }
   // The next row's rewards are zeros.
   void ZeroRewards();
 
@@ -52,7 +53,7 @@ class ReadyRows {
   size_t current_ = 0;
   size_t rows_ = 0;
   std::vector<std::vector<float>> rewards_;  // By leaf, [rows, …].
-  std::vector<const float*> reward_pointers_;
+  std::vector<float*> reward_pointers_;
   std::vector<size_t> reward_elements_;
   std::vector<float> discounts_;
   std::vector<uint8_t> at_end_;  // By lane.

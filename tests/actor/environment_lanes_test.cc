@@ -1,7 +1,10 @@
 #include "actor/environment_lanes.h"
 
 #include <cmath>
+#include <memory>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
@@ -23,7 +26,9 @@ struct Arrays {
   bool mask[kLanes][7] = {};
   int64_t move[kLanes][2] = {{1, 1}, {1, 2}, {2, 3}};
   float turn[kLanes] = {-1, 5, 0.25};
+  float reward[kLanes][2] = {};
   std::vector<void*> observations = {camera, place, mask};
+  std::vector<float*> rewards = {reward[0]};
   std::vector<const void*> actions = {move, turn};
 };
 
@@ -50,12 +55,12 @@ TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's
     CHECK_FALSE(arrays.mask[other][6]);
   }
   REQUIRE_OK(lanes.Reset(2, arrays.observations, 2));
-  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, 2, arrays.observations, 2));
+  const StepOutcome step = ValueOf(lanes.Step(2, arrays.actions, 2, arrays.observations, arrays.rewards, 2));
   CHECK(arrays.place[2][1] == 1);
   CHECK(arrays.place[1][1] == 0);
-  REQUIRE(step.rewards.size() == 1);
-  CHECK(step.rewards[0][0] == 2 + 300);
-  CHECK(step.rewards[0][1] == 3);  // 0.25 in [-2, 6].
+  CHECK(arrays.reward[2][0] == 2 + 300);
+  CHECK(arrays.reward[2][1] == 3);  // 0.25 in [-2, 6].
+  CHECK(arrays.reward[1][1] == 0);
   CHECK_FALSE(step.terminated);
 }
 
@@ -64,9 +69,9 @@ TEST_CASE("a lane's rows may lie anywhere", "[unit]") {
   Arrays arrays;
   REQUIRE_OK(lanes.Reset(2, arrays.observations, 0));
   CHECK(arrays.place[0][0] == 12);
-  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, 1, arrays.observations, 0));
-  CHECK(step.rewards[0][0] == 1 + 200);
-  CHECK(step.rewards[0][1] == 6);
+  REQUIRE_OK(lanes.Step(2, arrays.actions, 1, arrays.observations, arrays.rewards, 0));
+  CHECK(arrays.reward[0][0] == 1 + 200);
+  CHECK(arrays.reward[0][1] == 6);
   CHECK(arrays.place[0][1] == 1);
   CHECK(arrays.place[2][0] == 0);
 }
@@ -76,20 +81,50 @@ TEST_CASE("an action is clamped and scaled for the environment, and stays as it 
   Arrays arrays;
   REQUIRE_OK(lanes.Reset(0, arrays.observations, 0));
   REQUIRE_OK(lanes.Reset(1, arrays.observations, 1));
-  CHECK(ValueOf(lanes.Step(0, arrays.actions, 0, arrays.observations, 0)).rewards[0][1] == -2);
-  CHECK(ValueOf(lanes.Step(1, arrays.actions, 1, arrays.observations, 1)).rewards[0][1] == 6);
+  REQUIRE_OK(lanes.Step(0, arrays.actions, 0, arrays.observations, arrays.rewards, 0));
+  REQUIRE_OK(lanes.Step(1, arrays.actions, 1, arrays.observations, arrays.rewards, 1));
+  CHECK(arrays.reward[0][1] == -2);
+  CHECK(arrays.reward[1][1] == 6);
   CHECK(arrays.turn[1] == 5);
+}
+
+// Rewards two agents: the first with a vector.
+class TwoRewarded : public Environment {
+ public:
+  TwoRewarded() {
+    spec_.rewards = {ArraySpec{"a/reward", DType::kFloat32, {2}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
+  }
+  const EnvironmentSpec& spec() const override { return spec_; }
+  absl::Status Reset(absl::Span<void* const>) override { return absl::OkStatus(); }
+  absl::StatusOr<StepOutcome> Step(absl::Span<const void* const>, absl::Span<void* const>, float* rewards) override {
+    std::iota(rewards, rewards + 3, 1.0F);
+    return StepOutcome();
+  }
+
+ private:
+  EnvironmentSpec spec_;
+};
+
+TEST_CASE("rewards of several leaves are written to a row of each", "[unit]") {
+  std::vector<std::unique_ptr<Environment>> environments;
+  environments.push_back(std::make_unique<TwoRewarded>());
+  EnvironmentLanes lanes(std::move(environments), "test lane");
+  std::vector<float> first(6);
+  std::vector<float> second(3);
+  REQUIRE_OK(lanes.Step(0, {}, 0, {}, {first.data(), second.data()}, 1));
+  CHECK(first == std::vector<float>{0, 0, 1, 2, 0, 0});
+  CHECK(second == std::vector<float>{0, 3, 0});
 }
 
 TEST_CASE("errors say which lane of whose they are", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
-  absl::Status status = lanes.Step(1, arrays.actions, 1, arrays.observations, 1).status();
+  absl::Status status = lanes.Step(1, arrays.actions, 1, arrays.observations, arrays.rewards, 1).status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(status.message() == "test lane 1: the episode is over");
   REQUIRE_OK(lanes.Reset(1, arrays.observations, 1));
   arrays.turn[1] = NAN;
-  status = lanes.Step(1, arrays.actions, 1, arrays.observations, 1).status();
+  status = lanes.Step(1, arrays.actions, 1, arrays.observations, arrays.rewards, 1).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   CHECK(status.message() == "test lane 1: no such turn");
 }
