@@ -56,8 +56,8 @@ class Acrobot : public EpisodicEnvironment {
 
   const Settings settings_;
   const bool has_book_dynamics_;
-  Rng rng_;
   State state_{};
+  Rng rng_;
 };
 
 }  // namespace waggle

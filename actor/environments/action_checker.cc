@@ -43,15 +43,16 @@ ActionChecker::ActionChecker(const EnvironmentSpec& spec) {
     if (const SpaceLeaf* const mask = FindMaskOfAction(spec, leaf); mask != nullptr) {
       action.mask_leaf = static_cast<size_t>(mask - spec.observations.data());
       action.mask.assign(static_cast<size_t>(mask->array.NumElements()), 1);
+      has_masks_ = true;
     }
     actions_.push_back(std::move(action));
   }
-  if (actions_.size() == 1 && actions_[0].leaf.kind == SpaceKind::kDiscrete && actions_[0].mask.empty()) {
+  if (actions_.size() == 1 && actions_[0].leaf.kind == SpaceKind::kDiscrete && !has_masks_) {
     only_choices_ = static_cast<uint64_t>(actions_[0].leaf.num_values[0]);
   }
 }
 
-void ActionChecker::SeeMasks(absl::Span<void* const> observations) {
+void ActionChecker::CopyMasks(absl::Span<void* const> observations) {
   for (Action& action : actions_) {
     if (!action.mask.empty()) {
       std::memcpy(action.mask.data(), observations[action.mask_leaf], action.mask.size());

@@ -18,7 +18,11 @@ class ActionChecker {
   explicit ActionChecker(const EnvironmentSpec& spec);
 
   // Keeps the masks among an environment's newest observations, one array for each leaf.
-  void SeeMasks(absl::Span<void* const> observations);
+  void SeeMasks(absl::Span<void* const> observations) {
+    if (has_masks_) {
+      CopyMasks(observations);
+    }
+  }
 
   // INVALID_ARGUMENT, "action/move[1]: got 5; wanted an integer in [0, 2]", for an element that is outside its leaf's
   // space or NaN, and for a choice that the mask forbids.
@@ -35,12 +39,14 @@ class ActionChecker {
     std::vector<char> mask;  // Its newest value, a bool a choice; empty: the leaf has none.
   };
 
+  void CopyMasks(absl::Span<void* const> observations);
   absl::Status CheckElements(absl::Span<const void* const> actions) const;
 
   std::vector<Action> actions_;
   // The choices of the only action, if it is discrete and has no mask: most environments are checked by one comparison.
   // Else 0.
   uint64_t only_choices_ = 0;
+  bool has_masks_ = false;
 };
 
 }  // namespace waggle

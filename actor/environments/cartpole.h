@@ -58,8 +58,8 @@ class CartPole : public EpisodicEnvironment {
   const double total_mass_;
   const double pole_mass_length_;
   const Shown shown_;
-  Rng rng_;
   State state_{};
+  Rng rng_;
 };
 
 }  // namespace waggle

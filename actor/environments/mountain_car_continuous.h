@@ -45,8 +45,8 @@ class MountainCarContinuous : public EpisodicEnvironment {
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
 
   const Settings settings_;
-  Rng rng_;
   State state_{};
+  Rng rng_;
 };
 
 }  // namespace waggle

@@ -54,8 +54,8 @@ class Pendulum : public EpisodicEnvironment {
 
   const Settings settings_;
   const Shown shown_;
-  Rng rng_;
   State state_{};
+  Rng rng_;
 };
 
 }  // namespace waggle

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/tensor/elements.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_memory.h"
 
 namespace waggle::testing {
 namespace {
@@ -57,29 +59,6 @@ class Arrays {
   std::vector<void*> pointers_;
 };
 
-// Element `index` of a leaf of observations as a number.
-double ElementOf(const SpaceLeaf& leaf, const void* data, int64_t index) {
-  switch (leaf.array.dtype) {
-    case DType::kBool:
-    case DType::kUint8:
-      return static_cast<const uint8_t*>(data)[index];
-    case DType::kInt8:
-      return static_cast<const int8_t*>(data)[index];
-    case DType::kInt16:
-      return static_cast<const int16_t*>(data)[index];
-    case DType::kInt32:
-      return static_cast<const int32_t*>(data)[index];
-    case DType::kInt64:
-      return static_cast<double>(static_cast<const int64_t*>(data)[index]);
-    case DType::kFloat32:
-      return static_cast<double>(static_cast<const float*>(data)[index]);
-    case DType::kFloat64:
-      return static_cast<const double*>(data)[index];
-    default:
-      return 0;  // Half floats: within bounds as far as this suite sees.
-  }
-}
-
 bool Allows(const SpaceLeaf& leaf, int64_t element, double value) {
   switch (leaf.kind) {
     case SpaceKind::kMultiBinary:
@@ -95,8 +74,10 @@ bool Allows(const SpaceLeaf& leaf, int64_t element, double value) {
 // That what an observation holds is what its kind and its bounds allow.
 void CheckInSpace(const SpaceLeaf& leaf, const void* data) {
   const bool half = leaf.array.dtype == DType::kFloat16 || leaf.array.dtype == DType::kBfloat16;
+  // As a byte, a bool may also be what no bool is.
+  const DType dtype = leaf.array.dtype == DType::kBool ? DType::kUint8 : leaf.array.dtype;
   for (int64_t i = 0; i < leaf.array.NumElements() && !half; ++i) {
-    const double value = ElementOf(leaf, data, i);
+    const double value = ElementAsDouble(dtype, data, i);
     if (!Allows(leaf, i, value)) {  // An assertion an element would take minutes for large frames.
       FAIL(leaf.DebugString() << ", element " << i << ": " << value);
     }
@@ -133,6 +114,14 @@ class Driver {
 
   absl::Status TryStep() { return Call().status(); }
   StepOutcome StepWithoutChecks() { return Call().value(); }
+  // A step, and a reset if the episode has ended, that throw if they take memory.
+  void StepWithoutMemory() {
+    const FailingMemory none(0, /*for_good=*/true);
+    const StepOutcome outcome = Call().value();
+    if (outcome.terminated || outcome.truncated) {
+      environment_->Reset(observations_.pointers()).IgnoreError();
+    }
+  }
 
   void ChooseActions(Rng* rng) {
     for (size_t i = 0; i < spec().actions.size(); ++i) {
@@ -360,6 +349,16 @@ void CheckRefusals(const EnvironmentDefinition& definition, const EnvironmentOpt
   REQUIRE(driver.rewards() == untouched.rewards());
 }
 
+void CheckTakesNoMemory(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
+  Driver driver(definition, options, 5);
+  Rng rng(23);
+  driver.Reset();
+  for (int64_t i = 0; i < kSteps; ++i) {
+    driver.ChooseActions(&rng);
+    REQUIRE_NOTHROW(driver.StepWithoutMemory());
+  }
+}
+
 }  // namespace
 
 void CheckEnvironment(const std::string& name, const EnvironmentDefinition& definition,
@@ -377,7 +376,9 @@ void CheckBuiltin(const std::string& name, const std::string& settings) {
   options.name = name;
   options.options = settings;
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
-  CheckEnvironment(name, *ValueOf(definitions.Find(name)), options);
+  const EnvironmentDefinition& definition = *ValueOf(definitions.Find(name));
+  CheckEnvironment(name, definition, options);
+  CheckTakesNoMemory(definition, options);
 }
 
 }  // namespace waggle::testing

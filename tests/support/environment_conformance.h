@@ -16,7 +16,8 @@ namespace waggle::testing {
 void CheckEnvironment(const std::string& name, const EnvironmentDefinition& definition,
                       const EnvironmentOptions& options);
 
-// The same of a built-in environment with these `environment.options`, as YAML in braces.
+// The same of a built-in environment with these `environment.options`, as YAML in braces; and that its steps and resets
+// take no memory. The test program needs failing_memory.cc.
 void CheckBuiltin(const std::string& name, const std::string& settings);
 
 }  // namespace waggle::testing

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/actor/environments/golden_trajectories.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment_conformance.h"
-#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {
@@ -32,31 +32,35 @@ TEST_CASE("Acrobot hangs nearly still at first", "[unit]") {
   REQUIRE(farthest > 0.0999);
 }
 
+// The outer link's speed after one step from hanging still.
+float SpeedAfter(Acrobot* environment, int64_t action) {
+  float observation[6] = {};
+  environment->ResetTo({}, observation);
+  REQUIRE_OK(testing::StepOneLeaf(environment, &action, observation));
+  return observation[5];
+}
+
 TEST_CASE("Acrobot's torque is off by up to its noise", "[unit]") {
   Acrobot::Settings noisy;
   noisy.torque_noise = 0.5;
   Acrobot environment(noisy, 5);
   Acrobot exact(Acrobot::Settings(), 5);
   const int64_t no_torque = 1;
-  float still[6] = {};
-  exact.ResetTo({}, still);
-  REQUIRE_OK(testing::StepOneLeaf(&exact, &no_torque, still));
-  REQUIRE(std::abs(still[5]) < 1e-6F);  // It hangs down and stays there.
-  // The acceleration at rest is torque / (1.25 - 1.75² / 3.5), of which noise of 0.5 in either direction makes ±0.13
-  // radians a second within 0.2 seconds of swinging.
+  const int64_t full_torque = 2;
+  REQUIRE(std::abs(SpeedAfter(&exact, no_torque)) < 1e-6F);
+  // Near the rest, speed is proportional to torque.
+  const float half_speed = SpeedAfter(&exact, full_torque) / 2;
   float least = 0;
   float most = 0;
   for (int i = 0; i < 500; ++i) {
-    float observation[6] = {};
-    environment.ResetTo({}, observation);
-    REQUIRE_OK(testing::StepOneLeaf(&environment, &no_torque, observation));
-    least = std::min(least, observation[5]);
-    most = std::max(most, observation[5]);
+    const float speed = SpeedAfter(&environment, no_torque);
+    least = std::min(least, speed);
+    most = std::max(most, speed);
   }
-  REQUIRE(most > 0.2F);
-  REQUIRE(most < 0.3F);
-  REQUIRE(least < -0.2F);
-  REQUIRE(least > -0.3F);
+  REQUIRE(most <= 1.01F * half_speed);
+  REQUIRE(most >= 0.95F * half_speed);
+  REQUIRE(least >= -1.01F * half_speed);
+  REQUIRE(least <= -0.95F * half_speed);
 }
 
 TEST_CASE("Acrobot keeps its promises at the ends of its options' ranges", "[unit]") {

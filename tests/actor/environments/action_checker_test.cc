@@ -47,9 +47,9 @@ TEST_CASE("a number is within its bounds, as float32 has them, and is not NaN", 
   const ActionChecker checker(SpecOf(Box("action", DType::kFloat32, {2}, {-0.1, 0}, {0.1, 1e9})));
   CHECK(Refusal<float>(checker, {0.1F, 1e9F}).empty());
   CHECK(Refusal<float>(checker, {std::nextafter(0.1F, 1.0F), 0}) ==
-        "action[0]: got 0.1; wanted a number in [-0.1, 0.1]");
-  CHECK(Refusal<float>(checker, {0, -1}) == "action[1]: got -1; wanted a number in [0, 1e+09]");
-  CHECK(Refusal<float>(checker, {0, std::nanf("")}) == "action[1]: got nan; wanted a number in [0, 1e+09]");
+        "action[0]: got 0.10000001; wanted a number in [-0.1, 0.1]");
+  CHECK(Refusal<float>(checker, {0, -1}) == "action[1]: got -1; wanted a number in [0, 1000000000]");
+  CHECK(Refusal<float>(checker, {0, std::nanf("")}) == "action[1]: got nan; wanted a number in [0, 1000000000]");
   const ActionChecker unbounded(SpecOf(Box("action", DType::kFloat64, {})));
   CHECK(Refusal<double>(unbounded, {1e300}).empty());
   CHECK(Refusal<double>(unbounded, {std::nan("")}) == "action: got nan; wanted a finite number");

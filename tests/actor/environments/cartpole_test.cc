@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "actor/environments/cartpole_hidden_velocity.h"
+#include "tests/actor/environments/golden_trajectories.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment_conformance.h"
-#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {

@@ -1,8 +1,8 @@
 #include "actor/environments/mountain_car_continuous.h"
 
+#include "tests/actor/environments/golden_trajectories.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment_conformance.h"
-#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "actor/environments/pendulum_hidden_velocity.h"
+#include "tests/actor/environments/golden_trajectories.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment_conformance.h"
-#include "tests/support/golden_trajectories.h"
 
 namespace waggle {
 namespace {
