@@ -48,8 +48,10 @@ struct EnvironmentDefinition {
   std::string description;  // One line.
   // Its facts, without making one.
   std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)> spec;
-  // A new copy whose every start state follows from `seed`.
+  // A new copy whose every draw follows from `seed`.
   std::function<absl::StatusOr<std::unique_ptr<Environment>>(const EnvironmentOptions& options, uint64_t seed)> create;
+  // False: it draws nothing, so all copies and all episodes are alike under the same actions.
+  bool follows_seed = true;
 };
 
 using EnvironmentDefinitions = Registry<EnvironmentDefinition>;

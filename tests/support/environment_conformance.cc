@@ -318,8 +318,9 @@ void CheckSeedsDiffer(const EnvironmentDefinition& definition, const Environment
       b.Reset();
     }
   }
-  INFO("no two seeds, and no two episodes, are ever shown as different: wanted a start that follows from the seed");
-  REQUIRE(differ);
+  INFO("seeds or episodes " << (differ ? "differ" : "are all alike") << "; the definition's follows_seed is "
+                            << definition.follows_seed);
+  REQUIRE(differ == definition.follows_seed);
 }
 
 void CheckRefusals(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {

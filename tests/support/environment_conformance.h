@@ -8,11 +8,11 @@ namespace waggle::testing {
 
 // Asserts what every environment promises: a valid spec that equals its definition's; observations that are finite, of
 // the right size and within their leaf's space, and masks that leave something legal; finite rewards; the same
-// everything from the same seed and actions, and another start from another seed; invalid actions, those that a mask
-// forbids among them, and steps past an episode's end refused; an episode truncated after max_episode_steps and at no
-// other time. To be called in a test case; drives the environment with random legal actions for some thousands of
-// steps, and where episodes terminate early for up to 2,000 episodes more, to find one that lasts. Actions that are
-// boxes must be of float32.
+// everything from the same seed and actions, and something else from another seed if its definition follows seeds;
+// invalid actions, those that a mask forbids among them, and steps past an episode's end refused; an episode truncated
+// after max_episode_steps and at no other time. To be called in a test case; drives the environment with random legal
+// actions for some thousands of steps, and where episodes terminate early for up to 2,000 episodes more, to find one
+// that lasts. Actions that are boxes must be of float32.
 void CheckEnvironment(const std::string& name, const EnvironmentDefinition& definition,
                       const EnvironmentOptions& options);
 

@@ -89,5 +89,19 @@ TEST_CASE("a truncation after max_episode_steps fails the conformance suite", "[
   CheckLimited(limit);
 }
 
+TEST_CASE("an environment that draws nothing but says that it follows seeds fails the suite", "[unit][!shouldfail]") {
+  const EnvironmentDefinitions definitions = BuiltinEnvironments();
+  EnvironmentDefinition definition = *ValueOf(definitions.Find("DeepSea-v0"));
+  definition.follows_seed = true;
+  CheckEnvironment("DeepSea-v0", definition, EnvironmentOptions());
+}
+
+TEST_CASE("an environment that draws its starts but says that it does not fails the suite", "[unit][!shouldfail]") {
+  const EnvironmentDefinitions definitions = BuiltinEnvironments();
+  EnvironmentDefinition definition = *ValueOf(definitions.Find("CartPole-v1"));
+  definition.follows_seed = false;
+  CheckEnvironment("CartPole-v1", definition, EnvironmentOptions());
+}
+
 }  // namespace
 }  // namespace waggle::testing

@@ -1,0 +1,48 @@
+#include "actor/environments/memory_cue.h"
+
+#include <cstring>
+
+#include "actor/environments/element_access.h"
+
+namespace waggle {
+
+void MemoryCueSettings::Visit(ConfigVisitor& visitor) {
+  visitor.Int("length", &length, In(1, kMostEpisodeSteps));
+  visitor.Int("cues", &cues, In(2, 1000));
+}
+
+EnvironmentSpec MemoryCue::Spec(const Settings& settings) {
+  EnvironmentSpec spec;
+  spec.name = "MemoryCue-v0";
+  spec.observations = {Box("observation", DType::kFloat32, {1 + settings.cues}, 0, 1)};
+  spec.actions = {Discrete("action", settings.cues)};
+  return spec;
+}
+
+MemoryCue::MemoryCue(const Settings& settings, uint64_t seed)
+    : EpisodicEnvironment(Spec(settings)),
+      length_(settings.length),
+      rng_(seed),
+      shown_(1 + static_cast<size_t>(settings.cues)) {}
+
+void MemoryCue::Start(absl::Span<void* const> observations) {
+  shown_[1 + cue_] = 0;  // The cue of an episode that had no step.
+  cue_ = static_cast<size_t>(rng_.UniformInt(shown_.size() - 1));
+  Show(0, observations[0]);
+}
+
+bool MemoryCue::Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) {
+  const bool is_last = steps() + 1 == length_;
+  const bool is_right = static_cast<size_t>(ElementAt<int64_t>(actions[0])) == cue_;
+  rewards[0] = !is_last ? 0.0F : is_right ? 1.0F : -1.0F;
+  Show(steps() + 1, observations[0]);
+  return is_last;
+}
+
+void MemoryCue::Show(int64_t steps, void* observation) {
+  shown_[0] = static_cast<float>(1 - static_cast<double>(steps) / static_cast<double>(length_));
+  shown_[1 + cue_] = steps == 0 ? 1.0F : 0.0F;
+  std::memcpy(observation, shown_.data(), shown_.size() * sizeof(float));
+}
+
+}  // namespace waggle
