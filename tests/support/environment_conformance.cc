@@ -73,6 +73,10 @@ bool Allows(const SpaceLeaf& leaf, int64_t element, double value) {
 
 // That what an observation holds is what its kind and its bounds allow.
 void CheckInSpace(const SpaceLeaf& leaf, const void* data) {
+  if (leaf.array.dtype == DType::kUint8 && leaf.low == std::vector<double>{0} &&
+      leaf.high == std::vector<double>{255}) {
+    return;  // A picture: every byte is allowed.
+  }
   const bool half = leaf.array.dtype == DType::kFloat16 || leaf.array.dtype == DType::kBfloat16;
   // As a byte, a bool may also be what no bool is.
   const DType dtype = leaf.array.dtype == DType::kBool ? DType::kUint8 : leaf.array.dtype;
