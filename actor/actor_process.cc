@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "actor/evaluation_loop.h"
-#include "actor/evaluator.h"
+#include "actor/evaluation/evaluation_loop.h"
+#include "actor/evaluation/evaluator.h"
 #include "actor/open_environment.h"
 #include "actor/rollout_loop.h"
 #include "actor/step_budget.h"

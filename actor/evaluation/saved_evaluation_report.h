@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "actor/saved_evaluation.h"
+#include "actor/evaluation/saved_evaluation.h"
 
 namespace waggle {
 

@@ -1,4 +1,4 @@
-#include "actor/saved_evaluation.h"
+#include "actor/evaluation/saved_evaluation.h"
 
 #include <memory>
 #include <string>

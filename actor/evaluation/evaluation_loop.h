@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "actor/evaluator.h"
+#include "actor/evaluation/evaluator.h"
 #include "common/api/hub.h"
 #include "common/api/model.h"
 #include "common/api/turn_taker.h"

@@ -1,4 +1,4 @@
-#include "actor/saved_weights.h"
+#include "actor/evaluation/saved_weights.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "actor/evaluation_loop.h"
+#include "actor/evaluation/evaluation_loop.h"
 
 #include "actor/weight_refresher.h"
 #include "common/base/deadline.h"

@@ -1,4 +1,4 @@
-#include "actor/saved_evaluation_report.h"
+#include "actor/evaluation/saved_evaluation_report.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "actor/evaluator.h"
+#include "actor/evaluation/evaluator.h"
 
 #include <algorithm>
 #include <numeric>

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
-#include "actor/saved_weights.h"
+#include "actor/evaluation/saved_weights.h"
 #include "common/base/stop_token.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/metrics/sample_statistics.h"

@@ -1,10 +1,10 @@
-#include "actor/saved_evaluation.h"
+#include "actor/evaluation/saved_evaluation.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "actor/evaluator.h"
+#include "actor/evaluation/evaluator.h"
 #include "actor/open_environment.h"
 #include "common/base/annotate.h"
 #include "common/base/random.h"
