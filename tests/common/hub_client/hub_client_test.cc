@@ -424,9 +424,9 @@ TEST_CASE("The last figures arrive with the goodbye", "[grpc]") {
   const WorkerView* const seen = Find(overview, Role::kActor);
   REQUIRE(seen != nullptr);
   CHECK_FALSE(seen->alive);
-  CHECK(seen->figures.counters.at("env_steps") == 42);
-  CHECK(seen->figures.gauges.at("return_mean") == 1.5);
-  CHECK(seen->figures.activity == "leaving");
+  CHECK(seen->figures->counters.at("env_steps") == 42);
+  CHECK(seen->figures->gauges.at("return_mean") == 1.5);
+  CHECK(seen->figures->activity == "leaving");
   CHECK(overview.env_steps == 42);
   CHECK(actor->WaitUntil([](const Assignment&) { return true; }, StopToken()).status().code() ==
         absl::StatusCode::kCancelled);
