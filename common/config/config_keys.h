@@ -21,6 +21,7 @@ class ConfigKeys final : public ConfigVisitor {
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   bool Applies(const char* /*key*/, bool /*has_meaning*/, absl::string_view /*otherwise*/) override { return true; }
+  bool IsGiven(const char* /*key*/, bool /*is_given*/) override { return true; }
   void AllowOtherKeys() override {}
 
   // In the order of the visit.

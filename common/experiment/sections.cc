@@ -108,18 +108,25 @@ absl::Status PluginOptions::Validate() const {
 }
 
 std::string EnvironmentOptions::Scheme() const {
-  return !gymnasium.id.empty() ? kGymnasium : !pettingzoo.id.empty() ? kPettingZoo : !plugin.library.empty() ? kPlugin : "";
+  return !gymnasium.id.empty()        ? kGymnasium
+         : !pettingzoo.id.empty()     ? kPettingZoo
+         : !plugin.library.empty()    ? kPlugin
+         : !dm_env_rpc.address.empty() ? kDmEnvRpc
+                                      : "";
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
-  if (visitor.MayBeGiven(!gymnasium.id.empty())) {
+  if (visitor.IsGiven(kGymnasium, !gymnasium.id.empty())) {
     visitor.Section(kGymnasium, &gymnasium);
   }
-  if (visitor.MayBeGiven(!pettingzoo.id.empty())) {
+  if (visitor.IsGiven(kPettingZoo, !pettingzoo.id.empty())) {
     visitor.Section(kPettingZoo, &pettingzoo);
   }
-  if (visitor.MayBeGiven(!plugin.library.empty())) {
+  if (visitor.IsGiven(kPlugin, !plugin.library.empty())) {
     visitor.Section(kPlugin, &plugin);
+  }
+  if (visitor.IsGiven(kDmEnvRpc, !dm_env_rpc.address.empty())) {
+    visitor.Section(kDmEnvRpc, &dm_env_rpc);
   }
   constexpr char kNotPython[] = "means something to environments of Python alone; wanted none, or gymnasium: {id: …}";
   if (visitor.Applies("processes", is_python(), kNotPython)) {
@@ -132,6 +139,7 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
     visitor.CheckedString("name", &name, IsName, kNames);
   } else {
     name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id, plugin.name), {{":", "/"}});
+    name = name.empty() ? kDmEnvRpc : name;
   }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
@@ -147,8 +155,9 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status EnvironmentOptions::Validate() const {
   Problems problems;
-  const int sections = (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) + (plugin.library.empty() ? 0 : 1);
-  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo and plugin; wanted one");
+  const int sections = (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) +
+                       (plugin.library.empty() ? 0 : 1) + (dm_env_rpc.address.empty() ? 0 : 1);
+  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo, plugin and dm_env_rpc; wanted one");
   problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
   return problems.ToStatus();
 }
@@ -282,7 +291,7 @@ void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   if (applies("period_steps")) {
     visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
   }
-  if (applies("environment") && visitor.MayBeGiven(has_own_environment)) {
+  if (applies("environment") && visitor.IsGiven("environment", has_own_environment)) {
     visitor.Section("environment", &environment);
   }
 }

@@ -352,5 +352,21 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(keys.paths() == std::vector<std::string>{"kind", "exponent"});
 }
 
+TEST_CASE("A section that may be absent is not asked for its required keys", "[unit]") {
+  const auto errors_of = [](const std::string& yaml) {
+    const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+    ConfigErrors errors;
+    ConfigReader reader(root, &errors);
+    TrainOptions options;  // Which must have a mode.
+    if (reader.IsGiven("train", false)) {
+      reader.Section("train", &options);
+    }
+    reader.Finish();
+    return std::string(errors.ToStatus().message());
+  };
+  CHECK(errors_of("{}").empty());
+  CHECK_THAT(errors_of("train: {clip: true}"), Catch::Contains("mode"));
+}
+
 }  // namespace
 }  // namespace waggle
