@@ -138,8 +138,7 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
                      "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
                      absl::StrJoin(environment.actions, " and ",
                                    [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
-                     " ones; wanted none",
-                     has_values ? ", epsilon_greedy or boltzmann" : "");
+                     " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");
   return problems.ToStatus();
 }
 

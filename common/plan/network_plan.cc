@@ -416,8 +416,7 @@ absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSp
                                         const EnvironmentSpec& environment) {
   WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat("networks.", need.name, "."), Check(network)));
   WAGGLE_RETURN_IF_ERROR(environment.Validate());
-  WAGGLE_RETURN_IF_ERROR(
-      Annotate(CheckJointAction(environment), absl::StrCat("environment ", environment.name)));
+  WAGGLE_RETURN_IF_ERROR(Annotate(CheckJointAction(environment), absl::StrCat("environment ", environment.name)));
   return Planner(need, network, environment).Plan();
 }
 

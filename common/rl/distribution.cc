@@ -304,11 +304,11 @@ Distribution Distribution::Mixed(torch::Tensor logits, std::vector<int64_t> num_
                                  torch::Tensor mean, torch::Tensor log_std) {
   CheckChoices(logits, num_values, mask);
   CheckNormal(mean, log_std);
-  TORCH_CHECK(logits.scalar_type() == mean.scalar_type() &&
-                  logits.sizes().slice(0, static_cast<size_t>(logits.dim()) - 1) ==
-                      mean.sizes().slice(0, static_cast<size_t>(mean.dim()) - 1),
-              "the mean is ", DescribeTensor(mean), " beside logits ", DescribeTensor(logits),
-              "; wanted the same but for the last dimension");
+  TORCH_CHECK(
+      logits.scalar_type() == mean.scalar_type() && logits.sizes().slice(0, static_cast<size_t>(logits.dim()) - 1) ==
+                                                        mean.sizes().slice(0, static_cast<size_t>(mean.dim()) - 1),
+      "the mean is ", DescribeTensor(mean), " beside logits ", DescribeTensor(logits),
+      "; wanted the same but for the last dimension");
   return Distribution(
       std::make_shared<MixedForm>(logits, std::move(num_values), mask, std::move(mean), std::move(log_std)));
 }

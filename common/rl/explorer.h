@@ -44,9 +44,9 @@ class Explorer {
   // What row `slot` chooses, given the values of its choices and the best legal one; `legal` is null where all are.
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
 
-  // Actions [rows, …] of these slots, choices or in [-1, 1], that a distribution drew: noise is added where all elements
-  // are real, and in a warm-up they are replaced. `first` is where an episode begins. `mask`: bool [rows, choices of all
-  // elements], true where a choice is legal; undefined where all are. On the CPU, contiguous.
+  // Actions [rows, …] of these slots, choices or in [-1, 1], that a distribution drew: noise is added where all
+  // elements are real, and in a warm-up they are replaced. `first` is where an episode begins. `mask`: bool [rows,
+  // choices of all elements], true where a choice is legal; undefined where all are. On the CPU, contiguous.
   torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
                         const torch::Tensor& mask = {});
 

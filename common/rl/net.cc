@@ -158,9 +158,8 @@ Distribution Output::policy(absl::string_view head) const {
   switch (plan->kind) {
     case HeadKind::kCategorical: {
       const Tensor mask = mask_.defined() ? Like(mask_, output.values) : Tensor();
-      return plan_->action.is_scalar
-                 ? Distribution::Categorical(output.values, mask)
-                 : Distribution::MultiCategorical(output.values, plan_->action.num_values, mask);
+      return plan_->action.is_scalar ? Distribution::Categorical(output.values, mask)
+                                     : Distribution::MultiCategorical(output.values, plan_->action.num_values, mask);
     }
     case HeadKind::kNormal: {
       const Normals normals = NormalsOf(*plan_, output.values, output.log_std);
@@ -169,8 +168,8 @@ Distribution Output::policy(absl::string_view head) const {
     case HeadKind::kMixed: {
       const int64_t choices = plan_->action.TotalChoices();
       const Tensor logits = output.values.narrow(-1, 0, choices);
-      const Normals normals = NormalsOf(
-          *plan_, output.values.narrow(-1, choices, output.values.size(-1) - choices), output.log_std);
+      const Normals normals =
+          NormalsOf(*plan_, output.values.narrow(-1, choices, output.values.size(-1) - choices), output.log_std);
       const Tensor mask = mask_.defined() ? Like(mask_, logits) : Tensor();
       return Distribution::Mixed(logits, plan_->action.num_values, mask, normals.mean, normals.log_std);
     }

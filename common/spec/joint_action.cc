@@ -23,8 +23,7 @@ int64_t JointAction::TotalChoices() const {
 }
 
 int64_t JointAction::SideBySide() const {
-  return num_values.empty() || is_scalar ? 0
-                                         : num_choosing() * *std::max_element(num_values.begin(), num_values.end());
+  return num_values.empty() || is_scalar ? 0 : num_choosing() * *std::max_element(num_values.begin(), num_values.end());
 }
 
 std::string JointAction::Name() const {
@@ -52,9 +51,8 @@ absl::Status CheckJointAction(const EnvironmentSpec& environment) {
     }
     for (const int64_t choices : action.num_values) {
       if (has_reals && choices > kMaxChoicesBesideReals) {
-        return absl::InvalidArgumentError(absl::StrCat(action.array.name, ": ", choices,
-                                                       " choices beside real actions; wanted at most ",
-                                                       kMaxChoicesBesideReals));
+        return absl::InvalidArgumentError(absl::StrCat(
+            action.array.name, ": ", choices, " choices beside real actions; wanted at most ", kMaxChoicesBesideReals));
       }
     }
   }

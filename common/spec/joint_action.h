@@ -12,9 +12,10 @@
 
 namespace waggle {
 
-// All actions of an environment as one: what policies draw, networks take and algorithms learn from, however many leaves
-// there are. Its elements are chosen independently of each other, given what the environment shows. Choices stand first,
-// in the order of the leaves, and real numbers behind them; yes or no is a choice of two. As an array it has for a row
+// All actions of an environment as one: what policies draw, networks take and algorithms learn from, however many
+// leaves there are. Its elements are chosen independently of each other, given what the environment shows. Choices
+// stand first, in the order of the leaves, and real numbers behind them; yes or no is a choice of two. As an array it
+// has for a row
 //
 //   where it is one discrete action alone   int64 []
 //   where all elements are choices          int64 [elements]

@@ -72,8 +72,9 @@ TEST_CASE("several actions are for algorithms whose choices are independent, or 
         "multi-discrete ones");
   spec.actions = {Box("action/a", DType::kFloat32, {}), Discrete("action/b", 3)};
   CHECK(Problems(spec, all).empty());
-  CHECK(Problems(spec, real) ==
-        "environment.name: CartPole-v1 has 2 actions (action/a, action/b); algorithm fake wants one, or box ones alone");
+  CHECK(
+      Problems(spec, real) ==
+      "environment.name: CartPole-v1 has 2 actions (action/a, action/b); algorithm fake wants one, or box ones alone");
   spec.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat64, {})};
   CHECK(Problems(spec, all) ==
         "environment.name: CartPole-v1 takes action/b: float64[]; algorithm fake wants float32 where actions are real");

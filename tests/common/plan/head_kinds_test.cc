@@ -99,8 +99,8 @@ TEST_CASE("a head has as many outputs as its kind and the action have it", "[uni
   CHECK(Suits(HeadKind::kNormal, real));
   CHECK_FALSE(Suits(HeadKind::kNormal, discrete));
   CHECK(Suits(HeadKind::kMixed, mixed));
-  for (const HeadKind kind : {HeadKind::kQ, HeadKind::kCategorical, HeadKind::kNormal, HeadKind::kTanhNormal,
-                              HeadKind::kDeterministic}) {
+  for (const HeadKind kind :
+       {HeadKind::kQ, HeadKind::kCategorical, HeadKind::kNormal, HeadKind::kTanhNormal, HeadKind::kDeterministic}) {
     CHECK_FALSE(Suits(kind, mixed));
   }
   CHECK_FALSE(Suits(HeadKind::kMixed, several));

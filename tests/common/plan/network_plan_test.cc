@@ -382,8 +382,7 @@ TEST_CASE("the hash knows which of several actions stands where, and which has a
   };
   const std::set<uint64_t> hashes = {
       hash({Discrete("action/a", 3), Discrete("action/b", 3)}),
-      hash({Discrete("action/b", 3), Discrete("action/a", 3)}),
-      hash({MultiDiscrete("action", {3, 3})}),
+      hash({Discrete("action/b", 3), Discrete("action/a", 3)}), hash({MultiDiscrete("action", {3, 3})}),
       hash({Discrete("action/a", 3), Discrete("action/b", 3)}, {MultiBinary("action_mask/a", {3})}),
       hash({Discrete("action/a", 3), Discrete("action/b", 3)}, {MultiBinary("action_mask/b", {3})})};
   CHECK(hashes.size() == 5);
