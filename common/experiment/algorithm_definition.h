@@ -52,8 +52,11 @@ struct PlanContext {
 // configurations with it, and actors and learners build from it. The computing half, with the same name, is an
 // AlgorithmImplementation (common/rl/algorithm.h).
 struct AlgorithmDefinition {
-  std::string description;              // One line.
-  std::vector<SpaceKind> action_kinds;  // That it can learn.
+  std::string description;  // One line.
+  // Those of a single action that it can learn. With kMultiDiscrete its policy's choices are independent of each other,
+  // so that it takes several actions too: of all kinds that are named here, and multi-binary ones. With kBox it takes
+  // several real actions.
+  std::vector<SpaceKind> action_kinds;
 
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;

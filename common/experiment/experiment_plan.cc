@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/experiment/lock_step.h"
 #include "common/experiment/space_checks.h"
+#include "common/plan/head_kinds.h"
 #include "common/table_config/batch_layout.h"
 #include "common/table_config/shard_config.h"
 
@@ -127,7 +128,7 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
     }
   }
   const std::string& type = plan.exploration.type;
-  const bool is_real = environment.actions[0].kind == SpaceKind::kBox;
+  const bool is_real = PolicyHead(environment) == HeadKind::kNormal;
   Problems problems;
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
@@ -135,8 +136,9 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
                      is_real ? ", gaussian or ornstein_uhlenbeck" : "");
   problems.AddUnless((type != "gaussian" && type != "ornstein_uhlenbeck") || is_real,
                      "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
-                     Name(environment.actions[0].kind), " ones; wanted none",
-                     has_values ? ", epsilon_greedy or boltzmann" : "");
+                     absl::StrJoin(environment.actions, " and ",
+                                   [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
+                     " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");
   return problems.ToStatus();
 }
 

@@ -29,12 +29,18 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
   };
   const std::vector<std::string> agents = AgentsOf(environment);
   need(agents.size() == 1, absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
-  need(environment.actions.size() == 1,
-       absl::StrCat("has ", environment.actions.size(), " actions (", NamesOf(environment.actions), ")"), "one");
-  for (const SpaceLeaf& action : environment.actions) {
-    const std::vector<SpaceKind>& kinds = definition.action_kinds;
-    need(std::find(kinds.begin(), kinds.end(), action.kind) != kinds.end(),
-         absl::StrCat("takes ", Name(action.kind), " actions (", action.DebugString(), ")"),
+  const std::vector<SpaceKind>& kinds = definition.action_kinds;
+  const auto takes = [&kinds](SpaceKind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  const std::vector<SpaceLeaf>& actions = environment.actions;
+  const bool are_real = std::all_of(actions.begin(), actions.end(),
+                                    [](const SpaceLeaf& action) { return action.kind == SpaceKind::kBox; });
+  need(actions.size() == 1 || takes(SpaceKind::kMultiDiscrete) || (are_real && takes(SpaceKind::kBox)),
+       absl::StrCat("has ", actions.size(), " actions (", NamesOf(actions), ")"),
+       takes(SpaceKind::kBox) ? "one, or box ones alone" : "one");
+  for (const SpaceLeaf& action : actions) {
+    const bool is_taken =
+        takes(action.kind) || (action.kind == SpaceKind::kMultiBinary && takes(SpaceKind::kMultiDiscrete));
+    need(is_taken, absl::StrCat("takes ", Name(action.kind), " actions (", action.DebugString(), ")"),
          absl::StrCat(NamesOf(kinds), " ones"));
     need(action.kind != SpaceKind::kBox || action.array.dtype == DType::kFloat32,
          absl::StrCat("takes ", action.array.DebugString()), "float32 where actions are real");

@@ -9,8 +9,8 @@
 namespace waggle {
 
 // INVALID_ARGUMENT, one problem a line, unless the algorithm of this name can learn in the (valid) environment. Beside
-// the kinds of action that its definition says, an algorithm takes any observations, masks among them, one action
-// (float32 where it is real), one agent and a scalar reward.
+// the kinds of action that its definition says (AlgorithmDefinition::action_kinds), an algorithm takes any
+// observations, masks among them, real actions of float32, one agent and a scalar reward.
 absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
                          const EnvironmentSpec& environment);
 

@@ -6,8 +6,7 @@ namespace waggle {
 
 AlgorithmPlan ActorCriticPlan(const EnvironmentSpec& environment, const EntropyOptions& entropy,
                               const OptimizerOptions& optimizer, bool normalizes_returns) {
-  const HeadKind policy = PolicyHead(environment.actions[0].kind);
-  NetworkNeed net{"actor_critic", {{"policy", policy}, {"value", HeadKind::kValue}}, optimizer};
+  NetworkNeed net{"actor_critic", {{"policy", PolicyHead(environment)}, {"value", HeadKind::kValue}}, optimizer};
   net.acts = true;
   AlgorithmPlan plan{{net}, EntropyScalars(entropy)};
   plan.exploration.type = "none";

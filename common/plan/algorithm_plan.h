@@ -12,14 +12,16 @@
 
 namespace waggle {
 
-// The output of a head for one row of observations. Its size follows from the action.
+// The output of a head for one row of observations. Its size follows from the action, which is that of all leaves
+// together (common/spec/joint_action.h).
 enum class HeadKind {
   kQ,              // A value for each choice of a discrete action.
   kValue,          // One number.
-  kCategorical,    // Logits of a discrete action's choices, or of each element's of a multi-discrete one.
+  kCategorical,    // Logits of each element's choices, where all elements are choices.
   kNormal,         // The means of a real action's elements, and their standard deviations.
   kTanhNormal,     // The same before tanh, which puts the action into (-1, 1).
   kDeterministic,  // The action itself, in (-1, 1), by tanh.
+  kMixed,          // Those of kCategorical, and then those of kNormal, where some elements are choices and others real.
 };
 
 // A network that an algorithm learns with. What is inside is the configuration's to say (NetworkSpec).

@@ -25,6 +25,8 @@ std::vector<std::string> TypesOf(HeadKind kind) {
       return {"tanh_normal"};
     case HeadKind::kDeterministic:
       return {"deterministic"};
+    case HeadKind::kMixed:
+      return {"mixed"};
   }
   return {};
 }
@@ -49,7 +51,7 @@ absl::Status CheckHead(HeadKind kind, const HeadSpec& head) {
     problems.AddUnless(has_meaning || !is_given, field, ": means nothing to a ", Name(kind), " head; wanted none, or ",
                        wanted);
   };
-  const bool normal = kind == HeadKind::kNormal;
+  const bool normal = kind == HeadKind::kNormal || kind == HeadKind::kMixed;
   const bool tanh_normal = kind == HeadKind::kTanhNormal;
   only_of(normal, "std", !head.std.empty(), "a normal head");
   problems.AddUnless(!normal || head.std.empty() || head.std == "free" || head.std == "of_state", "std: got \"",
@@ -61,28 +63,37 @@ absl::Status CheckHead(HeadKind kind, const HeadSpec& head) {
   return problems.ToStatus();
 }
 
-HeadKind PolicyHead(SpaceKind action) {
-  return action == SpaceKind::kBox ? HeadKind::kNormal : HeadKind::kCategorical;
+HeadKind PolicyHead(const EnvironmentSpec& environment) {
+  const auto real = [](const SpaceLeaf& action) { return action.kind == SpaceKind::kBox; };
+  const std::vector<SpaceLeaf>& actions = environment.actions;
+  if (std::none_of(actions.begin(), actions.end(), real)) {
+    return HeadKind::kCategorical;
+  }
+  return std::all_of(actions.begin(), actions.end(), real) ? HeadKind::kNormal : HeadKind::kMixed;
 }
 
-bool Suits(HeadKind kind, SpaceKind action) {
+bool Suits(HeadKind kind, const JointAction& action) {
+  const bool has_choices = !action.num_values.empty();
+  const bool has_reals = action.num_reals > 0;
   switch (kind) {
     case HeadKind::kQ:
-      return action == SpaceKind::kDiscrete;
+      return action.is_scalar;
     case HeadKind::kValue:
       return true;
     case HeadKind::kCategorical:
-      return action == SpaceKind::kDiscrete || action == SpaceKind::kMultiDiscrete;
+      return !has_reals;
     case HeadKind::kNormal:
     case HeadKind::kTanhNormal:
     case HeadKind::kDeterministic:
-      return action == SpaceKind::kBox;
+      return !has_choices;
+    case HeadKind::kMixed:
+      return has_choices && has_reals;
   }
   return false;
 }
 
-int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const SpaceLeaf& action) {
-  const int64_t elements = action.array.NumElements();
+int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const JointAction& action) {
+  const int64_t normals = head.has_free_std() ? action.num_reals : 2 * action.num_reals;
   switch (kind) {
     case HeadKind::kQ:
     case HeadKind::kCategorical:
@@ -90,11 +101,13 @@ int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const SpaceLeaf& action)
     case HeadKind::kValue:
       return 1;
     case HeadKind::kNormal:
-      return head.has_free_std() ? elements : 2 * elements;
+      return normals;
     case HeadKind::kTanhNormal:
-      return 2 * elements;
+      return 2 * action.num_reals;
     case HeadKind::kDeterministic:
-      return elements;
+      return action.num_reals;
+    case HeadKind::kMixed:
+      return action.TotalChoices() + normals;
   }
   return 0;
 }

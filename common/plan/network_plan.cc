@@ -71,6 +71,7 @@ class Planner {
 
   absl::StatusOr<NetworkPlan> Plan() {
     plan_.name = need_.name;
+    plan_.action = JointActionOf(environment_);
     plan_.takes_action = need_.takes_action;
     plan_.has_target = need_.has_target;
     plan_.members = need_.members;
@@ -160,7 +161,9 @@ class Planner {
           Key("encoders"), ": all leaves of the observation are ignored; wanted one at least that is not"));
     }
     if (need_.takes_action) {
-      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, environment_.actions[0], &trunk));
+      const absl::StatusOr<SpaceLeaf> action = AsOneLeaf(environment_);
+      WAGGLE_RETURN_IF_ERROR(Annotate(action.status(), absl::StrCat("networks.", need_.name)));
+      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, *action, &trunk));
     }
     if (trunk.encoders.size() > 1) {
       WAGGLE_RETURN_IF_ERROR(Join(&trunk));
@@ -285,15 +288,14 @@ class Planner {
     } else {
       own_features_ = features_;
     }
-    const SpaceLeaf& action = environment_.actions[0];
-    if (!Suits(kind, action.kind)) {
-      return absl::InvalidArgumentError(absl::StrCat(key, ": a ", Name(kind), " head is for no ", Name(action.kind),
-                                                     " action; environment ", environment_.name, " has ",
-                                                     action.DebugString()));
+    if (!Suits(kind, plan_.action)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          key, ": a ", Name(kind), " head is for no ", plan_.action.Name(), " action; environment ", environment_.name,
+          " has ", absl::StrJoin(environment_.actions, ", ", [](std::string* text, const SpaceLeaf& action) {
+            *text += action.DebugString();
+          })));
     }
-    head.num_values =
-        kind == HeadKind::kCategorical || kind == HeadKind::kQ ? action.num_values : std::vector<int64_t>();
-    head.outputs = NumOutputs(kind, spec, action);
+    head.outputs = NumOutputs(kind, spec, plan_.action);
     const std::string prefix = absl::StrCat("heads.", name);
     if (TypeOf(kind, spec) == "dueling") {
       WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value), key));
@@ -302,15 +304,12 @@ class Planner {
     } else {
       WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(prefix, spec, head.outputs, &head.layers), key));
     }
-    if (kind == HeadKind::kNormal && spec.has_free_std()) {
-      head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {head.outputs});
+    if ((kind == HeadKind::kNormal || kind == HeadKind::kMixed) && spec.has_free_std()) {
+      head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {plan_.action.num_reals});
       initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std.value_or(1)));
     }
     head.min_log_std = spec.MinLogStd();
     head.max_log_std = spec.MaxLogStd();
-    if (const SpaceLeaf* mask = FindMaskOfAction(environment_, action)) {
-      head.mask = mask - environment_.observations.data();
-    }
     plan_.heads.push_back(std::move(head));
     return absl::OkStatus();
   }
@@ -354,14 +353,21 @@ class Planner {
         plan_.row_values += trunk.core->gates() * trunk.core->units + trunk.core->state_size();
       }
     }
+    if (environment_.actions.size() > 1) {
+      absl::StrAppend(&text, DebugString(ArraysOf(environment_.actions)), "\n");
+    }
+    const std::string masks = absl::StrJoin(
+        plan_.action.parts, ",", [](std::string* list, const auto& part) { absl::StrAppend(list, part.mask); });
     for (const HeadPlan& head : plan_.heads) {
+      const bool chooses =
+          head.kind == HeadKind::kQ || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
       absl::StrAppend(&text, head.name, " ", static_cast<int>(head.kind), " ", head.trunk, " ", head.outputs, " [",
-                      absl::StrJoin(head.num_values, ","), "] ", head.free_log_std, " ", head.min_log_std, " ",
-                      head.max_log_std, " ", head.mask, "\n");
+                      chooses ? absl::StrJoin(plan_.action.num_values, ",") : "", "] ", head.free_log_std, " ",
+                      head.min_log_std, " ", head.max_log_std, " ", masks, "\n");
       HashLayers(head.layers, &text);
       absl::StrAppend(&text, "value\n");
       HashLayers(head.value, &text);
-      plan_.row_values += RowValues(head.layers) + RowValues(head.value);
+      plan_.row_values += RowValues(head.layers) + RowValues(head.value) + (chooses ? plan_.action.SideBySide() : 0);
     }
     absl::StrAppend(&text, DebugString(plan_.parameters));
     plan_.hash = XXH3_64bits(text.data(), text.size());
@@ -381,13 +387,6 @@ class Planner {
   std::vector<std::pair<int64_t, double>> initial_log_std_;
 };
 
-absl::Status CheckSpaces(const NetworkNeed& need, const EnvironmentSpec& environment) {
-  Problems problems;
-  problems.AddUnless(environment.actions.size() == 1, "networks.", need.name, ": environment ", environment.name,
-                     " has ", environment.actions.size(), " actions; a network's heads are for one");
-  return problems.ToStatus();
-}
-
 }  // namespace
 
 bool NetworkPlan::Sees(int64_t leaf) const {
@@ -396,7 +395,8 @@ bool NetworkPlan::Sees(int64_t leaf) const {
                        [leaf](const EncoderPlan& encoder) { return encoder.leaf == leaf; });
   };
   return std::any_of(trunks.begin(), trunks.end(), encodes) ||
-         std::any_of(heads.begin(), heads.end(), [leaf](const HeadPlan& head) { return head.mask == leaf; });
+         std::any_of(action.parts.begin(), action.parts.end(),
+                     [leaf](const JointAction::Part& part) { return part.mask == leaf; });
 }
 
 const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {
@@ -416,7 +416,7 @@ absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSp
                                         const EnvironmentSpec& environment) {
   WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat("networks.", need.name, "."), Check(network)));
   WAGGLE_RETURN_IF_ERROR(environment.Validate());
-  WAGGLE_RETURN_IF_ERROR(CheckSpaces(need, environment));
+  WAGGLE_RETURN_IF_ERROR(Annotate(CheckJointAction(environment), absl::StrCat("environment ", environment.name)));
   return Planner(need, network, environment).Plan();
 }
 

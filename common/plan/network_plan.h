@@ -10,6 +10,7 @@
 #include "common/plan/algorithm_plan.h"
 #include "common/plan/network_spec.h"
 #include "common/spec/environment_spec.h"
+#include "common/spec/joint_action.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {
@@ -88,14 +89,13 @@ struct TrunkPlan {
 struct HeadPlan {
   std::string name;
   HeadKind kind = HeadKind::kQ;
-  size_t trunk = 0;                 // Index into NetworkPlan::trunks.
-  std::vector<LayerPlan> layers;    // To the outputs; of a dueling head, to the advantages.
-  std::vector<LayerPlan> value;     // A dueling head's other stream; else empty.
-  int64_t outputs = 0;              // Of a row.
-  std::vector<int64_t> num_values;  // kCategorical: choices of each element of the action.
-  int64_t free_log_std = -1;        // kNormal: the parameter [elements] that is learned by itself; -1: of the state.
+  size_t trunk = 0;               // Index into NetworkPlan::trunks.
+  std::vector<LayerPlan> layers;  // To the outputs; of a dueling head, to the advantages.
+  std::vector<LayerPlan> value;   // A dueling head's other stream; else empty.
+  int64_t outputs = 0;            // Of a row.
+  // kNormal, kMixed: the parameter [real elements] that is learned by itself; -1: of the state.
+  int64_t free_log_std = -1;
   double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
-  int64_t mask = -1;  // The index into the environment's observations of the mask of the action; -1: none.
 };
 
 // A network with every shape resolved: what is built is this, and nothing else decides about shapes.
@@ -103,6 +103,7 @@ struct NetworkPlan {
   std::string name;
   std::vector<TrunkPlan> trunks;  // What heads share, if any do, and then what single heads have of their own.
   std::vector<HeadPlan> heads;    // In the order of their names.
+  JointAction action;             // Which its heads say something about, and which it takes where it takes one.
   bool takes_action = false;
   bool has_target = false;
   std::optional<int64_t> members;  // See NetworkNeed.
@@ -123,7 +124,7 @@ struct NetworkPlan {
 
   // Null where there is no such head.
   const HeadPlan* FindHead(const std::string& head) const;
-  // Whether it looks at this leaf of the observation, if only for the mask of its action.
+  // Whether it looks at this leaf of the observation, if only because it is an action's mask.
   bool Sees(int64_t leaf) const;
 };
 

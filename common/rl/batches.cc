@@ -6,6 +6,7 @@
 #include "common/plan/table_plan.h"
 #include "common/rl/importance_weights.h"
 #include "common/rl/returns/n_step_returns.h"
+#include "common/spec/joint_action.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {
@@ -17,6 +18,29 @@ torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
     mask = mask.unsqueeze(-1);
   }
   return torch::where(mask, values, torch::zeros({}, values.options()));
+}
+
+// What `column` gives by name of each leaf, [lead, …] with so many leading dimensions, as one action.
+template <class Column>
+torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, const Column& column) {
+  const JointAction action = JointActionOf(environment);
+  const auto leaf = [&](const JointAction::Part& part) { return column(environment.actions[part.leaf].array.name); };
+  if (action.is_scalar) {
+    return leaf(action.parts[0]);
+  }
+  std::vector<torch::Tensor> leaves;
+  for (const JointAction::Part& part : action.parts) {
+    const torch::Tensor values = leaf(part);
+    std::vector<int64_t> shape = values.sizes().slice(0, static_cast<size_t>(lead)).vec();
+    shape.push_back(part.elements);
+    leaves.push_back(values.reshape(shape));
+  }
+  // Real ones stand last.
+  const torch::ScalarType type = action.num_reals > 0 ? leaves.back().scalar_type() : torch::kInt64;
+  for (torch::Tensor& values : leaves) {
+    values = values.to(type);
+  }
+  return leaves.size() == 1 ? leaves[0] : torch::cat(leaves, -1);
 }
 
 // [rows], of this element type.
@@ -36,7 +60,7 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
     transitions.observation.push_back(batch.at(leaf.array.name));
     transitions.next_observation.push_back(batch.at(NextName(leaf.array.name)));
   }
-  transitions.action = batch.at(environment.actions[0].array.name);
+  transitions.action = JointActions(environment, 1, [&](const std::string& name) { return batch.at(name); });
   const NStepReturn returns =
       NStepReturns(batch.at(environment.rewards[0].name), batch.at(kDiscount), batch.at(kItemLength), discount);
   transitions.reward = returns.rewards;
@@ -66,7 +90,7 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   unrolls.counts = Unrolls::Steps(acted);
   unrolls.last = unrolls.counts.logical_not();
   // The action of a row without a step reaches no gradient.
-  unrolls.action = ZerosElsewhere(acted, by_time(environment.actions[0].array.name));
+  unrolls.action = ZerosElsewhere(acted, JointActions(environment, 2, by_time));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;
   if (const auto state = batch.fields.find(kCoreState); state != batch.fields.end()) {

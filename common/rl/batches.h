@@ -56,7 +56,7 @@ class Batches {
 // A batch of a TransitionTable. Floating-point fields have the type in which networks compute.
 struct Transitions {
   Observations observation;       // [rows, …] a leaf.
-  torch::Tensor action;           // [rows, …]: of the only action.
+  torch::Tensor action;           // [rows, …]: of all leaves (common/spec/joint_action.h).
   torch::Tensor reward;           // [rows]: discounted sum over the window's steps.
   torch::Tensor bootstrap;        // [rows]: what the value of next_observation counts; 0 after a terminal state.
   Observations next_observation;  // [rows, …] a leaf.
@@ -74,7 +74,7 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
 struct Unrolls {
   Observations observation;  // [T + 1, rows, …] a leaf.
   torch::Tensor first;       // [T + 1, rows], bool: an episode begins with the observation.
-  torch::Tensor action;      // [T + 1, rows, …]: of the only action; zeros where no step follows.
+  torch::Tensor action;      // [T + 1, rows, …]: of all leaves, as in Transitions; zeros where no step follows.
   torch::Tensor reward;      // [T, rows].
   torch::Tensor discount;    // [T, rows]: of the next observation's value; 0 where that is a terminal state's.
   torch::Tensor last;        // [T, rows], bool: an episode's final observation or past it: no step follows.

@@ -44,11 +44,6 @@ void CheckParameters(const char* what, const torch::Tensor& tensor) {
               "; wanted Float or Double[..., at least 1]");
 }
 
-// What may be chosen: a row of nothing legal would have no distribution.
-torch::Tensor Legal(const torch::Tensor& mask) {
-  return mask.logical_or(mask.any(-1, /*keepdim=*/true).logical_not());
-}
-
 // Infinitely small logits take no part in the softmax, and the second fill keeps infinities out of what is computed
 // from its result; both fills stop gradients. `legal`: undefined for all.
 torch::Tensor MaskedLogSoftmax(const torch::Tensor& logits, const torch::Tensor& legal) {
@@ -212,6 +207,46 @@ class TanhNormalForm : public NormalForm {
   static torch::Tensor LogDerivative(const torch::Tensor& u) { return (kLog2 - u - at::softplus(u * -2)) * 2; }
 };
 
+class MixedForm : public DistributionForm {
+ public:
+  MixedForm(const torch::Tensor& logits, std::vector<int64_t> num_values, const torch::Tensor& mask, torch::Tensor mean,
+            torch::Tensor log_std)
+      : DistributionForm("mixed"),
+        num_choosing_(static_cast<int64_t>(num_values.size())),
+        type_(mean.scalar_type()),
+        choices_(logits, std::move(num_values), mask),
+        reals_(std::move(mean), std::move(log_std)) {}
+
+  SampledAction Sample(Noise* noise) const override {
+    const SampledAction choices = choices_.Sample(noise);
+    const SampledAction reals = reals_.Sample(noise);
+    return {Joined(choices.action, reals.action), choices.log_prob + reals.log_prob};
+  }
+  torch::Tensor Mode() const override { return Joined(choices_.Mode(), reals_.Mode()); }
+  torch::Tensor LogProb(const torch::Tensor& action) const override {
+    TORCH_CHECK(action.defined() && action.dim() > 0 && action.size(-1) > num_choosing_, "the action is ",
+                DescribeTensor(action), "; wanted [..., ", num_choosing_, " choices, then real elements]");
+    const torch::Tensor choices = action.narrow(-1, 0, num_choosing_).to(torch::kInt64);
+    const torch::Tensor reals = action.narrow(-1, num_choosing_, action.size(-1) - num_choosing_);
+    return choices_.LogProb(choices) + reals_.LogProb(reals);
+  }
+  torch::Tensor Entropy() const override { return choices_.Entropy() + reals_.Entropy(); }
+  torch::Tensor DivergenceFrom(const DistributionForm& other) const override {
+    const auto& from = static_cast<const MixedForm&>(other);
+    return choices_.DivergenceFrom(from.choices_) + reals_.DivergenceFrom(from.reals_);
+  }
+
+ private:
+  torch::Tensor Joined(const torch::Tensor& choices, const torch::Tensor& reals) const {
+    return torch::cat({choices.to(type_), reals}, -1);
+  }
+
+  const int64_t num_choosing_;
+  const torch::ScalarType type_;
+  const MultiCategoricalForm choices_;
+  const NormalForm reals_;
+};
+
 class DeterministicForm : public DistributionForm {
  public:
   explicit DeterministicForm(torch::Tensor action) : DistributionForm("deterministic"), action_(std::move(action)) {}
@@ -222,6 +257,17 @@ class DeterministicForm : public DistributionForm {
  private:
   const torch::Tensor action_;
 };
+
+void CheckChoices(const torch::Tensor& logits, const std::vector<int64_t>& num_values, const torch::Tensor& mask) {
+  CheckParameters("logits", logits);
+  TORCH_CHECK(std::all_of(num_values.begin(), num_values.end(), [](int64_t n) { return n > 0; }) &&
+                  std::accumulate(num_values.begin(), num_values.end(), int64_t{0}) == logits.size(-1),
+              "num_values are [", absl::StrJoin(num_values, ", "), "]; wanted positive numbers of the sum ",
+              logits.size(-1));
+  if (mask.defined()) {
+    CheckTensor("the mask", mask, torch::kBool, logits.sizes());
+  }
+}
 
 void CheckNormal(const torch::Tensor& mean, const torch::Tensor& log_std) {
   CheckParameters("the mean", mean);
@@ -240,14 +286,7 @@ Distribution Distribution::Categorical(torch::Tensor logits, torch::Tensor mask)
 }
 
 Distribution Distribution::MultiCategorical(torch::Tensor logits, std::vector<int64_t> num_values, torch::Tensor mask) {
-  CheckParameters("logits", logits);
-  TORCH_CHECK(std::all_of(num_values.begin(), num_values.end(), [](int64_t n) { return n > 0; }) &&
-                  std::accumulate(num_values.begin(), num_values.end(), int64_t{0}) == logits.size(-1),
-              "num_values are [", absl::StrJoin(num_values, ", "), "]; wanted positive numbers of the sum ",
-              logits.size(-1));
-  if (mask.defined()) {
-    CheckTensor("the mask", mask, torch::kBool, logits.sizes());
-  }
+  CheckChoices(logits, num_values, mask);
   return Distribution(std::make_shared<MultiCategoricalForm>(logits, std::move(num_values), mask));
 }
 
@@ -261,9 +300,26 @@ Distribution Distribution::TanhNormal(torch::Tensor mean, torch::Tensor log_std)
   return Distribution(std::make_shared<TanhNormalForm>(std::move(mean), std::move(log_std)));
 }
 
+Distribution Distribution::Mixed(torch::Tensor logits, std::vector<int64_t> num_values, torch::Tensor mask,
+                                 torch::Tensor mean, torch::Tensor log_std) {
+  CheckChoices(logits, num_values, mask);
+  CheckNormal(mean, log_std);
+  TORCH_CHECK(
+      logits.scalar_type() == mean.scalar_type() && logits.sizes().slice(0, static_cast<size_t>(logits.dim()) - 1) ==
+                                                        mean.sizes().slice(0, static_cast<size_t>(mean.dim()) - 1),
+      "the mean is ", DescribeTensor(mean), " beside logits ", DescribeTensor(logits),
+      "; wanted the same but for the last dimension");
+  return Distribution(
+      std::make_shared<MixedForm>(logits, std::move(num_values), mask, std::move(mean), std::move(log_std)));
+}
+
 Distribution Distribution::Deterministic(torch::Tensor action) {
   TORCH_CHECK(action.defined(), "a deterministic distribution's action is nothing; wanted a tensor");
   return Distribution(std::make_shared<DeterministicForm>(std::move(action)));
+}
+
+torch::Tensor Legal(const torch::Tensor& mask) {
+  return mask.logical_or(mask.any(-1, /*keepdim=*/true).logical_not());
 }
 
 SampledAction Distribution::Sample(Noise* noise) const {

@@ -16,6 +16,9 @@ struct SampledAction {
   torch::Tensor log_prob;  // [...]; undefined where nothing is drawn (Deterministic).
 };
 
+// What may be chosen by a mask, bool [..., choices]: a row in which nothing is legal is as if everything were.
+torch::Tensor Legal(const torch::Tensor& mask);
+
 class DistributionForm;
 
 // Distributions over actions, one for each of any leading dimensions ([rows], [members, rows], [T, rows]), which stand
@@ -40,6 +43,11 @@ class Distribution {
 
   // a = tanh(u), u normal with these parameters: actions in [-1, 1], [..., dimensions] (arXiv 1801.01290, appendix C).
   static Distribution TanhNormal(torch::Tensor mean, torch::Tensor log_std);
+
+  // Independent choices as of MultiCategorical, and beside them normal dimensions as of Normal: actions [...,
+  // num_values.size() + dimensions] of the mean's element type, in which choices are whole numbers.
+  static Distribution Mixed(torch::Tensor logits, std::vector<int64_t> num_values, torch::Tensor mask,
+                            torch::Tensor mean, torch::Tensor log_std);
 
   // Always this action, of any type. It has no density: LogProb, Entropy and DivergenceFrom are errors.
   static Distribution Deterministic(torch::Tensor action);

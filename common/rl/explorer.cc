@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace waggle {
 namespace {
@@ -17,17 +18,16 @@ OrnsteinUhlenbeckOptions DriftOptions(const ExplorationOptions& options) {
 
 }  // namespace
 
-Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes,
-                   uint64_t seed)
+Explorer::Explorer(const ExplorationOptions& options, JointAction action, const ExplorerLanes& lanes, uint64_t seed)
     : options_(options),
-      action_(action),
+      action_(std::move(action)),
       lanes_(lanes),
       ladder_lanes_(lanes.all_lanes),
       ladder_(static_cast<size_t>(lanes.lanes)),
       rng_(Rng::Split(seed, "exploration", static_cast<uint64_t>(lanes.first_lane))),
       noise_(rng_.Next(), torch::kCPU) {
   if (options_.type == "ornstein_uhlenbeck") {
-    drift_.emplace(DriftOptions(options_), lanes_.lanes, action.array.NumElements(), torch::kCPU);
+    drift_.emplace(DriftOptions(options_), lanes_.lanes, action_.num_reals, torch::kCPU);
   }
 }
 
@@ -109,24 +109,37 @@ int64_t Explorer::Choose(int64_t slot, const float* values, int64_t choices, int
   return chosen;
 }
 
+torch::Tensor Explorer::RandomChoices(const torch::Tensor& actions, const torch::Tensor& mask) {
+  torch::Tensor random = torch::empty(actions.sizes(), torch::kInt64);
+  int64_t* const values = random.data_ptr<int64_t>();
+  const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
+  for (int64_t i = 0; i < random.numel(); ++i) {
+    const int64_t choices = action_.num_values[static_cast<size_t>(i) % action_.num_values.size()];
+    values[i] = RandomChoice(choices, legal);
+    legal = legal == nullptr ? nullptr : legal + choices;
+  }
+  return random;
+}
+
+torch::Tensor Explorer::RandomActions(const torch::Tensor& actions, const torch::Tensor& mask) {
+  if (action_.num_reals == 0) {
+    return RandomChoices(actions, mask);
+  }
+  const int64_t choosing = action_.num_choosing();
+  const torch::Tensor reals = noise_.UniformLike(actions.narrow(-1, choosing, action_.num_reals)) * 2 - 1;
+  if (choosing == 0) {
+    return reals;
+  }
+  return torch::cat({RandomChoices(actions.narrow(-1, 0, choosing), mask).to(reals.scalar_type()), reals}, -1);
+}
+
 torch::Tensor Explorer::Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
                                 const torch::Tensor& mask) {
-  if (action_.kind != SpaceKind::kBox) {
-    if (!WarmingUp()) {
-      return actions;
-    }
-    torch::Tensor random = actions.clone();
-    int64_t* const values = random.data_ptr<int64_t>();
-    const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
-    for (int64_t i = 0; i < random.numel(); ++i) {
-      const int64_t choices = action_.num_values[static_cast<size_t>(i) % action_.num_values.size()];
-      values[i] = RandomChoice(choices, legal);
-      legal = legal == nullptr ? nullptr : legal + choices;
-    }
-    return random;
-  }
   if (WarmingUp()) {
-    return noise_.UniformLike(actions) * 2 - 1;
+    return RandomActions(actions, mask);
+  }
+  if (!action_.num_values.empty()) {
+    return actions;
   }
   if (options_.type == "gaussian") {
     return (actions + noise_.NormalLike(actions) * options_.sigma.At(progress())).clamp(-1, 1);

@@ -11,7 +11,7 @@
 #include "common/plan/exploration_options.h"
 #include "common/rl/exploration_noise.h"
 #include "common/rl/noise.h"
-#include "common/spec/space_leaf.h"
+#include "common/spec/joint_action.h"
 
 namespace waggle {
 
@@ -30,7 +30,7 @@ struct ExplorerLanes {
 // does.
 class Explorer {
  public:
-  Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed);
+  Explorer(const ExplorationOptions& options, JointAction action, const ExplorerLanes& lanes, uint64_t seed);
 
   // Takes note of the rows that are to be acted in: `first` is 1 where an episode begins. Each other row shows what a
   // step led to. So the final row of an episode, whose action is not taken, is no step. Call once before each Explore.
@@ -44,9 +44,9 @@ class Explorer {
   // What row `slot` chooses, given the values of its choices and the best legal one; `legal` is null where all are.
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
 
-  // Actions [rows, …] of these slots, in [-1, 1] or choices, that a distribution drew: noise is added, and in a warm-up
-  // they are replaced. `first` is where an episode begins. `mask`: bool [rows, choices of all elements], true where a
-  // choice is legal; undefined where all are. On the CPU, contiguous.
+  // Actions [rows, …] of these slots, choices or in [-1, 1], that a distribution drew: noise is added where all
+  // elements are real, and in a warm-up they are replaced. `first` is where an episode begins. `mask`: bool [rows,
+  // choices of all elements], true where a choice is legal; undefined where all are. On the CPU, contiguous.
   torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
                         const torch::Tensor& mask = {});
 
@@ -54,9 +54,12 @@ class Explorer {
   bool WarmingUp() const { return progress().env_steps < options_.warm_up_steps; }
   double Epsilon(int64_t slot);
   int64_t RandomChoice(int64_t choices, const bool* legal);
+  // In the place of actions [rows, …], all elements of which are choices, legal ones.
+  torch::Tensor RandomChoices(const torch::Tensor& actions, const torch::Tensor& mask);
+  torch::Tensor RandomActions(const torch::Tensor& actions, const torch::Tensor& mask);
 
   const ExplorationOptions options_;
-  const SpaceLeaf action_;
+  const JointAction action_;
   const ExplorerLanes lanes_;
   int64_t ladder_lanes_;
   // A slot's epsilon and what it follows from: powers cost more than the rest of a choice.

@@ -49,9 +49,6 @@ class Model {
 
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }
-  // The numbers of an action of the environment, and the choices that a discrete one has.
-  int64_t action_elements() const { return environment_.actions[0].array.NumElements(); }
-  int64_t action_choices() const { return environment_.actions[0].TotalChoices(); }
 
   // The values of the network that acts, copied to the CPU; `model` and `version` are left to the caller.
   absl::StatusOr<ModelSnapshot> Publish() const;

@@ -1,5 +1,6 @@
 #include "common/rl/net.h"
 
+#include <algorithm>
 #include <string>
 
 #include "common/plan/head_kinds.h"
@@ -26,15 +27,58 @@ void CheckInputs(const NetworkPlan& plan, const Observations& observations, cons
                                      observations[static_cast<size_t>(encoder.leaf)].defined()),
                 "the network ", plan.name, " got no ", encoder.array.DebugString());
   }
-  for (const HeadPlan& head : plan.heads) {
-    TORCH_CHECK(head.mask < static_cast<int64_t>(observations.size()), "the network ", plan.name, " got ",
-                observations.size(), " observations; the mask of its action is number ", head.mask);
+  for (const JointAction::Part& part : plan.action.parts) {
+    TORCH_CHECK(part.mask < 0 || (part.mask < static_cast<int64_t>(observations.size()) &&
+                                  observations[static_cast<size_t>(part.mask)].defined()),
+                "the network ", plan.name, " got ", observations.size(),
+                " observations; the mask of its action is number ", part.mask);
   }
+}
+
+// That of the joint action: leaves without a mask have one that is true. Undefined where none has a mask.
+Tensor MaskOf(const JointAction& action, const Observations& observations) {
+  const auto masked = std::find_if(action.parts.begin(), action.parts.end(),
+                                   [](const JointAction::Part& part) { return part.mask >= 0; });
+  if (masked == action.parts.end()) {
+    return {};
+  }
+  const Tensor& some = observations[static_cast<size_t>(masked->mask)];
+  std::vector<Tensor> masks;
+  for (const JointAction::Part& part : action.parts) {
+    if (part.mask >= 0) {
+      masks.push_back(observations[static_cast<size_t>(part.mask)]);
+    } else if (part.choices > 0) {
+      std::vector<int64_t> shape = some.sizes().vec();
+      shape.back() = part.choices;
+      masks.push_back(torch::ones(shape, some.options()));
+    }
+  }
+  return masks.size() == 1 ? masks[0] : torch::cat(masks, -1);
 }
 
 // A mask for values that have a dimension of members before its own.
 Tensor Like(const Tensor& mask, const Tensor& values) {
   return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
+}
+
+struct Normals {
+  Tensor mean, log_std;
+};
+
+// `values`: means, and where `log_std` is not defined the logarithms of deviations behind them.
+Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& log_std) {
+  if (!log_std.defined()) {
+    const std::vector<Tensor> halves = values.chunk(2, -1);
+    return {halves[0], halves[1]};
+  }
+  if (!plan.members.has_value()) {
+    return {values, log_std.expand_as(values)};
+  }
+  // [members, elements] becomes [members, 1, …, elements].
+  std::vector<int64_t> shape(static_cast<size_t>(values.dim()), 1);
+  shape.front() = *plan.members;
+  shape.back() = log_std.size(-1);
+  return {values, log_std.view(shape).expand_as(values)};
 }
 
 // What `compute` makes of rows, for observations with several leading dimensions as well: all of these are rows alike.
@@ -48,12 +92,7 @@ Output OfAllRows(const Network& network, const Observations& observations, const
   const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
   TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
               "; wanted one dimension or more before those of a row");
-  Tensor mask;
-  for (const HeadPlan& head : plan.heads) {
-    if (head.mask >= 0) {
-      mask = observations[static_cast<size_t>(head.mask)];
-    }
-  }
+  const Tensor mask = MaskOf(plan.action, observations);
   if (lead == 1) {
     Network::Unrolled unrolled = compute(observations, action);
     return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
@@ -96,7 +135,7 @@ Tensor Output::q(absl::string_view head) const {
   const HeadPlan* plan = nullptr;
   const Tensor& values = Head(head, &plan).values;
   CheckKind(*plan, HeadKind::kQ);
-  return mask_.defined() ? values.masked_fill(Like(mask_, values).logical_not(), kIllegal) : values;
+  return mask_.defined() ? values.masked_fill(Like(Legal(mask_), values).logical_not(), kIllegal) : values;
 }
 
 Tensor Output::value(absl::string_view head) const {
@@ -119,22 +158,20 @@ Distribution Output::policy(absl::string_view head) const {
   switch (plan->kind) {
     case HeadKind::kCategorical: {
       const Tensor mask = mask_.defined() ? Like(mask_, output.values) : Tensor();
-      return plan->num_values.size() == 1 ? Distribution::Categorical(output.values, mask)
-                                          : Distribution::MultiCategorical(output.values, plan->num_values, mask);
+      return plan_->action.is_scalar ? Distribution::Categorical(output.values, mask)
+                                     : Distribution::MultiCategorical(output.values, plan_->action.num_values, mask);
     }
     case HeadKind::kNormal: {
-      if (output.log_std.defined()) {
-        Tensor log_std = output.log_std;
-        if (plan_->members.has_value()) {  // [members, elements] becomes [members, 1, …, elements].
-          std::vector<int64_t> shape(static_cast<size_t>(output.values.dim()), 1);
-          shape.front() = *plan_->members;
-          shape.back() = log_std.size(-1);
-          log_std = log_std.view(shape);
-        }
-        return Distribution::Normal(output.values, log_std.expand_as(output.values));
-      }
-      const std::vector<Tensor> halves = output.values.chunk(2, -1);
-      return Distribution::Normal(halves[0], halves[1]);
+      const Normals normals = NormalsOf(*plan_, output.values, output.log_std);
+      return Distribution::Normal(normals.mean, normals.log_std);
+    }
+    case HeadKind::kMixed: {
+      const int64_t choices = plan_->action.TotalChoices();
+      const Tensor logits = output.values.narrow(-1, 0, choices);
+      const Normals normals =
+          NormalsOf(*plan_, output.values.narrow(-1, choices, output.values.size(-1) - choices), output.log_std);
+      const Tensor mask = mask_.defined() ? Like(mask_, logits) : Tensor();
+      return Distribution::Mixed(logits, plan_->action.num_values, mask, normals.mean, normals.log_std);
     }
     case HeadKind::kTanhNormal: {
       const std::vector<Tensor> halves = output.values.chunk(2, -1);

@@ -25,17 +25,18 @@ class Output {
          torch::Tensor core_state = {})
       : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)), core_state_(std::move(core_state)) {}
 
-  // [rows, choices]: a discrete action's values. Those of illegal choices are -1e9.
+  // [rows, choices]: a discrete action's values. Those of illegal choices are -1e9; where none is legal, all count.
   torch::Tensor q(absl::string_view head = "q") const;
   // [rows].
   torch::Tensor value(absl::string_view head = "value") const;
   // [rows, dimensions]: of a deterministic head, in (-1, 1).
   torch::Tensor action(absl::string_view head = "action") const;
-  // Of a categorical, normal or tanh-normal head.
+  // Of a categorical, normal, tanh-normal or mixed head.
   Distribution policy(absl::string_view head = "policy") const;
 
   const NetworkPlan& plan() const { return *plan_; }
-  // True where a choice is legal, [rows, choices]; undefined where the environment has no mask.
+  // True where a choice is legal, [rows, choices of all elements of the joint action]; undefined where the environment
+  // has no mask.
   const torch::Tensor& mask() const { return mask_; }
   // Of an unroll, after its last step: [rows, state_size]. Of a network without a core what it was given.
   const torch::Tensor& core_state() const { return core_state_; }

@@ -38,8 +38,8 @@ Tensor SlotsOf(const PolicyInput& input) {
 }
 
 absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
-  const bool samples =
-      head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal || head.kind == HeadKind::kTanhNormal;
+  const bool samples = head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal ||
+                       head.kind == HeadKind::kTanhNormal || head.kind == HeadKind::kMixed;
   std::vector<std::string> known;
   if (samples) {
     known.emplace_back("log_prob");
@@ -99,7 +99,7 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
       max_rows_(context.max_rows > 0 ? std::min(context.max_rows, lanes_) : lanes_),
       private_columns_(plan_.algorithm.private_columns),
       noise_(Rng::Split(context.seed, "policy", static_cast<uint64_t>(context.first_lane)).Next(), device_),
-      explorer_(plan_.algorithm.exploration, environment_.actions[0],
+      explorer_(plan_.algorithm.exploration, network_->plan().action,
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
   columns_ = plan_.PolicyColumns();
   for (size_t i = 0; i < environment_.observations.size(); ++i) {
@@ -227,12 +227,20 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
     }
     action = explored;
   }
-  const Tensor written = action.contiguous();
-  if (written.is_floating_point() && !torch::isfinite(written).all().item<bool>()) {
+  if (action.is_floating_point() && !torch::isfinite(action).all().item<bool>()) {
     return absl::InvalidArgumentError("the actions that the network chooses are not all finite");
   }
-  std::memcpy(output->actions[0], written.data_ptr(), written.nbytes());
+  WriteActions(action, output);
   return WriteColumns(out, log_prob, output);
+}
+
+void NetworkPolicy::WriteActions(const Tensor& actions, PolicyOutput* output) const {
+  const Tensor elements = actions.reshape({actions.size(0), -1});
+  for (const JointAction::Part& part : network_->plan().action.parts) {
+    const DType type = environment_.actions[part.leaf].array.dtype;
+    const Tensor written = elements.narrow(1, part.first, part.elements).to(ToScalarType(type)).contiguous();
+    std::memcpy(output->actions[part.leaf], written.data_ptr(), written.nbytes());
+  }
 }
 
 absl::Status NetworkPolicy::WriteColumns(const Output& out, const Tensor& log_prob, PolicyOutput* output) {

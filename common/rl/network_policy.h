@@ -64,6 +64,8 @@ class NetworkPolicy : public Policy {
   // INVALID_ARGUMENT, naming the slot, where what the network gave is not finite.
   absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
+  // Each leaf's own elements of actions [rows, …], which are on the CPU.
+  void WriteActions(const torch::Tensor& actions, PolicyOutput* output) const;
   absl::Status WriteColumns(const Output& out, const torch::Tensor& log_prob, PolicyOutput* output);
 
   const ExperimentPlan plan_;

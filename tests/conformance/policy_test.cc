@@ -1,10 +1,12 @@
 // How an algorithm acts, with the one policy that all of them have.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
@@ -135,6 +137,106 @@ TEST_CASE("a policy's actions are in the space and what it writes beside them is
   }
 }
 
+// True for some of the choices of each element, at random, and for one at least.
+void FillMask(const SpaceLeaf& action, Rng* rng, bool* mask) {
+  for (const int64_t choices : action.num_values) {
+    for (int64_t choice = 0; choice < choices; ++choice) {
+      mask[choice] = rng->UniformInt(3) == 0;
+    }
+    mask[rng->UniformInt(static_cast<uint64_t>(choices))] = true;
+    mask += choices;
+  }
+}
+
+bool IsLegal(const SpaceLeaf& action, const int64_t* chosen, const bool* mask) {
+  for (size_t i = 0; i < action.num_values.size(); ++i) {
+    if (chosen[i] < 0 || chosen[i] >= action.num_values[i] || !mask[chosen[i]]) {
+      return false;
+    }
+    mask += action.num_values[i];
+  }
+  return true;
+}
+
+constexpr int64_t kGears = 6;
+const SpaceLeaf& Gear() {
+  static const auto* const leaf = new SpaceLeaf(Discrete("action/gear", kGears));
+  return *leaf;
+}
+const SpaceLeaf& Move() {
+  static const auto* const leaf = new SpaceLeaf(MultiDiscrete("action/move", {2, 5, 3}));
+  return *leaf;
+}
+
+// How many choices of a policy of the algorithm are not legal, where a gear is chosen, alone or beside other actions,
+// and masks are random.
+int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& actions, ActMode mode) {
+  const Experiment experiment = SmallExperiment(subject);
+  PolicyContext context;
+  context.experiment = &experiment;
+  context.definitions = &Definitions();
+  context.lanes = context.all_lanes = kLanes;
+  context.environment.name = "masks";
+  context.environment.actions = actions;
+  context.environment.observations = {Box("observation/state", DType::kFloat32, {4}),
+                                      MultiBinary("action_mask/gear", {kGears})};
+  if (actions.size() > 1) {
+    context.environment.observations.push_back(MultiBinary("action_mask/move", {Move().TotalChoices()}));
+  }
+  const std::unique_ptr<Policy> policy = ValueOf(NetworkPolicy::Create(context));
+  PolicyBuffers buffers(*policy, actions, kLanes);
+  std::array<float, 4 * kLanes> state = {};
+  std::array<bool, 6 * kLanes> gears = {};
+  std::array<bool, 10 * kLanes> moves = {};
+  const std::vector<const void*> shown = {state.data(), gears.data(), moves.data()};
+  const std::vector<int64_t> slots = AllLanes();
+  const std::vector<uint8_t> first(kLanes, 0);
+  PolicyInput input;
+  input.slots = slots;
+  input.observations = absl::MakeConstSpan(shown).first(context.environment.observations.size());
+  input.first = first.data();
+  Rng rng(5);
+  int64_t illegal = 0;
+  for (int round = 0; round < 300; ++round) {  // Longer than a warm-up.
+    for (float& number : state) {
+      number = static_cast<float>(rng.Uniform(-30, 30));  // The network prefers something, and by far.
+    }
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      FillMask(Gear(), &rng, &gears[static_cast<size_t>(kGears * lane)]);
+      FillMask(Move(), &rng, &moves[static_cast<size_t>(Move().TotalChoices() * lane)]);
+    }
+    REQUIRE_OK(policy->Act(input, mode, buffers.output()));
+    for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
+      const bool is_gear = actions[leaf] == Gear();
+      const auto* const chosen = static_cast<const int64_t*>(buffers.output()->actions[leaf]);
+      for (int64_t lane = 0; lane < kLanes && (is_gear || actions[leaf] == Move()); ++lane) {
+        const bool* const mask = is_gear ? &gears[static_cast<size_t>(kGears * lane)]
+                                         : &moves[static_cast<size_t>(Move().TotalChoices() * lane)];
+        illegal += IsLegal(actions[leaf], chosen + actions[leaf].array.NumElements() * lane, mask) ? 0 : 1;
+      }
+    }
+  }
+  return illegal;
+}
+
+TEST_CASE("no choice that a mask forbids is ever made, whatever the network prefers", "[unit]") {
+  const std::vector<std::pair<TinyKind, std::vector<SpaceLeaf>>> kinds = {
+      {TinyKind::kMasked, {Gear()}},
+      {TinyKind::kMultiDiscrete, {Move(), Gear()}},
+      {TinyKind::kMixed, {Box("action/steer", DType::kFloat32, {2}, -1, 1), Move(), Gear()}}};
+  for (const std::string& algorithm : Definitions().Names()) {
+    for (const auto& [kind, actions] : kinds) {
+      if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind)) {
+        continue;
+      }
+      for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
+        INFO(algorithm << " in " << Name(kind) << (mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
+        CHECK(IllegalChoices({algorithm, kind}, actions, mode) == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("policies of one seed act alike, and greedy acting changes nothing of how they explore", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
@@ -167,12 +269,21 @@ std::vector<float> AsFloats(const std::vector<char>& bytes) {
   return values;
 }
 
-// Choices are the same; numbers may differ by how rows are summed.
-void CheckSameActions(const Subject& subject, const std::vector<char>& a, const std::vector<char>& b) {
-  if (SpecOf(subject.kind).actions[0].kind != SpaceKind::kBox) {
-    CHECK(a == b);
-  } else {
-    CheckClose(AsFloats(a), AsFloats(b));
+// That row i of what was decided is row j of the other. Choices are the same; numbers may differ by how rows are
+// summed.
+void CheckSameActions(const Subject& subject, const Decided& a, int64_t i, const Decided& b, int64_t j) {
+  const std::vector<SpaceLeaf> actions = SpecOf(subject.kind).actions;
+  for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
+    const auto bytes = static_cast<std::ptrdiff_t>(actions[leaf].array.NumBytes());
+    const auto row = [&](const Decided& decided, int64_t at) {
+      const auto begin = decided.actions[leaf].begin() + at * bytes;
+      return std::vector<char>(begin, begin + bytes);
+    };
+    if (actions[leaf].kind != SpaceKind::kBox) {
+      CHECK(row(a, i) == row(b, j));
+    } else {
+      CheckClose(AsFloats(row(a, i)), AsFloats(row(b, j)));
+    }
   }
 }
 
@@ -182,17 +293,15 @@ TEST_CASE("a row's greedy answer depends neither on the other rows nor on its sl
       const Experiment experiment = SmallExperiment(subject);
       const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
       const Shown shown(subject);
-      const std::vector<char> together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions[0];
-      const auto bytes = static_cast<std::ptrdiff_t>(together.size()) / kLanes;
+      const Decided together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
       for (int64_t row = 0; row < kLanes; ++row) {
-        const std::vector<char> own(together.begin() + row * bytes, together.begin() + (row + 1) * bytes);
         for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
-          CheckSameActions(subject, Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy).actions[0], own);
+          const Decided alone = Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy);
+          CheckSameActions(subject, alone, 0, together, row);
         }
         const int64_t other = (row + 1) % kLanes;
-        std::vector<char> both =
-            Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy).actions[0];
-        CheckSameActions(subject, std::vector<char>(both.begin() + bytes, both.end()), own);
+        const Decided both = Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy);
+        CheckSameActions(subject, both, 1, together, row);
       }
     }
   }

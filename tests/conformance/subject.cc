@@ -71,10 +71,18 @@ const AlgorithmImplementations& Implementations() {
 }
 
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
-  const EnvironmentSpec environment = SpecOf(kind);
   const std::vector<SpaceKind>& kinds = definition.action_kinds;
-  return AgentsOf(environment).size() == 1 &&
-         std::find(kinds.begin(), kinds.end(), environment.actions[0].kind) != kinds.end();
+  const auto takes = [&kinds](SpaceKind wanted) {
+    return std::find(kinds.begin(), kinds.end(), wanted) != kinds.end();
+  };
+  switch (kind) {
+    case TinyKind::kAgents:
+      return false;
+    case TinyKind::kMixed:
+      return takes(SpaceKind::kDiscrete) && takes(SpaceKind::kMultiDiscrete) && takes(SpaceKind::kBox);
+    default:
+      return takes(SpecOf(kind).actions[0].kind);
+  }
 }
 
 const std::vector<Subject>& Subjects() {

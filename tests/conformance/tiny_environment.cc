@@ -11,6 +11,8 @@ constexpr int64_t kReals = 2;
 constexpr int64_t kPixels = 12;  // Four for each choice.
 // A real goal's distance from 0, at most.
 constexpr double kFarthest = 0.8;
+// Two variances, of uniform numbers in [-1, 1] and [-0.8, 0.8].
+constexpr double kRandomDistance = -(1 + kFarthest * kFarthest) / 3;
 
 EnvironmentSpec SpecOf(TinyKind kind) {
   const auto vector = [](const char* name, int64_t size) { return Box(name, DType::kFloat32, {size}); };
@@ -37,6 +39,19 @@ EnvironmentSpec SpecOf(TinyKind kind) {
       spec.observations = {vector("observation", kChoices + 2 + 1)};
       spec.actions = {MultiDiscrete("action", {kChoices, 2})};
       break;
+    case TinyKind::kDict:
+      spec.observations = {Discrete("observation/is_first", 2), MultiDiscrete("observation/others/0", {2, kChoices}),
+                           MultiBinary("observation/others/1", {2}), Box("observation/place", DType::kFloat32, {})};
+      break;
+    case TinyKind::kReals:
+      spec.observations = {vector("observation", kReals + 1)};
+      spec.actions = {Box("action/a", DType::kFloat32, {}, -2, 6), Box("action/b", DType::kFloat32, {1, 1}, -1, 1)};
+      break;
+    case TinyKind::kMixed:
+      spec.observations = {vector("observation", kChoices + 2 + 1 + 1), MultiBinary("action_mask/gear", {kChoices})};
+      spec.actions = {Discrete("action/gear", kChoices), Box("action/steer", DType::kFloat32, {}, -2, 6),
+                      MultiBinary("action/lights", {1})};
+      break;
     case TinyKind::kAgents:
       spec.observations = {vector("agent_0/observation", kChoices + 1), vector("agent_1/observation", kChoices + 1)};
       spec.actions = {Discrete("agent_0/action", kChoices), Discrete("agent_1/action", kChoices)};
@@ -47,27 +62,39 @@ EnvironmentSpec SpecOf(TinyKind kind) {
   return spec;
 }
 
+// Of each element; none of real ones.
+std::vector<int64_t> ChoicesOf(const SpaceLeaf& action) {
+  return action.kind == SpaceKind::kMultiBinary
+             ? std::vector<int64_t>(static_cast<size_t>(action.array.NumElements()), 2)
+             : action.num_values;
+}
+
+int64_t ChoiceAt(const SpaceLeaf& action, const void* values, int64_t element) {
+  return action.kind == SpaceKind::kMultiBinary ? static_cast<const bool*>(values)[element] ? 1 : 0
+                                                : static_cast<const int64_t*>(values)[element];
+}
+
 }  // namespace
 
 const std::vector<TinyKind>& TinyKinds() {
-  static const auto* const kinds =
-      new std::vector<TinyKind>{TinyKind::kDiscrete,      TinyKind::kReal,   TinyKind::kImage, TinyKind::kMasked,
-                                TinyKind::kMultiDiscrete, TinyKind::kMemory, TinyKind::kAgents};
+  static const auto* const kinds = new std::vector<TinyKind>{
+      TinyKind::kDiscrete, TinyKind::kReal,  TinyKind::kImage, TinyKind::kMasked, TinyKind::kMultiDiscrete,
+      TinyKind::kDict,     TinyKind::kReals, TinyKind::kMixed, TinyKind::kMemory, TinyKind::kAgents};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
-  static constexpr const char* kNames[] = {"TinyDiscrete",      "TinyReal",   "TinyImage", "TinyMasked",
-                                           "TinyMultiDiscrete", "TinyMemory", "TinyAgents"};
+  static constexpr const char* kNames[] = {"TinyDiscrete", "TinyReal",  "TinyImage", "TinyMasked", "TinyMultiDiscrete",
+                                           "TinyDict",     "TinyReals", "TinyMixed", "TinyMemory", "TinyAgents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 TinyEnvironment::TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed)
     : kind_(kind), is_long_(is_long), spec_(SpecOf(kind)), rng_(seed) {
   for (const SpaceLeaf& action : spec_.actions) {
-    goals_.resize(goals_.size() + action.num_values.size());
+    goals_.resize(goals_.size() + ChoicesOf(action).size());
+    places_.resize(places_.size() + (action.kind == SpaceKind::kBox ? action.array.NumElements() : 0));
   }
-  places_.resize(kind == TinyKind::kReal ? kReals : 0);
 }
 
 EnvironmentDefinition TinyEnvironment::Definition(TinyKind kind, bool is_long) {
@@ -82,8 +109,11 @@ EnvironmentDefinition TinyEnvironment::Definition(TinyKind kind, bool is_long) {
 
 double TinyEnvironment::RandomReward(TinyKind kind) {
   switch (kind) {
-    case TinyKind::kReal:  // Two variances, of uniform numbers in [-1, 1] and [-0.8, 0.8].
-      return -(1 + kFarthest * kFarthest) / 3;
+    case TinyKind::kReal:
+    case TinyKind::kReals:
+      return kRandomDistance;
+    case TinyKind::kMixed:
+      return (1.0 / (kChoices - 1) + 0.5 + kRandomDistance) / 3;
     case TinyKind::kMasked:
       return 1.0 / (kChoices - 1);
     case TinyKind::kMultiDiscrete:
@@ -94,7 +124,7 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
 }
 
 double TinyEnvironment::BestReward(TinyKind kind) {
-  return kind == TinyKind::kReal ? 0 : 1;
+  return kind == TinyKind::kReal || kind == TinyKind::kReals ? 0 : kind == TinyKind::kMixed ? 2.0 / 3 : 1;
 }
 
 absl::Status TinyEnvironment::Reset(absl::Span<void* const> observations) {
@@ -113,8 +143,18 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
   if (const absl::Status checked = CheckActions(actions); !checked.ok()) {
     return checked;
   }
+  size_t goal = 0;
+  size_t place = 0;
+  double total = 0;
   for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
-    rewards[leaf] = static_cast<float>(RewardOf(leaf, actions[leaf]));
+    const double sum = SumOf(spec_.actions[leaf], actions[leaf], &goal, &place);
+    total += sum;
+    if (kind_ == TinyKind::kAgents) {
+      rewards[leaf] = static_cast<float>(sum);
+    }
+  }
+  if (kind_ != TinyKind::kAgents) {
+    rewards[0] = static_cast<float>(total / static_cast<double>(goal + place));
   }
   ++step_;
   Write(observations);
@@ -125,17 +165,19 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
 }
 
 absl::Status TinyEnvironment::CheckActions(absl::Span<const void* const> actions) const {
+  const bool is_masked = kind_ == TinyKind::kMasked || kind_ == TinyKind::kMixed;
   for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
     const SpaceLeaf& action = spec_.actions[leaf];
+    const std::vector<int64_t> choices = ChoicesOf(action);
     for (int64_t i = 0; i < action.array.NumElements(); ++i) {
       bool right = false;
-      if (kind_ == TinyKind::kReal) {
+      if (action.kind == SpaceKind::kBox) {
         const auto value = static_cast<double>(static_cast<const float*>(actions[leaf])[i]);
         right = value >= action.Low(i) && value <= action.High(i);  // False for NaN.
       } else {
-        const int64_t choice = static_cast<const int64_t*>(actions[leaf])[i];
-        right = choice >= 0 && choice < action.num_values[static_cast<size_t>(i)] &&
-                (kind_ != TinyKind::kMasked || choice != illegal_);
+        const int64_t choice = ChoiceAt(action, actions[leaf], i);
+        right =
+            choice >= 0 && choice < choices[static_cast<size_t>(i)] && (!is_masked || leaf > 0 || choice != illegal_);
       }
       if (!right) {
         return absl::InvalidArgumentError("no such action");
@@ -145,45 +187,76 @@ absl::Status TinyEnvironment::CheckActions(absl::Span<const void* const> actions
   return absl::OkStatus();
 }
 
-double TinyEnvironment::RewardOf(size_t leaf, const void* action) const {
-  if (kind_ == TinyKind::kMemory) {
-    return step_ > 0 && *static_cast<const int64_t*>(action) == goals_before_[leaf] ? 1 : 0;
-  }
-  const SpaceLeaf& space = spec_.actions[leaf];
-  const int64_t elements = space.array.NumElements();
+double TinyEnvironment::SumOf(const SpaceLeaf& leaf, const void* action, size_t* goal, size_t* place) const {
   double total = 0;
-  for (int64_t i = 0; i < elements; ++i) {
-    const auto index = static_cast<size_t>(i);
-    if (kind_ == TinyKind::kReal) {
-      const double half = (space.High(i) - space.Low(i)) / 2;
-      const double chosen = (static_cast<double>(static_cast<const float*>(action)[i]) - space.Low(i)) / half - 1;
-      total -= (chosen - places_[index]) * (chosen - places_[index]);
+  for (int64_t i = 0; i < leaf.array.NumElements(); ++i) {
+    if (leaf.kind == SpaceKind::kBox) {
+      const double half = (leaf.High(i) - leaf.Low(i)) / 2;
+      const double chosen = (static_cast<double>(static_cast<const float*>(action)[i]) - leaf.Low(i)) / half - 1;
+      const double distance = chosen - places_[(*place)++];
+      total -= distance * distance;
     } else {
-      total += static_cast<const int64_t*>(action)[i] == goals_[leaf + index] ? 1 : 0;
+      const bool remembers = kind_ == TinyKind::kMemory;
+      const int64_t wanted = (remembers ? goals_before_ : goals_)[(*goal)++];
+      total += ChoiceAt(leaf, action, i) == wanted && (!remembers || step_ > 0) ? 1 : 0;
     }
   }
-  return total / static_cast<double>(elements);
+  return total;
 }
 
 void TinyEnvironment::Draw() {
   goals_before_ = goals_;
   size_t next = 0;
   for (const SpaceLeaf& action : spec_.actions) {
-    for (const int64_t choices : action.num_values) {
+    for (const int64_t choices : ChoicesOf(action)) {
       goals_[next++] = static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(choices)));
     }
   }
   for (double& place : places_) {
     place = rng_.Uniform(-kFarthest, kFarthest);
   }
-  if (kind_ == TinyKind::kMasked) {
+  if (kind_ == TinyKind::kMasked || kind_ == TinyKind::kMixed) {
     illegal_ = (goals_[0] + 1 + static_cast<int64_t>(rng_.UniformInt(kChoices - 1))) % kChoices;
   }
 }
 
+// That the goal is the first, the second or neither is to be seen in two leaves; the rest means nothing.
+void TinyEnvironment::WriteLeafOfDict(const SpaceLeaf& leaf, void* values) {
+  if (leaf.kind == SpaceKind::kDiscrete) {
+    *static_cast<int64_t*>(values) = goals_[0] == 0 ? 1 : 0;
+  } else if (leaf.kind == SpaceKind::kMultiDiscrete) {
+    static_cast<int64_t*>(values)[0] = goals_[0] == 1 ? 1 : 0;
+    static_cast<int64_t*>(values)[1] = static_cast<int64_t>(rng_.UniformInt(kChoices));
+  } else if (leaf.kind == SpaceKind::kMultiBinary) {
+    for (int64_t i = 0; i < leaf.array.NumElements(); ++i) {
+      static_cast<bool*>(values)[i] = rng_.UniformInt(2) == 0;
+    }
+  } else {
+    *static_cast<float*>(values) = static_cast<float>(rng_.Uniform(-1, 1));
+  }
+}
+
+// A one for each goal, then the places, and last a number that means nothing.
+void TinyEnvironment::WriteVector(size_t agent, int64_t size, float* numbers) {
+  std::fill_n(numbers, size, 0.0F);
+  float* next = numbers;
+  if (kind_ == TinyKind::kAgents) {
+    next[goals_[agent]] = 1;
+  } else if (kind_ != TinyKind::kImage) {
+    size_t goal = 0;
+    for (const SpaceLeaf& action : spec_.actions) {
+      for (const int64_t choices : ChoicesOf(action)) {
+        next[goals_[goal++]] = 1;
+        next += choices;
+      }
+    }
+    std::copy(places_.begin(), places_.end(), next);
+  }
+  numbers[size - 1] = static_cast<float>(rng_.Uniform(-1, 1));
+}
+
 void TinyEnvironment::Write(absl::Span<void* const> observations) {
   Draw();
-  size_t next = 0;  // Of the goals.
   for (size_t leaf = 0; leaf < spec_.observations.size(); ++leaf) {
     const SpaceLeaf& space = spec_.observations[leaf];
     if (space.array.dtype == DType::kUint8) {
@@ -195,21 +268,10 @@ void TinyEnvironment::Write(absl::Span<void* const> observations) {
       for (int64_t i = 0; i < kChoices; ++i) {
         static_cast<bool*>(observations[leaf])[i] = i != illegal_;
       }
+    } else if (kind_ == TinyKind::kDict) {
+      WriteLeafOfDict(space, observations[leaf]);
     } else {
-      auto* const numbers = static_cast<float*>(observations[leaf]);
-      const int64_t size = space.array.NumElements();
-      std::fill_n(numbers, size, 0.0F);
-      if (kind_ == TinyKind::kReal) {
-        std::copy(places_.begin(), places_.end(), numbers);
-      } else if (kind_ == TinyKind::kAgents) {
-        numbers[goals_[next++]] = 1;
-      } else if (kind_ != TinyKind::kImage) {
-        numbers[goals_[0]] = 1;
-        if (kind_ == TinyKind::kMultiDiscrete) {
-          numbers[kChoices + goals_[1]] = 1;
-        }
-      }
-      numbers[size - 1] = static_cast<float>(rng_.Uniform(-1, 1));
+      WriteVector(leaf, space.array.NumElements(), static_cast<float*>(observations[leaf]));
     }
   }
 }

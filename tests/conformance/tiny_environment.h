@@ -16,8 +16,12 @@ enum class TinyKind {
   kImage,          // A dict of a uint8 image and a vector, and one of three choices.
   kMasked,         // Vectors and a mask, and one of three choices, of which one is illegal at a time.
   kMultiDiscrete,  // Vectors, and a choice of three beside one of two.
-  kMemory,         // As kDiscrete, but an action's goal is that of the observation before: for networks with a core.
-  kAgents,         // Two agents, each with a vector and one of three choices.
+  kDict,    // Leaves of all kinds but the image, nested, two of which together say the goal; one of three choices.
+  kReals,   // Vectors, and two real actions: a number without dimensions and a matrix of one.
+  kMixed,   // Vectors and a mask, and three actions: one of three choices, of which one is illegal at a time, a
+            // yes or no, and a number.
+  kMemory,  // As kDiscrete, but an action's goal is that of the observation before: for networks with a core.
+  kAgents,  // Two agents, each with a vector and one of three choices.
 };
 
 // All of them, in their order.
@@ -26,10 +30,11 @@ const std::vector<TinyKind>& TinyKinds();
 std::string Name(TinyKind kind);
 
 // The identity task: an observation says which action is right (its goal), beside a number that means nothing. The
-// reward is the share of choices that are right, or minus the mean squared distance of the actions, on the scale of
-// [-1, 1], from their goals, which are in [-0.8, 0.8]. Goals are drawn anew for each observation. An episode has one
-// step (of kMemory two, of which the first earns nothing) and terminates; where it may be `long`, it has 1 to 6 and is
-// as often truncated. An action outside the space, a choice that the mask does not have and NaN are INVALID_ARGUMENT.
+// reward is the mean over all elements of the actions: of a choice 1 where it is right, of a real number minus the
+// squared distance, on the scale of [-1, 1], from its goal, which is in [-0.8, 0.8]. Goals are drawn anew for each
+// observation. An episode has one step (of kMemory two, of which the first earns nothing) and terminates; where it may
+// be `long`, it has 1 to 6 and is as often truncated. An action outside the space, a choice that the mask does not have
+// and NaN are INVALID_ARGUMENT.
 class TinyEnvironment : public Environment {
  public:
   TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed);
@@ -48,16 +53,19 @@ class TinyEnvironment : public Environment {
  private:
   void Draw();
   void Write(absl::Span<void* const> observations);
+  void WriteLeafOfDict(const SpaceLeaf& leaf, void* values);
+  void WriteVector(size_t agent, int64_t size, float* numbers);
   absl::Status CheckActions(absl::Span<const void* const> actions) const;
-  double RewardOf(size_t leaf, const void* action) const;
+  // Over the leaf's elements. `goal` and `place` are its first ones', and go on to the next leaf's.
+  double SumOf(const SpaceLeaf& leaf, const void* action, size_t* goal, size_t* place) const;
 
   const TinyKind kind_;
   const bool is_long_;
   EnvironmentSpec spec_;
   Rng rng_;
-  std::vector<int64_t> goals_;         // Of every choice there is.
-  std::vector<double> places_;         // kReal: instead of these.
-  int64_t illegal_ = 0;                // kMasked.
+  std::vector<int64_t> goals_;         // Of every element that is a choice, leaf by leaf.
+  std::vector<double> places_;         // Of every one that is real.
+  int64_t illegal_ = 0;                // Of the first action, where there is a mask.
   std::vector<int64_t> goals_before_;  // Of the observation before this one.
   int64_t step_ = 0;
   int64_t length_ = 0;

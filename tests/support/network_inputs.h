@@ -59,7 +59,7 @@ inline NetworkInputs RandomInputs(const NetworkCase& network, int64_t rows, torc
     inputs.leaves.push_back(RandomLeaf(leaf, rows, dtype));
   }
   if (network.need.takes_action) {
-    inputs.action = RandomLeaf(network.environment.actions[0], rows, dtype);
+    inputs.action = RandomLeaf(ValueOf(AsOneLeaf(network.environment)), rows, dtype);
   }
   return inputs;
 }

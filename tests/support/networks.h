@@ -198,12 +198,24 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
   cases.push_back({"a deterministic head", need({{"action", HeadKind::kDeterministic}}), spec({Mlp({4})}),
                    Environment({Vector(3)}, real)});
 
+  NetworkCase mixed{"a head of choices and real numbers", need({{"policy", HeadKind::kMixed}}),
+                    spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, discrete)};
+  mixed.environment.actions = {Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 3),
+                               MultiBinary("action/c", {2})};
+  cases.push_back(mixed);
+  mixed.name = "a head of choices and real numbers whose deviations are of the state";
+  mixed.spec.heads["policy"].std = "of_state";
+  cases.push_back(mixed);
+
   const NetworkNeed critic = need({{"q", HeadKind::kValue}}, /*takes_action=*/true);
   cases.push_back({"a critic", critic, spec({Mlp({4})}), Environment({Vector(3)}, real)});
   NetworkCase encoded_critic{"a critic whose action is encoded", critic, spec({Mlp({4}, "tanh")}),
                              Environment({image}, real)};
   encoded_critic.spec.encoders = {{"observation", {Conv(2, 3, 2)}}, {"action", {Mlp({3}, "tanh")}}};
   cases.push_back(encoded_critic);
+  NetworkCase joint_critic{"a critic of several actions", critic, spec({Mlp({4})}), Environment({Vector(3)}, real)};
+  joint_critic.environment.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat32, {2, 1})};
+  cases.push_back(joint_critic);
   cases.push_back({"a critic of choices", critic, spec({Mlp({4})}), Environment({Vector(3)}, several)});
   return cases;
 }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/random.h"
+#include "common/spec/joint_action.h"
 #include "tests/support/algorithm_checks.h"
 
 // For the updates of algorithms that learn from unrolls.
@@ -25,6 +26,15 @@ inline std::unique_ptr<AlgorithmTrainee> ActorCriticOf(const std::string& algori
                    algorithm, environment, dtype, seed);
 }
 
+// Three actions, of each kind one, of which the first has a mask.
+inline EnvironmentSpec SeveralActions() {
+  EnvironmentSpec environment = EnvironmentOf(3, Discrete("action/gear", 4));
+  environment.observations.push_back(MultiBinary("action_mask/gear", {4}));
+  environment.actions.push_back(Box("action/steer", DType::kFloat32, {}, -1, 1));
+  environment.actions.push_back(MultiBinary("action/lights", {2}));
+  return environment;
+}
+
 // Whether an element of the group is a parameter of the value's.
 inline bool IsValues(const ParameterGroup& group, int64_t element) {
   for (const ArraySpec& parameter : group.parameters().layout()) {
@@ -37,7 +47,8 @@ inline bool IsValues(const ParameterGroup& group, int64_t element) {
 }
 
 // Four unrolls of five steps: within them an episode terminates, one is truncated, and one has its last row in front;
-// at their ends one terminates, one is truncated, and two go on. What counts for nothing is NaN, or a choice.
+// at their ends one terminates, one is truncated, and two go on. What counts for nothing is NaN, or a choice. Where an
+// action has a mask, half of the choices are legal, and the one that was taken.
 inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t seed,
                                  torch::ScalarType dtype = torch::kFloat64) {
   torch::manual_seed(seed);
@@ -57,12 +68,31 @@ inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t se
   batch.fields[kObservation] = torch::randn({4, 6, environment.observations[0].array.shape[0]}, dtype);
   batch.fields[kReward] = torch::randn({4, 6}, dtype).masked_fill(nothing, nan);
   batch.fields["log_prob"] = (torch::randn({4, 6}, dtype) * 0.5 - 1).masked_fill(nothing, nan);
-  const SpaceLeaf& action = environment.actions[0];
-  batch.fields[kAction] =
-      action.kind == SpaceKind::kBox
-          ? torch::randn({4, 6, action.array.NumElements()}, dtype).masked_fill(nothing.unsqueeze(-1), nan)
-          : torch::randint(action.TotalChoices(), {4, 6}, torch::kInt64);
+  for (const SpaceLeaf& action : environment.actions) {
+    std::vector<int64_t> shape = action.array.shape;
+    shape.insert(shape.begin(), {4, 6});
+    torch::Tensor& field = batch.fields[action.array.name];
+    if (action.kind == SpaceKind::kBox) {
+      const torch::Tensor values = torch::randn({4, 6, action.array.NumElements()}, dtype);
+      field = values.masked_fill(nothing.unsqueeze(-1), nan).view(shape);
+    } else if (action.kind == SpaceKind::kMultiBinary) {
+      field = torch::rand(shape) < 0.5;
+    } else {
+      field = torch::randint(action.TotalChoices(), shape, torch::kInt64);
+    }
+    if (const SpaceLeaf* const mask = FindMaskOfAction(environment, action)) {
+      batch.fields[mask->array.name] =
+          (torch::rand({4, 6, action.TotalChoices()}) < 0.5).scatter(-1, field.unsqueeze(-1), true);
+    }
+  }
   return batch;
+}
+
+// What the network's policy gives the actions of such a batch, [rows, T + 1]; where none was done it means nothing.
+inline torch::Tensor LogProbs(const Model& model, const std::string& network, const TensorBatch& batch) {
+  const torch::NoGradGuard no_grad;
+  const Unrolls u = UnrollsOf(Batches(&model.environment(), {{"", &batch}}), 1);
+  return model.net(network)(u.observation).policy().LogProb(u.action).transpose(0, 1);
 }
 
 // The same batch with a terminal state at the end of each episode and of each unroll.
@@ -84,32 +114,43 @@ struct ReferenceStep {
   double value_target = 0;
 };
 
-// Of one action. `outputs` of the policy's head are logits, or means; then `log_std` is defined.
-inline void SetPolicyFacts(const torch::Tensor& outputs, const torch::Tensor& log_std, const torch::Tensor& action,
-                           ReferenceStep* step) {
-  if (log_std.defined()) {
-    for (int64_t i = 0; i < outputs.numel(); ++i) {
-      const double deviation = log_std[i].item<double>();
-      const double normal = (action[i].item<double>() - outputs[i].item<double>()) / std::exp(deviation);
-      step->log_prob -= 0.5 * normal * normal + deviation + 0.5 * std::log(2 * M_PI);
-      step->entropy += deviation + 0.5 * std::log(2 * M_PI * M_E);
+// Of what was done in a row of a batch at a time, element by element. `outputs` of the policy's head are logits, and
+// behind them means; then `log_std` is defined.
+inline void SetPolicyFacts(const EnvironmentSpec& environment, const TensorBatch& batch, int64_t row, int64_t t,
+                           const torch::Tensor& outputs, const torch::Tensor& log_std, ReferenceStep* step) {
+  const JointAction joint = JointActionOf(environment);
+  int64_t output = 0;
+  for (const JointAction::Part& part : joint.parts) {
+    const torch::Tensor action = batch.at(environment.actions[part.leaf].array.name)[row][t].reshape({-1});
+    for (int64_t i = 0, choice = 0; i < part.elements; ++i) {
+      if (part.choices == 0) {
+        const double deviation = log_std[part.first + i - joint.num_choosing()].item<double>();
+        const double normal = (action[i].item<double>() - outputs[output++].item<double>()) / std::exp(deviation);
+        step->log_prob -= 0.5 * normal * normal + deviation + 0.5 * std::log(2 * M_PI);
+        step->entropy += deviation + 0.5 * std::log(2 * M_PI * M_E);
+        continue;
+      }
+      std::vector<double> weights;
+      double sum = 0;
+      for (int64_t k = 0; k < joint.num_values[static_cast<size_t>(part.first + i)]; ++k, ++choice) {
+        const bool legal =
+            part.mask < 0 ||
+            batch.at(environment.observations[static_cast<size_t>(part.mask)].array.name)[row][t][choice].item<bool>();
+        weights.push_back(legal ? std::exp(outputs[output].item<double>()) : 0);
+        sum += weights.back();
+        ++output;
+      }
+      for (const double weight : weights) {
+        step->entropy -= weight > 0 ? weight / sum * std::log(weight / sum) : 0;
+      }
+      step->log_prob += std::log(weights[static_cast<size_t>(action[i].item<int64_t>())] / sum);
     }
-    return;
-  }
-  double sum = 0;
-  for (int64_t i = 0; i < outputs.numel(); ++i) {
-    sum += std::exp(outputs[i].item<double>());
-  }
-  for (int64_t i = 0; i < outputs.numel(); ++i) {
-    const double log_prob = outputs[i].item<double>() - std::log(sum);
-    step->entropy -= std::exp(log_prob) * log_prob;
-    step->log_prob += i == action.item<int64_t>() ? log_prob : 0;
   }
 }
 
 // All steps that count, row by row.
-inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const TensorBatch& batch, double discount,
-                                                 double lambda) {
+inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const EnvironmentSpec& environment,
+                                                 const TensorBatch& batch, double discount, double lambda) {
   constexpr int64_t kPolicy = 0;  // Heads stand in the order of their names.
   constexpr int64_t kValue = 1;
   const torch::NoGradGuard no_grad;
@@ -126,7 +167,7 @@ inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const T
       }
       ReferenceStep step;
       const Network::HeadOutput policy = outputs(t)[kPolicy];
-      SetPolicyFacts(policy.values[0], policy.log_std, at(kAction, t), &step);
+      SetPolicyFacts(environment, batch, row, t, policy.values[0], policy.log_std, &step);
       step.acted_log_prob = at("log_prob", t).item<double>();
       step.value = value(t);
       // The sum over what follows in the episode, as arXiv 1506.02438 has it.

@@ -1,15 +1,20 @@
 #include "common/experiment/space_checks.h"
 
+#include <string>
+#include <vector>
+
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-std::string Problems(const EnvironmentSpec& environment) {
+std::string Problems(const EnvironmentSpec& environment, const std::vector<SpaceKind>& kinds = {SpaceKind::kDiscrete}) {
   REQUIRE_OK(environment.Validate());
   const AlgorithmDefinitions algorithms = testing::FakeAlgorithms();
-  const absl::Status status = CheckSpaces("fake", *testing::ValueOf(algorithms.Find("fake")), environment);
+  AlgorithmDefinition definition = *testing::ValueOf(algorithms.Find("fake"));
+  definition.action_kinds = kinds;
+  const absl::Status status = CheckSpaces("fake", definition, environment);
   CHECK((status.ok() || status.code() == absl::StatusCode::kInvalidArgument));
   return std::string(status.message());
 }
@@ -42,6 +47,37 @@ TEST_CASE("each thing that an algorithm cannot take is refused by its name", "[u
   CHECK(Problems(spec) ==
         "environment.name: CartPole-v1 gives a reward of several dimensions (reward: float32[2]); algorithm fake wants "
         "a scalar");
+}
+
+TEST_CASE("several actions are for algorithms whose choices are independent, or whose actions are all real", "[unit]") {
+  const std::vector<SpaceKind> choosing = {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete};
+  const std::vector<SpaceKind> real = {SpaceKind::kBox, SpaceKind::kDiscrete};
+  const std::vector<SpaceKind> all = {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox};
+  EnvironmentSpec spec = testing::FakeEnvironmentSpec();
+  spec.actions = {Discrete("action/move", 2), MultiBinary("action/press", {3}), MultiDiscrete("action/aim", {4, 5})};
+  CHECK(Problems(spec, choosing).empty());
+  CHECK(Problems(spec, all).empty());
+  spec.actions = {MultiBinary("action", {3})};
+  CHECK(Problems(spec, choosing).empty());
+  CHECK(Problems(spec, real) ==
+        "environment.name: CartPole-v1 takes multi-binary actions (action: bool[3]); algorithm fake wants box or "
+        "discrete ones");
+  spec.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat32, {2, 2})};
+  CHECK(Problems(spec, real).empty());
+  CHECK(Problems(spec, all).empty());
+  CHECK(Problems(spec, choosing) ==
+        "environment.name: CartPole-v1 takes box actions (action/a: float32[]); algorithm fake wants discrete or "
+        "multi-discrete ones\n"
+        "environment.name: CartPole-v1 takes box actions (action/b: float32[2, 2]); algorithm fake wants discrete or "
+        "multi-discrete ones");
+  spec.actions = {Box("action/a", DType::kFloat32, {}), Discrete("action/b", 3)};
+  CHECK(Problems(spec, all).empty());
+  CHECK(
+      Problems(spec, real) ==
+      "environment.name: CartPole-v1 has 2 actions (action/a, action/b); algorithm fake wants one, or box ones alone");
+  spec.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat64, {})};
+  CHECK(Problems(spec, all) ==
+        "environment.name: CartPole-v1 takes action/b: float64[]; algorithm fake wants float32 where actions are real");
 }
 
 TEST_CASE("several agents are refused, and all else that does not fit with them", "[unit]") {

@@ -35,7 +35,12 @@ TEST_CASE("an actor-critic is one network that acts, with a policy of the action
   };
   CHECK(policy_of(Discrete("action", 4)) == HeadKind::kCategorical);
   CHECK(policy_of(MultiDiscrete("action", {2, 3})) == HeadKind::kCategorical);
+  CHECK(policy_of(MultiBinary("action", {2})) == HeadKind::kCategorical);
   CHECK(policy_of(Box("action", DType::kFloat32, {2}, -1, 1)) == HeadKind::kNormal);
+  EnvironmentSpec environment;
+  environment.actions = {Discrete("action/gear", 4), Box("action/steer", DType::kFloat32, {1})};
+  CHECK(ActorCriticPlan(environment, {}, {}, /*normalizes_returns=*/false).networks[0].heads.at("policy") ==
+        HeadKind::kMixed);
 }
 
 TEST_CASE("the weight of an actor-critic's entropy is a scalar where the entropy has a target", "[unit]") {

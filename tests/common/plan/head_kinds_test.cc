@@ -1,6 +1,8 @@
 #include "common/plan/head_kinds.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/networks.h"
@@ -18,7 +20,7 @@ TEST_CASE("a head has its kind's first type unless it says another", "[unit]") {
   CHECK(TypeOf(HeadKind::kQ, HeadSpec()) == "q");
   CHECK(TypeOf(HeadKind::kQ, Head("dueling")) == "dueling");
   for (const HeadKind kind : {HeadKind::kQ, HeadKind::kValue, HeadKind::kCategorical, HeadKind::kNormal,
-                              HeadKind::kTanhNormal, HeadKind::kDeterministic}) {
+                              HeadKind::kTanhNormal, HeadKind::kDeterministic, HeadKind::kMixed}) {
     CHECK(TypeOf(kind, HeadSpec()) == Name(kind));
     CHECK(CheckHead(kind, HeadSpec()) == absl::OkStatus());
     CHECK(CheckHead(kind, Head(Name(kind))) == absl::OkStatus());
@@ -61,12 +63,23 @@ TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "
   head.min_log_std = -3;
   head.max_log_std = 1;
   CHECK(CheckHead(HeadKind::kTanhNormal, head) == absl::OkStatus());
+  head = HeadSpec();
+  head.std = "free";
+  head.initial_std = 0.5;
+  CHECK(CheckHead(HeadKind::kMixed, head) == absl::OkStatus());
 }
 
 TEST_CASE("a head has as many outputs as its kind and the action have it", "[unit]") {
-  const SpaceLeaf discrete = Discrete("action", 4);
-  const SpaceLeaf several = MultiDiscrete("action", {2, 3});
-  const SpaceLeaf real = Box("action", DType::kFloat32, {2, 3});
+  const auto joint = [](std::vector<SpaceLeaf> actions) {
+    EnvironmentSpec environment;
+    environment.actions = std::move(actions);
+    return JointActionOf(environment);
+  };
+  const JointAction discrete = joint({Discrete("action", 4)});
+  const JointAction several = joint({MultiDiscrete("action", {2, 3})});
+  const JointAction real = joint({Box("action", DType::kFloat32, {2, 3})});
+  const JointAction mixed =
+      joint({Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 4), MultiBinary("action/c", {3})});
   HeadSpec of_state;
   of_state.std = "of_state";
   CHECK(NumOutputs(HeadKind::kQ, HeadSpec(), discrete) == 4);
@@ -76,10 +89,22 @@ TEST_CASE("a head has as many outputs as its kind and the action have it", "[uni
   CHECK(NumOutputs(HeadKind::kNormal, of_state, real) == 12);
   CHECK(NumOutputs(HeadKind::kTanhNormal, HeadSpec(), real) == 12);
   CHECK(NumOutputs(HeadKind::kDeterministic, HeadSpec(), real) == 6);
-  CHECK_FALSE(Suits(HeadKind::kQ, several.kind));
-  CHECK(Suits(HeadKind::kCategorical, several.kind));
-  CHECK(Suits(HeadKind::kNormal, real.kind));
-  CHECK_FALSE(Suits(HeadKind::kNormal, discrete.kind));
+  CHECK(NumOutputs(HeadKind::kMixed, HeadSpec(), mixed) == 4 + 6 + 2);
+  CHECK(NumOutputs(HeadKind::kMixed, of_state, mixed) == 4 + 6 + 4);
+  CHECK_FALSE(Suits(HeadKind::kQ, several));
+  CHECK_FALSE(Suits(HeadKind::kQ, joint({Discrete("action/a", 2), Discrete("action/b", 2)})));
+  CHECK_FALSE(Suits(HeadKind::kQ, joint({MultiDiscrete("action", {4})})));
+  CHECK(Suits(HeadKind::kCategorical, several));
+  CHECK(Suits(HeadKind::kCategorical, joint({MultiBinary("action", {2})})));
+  CHECK(Suits(HeadKind::kNormal, real));
+  CHECK_FALSE(Suits(HeadKind::kNormal, discrete));
+  CHECK(Suits(HeadKind::kMixed, mixed));
+  for (const HeadKind kind :
+       {HeadKind::kQ, HeadKind::kCategorical, HeadKind::kNormal, HeadKind::kTanhNormal, HeadKind::kDeterministic}) {
+    CHECK_FALSE(Suits(kind, mixed));
+  }
+  CHECK_FALSE(Suits(HeadKind::kMixed, several));
+  CHECK_FALSE(Suits(HeadKind::kMixed, real));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST_CASE("a network that the file leaves alone has two dense layers and a linea
   CHECK(plan.row_values == 4 + 64 + 64 + 3);
   CHECK(plan.trunks[0].torso[1].activation == Activation::kRelu);
   CHECK(plan.heads[0].layers[0].activation == Activation::kNone);
-  CHECK(plan.heads[0].mask == -1);
+  CHECK(plan.action.parts[0].mask == -1);
   CHECK(plan.FindHead("q") == &plan.heads[0]);
   CHECK(plan.FindHead("value") == nullptr);
 }
@@ -110,7 +110,7 @@ TEST_CASE("heads are as their kinds and the action have it", "[unit]") {
   const NetworkPlan choices = ValueOf(
       PlanNetwork(Need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}}), NetworkSpec(), several));
   CHECK(choices.FindHead("policy")->outputs == 5);
-  CHECK(choices.FindHead("policy")->num_values == std::vector<int64_t>{2, 3});
+  CHECK(choices.action.num_values == std::vector<int64_t>{2, 3});
   CHECK(choices.FindHead("value")->outputs == 1);
   CHECK(choices.trunks.size() == 1);
 
@@ -156,7 +156,8 @@ TEST_CASE("inputs are the observation's leaves in their order, but the mask, and
   CHECK(plan.trunks[0].encoders[1].layers[0].kind == LayerPlan::Kind::kOneHot);
   CHECK(plan.trunks[0].encoders[2].name == "action");
   CHECK(plan.trunks[0].encoders[2].leaf == -1);
-  CHECK(plan.heads[0].mask == 1);
+  CHECK(plan.action.parts[0].mask == 1);
+  CHECK(plan.Sees(1));
   CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[2, 10]") != std::string::npos);
 }
 
@@ -331,10 +332,60 @@ TEST_CASE("what the algorithm or the environment does not have is refused, with 
       Refused(critic, NetworkSpec(), Environment({Box("observation/action", DType::kFloat32, {3})}, kReal)) ==
       "networks.net.encoders.action: is the action, which the network takes, and an observation of environment Toy-v0; "
       "wanted another name for the observation");
-  EnvironmentSpec two = environment;
-  two.actions = {Discrete("action/left", 2), Discrete("action/right", 2)};
-  CHECK(Refused(Q(), NetworkSpec(), two) ==
-        "networks.net: environment Toy-v0 has 2 actions; a network's heads are for one");
+}
+
+TEST_CASE("several actions are one to a network's heads, and to its input", "[unit]") {
+  EnvironmentSpec environment = Environment({Vector(4), MultiBinary("action_mask/right", {3})}, kDiscrete);
+  environment.actions = {Discrete("action/left", 2), Discrete("action/right", 3)};
+  const NetworkSpec network = Torso({Mlp({6})});
+  const NetworkPlan choices = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kCategorical}}), network, environment));
+  CHECK(choices.heads[0].outputs == 5);
+  CHECK(choices.action.num_values == std::vector<int64_t>{2, 3});
+  CHECK(choices.Sees(1));
+  // Beside the outputs: two elements, as wide as the wider.
+  CHECK(choices.row_values == 4 + 6 + 5 + 2 * 3);
+  CHECK(Refused(Q(), network, environment) ==
+        "networks.net.heads.q: a q head is for no multi-discrete action; environment Toy-v0 has action/left: int64[] "
+        "of 2 choices, action/right: int64[] of 3 choices");
+  NetworkNeed critic = Need({{"q", HeadKind::kValue}});
+  critic.takes_action = true;
+  CHECK(Names(critic, network, environment) ==
+        "[torso.0.linear1.weight: float32[6, 9], torso.0.linear1.bias: float32[6], "
+        "heads.q.output.weight: float32[1, 6], heads.q.output.bias: float32[1]]");
+
+  environment.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat32, {2, 2})};
+  environment.observations.pop_back();
+  CHECK(Names(critic, network, environment) ==
+        "[torso.0.linear1.weight: float32[6, 9], torso.0.linear1.bias: float32[6], "
+        "heads.q.output.weight: float32[1, 6], heads.q.output.bias: float32[1]]");
+  CHECK(ValueOf(PlanNetwork(Need({{"policy", HeadKind::kNormal}}), network, environment)).heads[0].outputs == 5);
+
+  environment.actions = {Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 3)};
+  const NetworkPlan mixed = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kMixed}}), network, environment));
+  CHECK(mixed.heads[0].outputs == 5);
+  CHECK(mixed.parameters[static_cast<size_t>(mixed.heads[0].free_log_std)].DebugString() ==
+        "heads.policy.log_std: float32[2]");
+  CHECK(Refused(critic, network, environment) ==
+        "networks.net: environment Toy-v0 has the actions [action/a: float32[2], action/b: int64[]]; wanted only "
+        "choices or only real numbers");
+  environment.actions = {MultiBinary("action", {kMaxChoosing + 1})};
+  CHECK(Refused(Need({{"policy", HeadKind::kCategorical}}), network, environment) ==
+        "environment Toy-v0: action: with it there are 65537 choices to make at once; wanted at most 65536");
+}
+
+TEST_CASE("the hash knows which of several actions stands where, and which has a mask", "[unit]") {
+  const auto hash = [](std::vector<SpaceLeaf> actions, std::vector<SpaceLeaf> masks = {}) {
+    EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
+    environment.observations.insert(environment.observations.end(), masks.begin(), masks.end());
+    environment.actions = std::move(actions);
+    return ValueOf(PlanNetwork(Need({{"policy", HeadKind::kCategorical}}), Torso({}), environment)).hash;
+  };
+  const std::set<uint64_t> hashes = {
+      hash({Discrete("action/a", 3), Discrete("action/b", 3)}),
+      hash({Discrete("action/b", 3), Discrete("action/a", 3)}), hash({MultiDiscrete("action", {3, 3})}),
+      hash({Discrete("action/a", 3), Discrete("action/b", 3)}, {MultiBinary("action_mask/a", {3})}),
+      hash({Discrete("action/a", 3), Discrete("action/b", 3)}, {MultiBinary("action_mask/b", {3})})};
+  CHECK(hashes.size() == 5);
 }
 
 TEST_CASE("an image that nothing makes a vector of is refused, never flattened", "[unit]") {
@@ -376,12 +427,13 @@ TEST_CASE("a head's type and keys are its kind's, and its kind is for the action
                                                                {HeadKind::kCategorical, "categorical"},
                                                                {HeadKind::kNormal, "normal"},
                                                                {HeadKind::kTanhNormal, "tanh_normal"},
-                                                               {HeadKind::kDeterministic, "deterministic"}};
+                                                               {HeadKind::kDeterministic, "deterministic"},
+                                                               {HeadKind::kMixed, "mixed"}};
   const std::vector<std::pair<SpaceLeaf, std::set<std::string>>> actions = {
       {kDiscrete, {"q", "value", "categorical"}},
       {MultiDiscrete("action", {2, 3}), {"value", "categorical"}},
       {kReal, {"value", "normal", "tanh_normal", "deterministic"}},
-      {MultiBinary("action", {2}), {"value"}}};
+      {MultiBinary("action", {2}), {"value", "categorical"}}};
   for (const auto& [action, suited] : actions) {
     for (const auto& [kind, type] : kinds) {
       INFO(action.DebugString() << " " << type);
@@ -391,7 +443,8 @@ TEST_CASE("a head's type and keys are its kind's, and its kind is for the action
         REQUIRE_OK(PlanNetwork(Need({{"head", kind}}), network, environment));
       } else {
         CHECK(Refused(Need({{"head", kind}}), network, environment) ==
-              "networks.net.heads.head: a " + type + " head is for no " + Name(action.kind) +
+              "networks.net.heads.head: a " + type + " head is for no " +
+                  (action.kind == SpaceKind::kMultiBinary ? "multi-discrete" : Name(action.kind)) +
                   " action; environment Toy-v0 has " + action.DebugString());
       }
     }

@@ -87,6 +87,40 @@ TEST_CASE("an unroll's action of several elements is zero as a whole where no st
   CHECK(torch::equal(u.core_state, torch::ones({2, 5})));
 }
 
+TEST_CASE("the elements of several actions stand side by side, choices first", "[unit]") {
+  EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  environment.actions = {Box("action/arm", DType::kFloat32, {1, 2}), Discrete("action/gear", 3),
+                         MultiBinary("action/lights", {2}), Box("action/steer", DType::kFloat32, {})};
+  TensorBatch batch = UnrollBatch();
+  batch.fields["action/arm"] = torch::arange(16, torch::kFloat32).view({2, 4, 1, 2});
+  batch.fields["action/gear"] = torch::tensor({{2, 1, 0, 2}, {0, 1, 2, 0}}, torch::kInt64);
+  batch.fields["action/lights"] = torch::arange(16).remainder(3).to(torch::kBool).view({2, 4, 2});
+  batch.fields["action/steer"] = torch::full({2, 4}, -0.5F);
+  const Batches batches(&environment, {{"unrolls", &batch}});
+  const Unrolls u = UnrollsOf(batches, 0.5);
+  REQUIRE(u.action.sizes() == at::IntArrayRef{4, 2, 6});
+  REQUIRE(u.action.scalar_type() == torch::kFloat32);
+  CHECK(torch::equal(u.action[0],
+                     torch::tensor({{2.0F, 0.0F, 1.0F, 0.0F, 1.0F, -0.5F}, {0.0F, 1.0F, 0.0F, 8.0F, 9.0F, -0.5F}})));
+  CHECK(torch::equal(u.action[2][0], torch::zeros({6})));  // No step follows.
+
+  environment.actions = {Discrete("action/gear", 3), MultiBinary("action/lights", {2})};
+  const Unrolls choices = UnrollsOf(batches, 0.5);
+  REQUIRE(choices.action.sizes() == at::IntArrayRef{4, 2, 3});
+  CHECK(torch::equal(choices.action[1], torch::tensor({{1, 1, 0}, {1, 1, 1}}, torch::kInt64)));
+  environment.actions = {MultiDiscrete("action/gear", {3})};
+  batch.fields["action/gear"] = batch.fields["action/gear"].unsqueeze(-1);
+  CHECK(UnrollsOf(batches, 0.5).action.sizes() == at::IntArrayRef{4, 2, 1});
+
+  environment.actions = {Box("action/arm", DType::kFloat32, {1, 2}), Box("action/steer", DType::kFloat32, {})};
+  TensorBatch rows = testing::DqnBatch(torch::ones({2, 1}), {1, 0}, torch::ones({2, 1}), torch::ones({2, 1}),
+                                       torch::ones({2, 1}), {2, 2});
+  rows.fields["action/arm"] = torch::tensor({{{1.0F, 2.0F}}, {{3.0F, 4.0F}}});
+  rows.fields["action/steer"] = torch::tensor({5.0F, 6.0F});
+  CHECK(torch::equal(TransitionsOf(Batches(&environment, {{"", &rows}}), 1).action,
+                     torch::tensor({{1.0F, 2.0F, 5.0F}, {3.0F, 4.0F, 6.0F}})));
+}
+
 TEST_CASE("episodes count up to their own ends, and are as long as the longest of the batch", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   const float nan = std::nanf("");

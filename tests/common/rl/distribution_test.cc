@@ -256,6 +256,57 @@ TEST_CASE("several choices are drawn independently", "[unit]") {
   testing::CheckChiSquare(counts, weights);
 }
 
+TEST_CASE("choices beside real numbers are the sum of both", "[unit]") {
+  const std::vector<int64_t> num_values = {2, 3};
+  for (const torch::ScalarType type : kTypes) {
+    for (const std::vector<int64_t>& leading : kLeading) {
+      for (const bool masked : {false, true}) {
+        const auto part = [&](int64_t last, uint64_t seed) { return Random(With(leading, last), seed).to(type); };
+        const torch::Tensor logits = part(5, 20);
+        const torch::Tensor mask = masked ? Mask(logits) : torch::Tensor();
+        const torch::Tensor mean = part(2, 21);
+        const torch::Tensor log_std = part(2, 22);
+        const Distribution mixed = Distribution::Mixed(logits, num_values, mask, mean, log_std);
+        const Distribution choices = Distribution::MultiCategorical(logits, num_values, mask);
+        const Distribution reals = Distribution::Normal(mean, log_std);
+        Noise noise(23, torch::kCPU);
+        const SampledAction sampled = mixed.Sample(&noise);
+        REQUIRE(sampled.action.sizes() == at::IntArrayRef(With(leading, 4)));
+        REQUIRE(sampled.action.scalar_type() == type);
+        const torch::Tensor chosen = sampled.action.narrow(-1, 0, 2).to(torch::kInt64);
+        const torch::Tensor drawn = sampled.action.narrow(-1, 2, 2);
+        CHECK(torch::equal(chosen.to(type), sampled.action.narrow(-1, 0, 2)));
+        CHECK(torch::allclose(sampled.log_prob, choices.LogProb(chosen) + reals.LogProb(drawn), 1e-3, 1e-3));
+        CHECK(torch::equal(mixed.LogProb(sampled.action), choices.LogProb(chosen) + reals.LogProb(drawn)));
+        CHECK(torch::equal(mixed.Entropy(), choices.Entropy() + reals.Entropy()));
+        CHECK(torch::equal(mixed.Mode(), torch::cat({choices.Mode().to(type), reals.Mode()}, -1)));
+        const torch::Tensor other_logits = part(5, 24);
+        const torch::Tensor other_mean = part(2, 25);
+        CHECK(
+            torch::equal(mixed.DivergenceFrom(Distribution::Mixed(other_logits, num_values, mask, other_mean, log_std)),
+                         choices.DivergenceFrom(Distribution::MultiCategorical(other_logits, num_values, mask)) +
+                             reals.DivergenceFrom(Distribution::Normal(other_mean, log_std))));
+      }
+    }
+  }
+  const torch::Tensor action = torch::tensor({{0.0, 1.0, 0.3}, {0.0, 2.0, -0.7}}, torch::kFloat64);
+  CheckGradients(
+      [&](const std::vector<torch::Tensor>& parameters) {
+        const Distribution mixed =
+            Distribution::Mixed(parameters[0], num_values, Mask(parameters[0]), parameters[1], parameters[2]);
+        return mixed.LogProb(action) + 2 * mixed.Entropy();
+      },
+      {Random({2, 5}, 26), Random({2, 1}, 27), Random({2, 1}, 28)});
+  const torch::Tensor two = torch::zeros({2, 2});
+  CHECK_THROWS_WITH(Distribution::Mixed(torch::zeros({3, 5}), num_values, {}, two, two),
+                    Catch::Contains("the mean is Float[2, 2] beside logits Float[3, 5]"));
+  const Distribution mixed = Distribution::Mixed(torch::zeros({2, 5}), num_values, {}, two, two);
+  CHECK_THROWS_WITH(mixed.LogProb(torch::zeros({2, 2})),
+                    Catch::Contains("the action is Float[2, 2]; wanted [..., 2 choices, then real elements]"));
+  CHECK_THROWS_AS(mixed.LogProb(torch::zeros({2, 3})), c10::Error);
+  CHECK_THROWS_AS(mixed.LogProbabilities(), c10::Error);
+}
+
 TEST_CASE("normal distributions agree with their densities, whatever stands before", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const std::vector<int64_t>& leading : kLeading) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "tests/support/catch.h"
 
@@ -16,8 +18,14 @@ ExplorationOptions Options(const std::string& type) {
   return options;
 }
 
+JointAction Joint(std::vector<SpaceLeaf> actions) {
+  EnvironmentSpec environment;
+  environment.actions = std::move(actions);
+  return JointActionOf(environment);
+}
+
 Explorer Choosing(const ExplorationOptions& options, int64_t lanes = 1) {
-  return Explorer(options, Discrete("action", 3), {lanes, 0, lanes, 0}, 7);
+  return Explorer(options, Joint({Discrete("action", 3)}), {lanes, 0, lanes, 0}, 7);
 }
 
 // How often each of three choices is taken.
@@ -54,9 +62,9 @@ TEST_CASE("the ladder is the same in whatever order its lanes' actors join", "[u
   options.epsilon = 0.5;
   options.ladder_exponent = 2;
   // Of two actors of one lane each the first was there alone at first: it knew one lane.
-  Explorer first(options, Discrete("action", 3), {1, 0, 1, 0}, 7);
-  Explorer second(options, Discrete("action", 3), {1, 1, 2, 0}, 7);
-  Explorer third(options, Discrete("action", 3), {1, 2, 3, 0}, 7);
+  Explorer first(options, Joint({Discrete("action", 3)}), {1, 0, 1, 0}, 7);
+  Explorer second(options, Joint({Discrete("action", 3)}), {1, 1, 2, 0}, 7);
+  Explorer third(options, Joint({Discrete("action", 3)}), {1, 2, 3, 0}, 7);
   for (Explorer* const explorer : {&first, &second, &third}) {
     Shares(explorer, {1, 2, 3}, 2);
     explorer->SetAllLanes(3);
@@ -94,7 +102,7 @@ TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps to
   options.warm_up_steps = 40;
   // Four lanes here of the run's eight: after five steps of each here, the run has had forty. Each row but an episode's
   // first shows what a step led to.
-  Explorer explorer(options, Discrete("action", 3), {4, 0, 8, 0}, 7);
+  Explorer explorer(options, Joint({Discrete("action", 3)}), {4, 0, 8, 0}, 7);
   for (int step = 0; step < 5; ++step) {
     CHECK(explorer.progress().env_steps == 8 * step);
     CHECK(Shares(&explorer, {1, 2, 3}, 2)[0] == Approx(1.0 / 3).margin(0.02));
@@ -105,16 +113,16 @@ TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps to
   CHECK(explorer.progress().env_steps == 40);
   CHECK(Shares(&explorer, {1, 2, 3}, 2).count(0) == 0);
   // One that was started again goes on where it was; weights may know more than its own lanes.
-  Explorer again(options, Discrete("action", 3), {4, 0, 8, 5}, 7);
+  Explorer again(options, Joint({Discrete("action", 3)}), {4, 0, 8, 5}, 7);
   CHECK(Shares(&again, {1, 2, 3}, 2).count(0) == 0);
-  Explorer told(options, Discrete("action", 3), {4, 0, 8, 0}, 7);
+  Explorer told(options, Joint({Discrete("action", 3)}), {4, 0, 8, 0}, 7);
   told.SetProgress({0.5, 10, 1'000});
   CHECK(told.progress().env_steps == 1'000);
   CHECK(Shares(&told, {1, 2, 3}, 2).count(0) == 0);
 }
 
 TEST_CASE("noise on real actions has its deviation and stays in bounds", "[unit]") {
-  const SpaceLeaf action = Box("action", DType::kFloat32, {2}, -1, 1);
+  const JointAction action = Joint({Box("action", DType::kFloat32, {2}, -1, 1)});
   const torch::Tensor slots = torch::arange(4);
   const torch::Tensor first = torch::zeros({4}, torch::kBool);
   ExplorationOptions options = Options("gaussian");
@@ -149,7 +157,7 @@ TEST_CASE("noise on real actions has its deviation and stays in bounds", "[unit]
 TEST_CASE("a warm-up chooses among what is legal, of each element of an action", "[unit]") {
   ExplorationOptions options;
   options.warm_up_steps = 1'000'000;
-  Explorer explorer(options, MultiDiscrete("action", {3, 2}), ExplorerLanes{2, 0, 2, 0}, 1);
+  Explorer explorer(options, Joint({MultiDiscrete("action", {3, 2})}), ExplorerLanes{2, 0, 2, 0}, 1);
   const torch::Tensor actions = torch::zeros({2, 2}, torch::kInt64);
   const torch::Tensor slots = torch::arange(2);
   const torch::Tensor first = torch::zeros({2}, torch::kBool);
@@ -169,6 +177,45 @@ TEST_CASE("a warm-up chooses among what is legal, of each element of an action",
   CHECK(chosen[3] == std::set<int64_t>{1});
 }
 
+TEST_CASE("a warm-up draws choices and real numbers where there are both, and no noise is added to them", "[unit]") {
+  ExplorationOptions options;
+  options.warm_up_steps = 1'000'000;
+  const JointAction action =
+      Joint({Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 3), MultiBinary("action/c", {1})});
+  Explorer explorer(options, action, ExplorerLanes{2, 0, 2, 0}, 1);
+  const torch::Tensor actions = torch::zeros({2, 4});
+  const torch::Tensor slots = torch::arange(2);
+  const torch::Tensor first = torch::zeros({2}, torch::kBool);
+  const torch::Tensor mask = torch::tensor({{0, 1, 1, 1, 1}, {1, 0, 0, 1, 0}}).to(torch::kBool).contiguous();
+  std::set<float> chosen[4];
+  double least = 1;
+  double most = -1;
+  for (int round = 0; round < 100; ++round) {
+    const torch::Tensor random = explorer.Explore(actions, slots, first, mask);
+    REQUIRE(random.sizes() == at::IntArrayRef{2, 4});
+    REQUIRE(random.scalar_type() == torch::kFloat32);
+    for (int64_t row = 0; row < 2; ++row) {
+      for (int64_t i = 0; i < 2; ++i) {
+        chosen[2 * row + i].insert(random[row][i].item<float>());
+      }
+    }
+    least = std::min(least, random.narrow(1, 2, 2).min().item<double>());
+    most = std::max(most, random.narrow(1, 2, 2).max().item<double>());
+  }
+  CHECK(chosen[0] == std::set<float>{1, 2});
+  CHECK(chosen[1] == std::set<float>{0, 1});
+  CHECK(chosen[2] == std::set<float>{0});
+  CHECK(chosen[3] == std::set<float>{0});
+  CHECK((least >= -1 && least < -0.9));
+  CHECK((most <= 1 && most > 0.9));
+  for (const char* const type : {"none", "gaussian"}) {
+    ExplorationOptions noisy;
+    noisy.type = type;
+    Explorer other(noisy, action, ExplorerLanes{2, 0, 2, 0}, 1);
+    CHECK(torch::equal(other.Explore(actions, slots, first, mask), actions));
+  }
+}
+
 TEST_CASE("real actions of a warm-up are anywhere in [-1, 1], and no noise leads out of it", "[unit]") {
   for (const char* const type : {"none", "gaussian", "ornstein_uhlenbeck"}) {
     for (const int64_t warm_up : {int64_t{0}, int64_t{1'000'000}}) {
@@ -177,7 +224,7 @@ TEST_CASE("real actions of a warm-up are anywhere in [-1, 1], and no noise leads
       options.type = type;
       options.sigma = 2;
       options.warm_up_steps = warm_up;
-      Explorer explorer(options, Box("action", DType::kFloat32, {2}, -1, 1), ExplorerLanes{4, 0, 4, 0}, 1);
+      Explorer explorer(options, Joint({Box("action", DType::kFloat32, {2}, -1, 1)}), ExplorerLanes{4, 0, 4, 0}, 1);
       double furthest = 0;
       for (int round = 0; round < 200; ++round) {
         explorer.Advance(std::vector<uint8_t>(4, 0));

@@ -33,7 +33,6 @@ struct Fixture {
 
 TEST_CASE("a model has what its plan asks for", "[unit]") {
   const Fixture f;
-  CHECK(f.model->action_elements() == 2);
   CHECK(f.model->scalar("log_temperature")->value().item<double>() == Approx(-0.5));
   CHECK(f.model->scalar("log_temperature")->value().requires_grad());
   const Observations observations = {torch::randn({5, 3})};

@@ -151,9 +151,59 @@ TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[
     const Observations steps = {torch::stack({observations[0], observations[0]}),
                                 torch::stack({mask, mask.logical_not()})};
     const Tensor masked = Evaluate(*q, steps).q();
-    const Tensor both = steps[1].expand_as(masked);
+    const Tensor both = Legal(steps[1]).expand_as(masked);
     CHECK(torch::equal(masked == -1e9, both.logical_not()));
   }
+}
+
+TEST_CASE("where no choice is legal each is worth what the network says", "[unit]") {
+  const auto q = testing::Build(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)}));
+  const Observations observations = {torch::randn({2, 3}), Bools({0, 0, 0, 0, 0, 1, 0, 0}).view({2, 4})};
+  const Tensor values = Evaluate(*q, observations).q();
+  CHECK(torch::equal(values[0], q->Forward(observations)[0].values[0]));
+  CHECK((values[1] == -1e9).sum().item<int64_t>() == 3);
+}
+
+TEST_CASE("the actions of all leaves are one to a policy, with their masks side by side", "[unit]") {
+  for (const int64_t members : {0, 3}) {
+    const std::optional<int64_t> count = members > 0 ? std::make_optional(members) : std::nullopt;
+    NetworkCase network_case = Case({{"policy", HeadKind::kMixed}}, kReal, count,
+                                    {Vector(3), MultiBinary("action_mask/b", {4}), MultiBinary("action_mask/d", {2})});
+    network_case.environment.observations[0].array.name = "observation/vector";
+    network_case.environment.actions = {Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 4),
+                                        MultiBinary("action/c", {2}), MultiDiscrete("action/d", {2})};
+    const Tensor first = Bools({1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1}).view({3, 4});
+    const Tensor second = Bools({1, 0, 0, 1, 1, 1}).view({3, 2});
+    const Observations observations = {torch::randn({3, 3}), first, second};
+    const Tensor mask = torch::cat({first, torch::ones({3, 4}, torch::kBool), second}, -1);
+    const auto free = testing::Build(network_case);
+    free->parameters().value_views().back().fill_(0.3);
+    const Output output = Evaluate(*free, observations);
+    CHECK(torch::equal(output.mask(), mask));
+    const Network::HeadOutput head = free->Forward(observations)[0];
+    const Tensor logits = head.values.narrow(-1, 0, 10);
+    const Tensor mean = head.values.narrow(-1, 10, 2);
+    const Distribution expected = Distribution::Mixed(
+        logits, {4, 2, 2, 2}, members > 0 ? mask.expand({members, 3, 10}) : mask, mean, torch::full_like(mean, 0.3));
+    CHECK(Same(output.policy().Mode(), expected.Mode()));
+    CHECK(Same(output.policy().LogProb(expected.Mode()), expected.LogProb(expected.Mode())));
+    CHECK(Same(output.policy().Entropy(), expected.Entropy()));
+
+    network_case.spec.heads["policy"].std = "of_state";
+    const auto of_state = testing::Build(network_case);
+    const Tensor values = of_state->Forward(observations)[0].values;
+    REQUIRE(values.size(-1) == 10 + 4);
+    CHECK(Same(
+        Evaluate(*of_state, observations).policy().Entropy(),
+        Distribution::Mixed(values.narrow(-1, 0, 10), {4, 2, 2, 2}, members > 0 ? mask.expand({members, 3, 10}) : mask,
+                            values.narrow(-1, 10, 2), values.narrow(-1, 12, 2))
+            .Entropy()));
+  }
+  // A multi-discrete action of one element is a vector of one.
+  const auto one = testing::Build(Case({{"policy", HeadKind::kCategorical}}, MultiDiscrete("action", {4})));
+  const Output output = Evaluate(*one, {torch::randn({5, 3})});
+  CHECK(output.policy().Mode().sizes() == at::IntArrayRef{5, 1});
+  CHECK(output.policy().LogProb(torch::zeros({5, 1}, torch::kInt64)).sizes() == at::IntArrayRef{5});
 }
 
 TEST_CASE("all leading dimensions of observations are rows, in their order", "[unit]") {

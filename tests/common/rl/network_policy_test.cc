@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
@@ -344,7 +345,7 @@ struct ExploringOptions : NoOptions {
 
 // A policy of 50 slots that writes log-probabilities, and the network that it acts by.
 struct LogProbFixture {
-  LogProbFixture(const SpaceLeaf& action, const ExploringOptions& options) {
+  LogProbFixture(const std::vector<SpaceLeaf>& actions, const ExploringOptions& options) {
     const auto plan = [](const ExploringOptions& own, const PlanContext&) -> absl::StatusOr<AlgorithmPlan> {
       NetworkNeed need{"net", {{"policy", own.head}}};
       need.acts = true;
@@ -363,7 +364,7 @@ struct LogProbFixture {
     context.experiment = &experiment;
     context.definitions = &definitions;
     context.environment = testing::DqnEnvironment(2, 3);
-    context.environment.actions = {action};
+    context.environment.actions = actions;
     context.lanes = kSlots;
     context.all_lanes = kSlots;
     context.seed = 11;
@@ -373,8 +374,8 @@ struct LogProbFixture {
     REQUIRE_OK(policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash))));
   }
 
-  // Fills `actions`, and returns the log-probabilities that are written.
-  torch::Tensor Act(const torch::Tensor& observations, torch::Tensor* actions) {
+  // Fills the leaves of the action, and returns the log-probabilities that are written.
+  torch::Tensor Act(const torch::Tensor& observations, const std::vector<torch::Tensor>& actions) {
     std::vector<int64_t> slots(kSlots);
     std::iota(slots.begin(), slots.end(), 0);
     const std::vector<uint8_t> first(kSlots, 1);
@@ -385,7 +386,9 @@ struct LogProbFixture {
     input.observations = {&shown, 1};
     input.first = first.data();
     PolicyOutput output;
-    output.actions = {actions->data_ptr()};
+    for (const torch::Tensor& action : actions) {
+      output.actions.push_back(action.data_ptr());
+    }
     output.columns = {log_prob.data_ptr()};
     REQUIRE_OK(policy->Act(input, ActMode::kExplore, &output));
     return log_prob;
@@ -408,27 +411,46 @@ TEST_CASE("the log-probability beside an action is that of the action that is wr
   drift.type = "ornstein_uhlenbeck";
   drift.sigma = 0.5;
   for (const ExplorationOptions& exploration : {ExplorationOptions(), warm_up, noise, drift}) {
-    for (const auto& [action, head] :
-         std::vector<std::pair<SpaceLeaf, HeadKind>>{{Discrete("action", 3), HeadKind::kCategorical},
-                                                     {MultiDiscrete("action", {3, 2}), HeadKind::kCategorical},
-                                                     {kReal, HeadKind::kNormal},
-                                                     {kReal, HeadKind::kTanhNormal}}) {
-      if (exploration.type != "none" && action.kind != SpaceKind::kBox) {
+    const SpaceLeaf arm = Box("action/arm", DType::kFloat32, {2, 1}, -1, 1);
+    const SpaceLeaf steer = Box("action/steer", DType::kFloat32, {}, -1, 1);
+    const SpaceLeaf gear = Discrete("action/gear", 3);
+    const SpaceLeaf lights = MultiBinary("action/lights", {2});
+    for (const auto& [actions, head] : std::vector<std::pair<std::vector<SpaceLeaf>, HeadKind>>{
+             {{Discrete("action", 3)}, HeadKind::kCategorical},
+             {{MultiDiscrete("action", {3, 2})}, HeadKind::kCategorical},
+             {{MultiDiscrete("action", {3})}, HeadKind::kCategorical},
+             {{lights, gear}, HeadKind::kCategorical},
+             {{kReal}, HeadKind::kNormal},
+             {{kReal}, HeadKind::kTanhNormal},
+             {{steer, arm}, HeadKind::kTanhNormal},
+             {{arm, lights, steer, gear}, HeadKind::kMixed}}) {
+      const bool are_real = head == HeadKind::kNormal || head == HeadKind::kTanhNormal;
+      if (exploration.type != "none" && !are_real) {
         continue;
       }
-      INFO(exploration.type << ", warm-up " << exploration.warm_up_steps << ", " << action.DebugString());
+      INFO(exploration.type << ", warm-up " << exploration.warm_up_steps << ", " << actions[0].DebugString());
       ExploringOptions options;
       options.head = head;
       options.exploration = exploration;
-      LogProbFixture fixture(action, options);
+      LogProbFixture fixture(actions, options);
       const torch::NoGradGuard no_grad;
       torch::manual_seed(2);
       const torch::Tensor observations = torch::randn({LogProbFixture::kSlots, 2});
-      std::vector<int64_t> shape = action.array.shape;
-      shape.insert(shape.begin(), LogProbFixture::kSlots);
-      torch::Tensor actions = torch::zeros(shape, action.kind == SpaceKind::kBox ? torch::kFloat32 : torch::kInt64);
-      const torch::Tensor written = fixture.Act(observations, &actions);
-      const torch::Tensor expected = Evaluate(*fixture.network, {observations}).policy("policy").LogProb(actions);
+      std::vector<torch::Tensor> leaves;
+      for (const SpaceLeaf& action : actions) {
+        std::vector<int64_t> shape = action.array.shape;
+        shape.insert(shape.begin(), LogProbFixture::kSlots);
+        leaves.push_back(torch::zeros(shape, ToScalarType(action.array.dtype)));
+      }
+      const torch::Tensor written = fixture.Act(observations, leaves);
+      const JointAction& joint = fixture.network->plan().action;
+      std::vector<torch::Tensor> elements;
+      for (const JointAction::Part& part : joint.parts) {
+        elements.push_back(leaves[part.leaf].reshape({LogProbFixture::kSlots, -1}));
+        elements.back() = elements.back().to(joint.num_reals > 0 ? torch::kFloat32 : torch::kInt64);
+      }
+      const torch::Tensor action = joint.is_scalar ? leaves[0] : torch::cat(elements, 1);
+      const torch::Tensor expected = Evaluate(*fixture.network, {observations}).policy("policy").LogProb(action);
       CHECK(torch::allclose(written, expected, 1e-3, 1e-3));
     }
   }

@@ -23,7 +23,7 @@ ParameterGroup* Group(AlgorithmTrainee* trainee) {
 }
 
 TEST_CASE("A2C's loss is that of a loop over the steps that count", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     for (const bool normalize : {false, true}) {
       const auto trainee =
           ActorCriticOf(std::string("name: a2c, unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, "
@@ -31,7 +31,8 @@ TEST_CASE("A2C's loss is that of a loop over the steps that count", "[unit]") {
                             (normalize ? "true" : "false"),
                         environment);
       const TensorBatch batch = RandomUnrolls(environment, 3);
-      auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), batch, 0.9, 0.7);
+      auto steps =
+          testing::ReferenceSteps(trainee->model().net("actor_critic").network(), environment, batch, 0.9, 0.7);
       REQUIRE(steps.size() == 4 * 5 - 3);
       if (normalize) {
         testing::Standardize(&steps);
@@ -55,7 +56,7 @@ TEST_CASE("A2C's loss is that of a loop over the steps that count", "[unit]") {
 // Targets stand on the value itself, which the gradient takes for constant and a difference does not: see the next
 // test.
 TEST_CASE("A2C's gradient by the policy's parameters is finite differences of its loss", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     const auto trainee = ActorCriticOf("name: a2c, unroll: 5, lambda: 0.7, entropy: {weight: 0.1}", environment);
     ParameterGroup* const group = Group(trainee.get());
     testing::CheckGradient(trainee.get(), group, RandomUnrolls(environment, 4),

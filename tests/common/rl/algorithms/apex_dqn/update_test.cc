@@ -17,9 +17,9 @@ using testing::DqnTrainee;
 
 // An algorithm on a linear network without torso: Q(s, .) = W s + b.
 struct Fixture {
-  explicit Fixture(const ApexDqnOptions& options, torch::ScalarType dtype = torch::kFloat32)
+  explicit Fixture(const ApexDqnOptions& options, const EnvironmentSpec& environment = DqnEnvironment(2, 2))
       : experiment(DqnExperiment(options)) {
-    algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(2, 2), torch::kCPU, dtype));
+    algorithm = testing::ValueOf(DqnTrainee(experiment, environment));
   }
 
   Network& online() { return algorithm->model().net("q").network(); }
@@ -88,6 +88,30 @@ TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand
     REQUIRE(result.metrics[0].first == "q_loss");
     const double loss = ((3 - target) * (3 - target) + 1) / 2;
     CHECK(result.metrics[0].second.item<double>() == Approx(loss));
+  }
+}
+
+TEST_CASE("choices that are not legal next are in no mode's target, and all count where none is legal", "[unit]") {
+  EnvironmentSpec environment = DqnEnvironment(2, 2);
+  environment.observations.push_back(MultiBinary("action_mask", {2}));
+  TensorBatch batch = TwoWindows();
+  batch.fields[kDiscount].fill_(1);
+  batch.fields["action_mask"] = torch::ones({2, 2}, torch::kBool);
+  batch.fields["next_action_mask"] = torch::tensor({0, 1, 0, 0}).to(torch::kBool).view({2, 2});
+  // The second choice is the worse one of either network in the second state; in the first row no other is legal.
+  const std::vector<std::pair<std::string, std::pair<double, double>>> cases = {
+      {"vanilla", {5, 6}}, {"fixed_target", {40, 80}}, {"double", {40, 80}}};
+  for (const auto& [mode, values] : cases) {
+    INFO(mode);
+    Fixture fixture(Sgd(mode), environment);
+    SetQ(&fixture.online(), Q({{0, 3}, {6, 5}}));
+    if (mode != "vanilla") {
+      SetQ(&fixture.target(), Q({{0, 0}, {80, 40}}));
+    }
+    LocalStepper stepper;
+    const UpdateResult result = testing::ValueOf(fixture.Update(batch, &stepper));
+    CHECK(result.priorities[0][0].item<double>() == Approx(std::abs(3 - (2 + 0.25 * values.first))));
+    CHECK(result.priorities[0][1].item<double>() == Approx(std::abs(3 - (2 + 0.25 * values.second))));
   }
 }
 

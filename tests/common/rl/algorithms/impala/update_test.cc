@@ -24,21 +24,14 @@ ParameterGroup* Group(AlgorithmTrainee* trainee) {
 
 // The same batch as the trainee's own policy would have acted it, but for `more` nats at each step.
 TensorBatch ActedBy(AlgorithmTrainee& trainee, TensorBatch batch, double more) {
-  const torch::NoGradGuard no_grad;
-  const Output out = trainee.model().net("actor_critic")({batch.at(kObservation)});
   const torch::Tensor counts = torch::isnan(batch.at("log_prob")).logical_not();
-  torch::Tensor mask = counts;
-  while (mask.dim() < batch.at(kAction).dim()) {
-    mask = mask.unsqueeze(-1);
-  }
-  const torch::Tensor action = torch::where(mask, batch.at(kAction), torch::zeros({}, batch.at(kAction).options()));
-  const torch::Tensor own = out.policy().LogProb(action) + more;
+  const torch::Tensor own = testing::LogProbs(trainee.model(), "actor_critic", batch) + more;
   batch.fields["log_prob"] = torch::where(counts, own, batch.at("log_prob"));
   return batch;
 }
 
 TEST_CASE("IMPALA's loss of what its own policy acted is that of a loop over the steps that count", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     for (const bool normalize : {false, true}) {
       const auto trainee =
           ActorCriticOf(std::string("name: impala, unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, "
@@ -46,7 +39,8 @@ TEST_CASE("IMPALA's loss of what its own policy acted is that of a loop over the
                             (normalize ? "true" : "false"),
                         environment);
       const TensorBatch batch = ActedBy(*trainee, RandomUnrolls(environment, 3), 0);
-      auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), batch, 0.9, 0.7);
+      auto steps =
+          testing::ReferenceSteps(trainee->model().net("actor_critic").network(), environment, batch, 0.9, 0.7);
       REQUIRE(steps.size() == 4 * 5 - 3);
       if (normalize) {
         testing::Standardize(&steps);
@@ -73,7 +67,7 @@ TEST_CASE("IMPALA counts a step by how much likelier it is now than when it was 
   const auto trainee =
       ActorCriticOf("name: impala, unroll: 5, lambda: 0, discount: 0.9, value_weight: 0.3", environment);
   const TensorBatch own = ActedBy(*trainee, RandomUnrolls(environment, 6), 0);
-  auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), own, 0.9, 0);
+  auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), environment, own, 0.9, 0);
   for (const double ratio : {0.5, 1.0 / 3, 1.0, 4.0}) {
     const double counts = std::min(1.0, ratio);
     double loss = 0;
@@ -92,7 +86,7 @@ TEST_CASE("IMPALA counts a step by how much likelier it is now than when it was 
 
 // Every ratio is above its clip and stays there: the gradient takes ratios for constant, and a difference does not.
 TEST_CASE("IMPALA's gradient by the policy's parameters is finite differences of its loss", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     const auto trainee = ActorCriticOf(
         "name: impala, unroll: 5, lambda: 0.7, rho_clip: 0.9, c_clip: 0.6, entropy: {weight: 0.1}", environment);
     ParameterGroup* const group = Group(trainee.get());

@@ -61,7 +61,7 @@ double LossOf(const std::vector<ReferenceStep>& steps, const std::vector<Referen
 }
 
 TEST_CASE("PPO's losses of two passes are those of a loop over the steps that count", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     for (const bool normalize : {false, true}) {
       for (const std::string value_clip : {"", "0.05"}) {
         const auto trainee = ActorCriticOf(
@@ -70,7 +70,9 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
                 std::string(normalize ? "true" : "false") + (value_clip.empty() ? "" : ", value_clip: " + value_clip),
             environment);
         const TensorBatch batch = RandomUnrolls(environment, 3);
-        const auto steps = [&] { return testing::ReferenceSteps(NetOf(trainee.get()).network(), batch, 0.9, 0.7); };
+        const auto steps = [&] {
+          return testing::ReferenceSteps(NetOf(trainee.get()).network(), environment, batch, 0.9, 0.7);
+        };
         std::vector<ReferenceStep> before = steps();
         REQUIRE(before.size() == 4 * 5 - 3);
         if (normalize) {
@@ -100,14 +102,12 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
 
 // The batch as if the network itself had acted, but for a change of each log-probability.
 TensorBatch ActedBy(AlgorithmTrainee* trainee, TensorBatch batch, const torch::Tensor& change) {
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor action = torch::nan_to_num(batch.at(kAction));
-  batch.fields["log_prob"] = NetOf(trainee)({batch.at(kObservation)}).policy().LogProb(action) + change;
+  batch.fields["log_prob"] = testing::LogProbs(trainee->model(), "actor_critic", batch) + change;
   return batch;
 }
 
 TEST_CASE("one pass of PPO over what its policy has just acted has the gradient of A2C", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     const std::string same = ", value_weight: 0.3, normalize_advantages: true, entropy: {weight: 0.02}";
     const auto ppo = ActorCriticOf(kOnePass + same, environment);
     const auto a2c = ActorCriticOf("name: a2c, unroll: 5, discount: 0.9, lambda: 0.7" + same, environment);
@@ -127,7 +127,7 @@ TEST_CASE("PPO gains nothing by moving past the clip, and may come back from the
       std::string(kOnePass) + ", clip: 0.2, value_weight: 0, normalize_advantages: false, entropy: {weight: 0}",
       Choices());
   const TensorBatch batch = RandomUnrolls(Choices(), 4);
-  const auto steps = testing::ReferenceSteps(NetOf(trainee.get()).network(), batch, 0.9, 0.7);
+  const auto steps = testing::ReferenceSteps(NetOf(trainee.get()).network(), Choices(), batch, 0.9, 0.7);
   torch::Tensor signs = torch::zeros({4, 6}, torch::kFloat64);
   const torch::Tensor counts = batch.at(kStepType).narrow(1, 0, 5) != 2;
   size_t next = 0;
@@ -148,7 +148,7 @@ TEST_CASE("PPO gains nothing by moving past the clip, and may come back from the
 }
 
 TEST_CASE("PPO's gradient by the policy's parameters is finite differences of its loss", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
     const auto trainee = ActorCriticOf(std::string(kOnePass) + ", entropy: {weight: 0.1}", environment);
     ParameterGroup* const group = NetOf(trainee.get()).group();
     testing::CheckGradient(trainee.get(), group, RandomUnrolls(environment, 4),

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/rl/returns/value_rescaling.h"
 #include "tests/support/algorithm_checks.h"
@@ -21,17 +23,21 @@ constexpr double kDiscounting = 0.9;
 constexpr double kEpsilon = 0.01;
 constexpr double kEta = 0.7;
 
-EnvironmentSpec Environment() {
-  return EnvironmentOf(kFeatures, Discrete("action", 3));
+EnvironmentSpec Environment(bool has_mask = false) {
+  EnvironmentSpec environment = EnvironmentOf(kFeatures, Discrete("action", 3));
+  if (has_mask) {
+    environment.observations.push_back(MultiBinary("action_mask", {3}));
+  }
+  return environment;
 }
 
 // `core` as in YAML.
-std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& core, int64_t burn_in = kBurnIn) {
+std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& core, int64_t burn_in = kBurnIn, bool has_mask = false) {
   return TraineeOn("{q: {torso: [{type: mlp, units: [4], activation: tanh}], core: " + core + "}}",
                    "name: r2d2, sequence: 4, n_step: 3, discount: 0.9, rescaling_epsilon: 0.01, eta: 0.7, "
                    "importance_exponent: 0.5, update_rate: 0.3, burn_in: " +
                        std::to_string(burn_in),
-                   Environment(), torch::kFloat64, 1);
+                   Environment(has_mask), torch::kFloat64, 1);
 }
 
 constexpr char kNone[] = "{type: none}";
@@ -58,6 +64,7 @@ TensorBatch RandomSequences(bool has_core) {
   batch.fields[kObservation] = torch::randn({kRows, kLength, kFeatures}, torch::kFloat64);
   batch.fields[kReward] = (torch::randn({kRows, kLength}, torch::kFloat64) * 3).masked_fill(nothing, nan);
   batch.fields[kAction] = torch::randint(3, {kRows, kLength}, torch::kInt64);
+  batch.fields["action_mask"] = torch::ones({kRows, kLength, 3}, torch::kBool);
   if (has_core) {
     batch.fields[kCoreState] = torch::randn({kRows, 2 * kUnits}, torch::kFloat64) * 0.5;
   }
@@ -99,7 +106,14 @@ std::vector<double> Errors(const Tensor& online, const Tensor& target, const Ten
       sum += weight * batch.at(kReward)[row][at].item<double>();
       weight *= kDiscounting * batch.at(kDiscount)[row][at].item<double>();
     }
-    sum += weight * UnrescaledValue(target[at][online[at].argmax().item<int64_t>()].item<double>(), kEpsilon);
+    int64_t best = -1;
+    for (int64_t choice = 0; choice < online.size(1); ++choice) {
+      if (batch.at("action_mask")[row][at][choice].item<bool>() &&
+          (best < 0 || online[at][choice].item<double>() > online[at][best].item<double>())) {
+        best = choice;
+      }
+    }
+    sum += weight * UnrescaledValue(target[at][best].item<double>(), kEpsilon);
     const int64_t action = batch.at(kAction)[row][t].item<int64_t>();
     errors.push_back(online[t][action].item<double>() - RescaledValue(sum, kEpsilon));
   }
@@ -107,10 +121,14 @@ std::vector<double> Errors(const Tensor& online, const Tensor& target, const Ten
 }
 
 TEST_CASE("loss and priorities of r2d2 are those of the definition", "[unit]") {
-  for (const std::string core : {kNone, kLstm}) {
+  for (const auto& [core, has_mask] :
+       std::vector<std::pair<std::string, bool>>{{kNone, false}, {kNone, true}, {kLstm, false}, {kLstm, true}}) {
     const bool has_core = core == kLstm;
-    const auto trainee = Trainee(core);
-    const TensorBatch batch = RandomSequences(has_core);
+    const auto trainee = Trainee(core, kBurnIn, has_mask);
+    TensorBatch batch = RandomSequences(has_core);
+    if (has_mask) {  // Two of three choices, of which one was taken.
+      batch.fields["action_mask"] = batch.at(kAction).unsqueeze(-1) != (torch::arange(3) + 1).remainder(3);
+    }
     LocalStepper local;
     for (int i = 0; i < 3; ++i) {
       Updated(trainee.get(), batch, &local);  // So that the target is not the network.
