@@ -78,8 +78,8 @@ TEST_CASE("A replay server takes part in a run under its order's name, with the 
   Eventually("its figures are there", [&] {
     const HubOverview now = hub.hub->Overview();
     const WorkerView* const found = fixture.Find(now);
-    const auto inserted = found->figures.counters.find("items_inserted");
-    return inserted != found->figures.counters.end() && inserted->second == 10;
+    const auto inserted = found->figures->counters.find("items_inserted");
+    return inserted != found->figures->counters.end() && inserted->second == 10;
   });
   fixture.stop.RequestStop();
   fixture.thread.Join();
@@ -99,7 +99,7 @@ TEST_CASE("Each heartbeat of a replay server has the figures of its moment, the 
   fixture.stop.RequestStop();
   fixture.thread.Join();
   const HubOverview left = hub.hub->Overview();
-  CHECK(fixture.Find(left)->figures.counters.at("items_inserted") == 10);
+  CHECK(fixture.Find(left)->figures->counters.at("items_inserted") == 10);
 }
 
 TEST_CASE("A replay server stays with a run that is over until it is told to leave it", "[grpc]") {
@@ -118,8 +118,8 @@ TEST_CASE("A replay server stays with a run that is over until it is told to lea
   Eventually("it goes on", [&] {
     const HubOverview now = hub.hub->Overview();
     const WorkerView* const found = fixture.Find(now);
-    const auto items = found->figures.gauges.find("items");
-    return items != found->figures.gauges.end() && items->second == 10;
+    const auto items = found->figures->gauges.find("items");
+    return items != found->figures->gauges.end() && items->second == 10;
   });
   fixture.stop.RequestStop();
   fixture.thread.Join();
