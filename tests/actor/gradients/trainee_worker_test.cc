@@ -127,7 +127,8 @@ std::vector<InsertBlock> Play(const Experiment& experiment, const Worker& worker
   context.environment = CartPole();
   context.lanes = context.all_lanes = kLanes;
   const std::unique_ptr<Policy> policy = ValueOf(NetworkPolicy::Create(context));
-  const auto definition = ValueOf(BuiltinEnvironments().Find("CartPole-v1"));
+  const EnvironmentDefinitions built_in = BuiltinEnvironments();
+  const EnvironmentDefinition* const definition = ValueOf(built_in.Find("CartPole-v1"));
   LocalVectorEnvironment environments(ValueOf(MakeEnvironments(*definition, EnvironmentOptions(), kLanes, Rng(1))));
   const StopToken enough;
   Tee tee(worker.worker.get(), replay, blocks, enough);

@@ -55,15 +55,14 @@ TEST_CASE("every network has the parameters and the outputs that were planned", 
     REQUIRE(outputs.size() == plan.heads.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       std::vector<int64_t> shape = {5, plan.heads[i].outputs};
-      std::vector<int64_t> free = {plan.heads[i].outputs};
       if (plan.members.has_value()) {
         shape.insert(shape.begin(), *plan.members);
-        free.insert(free.begin(), *plan.members);
       }
       CHECK(outputs[i].values.sizes().vec() == shape);
       CHECK(torch::isfinite(outputs[i].values).all().item<bool>());
       REQUIRE(outputs[i].log_std.defined() == (plan.heads[i].free_log_std >= 0));
       if (outputs[i].log_std.defined()) {
+        const std::vector<int64_t>& free = plan.parameters[static_cast<size_t>(plan.heads[i].free_log_std)].shape;
         CHECK(outputs[i].log_std.sizes().vec() == free);
         CHECK(torch::allclose(outputs[i].log_std.exp(), torch::full(free, 0.5F)));
       }
