@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "actor/actor_process.h"
-#include "actor/open_environment.h"
 #include "actor/environments/environment.h"
-#include "actor/gradients/trainee_worker.h"
 #include "actor/evaluation/saved_evaluation.h"
 #include "actor/evaluation/saved_evaluation_report.h"
 #include "actor/evaluation/saved_weights.h"
+#include "actor/gradients/trainee_worker.h"
+#include "actor/open_environment.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/gradient_client/gradient_address.h"

@@ -268,11 +268,12 @@ absl::Status Act(const ActorPorts& ports) {
     rollout.max_block_age = absl::InfiniteDuration();
     on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
   }
-  RolloutLoop loop(rollout, {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
-                             ports.metrics, budget.has_value() ? &*budget : nullptr,
-                             [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
-                             [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr,
-                             std::move(on_weights)});
+  RolloutLoop loop(
+      rollout,
+      {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+       ports.metrics, budget.has_value() ? &*budget : nullptr,
+       [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
+       [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr, std::move(on_weights)});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
@@ -309,11 +310,11 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   if (setting.experiment.experiment.deterministic) {
     turns.emplace(ports.hub, Role::kEvaluator);
   }
-  EvaluationLoop loop({evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
-                       setting.experiment.stop.target_return},
-                      Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
-                      {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics,
-                       turns.has_value() ? &*turns : nullptr});
+  EvaluationLoop loop(
+      {evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
+       setting.experiment.stop.target_return},
+      Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
+      {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics, turns.has_value() ? &*turns : nullptr});
   return loop.Run(stop);
 }
 

@@ -28,8 +28,8 @@ std::string OptionsJson(const EnvironmentOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const EnvironmentOptions& environment,
-                                                                 const LaneOptions& lanes, Rng rng,
-                                                                 const StopToken& stop) {
+                                                                const LaneOptions& lanes, Rng rng,
+                                                                const StopToken& stop) {
   ProcessEnvironmentsOptions options;
   absl::StatusOr<std::string> python = FindProgram(environment.python);
   if (!python.ok()) {

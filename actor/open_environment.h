@@ -14,8 +14,8 @@
 
 namespace waggle {
 
-// What an actor tells the pool that it can step: EnvironmentOptions::Offer of every environment that may be opened here.
-// Whether this machine's Python has what an environment needs is known once it is opened.
+// What an actor tells the pool that it can step: EnvironmentOptions::Offer of every environment that may be opened
+// here. Whether this machine's Python has what an environment needs is known once it is opened.
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in);
 
 struct LaneOptions {

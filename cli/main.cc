@@ -169,7 +169,8 @@ int Do(const CheckFlags& flags) {
   }
   const int64_t machine_bytes = MachineMemoryBytes();
   std::cout << ToYaml(checked->experiment) << "\n"
-            << (checked->trial.has_value() ? TrialText(*checked->trial) : "") << *estimate << MemoryText(*memory, machine_bytes) << std::flush;
+            << (checked->trial.has_value() ? TrialText(*checked->trial) : "") << *estimate
+            << MemoryText(*memory, machine_bytes) << std::flush;
   // It may be meant for another machine, or for several.
   if (const absl::Status fits = CheckMemory(*memory, machine_bytes); !fits.ok()) {
     return Complain("check: warning", fits, 0);

@@ -51,7 +51,7 @@ class Evaluator {
   std::vector<int64_t> acting_;    // The lanes that must act.
   const LeafArrays observations_;  // Theirs, in the same order.
   std::vector<uint8_t> first_;
-  std::vector<uint8_t> over_;    // By lane: its episode of this round is over.
+  std::vector<uint8_t> over_;  // By lane: its episode of this round is over.
   int64_t episodes_running_ = 0;
   EpisodeOutcomes outcomes_;  // Of this round, by lane.
 };

@@ -175,8 +175,9 @@ absl::Status ProcessEnvironments::Poll(absl::Duration timeout) {
     return absl::OkStatus();
   }
   for (Worker& worker : workers_) {
-    const bool waits = !worker.ready || std::any_of(worker.groups.begin(), worker.groups.end(),
-                                                    [](const Group& group) { return group.running && !group.answered; });
+    const bool waits = !worker.ready || std::any_of(worker.groups.begin(), worker.groups.end(), [](const Group& group) {
+      return group.running && !group.answered;
+    });
     if (worker.process != nullptr && waits && SteadyNow() >= worker.acts_at) {
       const absl::Duration allowed = worker.ready ? options_.step_timeout : options_.open_timeout;
       WAGGLE_RETURN_IF_ERROR(

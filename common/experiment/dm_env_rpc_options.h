@@ -16,11 +16,11 @@ inline constexpr char kDmEnvRpc[] = "dm_env_rpc";
 struct DmEnvRpcOptions {
   // HOST:PORT of each server; lanes are spread over them by turns. Empty: the environment is none of these.
   std::vector<std::string> address;
-  bool create_world = true;     // Whether each stream creates a world; else it joins one that is there.
-  std::string world = "{}";     // Settings that a world is created with: a mapping, as JSON.
-  std::string world_name;       // Of the one that is there.
-  std::string join = "{}";      // Settings that a world is joined with: a mapping, as JSON.
-  std::string seed = "none";    // Which settings get a `seed` of each stream's own: world, join or none.
+  bool create_world = true;   // Whether each stream creates a world; else it joins one that is there.
+  std::string world = "{}";   // Settings that a world is created with: a mapping, as JSON.
+  std::string world_name;     // Of the one that is there.
+  std::string join = "{}";    // Settings that a world is joined with: a mapping, as JSON.
+  std::string seed = "none";  // Which settings get a `seed` of each stream's own: world, join or none.
   // The observations that are asked for, by the server's names; empty: all. Rewards and discounts are always.
   std::vector<std::string> observations;
   // Lanes that one stream steps together, by the setting `lanes`, which Waggle's own server has; 0: one lane a stream.

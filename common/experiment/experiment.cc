@@ -325,9 +325,8 @@ absl::Status CheckEvaluationEnvironment(
   }
   if (spec->has_value() &&
       ((*spec)->observations != trained_on.observations || (*spec)->actions != trained_on.actions)) {
-    return absl::InvalidArgumentError(absl::StrCat(kKey, ": got ", (*spec)->DebugString(),
-                                                   "; wanted the observations and actions of ",
-                                                   trained_on.DebugString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        kKey, ": got ", (*spec)->DebugString(), "; wanted the observations and actions of ", trained_on.DebugString()));
   }
   return absl::OkStatus();
 }

@@ -55,8 +55,8 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::string>& environments = {});
 
 // ParseExperiment, and CheckAgainstEnvironment on what it gives, in the (valid) environment of which `spec_of` knows
-// the facts, which it stores in `environment`; without the latter if `spec_of` gives nothing. INVALID_ARGUMENT lists the problems of both: beside mistakes of some
-// sections also what is wrong with the others by themselves.
+// the facts, which it stores in `environment`; without the latter if `spec_of` gives nothing. INVALID_ARGUMENT lists
+// the problems of both: beside mistakes of some sections also what is wrong with the others by themselves.
 absl::StatusOr<Experiment> ParseAndCheckExperiment(
     const std::string& yaml, const std::string& origin,
     const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,

@@ -108,11 +108,11 @@ absl::Status PluginOptions::Validate() const {
 }
 
 std::string EnvironmentOptions::Scheme() const {
-  return !gymnasium.id.empty()        ? kGymnasium
-         : !pettingzoo.id.empty()     ? kPettingZoo
-         : !plugin.library.empty()    ? kPlugin
+  return !gymnasium.id.empty()         ? kGymnasium
+         : !pettingzoo.id.empty()      ? kPettingZoo
+         : !plugin.library.empty()     ? kPlugin
          : !dm_env_rpc.address.empty() ? kDmEnvRpc
-                                      : "";
+                                       : "";
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {

@@ -25,7 +25,8 @@ absl::StatusOr<std::string> FindPython() {
   }
   if (!python.ok()) {
     return absl::NotFoundError(
-        "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings both");
+        "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings "
+        "both");
   }
   return python;
 }

@@ -34,8 +34,8 @@ TEST_CASE("An environment of Gymnasium is opened by the interpreter that the exp
   const TemporaryFolder folder;
   const std::string python = folder.File("python");
   // It notes how it is started, and says what it was told.
-  std::ofstream(python) << "#!/bin/sh\nprintf '%s' \"$*\" >" << folder.File("arguments")
-                        << "\nhead -c 300 <&3 >" << folder.File("told") << "\n";
+  std::ofstream(python) << "#!/bin/sh\nprintf '%s' \"$*\" >" << folder.File("arguments") << "\nhead -c 300 <&3 >"
+                        << folder.File("told") << "\n";
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
   EnvironmentOptions options;
   options.python = python;

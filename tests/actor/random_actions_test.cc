@@ -13,8 +13,11 @@ TEST_CASE("Random actions are within their spaces, and each is drawn", "[unit]")
   EnvironmentSpec spec;
   spec.name = "X";
   spec.observations = {Box("observation/x", DType::kFloat32, {1})};
-  spec.actions = {Discrete("action/choice", 3), MultiDiscrete("action/choices", {2, 4}), MultiBinary("action/flags", {2}),
-                  Box("action/force", DType::kFloat32, {1}, -7, 9), Box("action/free", DType::kFloat32, {1}),
+  spec.actions = {Discrete("action/choice", 3),
+                  MultiDiscrete("action/choices", {2, 4}),
+                  MultiBinary("action/flags", {2}),
+                  Box("action/force", DType::kFloat32, {1}, -7, 9),
+                  Box("action/free", DType::kFloat32, {1}),
                   Box("action/level", DType::kInt32, {1}, 2, 4)};
   REQUIRE_OK(spec.Validate());
   RandomActions random(spec, 2, Rng(1));

@@ -1,5 +1,5 @@
-// Environments of Python through the local door beside the bare Python loop over the same environment, each for a second
-// by turns. The interpreter is the python3 of the PATH; environments that it lacks are left out.
+// Environments of Python through the local door beside the bare Python loop over the same environment, each for a
+// second by turns. The interpreter is the python3 of the PATH; environments that it lacks are left out.
 
 #include <algorithm>
 #include <cstdio>
@@ -51,8 +51,7 @@ double BareStepsPerSecond(const Subject& subject) {
       "actions = [e.action_space.sample() for _ in range(1000)]\nend = time.perf_counter() + 1\nn = 0\n",
       "while time.perf_counter() < end:\n    for a in actions[:", vector ? "100" : "1000", "]:\n",
       vector ? "        e.step(a)\n" : "        _, _, t, u, _ = e.step(a)\n        if t or u: e.reset()\n",
-      "    n += ", vector ? absl::StrCat("100 * ", lanes) : "1000",
-      "\nprint(n / (time.perf_counter() - end + 1))"));
+      "    n += ", vector ? absl::StrCat("100 * ", lanes) : "1000", "\nprint(n / (time.perf_counter() - end + 1))"));
 }
 
 double StepsPerSecond(const Subject& subject) {
@@ -106,8 +105,8 @@ int Main(int argc, char** argv) {
                       "e = gymnasium.make_vec(\"CartPole-v1\", 64, vectorization_mode=\"vector_entry_point\")"});
   subjects.push_back({"lunar_lander_16", "LunarLander-v3", "{}", "[]", "false", 16,
                       make + "LunarLander-v3\", disable_env_checker=True)"});
-  subjects.push_back(
-      {"half_cheetah_8", "HalfCheetah-v5", "{}", "[]", "false", 8, make + "HalfCheetah-v5\", disable_env_checker=True)"});
+  subjects.push_back({"half_cheetah_8", "HalfCheetah-v5", "{}", "[]", "false", 8,
+                      make + "HalfCheetah-v5\", disable_env_checker=True)"});
   subjects.push_back({"pong_8", "ALE/Pong-v5", R"({"frameskip":1})", R"(["AtariPreprocessing"])", "false", 8,
                       "import ale_py; gymnasium.register_envs(ale_py)\n"
                       "e = gymnasium.wrappers.AtariPreprocessing(gymnasium.make(\"ALE/Pong-v5\", frameskip=1, "

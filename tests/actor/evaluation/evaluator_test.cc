@@ -197,8 +197,8 @@ TEST_CASE("an evaluation of lanes that answer in any order is that of lanes in o
 class TogetherEnvironment : public VectorEnvironment {
  public:
   explicit TogetherEnvironment(int64_t lanes)
-      : lanes_(ValueOf(MakeLocalEnvironment(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), lanes,
-                                            Rng(5)))) {}
+      : lanes_(ValueOf(
+            MakeLocalEnvironment(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), lanes, Rng(5)))) {}
   const EnvironmentSpec& spec() const override { return lanes_->spec(); }
   int64_t lanes() const override { return lanes_->lanes(); }
   bool lanes_step_together() const override { return true; }

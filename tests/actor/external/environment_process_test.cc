@@ -70,13 +70,13 @@ TEST_CASE("A process that says what it must not is an error", "[unit]") {
 
 TEST_CASE("An error that the process tells is handed on, with its traceback", "[unit]") {
   // ERROR, with 44 and then 38 bytes of JSON.
-  const absl::Status told =
-      ErrorOf("printf '\\104\\000\\000\\000\\054\\000\\000\\000{\"message\":\"no\",\"final\":true,\"traceback\":\"\"}' >&3; "
-              "sleep 60");
+  const absl::Status told = ErrorOf(
+      "printf '\\104\\000\\000\\000\\054\\000\\000\\000{\"message\":\"no\",\"final\":true,\"traceback\":\"\"}' >&3; "
+      "sleep 60");
   CHECK(absl::IsInvalidArgument(told));
   CHECK(told.message() == "no");
-  const absl::Status later =
-      ErrorOf("printf '\\104\\000\\000\\000\\046\\000\\000\\000{\"message\":\"bad\",\"traceback\":\"line 7\"}' >&3; sleep 60");
+  const absl::Status later = ErrorOf(
+      "printf '\\104\\000\\000\\000\\046\\000\\000\\000{\"message\":\"bad\",\"traceback\":\"line 7\"}' >&3; sleep 60");
   CHECK(absl::IsInternal(later));
   CHECK_THAT(std::string(later.message()), Catch::Contains("line 7"));
 }

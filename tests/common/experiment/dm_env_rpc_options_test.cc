@@ -99,7 +99,8 @@ TEST_CASE("What a section of dm_env_rpc cannot have is told", "[unit]") {
   CHECK_THAT(refusal("address: [a:1], ca_file: b"), Catch::Contains("means nothing without credentials: tls"));
   CHECK_THAT(Refusal("environment: {name: CartPole-v1, dm_env_rpc: {address: [a:1]}}"),
              Catch::Contains("means nothing beside dm_env_rpc"));
-  CHECK_THAT(Refusal("environment: {gymnasium: {id: A-v1}, dm_env_rpc: {address: [a:1]}}"), Catch::Contains("wanted one"));
+  CHECK_THAT(Refusal("environment: {gymnasium: {id: A-v1}, dm_env_rpc: {address: [a:1]}}"),
+             Catch::Contains("wanted one"));
   CHECK_THAT(Refusal("environment: {dm_env_rpc: {address: [a:1]}, processes: 2}"), Catch::Contains("processes"));
 }
 
