@@ -200,10 +200,12 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
 
   NetworkCase mixed{"a head of choices and real numbers", need({{"policy", HeadKind::kMixed}}),
                     spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, discrete)};
+  mixed.spec.heads["policy"].initial_std = 0.5;
   mixed.environment.actions = {Box("action/a", DType::kFloat32, {2}), Discrete("action/b", 3),
                                MultiBinary("action/c", {2})};
   cases.push_back(mixed);
   mixed.name = "a head of choices and real numbers whose deviations are of the state";
+  mixed.spec.heads["policy"] = HeadSpec();
   mixed.spec.heads["policy"].std = "of_state";
   cases.push_back(mixed);
 
