@@ -115,7 +115,7 @@ absl::Status ProcessEnvironments::Send(absl::Span<const int64_t> lanes, absl::Sp
     Worker& worker = workers_[place.worker];
     Group& group = worker.groups[place.group];
     const auto row = static_cast<size_t>(place.row);
-    if (std::exchange(ended_[static_cast<size_t>(lanes[i])], 0) != 0 && !rows_->AtEnd(lanes[i])) {
+    if (std::exchange(ended_[static_cast<size_t>(lanes[i])], 0) != 0 && NeedsEnd(lanes[i])) {
       EndEpisode(worker, place.group, place.row);
       continue;
     }
@@ -387,7 +387,7 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
       group.wanted[row] = LaneCommand::kLeave;
       if (command == LaneCommand::kLeave) {
         ended_[static_cast<size_t>(lane)] = 1;
-      } else if (command == LaneCommand::kStep && !rows_->AtEnd(lane)) {
+      } else if (command == LaneCommand::kStep && NeedsEnd(lane)) {
         EndEpisode(*worker, g, static_cast<int64_t>(row));
       } else {
         group.wanted[row] = LaneCommand::kReset;
@@ -396,6 +396,11 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
     group.running = group.answered = false;
   }
   return absl::OkStatus();
+}
+
+bool ProcessEnvironments::NeedsEnd(int64_t lane) const {
+  // Lanes that step together must all begin their next episodes at once: one that is at an end shows it once more.
+  return spec_.whole_groups || !rows_->AtEnd(lane);
 }
 
 void ProcessEnvironments::EndEpisode(const Worker& worker, size_t g, int64_t row) {

@@ -37,7 +37,8 @@ struct ProcessEnvironmentsOptions {
 // Environments in processes of their own, each with two groups of lanes where it has two lanes: one steps while
 // actions are chosen for the other. A process that is lost, is silent for too long or answers what cannot be is started
 // again, while the others go on; the episodes of its lanes end as truncated by the last rows that it showed, with
-// rewards of 0. One thread, which outlives this: the processes die with it.
+// rewards of 0. In a group whose lanes step together a lane that shows an episode's end already shows it once more. One
+// thread, which outlives this: the processes die with it.
 class ProcessEnvironments final : public VectorEnvironment {
  public:
   // Starts the processes and waits until all can step. INVALID_ARGUMENT for an environment that cannot be had;
@@ -96,6 +97,8 @@ class ProcessEnvironments final : public VectorEnvironment {
   absl::Status RunAllDue();
   // An error is final.
   absl::Status Lose(Worker* worker, const absl::Status& why);
+  // Whether a lane whose process is lost shows an episode's end before it begins another.
+  bool NeedsEnd(int64_t lane) const;
   // The lane's episode ends with what it showed last.
   void EndEpisode(const Worker& worker, size_t group, int64_t row);
 

@@ -108,11 +108,10 @@ absl::Status PluginOptions::Validate() const {
 }
 
 std::string EnvironmentOptions::Scheme() const {
-  return !gymnasium.id.empty()         ? kGymnasium
-         : !pettingzoo.id.empty()      ? kPettingZoo
-         : !plugin.library.empty()     ? kPlugin
-         : !dm_env_rpc.address.empty() ? kDmEnvRpc
-                                       : "";
+  return !gymnasium.id.empty()     ? kGymnasium
+         : !pettingzoo.id.empty()  ? kPettingZoo
+         : !plugin.library.empty() ? kPlugin
+                                   : "";
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
@@ -125,9 +124,6 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.IsGiven(kPlugin, !plugin.library.empty())) {
     visitor.Section(kPlugin, &plugin);
   }
-  if (visitor.IsGiven(kDmEnvRpc, !dm_env_rpc.address.empty())) {
-    visitor.Section(kDmEnvRpc, &dm_env_rpc);
-  }
   constexpr char kNotPython[] = "means something to environments of Python alone; wanted none, or gymnasium: {id: …}";
   if (visitor.Applies("processes", is_python(), kNotPython)) {
     visitor.Int("processes", &processes, In(1, kMaxEnvironmentProcesses));
@@ -139,7 +135,6 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
     visitor.CheckedString("name", &name, IsName, kNames);
   } else {
     name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id, plugin.name), {{":", "/"}});
-    name = name.empty() ? kDmEnvRpc : name;
   }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
@@ -155,9 +150,9 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status EnvironmentOptions::Validate() const {
   Problems problems;
-  const int sections = (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) +
-                       (plugin.library.empty() ? 0 : 1) + (dm_env_rpc.address.empty() ? 0 : 1);
-  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo, plugin and dm_env_rpc; wanted one");
+  const int sections =
+      (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) + (plugin.library.empty() ? 0 : 1);
+  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo and plugin; wanted one");
   problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
   return problems.ToStatus();
 }

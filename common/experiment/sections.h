@@ -6,7 +6,6 @@
 
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
-#include "common/experiment/dm_env_rpc_options.h"
 #include "common/experiment/spec_options.h"
 #include "common/table_config/table_config.h"
 
@@ -81,12 +80,11 @@ struct EnvironmentOptions {
   GymnasiumOptions gymnasium;
   PettingZooOptions pettingzoo;
   PluginOptions plugin;
-  DmEnvRpcOptions dm_env_rpc;
   // How many processes of each actor step its lanes. For environments of Python.
   int64_t processes = 1;
   std::string python = "python3";  // The interpreter of these processes: a path, or a name that PATH has.
 
-  // The section that says who opens it: "gymnasium", "pettingzoo", "plugin", "dm_env_rpc"; empty if it is built in.
+  // The section that says who opens it: "gymnasium", "pettingzoo", "plugin"; empty if it is built in.
   std::string Scheme() const;
   bool is_built_in() const { return Scheme().empty(); }
   bool is_python() const { return Scheme() == kGymnasium || Scheme() == kPettingZoo; }

@@ -1,6 +1,6 @@
 /* A corridor as an environment process in C: an actor starts it with a socket and shared memory as
- * docs/environment_memory.md says. A lane begins in cell 0; action 1 goes on, action 0 goes back; cell 7 ends the episode
- * with a reward of 1, and 100 steps cut it off. */
+ * docs/environment_memory.md says. A lane begins in cell 0; action 1 goes on, action 0 goes back; cell 7 ends the
+ * episode with a reward of 1, and 100 steps cut it off. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static const char kSpec[] =
     " \"low\": [0], \"high\": [1]}],"
     " \"actions\": [{\"name\": \"action\", \"kind\": \"discrete\", \"dtype\": \"int64\", \"shape\": [],"
     " \"num_values\": [2]}],"
-    " \"rewards\": [{\"name\": \"reward\", \"shape\": []}], \"max_episode_steps\": 100}";
+    " \"rewards\": [{\"name\": \"reward\", \"shape\": []}], \"max_episode_steps\": 100, \"whole_groups\": %s}";
 
 struct Group {
   uint32_t lanes;
@@ -54,8 +54,7 @@ static void OpenMemory(struct Group* groups) {
   if (pread(WAGGLE_ENVIRONMENT_MEMORY, &header, sizeof(header), 0) != sizeof(header) || header.groups > kMaxGroups) {
     exit(1);
   }
-  char* const base =
-      mmap(NULL, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, WAGGLE_ENVIRONMENT_MEMORY, 0);
+  char* const base = mmap(NULL, header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, WAGGLE_ENVIRONMENT_MEMORY, 0);
   const char* at = base + sizeof(header);
   for (uint32_t i = 0; i < header.groups; ++i) {
     struct waggle_group group;
@@ -109,7 +108,9 @@ int main(void) {
     ReadAll(&message, sizeof(message));
     ReadAll(json, message.bytes < sizeof(json) ? message.bytes : sizeof(json));
     if (message.kind == WAGGLE_OPEN) {
-      Send(WAGGLE_SPEC, 0, kSpec);
+      char spec[1000];
+      snprintf(spec, sizeof(spec), kSpec, strstr(json, "\"whole_groups\":true") != NULL ? "true" : "false");
+      Send(WAGGLE_SPEC, 0, spec);
     } else if (message.kind == WAGGLE_MEMORY) {
       OpenMemory(groups);
       Send(WAGGLE_READY, 0, "");

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -120,12 +121,13 @@ TEST_CASE("an environment that cannot be had is told in one sentence before anyt
     return;
   }
   const TemporaryFolder folder;
-  const auto check = [&folder](const std::vector<std::string>& overrides) {
+  int checks = 0;
+  const auto check = [&](const std::vector<std::string>& overrides) {
     std::vector<std::string> command = {"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml")};
     for (const std::string& override : With(overrides)) {
       command.push_back(override);
     }
-    RunningProcess process(folder, "log", command);
+    RunningProcess process(folder, absl::StrCat("log", ++checks), command);
     CHECK_FALSE(process.Wait().ok());
     return process.Log();
   };

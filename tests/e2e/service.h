@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -96,7 +97,9 @@ class Service {
     const auto [status, said] = Waggle(words);
     INFO(said);
     REQUIRE(status == 0);
-    return nlohmann::json::parse(said.substr(0, said.find('\n'))).at("id");  // Then it says what it waits for.
+    // Around it are lines about what it waits for.
+    const std::string from_id = said.substr(std::min(said.find('{'), said.size()));
+    return nlohmann::json::parse(from_id.substr(0, from_id.find('\n'))).at("id");
   }
   // As `waggle status ID --json` says; null while the hub does not answer.
   nlohmann::json Status(const std::string& id) const {

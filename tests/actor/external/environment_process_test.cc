@@ -49,9 +49,12 @@ TEST_CASE("A process opens its environment, and runs the groups that it is told 
 
 // The error of a shell script that writes to the socket.
 absl::Status ErrorOf(const std::string& script) {
-  const auto process = ValueOf(EnvironmentProcess::Start(Running({"/bin/sh", "-c", script})));
+  const auto process = EnvironmentProcess::Start(Running({"/bin/sh", "-c", script}));
+  if (!process.ok()) {  // It may be gone before it is told to open the environment.
+    return process.status();
+  }
   std::vector<size_t> done;
-  return ReceiveUntil(process.get(), &done, [] { return false; });
+  return ReceiveUntil(process->get(), &done, [] { return false; });
 }
 
 TEST_CASE("A process that says what it must not is an error", "[unit]") {

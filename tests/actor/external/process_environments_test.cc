@@ -163,6 +163,39 @@ TEST_CASE("A process that is killed ends the episodes of its lanes as truncated,
   CHECK_THAT(environments->health().last_error, Catch::Contains("Corridor"));
 }
 
+TEST_CASE("Lanes that step together go on after their process is lost, wherever their episodes were", "[unit]") {
+  ProcessEnvironmentsOptions options = Corridor(4, 1);
+  options.options_json = R"({"whole_groups":true})";
+  for (const int64_t steps : {3, 7}) {  // In the middle of all episodes, and at the end of some.
+    const auto environments = ValueOf(ProcessEnvironments::Create(options, StopToken()));
+    REQUIRE(environments->lanes_step_together());
+    REQUIRE_OK(environments->Reset());
+    Driver driver(environments.get());
+    ReadyLanes ready = driver.Receive(4);
+    const auto send = [&] {
+      std::vector<int64_t> actions;
+      for (const int64_t lane : ready.lanes) {
+        actions.push_back(lane % 2);
+      }
+      const void* const arrays[] = {actions.data()};
+      REQUIRE_OK(environments->Send(ready.lanes, arrays));
+    };
+    for (int64_t step = 0; step < steps; ++step) {
+      send();
+      ready = driver.Receive(4);
+    }
+    CHECK((driver.of(1).step_type == 2) == (steps == 7));
+    kill(Children()[0], SIGKILL);
+    for (int64_t step = 0; step < 40; ++step) {
+      send();
+      ready = driver.Receive(4);
+      REQUIRE(ready.lanes.size() == 4);
+    }
+    CHECK(environments->health().restarts == 1);
+    CHECK(environments->health().broken_episodes == 4);
+  }
+}
+
 TEST_CASE("What is no environment process is refused", "[unit]") {
   ProcessEnvironmentsOptions options = Corridor(1, 1);
   options.command = {"/bin/true"};
