@@ -79,8 +79,8 @@ class ExperimentHost {
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<ExperimentTexts> Texts(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What is known of an experiment that does not run; NOT_FOUND where there is none. An empty id stands for the only
-  // one that there is; FAILED_PRECONDITION, naming some, where there are several.
+  // What is known of an experiment that does not run; UNAVAILABLE while it is being opened, NOT_FOUND where there is
+  // none. An empty id stands for the only one that there is; FAILED_PRECONDITION, naming some, where there are several.
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Those that only look return at once.

@@ -132,6 +132,10 @@ absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::str
     return absl::DataLossError(absl::StrCat("what was kept of experiment ", known, " cannot be read"));
   }
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, Get(known));
+  if (view.record.state == RunState::kRunning && view.record.reason.empty()) {
+    // How far it is will be known in a moment: until then, numbers of steps would be wrong.
+    return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
+  }
   overview.set_experiment_id(known);
   overview.set_run_state(ToProto(view.record.state));
   overview.set_outcome_reason(view.record.reason);
