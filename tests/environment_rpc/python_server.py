@@ -27,7 +27,7 @@ def spec(name, dtype, shape=(), low=None, high=None):
     return made
 
 
-ACTIONS = {1: spec("paddle", np.int8, (), -1, 1), 2: spec("turn", np.float64, (2,), -2, 0.1)}
+ACTIONS = {1: spec("paddle", np.int8, (), -1, 1), 2: spec("turn", np.float64, (2,), -2.0, 0.1)}
 OBSERVATIONS = {
     10: spec("board", np.uint8, (2, 7), 0, 255),
     11: spec("place.now", np.float64),
