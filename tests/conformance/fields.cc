@@ -18,31 +18,31 @@ std::string FieldWalk::PathOf(const char* key) const {
   return paths_.empty() ? key : absl::StrCat(paths_.back(), ".", key);
 }
 
-bool FieldWalk::IsGiven(const char* key, const Number& number) {
+bool FieldWalk::RecordNumber(const char* key, const Number& number) {
   numbers[PathOf(key)] = number;
   return given_numbers.count(PathOf(key)) > 0;
 }
 
 void FieldWalk::Int(const char* key, int64_t* value, const Range& range) {
-  if (IsGiven(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
     *value = static_cast<int64_t>(given_numbers.at(PathOf(key)));
   }
 }
 
 void FieldWalk::Double(const char* key, double* value, const Range& range) {
-  if (IsGiven(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
     *value = given_numbers.at(PathOf(key));
   }
 }
 
 void FieldWalk::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {
-  if (IsGiven(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
     *value = given_numbers.at(PathOf(key));
   }
 }
 
 void FieldWalk::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
-  if (IsGiven(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
     *value = static_cast<int64_t>(given_numbers.at(PathOf(key)));
   }
 }
@@ -56,7 +56,7 @@ void FieldWalk::Choice(const char* key, std::string* value, const std::vector<st
 }
 
 void FieldWalk::IntList(const char* key, std::vector<int64_t>* value, const Range& range) {
-  if (IsGiven(key, {range, /*is_whole=*/true, /*is_list=*/true})) {
+  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/true})) {
     *value = {static_cast<int64_t>(given_numbers.at(PathOf(key)))};
   }
 }

@@ -50,8 +50,8 @@ class FieldWalk final : public ConfigVisitor {
   void EndList() override { paths_.pop_back(); }
 
   std::string PathOf(const char* key) const;
-  // Takes note of a number; whether it is given.
-  bool IsGiven(const char* key, const Number& number);
+  // Records a number; whether it is given.
+  bool RecordNumber(const char* key, const Number& number);
 
   std::vector<std::string> paths_;
   bool giving_schedule_ = false;
