@@ -7,6 +7,9 @@
 #include "actor/external/process_environments.h"
 #include "actor/local_vector_environment.h"
 #include "actor/plugin/environment_plugin.h"
+#ifdef WAGGLE_WITH_GRPC
+#include "actor/rpc_environments/open_rpc_environments.h"
+#endif
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/process/find_program.h"
@@ -51,6 +54,9 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
   std::vector<std::string> offered = built_in.Names();
   offered.insert(offered.end(), {kGymnasium, kPettingZoo, kPlugin});
+#ifdef WAGGLE_WITH_GRPC
+  offered.emplace_back(kDmEnvRpc);
+#endif
   return offered;
 }
 
@@ -67,6 +73,11 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                             LoadEnvironmentPlugin(plugin.library, plugin.name, plugin.options));
     return MakeLocalEnvironment(definition, options, lanes.lanes, std::move(rng));
   }
+#ifdef WAGGLE_WITH_GRPC
+  if (options.Scheme() == kDmEnvRpc) {
+    return OpenRpcEnvironments(options.dm_env_rpc, lanes.lanes, lanes.in_order, std::move(rng), stop);
+  }
+#endif
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
   return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng));
 }

@@ -23,6 +23,8 @@ of experiments on this machine:
   check FILE    check its file, print every value of it, and estimate what it takes
   evaluate PATH run greedy episodes with what was trained, and say how well it does
   plot RUN ...  draw the curves of runs, as a PNG
+  serve-environment NAME
+                let others step a built-in environment, by dm_env_rpc
 
 of a parameter server and its pool of processes:
   submit FILE   hand an experiment in, to be run once there is room for it

@@ -108,6 +108,14 @@ struct ImportFlags {
   int64_t idle_seconds = 60;  // How long to wait while nothing is acknowledged.
 };
 
+struct ServeEnvironmentFlags {
+  std::string name;
+  std::string listen;
+  // Values of its section: {"environment.options.x", "1"}.
+  std::vector<std::pair<std::string, std::string>> overrides;
+  int64_t seed = 1;  // What joins without one of their own follow from.
+};
+
 // What there is to do instead: print a text and exit.
 struct PrintAndExit {
   std::string text;
@@ -121,7 +129,7 @@ struct HealthFlags {
 
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
                              StatusFlags, WatchFlags, ChangeFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
-                             ReconfigureFlags, ExportFlags, ImportFlags>;
+                             ReconfigureFlags, ExportFlags, ImportFlags, ServeEnvironmentFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -94,6 +94,19 @@ Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
+Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) {
+  ServeEnvironmentFlags flags;
+  SetRequired(AddWord(app, "NAME", &flags.name, "A built-in environment, such as CartPole-v1"), true);
+  AddListenFlag(app, &flags.listen);
+  AddOverrides(app, &flags.overrides);
+  AddIntegerFlag(app, "--seed", &flags.seed, 0, std::numeric_limits<int64_t>::max(),
+                 "All randomness follows from it where clients give no seed of their own");
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 }  // namespace
 
 std::vector<Verb> LocalVerbs() {
@@ -118,6 +131,11 @@ std::vector<Verb> LocalVerbs() {
        "their mean, in a band of one standard deviation. Needs a python3 with matplotlib. Exits with 0, 2 if a flag "
        "or a folder is wrong, 3 if there is no matplotlib, 1 if it failed otherwise.",
        &ParsePlot},
+      {"serve-environment",
+       "Serves a built-in environment to clients that speak dm_env_rpc, until it is interrupted: worlds and joins may "
+       "set its options (as --set environment.options.KEY=VALUE does), a seed and lanes, which are stepped together. "
+       "Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
+       &ParseServeEnvironment},
   };
 }
 

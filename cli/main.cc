@@ -26,6 +26,7 @@
 #include "cli/replay/why.h"
 #include "cli/replay/why_report.h"
 #include "cli/run/local_run.h"
+#include "cli/serve/serve_environment.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
 #include "common/base/machine_memory.h"
@@ -299,6 +300,13 @@ int Do(const ImportFlags& flags) {
   return DoTransfer(
       "replay import", [&](const StopToken& stop) { return ImportFromFile(flags, stop, &std::cerr); },
       &ImportExitStatus);
+}
+
+int Do(const ServeEnvironmentFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::Status served = ServeEnvironment(flags, stop, &std::cout);
+    return served.ok() ? 0 : Complain("serve-environment", served, absl::IsInvalidArgument(served) ? 2 : 1);
+  });
 }
 
 }  // namespace

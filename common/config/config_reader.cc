@@ -292,6 +292,28 @@ void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const R
   *value = std::move(parsed);
 }
 
+void ConfigReader::TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
+                            const char* wanted) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  if (node->kind != YamlNode::Kind::kList) {
+    Wrong(*node, key, absl::StrCat("a list, each ", wanted));
+    return;
+  }
+  std::vector<std::string> parsed;
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    if (IsText(node->items[i]) && is_right(node->items[i].text)) {
+      parsed.push_back(node->items[i].text);
+      continue;
+    }
+    const std::string element = absl::StrCat(key, "[", i, "]");
+    Wrong(node->items[i], element.c_str(), wanted);
+  }
+  *value = std::move(parsed);
+}
+
 ConfigVisitor::ScheduleForm ConfigReader::FormOf(const char* key, bool /*moves*/) {
   const YamlNode* node = Lookup(key);
   if (node == nullptr) {

@@ -43,6 +43,8 @@ class ConfigReader final : public ConfigVisitor {
                      const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
+  void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
+                const char* wanted) override;
   bool Applies(const char* key, bool has_meaning, absl::string_view otherwise) override;
   bool IsGiven(const char* key, bool is_given) override { return Lookup(key) != nullptr || is_given; }
   void AllowOtherKeys() override;

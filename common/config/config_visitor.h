@@ -47,8 +47,13 @@ class ConfigVisitor {
   // One of a few words. Where the default is none of them, the key must be given.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
   virtual void IntList(const char* key, std::vector<int64_t>* value, const Range& range) = 0;
-  // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read go over those of a
-  // mapping that is there.
+  // A list of texts; `wanted` says in words what `is_right` takes.
+  virtual void TextList(const char* key, std::vector<std::string>* /*value*/, bool (* /*is_right*/)(const std::string&),
+                        const char* /*wanted*/) {
+    std::string unused;
+    String(key, &unused);
+  }
+  // Values of any form, which are handed on to who knows them: as JSON.
   virtual void AnyValue(const char* key, std::string* json) { String(key, json); }
   // A number, or a section that says how it moves; both of its ends are within the range.
   void Schedule(const char* key, waggle::Schedule* value, const Range& range);

@@ -47,6 +47,15 @@ void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, const R
   Line(key, absl::StrCat("[", absl::StrJoin(*value, ", "), "]"));
 }
 
+void ConfigWriter::TextList(const char* key, std::vector<std::string>* value, bool (*)(const std::string&),
+                            const char*) {
+  std::vector<std::string> scalars;
+  for (const std::string& text : *value) {
+    scalars.push_back(TextScalar(text));
+  }
+  Line(key, absl::StrCat("[", absl::StrJoin(scalars, ", "), "]"));
+}
+
 bool ConfigWriter::BeginSection(const char* key) {
   Line(key, "");
   ++indent_;

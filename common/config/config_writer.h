@@ -22,6 +22,8 @@ class ConfigWriter final : public ConfigVisitor {
   void String(const char* key, std::string* value) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
+  void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
+                const char* wanted) override;
   void AllowOtherKeys() override {}
 
   const std::string& text() const { return text_; }

@@ -48,6 +48,7 @@ bool IsName(const std::string& name) {
 }
 
 constexpr char kNoOptions[] = "{}";
+constexpr char kNoTransforms[] = "[]";
 constexpr int64_t kMaxEnvironmentProcesses = 256;
 constexpr char kEnvironmentIds[] = "ID, MODULE:ID or MODULE:CLASS, at most 128 characters";
 bool IsEnvironmentId(const std::string& id) {
@@ -108,10 +109,11 @@ absl::Status PluginOptions::Validate() const {
 }
 
 std::string EnvironmentOptions::Scheme() const {
-  return !gymnasium.id.empty()     ? kGymnasium
-         : !pettingzoo.id.empty()  ? kPettingZoo
-         : !plugin.library.empty() ? kPlugin
-                                   : "";
+  return !gymnasium.id.empty()         ? kGymnasium
+         : !pettingzoo.id.empty()      ? kPettingZoo
+         : !plugin.library.empty()     ? kPlugin
+         : !dm_env_rpc.address.empty() ? kDmEnvRpc
+                                       : "";
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
@@ -124,6 +126,9 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.IsGiven(kPlugin, !plugin.library.empty())) {
     visitor.Section(kPlugin, &plugin);
   }
+  if (visitor.IsGiven(kDmEnvRpc, !dm_env_rpc.address.empty())) {
+    visitor.Section(kDmEnvRpc, &dm_env_rpc);
+  }
   constexpr char kNotPython[] = "means something to environments of Python alone; wanted none, or gymnasium: {id: …}";
   if (visitor.Applies("processes", is_python(), kNotPython)) {
     visitor.Int("processes", &processes, In(1, kMaxEnvironmentProcesses));
@@ -135,6 +140,7 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
     visitor.CheckedString("name", &name, IsName, kNames);
   } else {
     name = absl::StrReplaceAll(absl::StrCat(gymnasium.id, pettingzoo.id, plugin.name), {{":", "/"}});
+    name = name.empty() ? kDmEnvRpc : name;
   }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
@@ -146,14 +152,23 @@ void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
       visitor.MayBeGiven(options != kNoOptions)) {
     visitor.AnyValue("options", &options);
   }
+  if (visitor.MayBeGiven(transforms != kNoTransforms)) {
+    visitor.AnyValue("transforms", &transforms);
+  }
+  const bool is_in_process = is_built_in() || Scheme() == kPlugin;
+  if (visitor.Applies("threads", is_in_process,
+                      absl::StrCat("means nothing beside ", Scheme(), ", which steps elsewhere; wanted none"))) {
+    visitor.Int("threads", &threads, In(1, 1024));
+  }
 }
 
 absl::Status EnvironmentOptions::Validate() const {
   Problems problems;
-  const int sections =
-      (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) + (plugin.library.empty() ? 0 : 1);
-  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo and plugin; wanted one");
+  const int sections = (gymnasium.id.empty() ? 0 : 1) + (pettingzoo.id.empty() ? 0 : 1) +
+                       (plugin.library.empty() ? 0 : 1) + (dm_env_rpc.address.empty() ? 0 : 1);
+  problems.AddUnless(sections <= 1, "has ", sections, " of gymnasium, pettingzoo, plugin and dm_env_rpc; wanted one");
   problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
+  problems.AddUnless(transforms[0] == '[', "transforms: got ", transforms, "; wanted a list");
   return problems.ToStatus();
 }
 

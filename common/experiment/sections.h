@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
+#include "common/experiment/dm_env_rpc_options.h"
 #include "common/experiment/spec_options.h"
 #include "common/table_config/table_config.h"
 
@@ -80,11 +81,17 @@ struct EnvironmentOptions {
   GymnasiumOptions gymnasium;
   PettingZooOptions pettingzoo;
   PluginOptions plugin;
+  DmEnvRpcOptions dm_env_rpc;
+  // What is changed between the environment and the policy, from the environment outwards: a list of "NAME" or
+  // {NAME: {settings}}, as JSON. See actor/transforms/transform.h.
+  std::string transforms = "[]";
+  // How many threads of each actor step its lanes. For slow environments that run in the actor's process.
+  int64_t threads = 1;
   // How many processes of each actor step its lanes. For environments of Python.
   int64_t processes = 1;
   std::string python = "python3";  // The interpreter of these processes: a path, or a name that PATH has.
 
-  // The section that says who opens it: "gymnasium", "pettingzoo", "plugin"; empty if it is built in.
+  // The section that says who opens it: "gymnasium", "pettingzoo", "plugin", "dm_env_rpc"; empty if it is built in.
   std::string Scheme() const;
   bool is_built_in() const { return Scheme().empty(); }
   bool is_python() const { return Scheme() == kGymnasium || Scheme() == kPettingZoo; }

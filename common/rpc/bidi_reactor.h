@@ -24,8 +24,12 @@ template <class Request, class Response>
 class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Handler = StreamHandler<Message<Request>, Message<Response>>;
-  BidiReactor(grpc::CallbackServerContext* context, std::unique_ptr<Handler> handler, StreamRefused refused = nullptr)
-      : handler_(std::move(handler)), core_(std::make_shared<Core>(context, this, std::move(refused))) {
+  // A message that has more than `max_header_bytes` beside its data ends the stream.
+  BidiReactor(grpc::CallbackServerContext* context, std::unique_ptr<Handler> handler, StreamRefused refused = nullptr,
+              size_t max_header_bytes = kMaxHeaderBytes)
+      : max_header_bytes_(max_header_bytes),
+        handler_(std::move(handler)),
+        core_(std::make_shared<Core>(context, this, std::move(refused))) {
     handler_->OnOpen(core_);
     core_->RequestNext();
   }
@@ -38,7 +42,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
         return;
       }
       Message<Request> message;
-      absl::Status status = DecodeMessage(incoming_, kMaxHeaderBytes, &message.header, &message.data);
+      absl::Status status = DecodeMessage(incoming_, max_header_bytes_, &message.header, &message.data);
       incoming_.Clear();
       if (status.ok()) {
         handler_->OnMessage(std::move(message));
@@ -209,6 +213,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   };
 
+  const size_t max_header_bytes_;
   const std::unique_ptr<Handler> handler_;
   grpc::ByteBuffer incoming_;
   const std::shared_ptr<Core> core_;

@@ -34,7 +34,8 @@ class CallbackThreads {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
-                                          const Keepalive& keepalive) {
+                                          const Keepalive& keepalive,
+                                          const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   // Never destroyed; in static memory, so that what it holds does not count as leaked.
   alignas(CallbackThreads) static unsigned char memory[sizeof(CallbackThreads)];
   static const auto* const threads = new (memory) CallbackThreads();
@@ -57,7 +58,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   // A stray http_proxy variable must not stand between two processes of a cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetString("waggle.purpose", purpose);  // Channels share a connection when their arguments are equal.
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
+                                   arguments);
 }
 
 void SetDeadline(absl::Duration timeout, grpc::ClientContext* context) {

@@ -2,6 +2,7 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/security/credentials.h>
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +19,11 @@ inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
 inline constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
 // A channel to HOST:PORT. Connects when first used and again after a loss, with a short back-off. Channels with
-// different `purpose` do not share a connection: bulk data would hold up control messages behind it.
+// different `purpose` do not share a connection: bulk data would hold up control messages behind it. No credentials: it
+// is not encrypted.
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
-                                          const Keepalive& keepalive = kClientKeepalive);
+                                          const Keepalive& keepalive = kClientKeepalive,
+                                          const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr);
 
 // Gives a call its deadline, on the monotonic clock: a step of the wall clock must not end it.
 void SetDeadline(absl::Duration timeout, grpc::ClientContext* context);

@@ -69,6 +69,19 @@ TEST_CASE("plot takes runs, and a run may be told to leave it", "[unit]") {
   CHECK_FALSE(std::get<RunFlags>(Parse({"run", "x.yaml", "--no-plot"})).plot);
 }
 
+TEST_CASE("serve-environment takes an environment, an address and the environment's options", "[unit]") {
+  const Command command = Parse({"serve-environment", "Pendulum-v1", "--listen", "127.0.0.1:0", "--set",
+                                 "environment.options.gravity=3", "--seed", "7"});
+  REQUIRE(std::holds_alternative<ServeEnvironmentFlags>(command));
+  const ServeEnvironmentFlags& flags = std::get<ServeEnvironmentFlags>(command);
+  CHECK(flags.name == "Pendulum-v1");
+  CHECK(flags.listen == "127.0.0.1:0");
+  CHECK(flags.overrides == Overrides{{"environment.options.gravity", "3"}});
+  CHECK(flags.seed == 7);
+  CHECK(Printed({"serve-environment", "Pendulum-v1"}).status == 2);
+  CHECK(Printed({"serve-environment", "--listen", "127.0.0.1:0"}).status == 2);
+}
+
 TEST_CASE("replay exports a table and imports a file", "[unit]") {
   const Command out = Parse({"replay", "export", "t", "f.waggle", "--replay-server", "hive:1"});
   REQUIRE(std::holds_alternative<ExportFlags>(out));

@@ -18,6 +18,7 @@
 #include "param_server/workers/hub_state.h"
 #include "tests/fuzz/fuzz_database.h"
 #include "tests/fuzz/fuzz_durable.h"
+#include "tests/fuzz/fuzz_environment.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_service.h"
 #include "waggle/v1/worker.pb.h"
@@ -352,6 +353,40 @@ void WriteTexts(const std::filesystem::path& folder) {
   Write(folder, "text", 3, '\3' + text.substr(text.find('\n') + 1));
 }
 
+// For streams of one lane and of several.
+void WriteEnvironments(const std::filesystem::path& folder) {
+  for (int64_t lanes = 1; lanes <= 3; ++lanes) {
+    const auto served = ServedEnvironment::Create(*fuzz::NullDefinition(), fuzz::Spaces(),
+                                                  lanes == 1 ? std::nullopt : std::optional<int64_t>(lanes), Rng(1));
+    WAGGLE_CHECK(served.ok(), served.status().message());
+    const dm::StepRequest whole = fuzz::WholeStep((*served)->specs());
+    dm::EnvironmentRequest request;
+    request.mutable_create_world();
+    std::string requests = Framed(EncodeMessage(request, ByteSlices()));
+    request.mutable_join_world()->set_world_name("world-1");
+    if (lanes > 1) {
+      (*request.mutable_join_world()->mutable_settings())[kLanesSetting].mutable_int64s()->add_array(lanes);
+    }
+    requests += Framed(EncodeMessage(request, ByteSlices()));
+    *request.mutable_step() = whole;
+    for (int step = 0; step < 5; ++step) {
+      requests += Framed(EncodeMessage(request, ByteSlices()));
+    }
+    request.mutable_reset();
+    requests += Framed(EncodeMessage(request, ByteSlices()));
+    Write(folder, "environment_requests", static_cast<int>(lanes), requests);
+
+    std::string answers(1, static_cast<char>(lanes - 1));
+    answers += Framed(EncodeMessage((*served)->specs(), ByteSlices()));
+    for (int step = 0; step < 5; ++step) {
+      dm::StepResponse response;
+      WAGGLE_CHECK((*served)->Step(whole, false, &response).ok(), "the step is right");
+      answers += Framed(EncodeMessage(response, ByteSlices()));
+    }
+    Write(folder, "environment_answers", static_cast<int>(lanes), answers);
+  }
+}
+
 }  // namespace
 }  // namespace waggle
 
@@ -370,5 +405,6 @@ int main(int argc, char** argv) {
   waggle::WriteStorage(argv[1]);
   waggle::WriteReplayFiles(argv[1]);
   waggle::WriteTexts(argv[1]);
+  waggle::WriteEnvironments(argv[1]);
   return 0;
 }

@@ -193,6 +193,41 @@ TEST_CASE("A wrong file is answered with where, what was got and what is wanted"
   }
 }
 
+// Words without a space.
+struct Words {
+  std::vector<std::string> words = {"default"};
+  void Visit(ConfigVisitor& visitor) {
+    visitor.TextList(
+        "words", &words, [](const std::string& word) { return word.find(' ') == std::string::npos; }, "a word");
+  }
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
+std::pair<Words, std::string> ReadWords(const std::string& yaml) {
+  const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  Words words;
+  words.Visit(reader);
+  reader.Finish();
+  return {words, std::string(errors.ToStatus().message())};
+}
+
+TEST_CASE("A list of texts is read whole, and what is no right text in it is named", "[unit]") {
+  CHECK(ReadWords("words: [a, \"b,c\", 'd']").first.words == std::vector<std::string>{"a", "b,c", "d"});
+  CHECK(ReadWords("words: []").first.words.empty());
+  CHECK(ReadWords("{}").first.words == std::vector<std::string>{"default"});
+  CHECK(ReadWords("words: a").second == "x.yaml:1: words: got \"a\"; wanted a list, each a word");
+  CHECK(ReadWords("words: [a, 7]").second == "x.yaml:1: words[1]: got the number 7; wanted a word");
+  CHECK(ReadWords("words: [a, [b]]").second == "x.yaml:1: words[1]: got a list; wanted a word");
+  CHECK(ReadWords("words: [\"b c\"]").second == "x.yaml:1: words[0]: got the text \"b c\"; wanted a word");
+  Words written;
+  written.words = {"a", "b, [c]", "", "true", "\"#"};
+  ConfigWriter writer;
+  written.Visit(writer);
+  CHECK(ReadWords(writer.text()).first.words == written.words);
+}
+
 TEST_CASE("A document that is no mapping is refused", "[unit]") {
   for (const char* yaml : {"", "# Only a comment.\n", "---\n", "null"}) {
     INFO(yaml);

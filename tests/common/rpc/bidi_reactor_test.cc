@@ -362,6 +362,23 @@ TEST_CASE("A handler that throws ends its stream with the reason", "[grpc]") {
   }
 }
 
+TEST_CASE("A message that has more than a service takes ends its stream", "[grpc]") {
+  Alive alive;
+  Seen seen;
+  StreamService service([&] { return std::make_unique<StuckHandler>(&alive, &seen); }, nullptr,
+                        /*max_header_bytes=*/100);
+  const auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  Request large = BlockRequest(1);
+  for (int i = 0; i < 200; ++i) {
+    large.header.mutable_block()->add_chunk_rows(1);
+  }
+  stream.peer->Send(large);
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(seen.sequences().empty());
+}
+
 TEST_CASE("Close with OK delivers what is queued; Close with an error does not", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);

@@ -28,16 +28,17 @@ class StreamService final : public v1::ReplayService::WithRawCallbackMethod_Inse
  public:
   using Factory = std::function<std::unique_ptr<ServerHandler>()>;
   using Refused = std::function<void(const absl::Status&)>;
-  explicit StreamService(Factory factory, Refused refused = nullptr)
-      : factory_(std::move(factory)), refused_(std::move(refused)) {}
+  explicit StreamService(Factory factory, Refused refused = nullptr, size_t max_header_bytes = kMaxHeaderBytes)
+      : factory_(std::move(factory)), refused_(std::move(refused)), max_header_bytes_(max_header_bytes) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Insert(grpc::CallbackServerContext* context) override {
-    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(context, factory_(), refused_);
+    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(context, factory_(), refused_, max_header_bytes_);
   }
 
  private:
   const Factory factory_;
   const Refused refused_;
+  const size_t max_header_bytes_;
 };
 
 inline Request BlockRequest(uint64_t sequence) {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/rpc_environments/protocol.h"
+#include "actor/rpc_environments/served_worlds.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
+
+namespace waggle {
+
+// One client's stream of dm_env_rpc: answers each request, in their order, by a response of its kind or by an error,
+// after which the stream goes on. Its end leaves the world. The bytes of an extension are a message's data.
+class EnvironmentSession final
+    : public StreamHandler<Message<dm::EnvironmentRequest>, Message<dm::EnvironmentResponse>> {
+ public:
+  // `worlds` outlives this.
+  explicit EnvironmentSession(ServedWorlds* worlds) : worlds_(worlds) {}
+  ~EnvironmentSession() override;
+
+  void OnOpen(std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer) override { peer_ = std::move(peer); }
+  void OnMessage(Message<dm::EnvironmentRequest> message) override;
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  absl::Status Answer(const Message<dm::EnvironmentRequest>& message, dm::EnvironmentResponse* response);
+  absl::Status Join(const dm::JoinWorldRequest& request, dm::JoinWorldResponse* response);
+  absl::Status Step(const dm::StepRequest& request, dm::StepResponse* response);
+  absl::Status Reset(const dm::ResetRequest& request, dm::ResetResponse* response);
+  absl::Status ResetWorld(const dm::ResetWorldRequest& request);
+  absl::Status Extension(const std::string& bytes, google::protobuf::Any* response) const;
+  void Leave();
+
+  ServedWorlds* const worlds_;
+  std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer_;
+  std::shared_ptr<WorldMember> member_;  // Null unless a world is joined.
+};
+
+}  // namespace waggle

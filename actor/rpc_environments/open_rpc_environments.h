@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "actor/vector_environment.h"
+#include "common/base/random.h"
+#include "common/base/stop_token.h"
+#include "common/experiment/dm_env_rpc_options.h"
+
+namespace waggle {
+
+// Opens so many lanes of environments of servers; `in_order` as LaneOptions has it. INVALID_ARGUMENT, with the key of
+// what is wrong, for settings that cannot be sent; otherwise the errors of RpcEnvironments::Create.
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenRpcEnvironments(const DmEnvRpcOptions& options, int64_t lanes,
+                                                                       bool in_order, Rng rng, const StopToken& stop);
+
+}  // namespace waggle

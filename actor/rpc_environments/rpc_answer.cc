@@ -1,0 +1,92 @@
+// No test of its own: rpc_environments_test.cc.
+#include "actor/rpc_environments/rpc_answer.h"
+
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "actor/rpc_environments/tensor_elements.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+absl::Status Wrong(absl::string_view name, absl::string_view what) {
+  return absl::InternalError(absl::StrCat(name, ": ", what));
+}
+
+const dm::Tensor& TensorIn(const dm::StepResponse& answer, const RpcLeaf& leaf) {
+  return answer.observations().find(leaf.uid)->second;
+}
+
+// Elements of one lane; those of a leaf that has the dimension of the lanes in front are `row * count` and on.
+absl::Status ReadLeaf(const RpcLeaf& leaf, const ArraySpec& array, const dm::StepResponse& answer, int64_t row,
+                      void* out) {
+  const int64_t count = array.NumElements();
+  const absl::Status read =
+      ReadElements(TensorIn(answer, leaf), row * count, count, array.dtype, leaf.starts, out);
+  if (!read.ok()) {
+    return Wrong(array.name, read.message());
+  }
+  if (FindNonFinite(array.dtype, out, count) >= 0) {
+    return Wrong(array.name, "got a number that is not finite");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<float> ReadDiscount(const RpcLeaf& leaf, const dm::StepResponse& answer, int64_t row) {
+  float discount = 0;
+  WAGGLE_RETURN_IF_ERROR(ReadElements(TensorIn(answer, leaf), row, 1, DType::kFloat32, {}, &discount));
+  if (!(discount >= 0 && discount <= 1)) {
+    return Wrong(kDiscountName, absl::StrCat("got ", discount, "; wanted 0 to 1"));
+  }
+  return discount;
+}
+
+}  // namespace
+
+absl::Status CheckAnswer(const RpcSpec& spec, const dm::StepResponse& answer) {
+  for (const RpcLeaf* leaf : spec.Requested()) {
+    const auto found = answer.observations().find(leaf->uid);
+    if (found == answer.observations().end()) {
+      return Wrong(leaf->name, "is missing in an answer; it was asked for");
+    }
+    if (const absl::Status right = CheckTensor(found->second, leaf->type, leaf->shape); !right.ok()) {
+      return Wrong(leaf->name, right.message());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, ReadyRows* rows) {
+  for (size_t i = 0; i < spec.observations.size(); ++i) {
+    const SpaceLeaf& leaf = spec.environment.observations[i];
+    char* const out = static_cast<char*>(rows->observations()[i]) + rows->rows() * leaf.array.NumBytes();
+    WAGGLE_RETURN_IF_ERROR(ReadLeaf(spec.observations[i], leaf.array, answer, row, out));
+    if (leaf.kind == SpaceKind::kDiscrete) {
+      const int64_t choice = *reinterpret_cast<const int64_t*>(out);
+      if (choice < 0 || choice >= leaf.num_values[0]) {
+        return Wrong(leaf.array.name, absl::StrCat("got ", choice, "; wanted 0 to ", leaf.num_values[0] - 1));
+      }
+    }
+  }
+  for (size_t i = 0; i < spec.rewards.size(); ++i) {
+    if (!spec.rewards[i].has_value()) {
+      *rows->Rewards(i) = 0;
+      continue;
+    }
+    WAGGLE_RETURN_IF_ERROR(
+        ReadLeaf(*spec.rewards[i], spec.environment.rewards[i], answer, row, rows->Rewards(i)));
+  }
+  RpcRow read;
+  if (spec.discount.has_value()) {
+    WAGGLE_ASSIGN_OR_RETURN(read.discount, ReadDiscount(*spec.discount, answer, row));
+  }
+  if (spec.step_type.has_value()) {
+    read.step_type.emplace();
+    WAGGLE_RETURN_IF_ERROR(
+        ReadElements(TensorIn(answer, *spec.step_type), row, 1, DType::kInt32, {}, &*read.step_type));
+  }
+  return read;
+}
+
+}  // namespace waggle

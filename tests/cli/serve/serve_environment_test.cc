@@ -1,0 +1,90 @@
+#include "cli/serve/serve_environment.h"
+
+#include <sstream>
+#include <string>
+
+#include "actor/rpc_environments/rpc_environments.h"
+#include "common/base/thread.h"
+#include "common/rpc/channel.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+
+namespace waggle {
+namespace {
+
+using testing::Eventually;
+using testing::ValueOf;
+
+// What has been written so far, for two threads.
+class Line : public std::stringbuf {
+ public:
+  std::string Text() {
+    MutexLock lock(&mutex_);
+    return whole_;
+  }
+
+ private:
+  int sync() override {
+    MutexLock lock(&mutex_);
+    whole_ = str();
+    return 0;
+  }
+
+  Mutex mutex_;
+  std::string whole_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_CASE("A built-in environment is served until a stop", "[grpc]") {
+  ServeEnvironmentFlags flags;
+  flags.name = "Pendulum-v1";
+  flags.listen = "127.0.0.1:0";
+  const StopToken stop;
+  Line line;
+  absl::Status served;
+  {
+    Thread server("server", [&] {
+      std::ostream out(&line);
+      served = ServeEnvironment(flags, stop, &out);
+    });
+    Eventually("the server says where it is", [&] { return line.Text().find('\n') != std::string::npos; });
+    const std::string text = line.Text();
+    CHECK_THAT(text, Catch::StartsWith("serves Pendulum-v1 at 127.0.0.1:"));
+    const std::string address = text.substr(text.find("127"), text.size() - text.find("127") - 1);
+    RpcEnvironmentsOptions options;
+    options.servers = {{address, NewChannel(address, "test")}};
+    options.session.spec.environment_name = "dm_env_rpc";
+    {
+      const auto environment = ValueOf(RpcEnvironments::Create(options, StopToken()));
+      CHECK(environment->spec().actions[0].DebugString() == "action: float32[1] in [-2, 2]");
+    }
+    stop.RequestStop();
+  }
+  REQUIRE_OK(served);
+}
+
+TEST_CASE("An environment, options or an address that there are not are told", "[unit]") {
+  const auto refusal = [](const ServeEnvironmentFlags& flags) {
+    std::ostringstream out;
+    const StopToken stopped;
+    stopped.RequestStop();
+    return ServeEnvironment(flags, stopped, &out);
+  };
+  ServeEnvironmentFlags flags;
+  flags.name = "Pendulum-v9";
+  flags.listen = "127.0.0.1:0";
+  const absl::Status unknown = refusal(flags);
+  REQUIRE_CODE(unknown, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(unknown.message()), Catch::Contains("did you mean \"Pendulum-v1\""));
+  flags.name = "Pendulum-v1";
+  REQUIRE_OK(refusal(flags));
+  flags.overrides = {{"environment.optoins.x", "1"}};
+  CHECK_THAT(std::string(refusal(flags).message()), Catch::Contains("did you mean \"options\""));
+  flags.overrides = {{"environment.gymnasium.id", "CartPole-v1"}};
+  REQUIRE_CODE(refusal(flags), absl::StatusCode::kInvalidArgument);
+  flags.overrides.clear();
+  flags.listen = "127.0.0.1:99999";
+  REQUIRE_CODE(refusal(flags), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle
