@@ -34,10 +34,12 @@ absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const
   return environments;
 }
 
-EnvironmentLanes::EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name)
+EnvironmentLanes::EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name,
+                                   size_t first_lane)
     : environments_(std::move(environments)),
       spec_(environments_[0]->spec()),
       lane_name_(std::move(lane_name)),
+      first_lane_(first_lane),
       rewards_(static_cast<size_t>(NumRewards(spec_.rewards))),
       observation_pointers_(spec_.observations.size()),
       action_pointers_(spec_.actions.size()) {
@@ -58,7 +60,7 @@ EnvironmentLanes::EnvironmentLanes(std::vector<std::unique_ptr<Environment>> env
 
 absl::Status EnvironmentLanes::Reset(size_t lane, absl::Span<void* const> observations, size_t row) {
   const absl::Status started = environments_[lane]->Reset(ObservationsOf(observations, row));
-  return started.ok() ? started : Annotate(started, absl::StrCat(lane_name_, " ", lane));
+  return started.ok() ? started : Annotate(started, absl::StrCat(lane_name_, " ", first_lane_ + lane));
 }
 
 absl::StatusOr<StepOutcome> EnvironmentLanes::Step(size_t lane, absl::Span<const void* const> actions,
@@ -70,12 +72,12 @@ absl::StatusOr<StepOutcome> EnvironmentLanes::Step(size_t lane, absl::Span<const
   absl::StatusOr<StepOutcome> outcome =
       environments_[lane]->Step(ActionsOf(actions, action_row), ObservationsOf(observations, row), written);
   if (!outcome.ok()) {
-    outcome = Annotate(outcome.status(), absl::StrCat(lane_name_, " ", lane));
+    outcome = Annotate(outcome.status(), absl::StrCat(lane_name_, " ", first_lane_ + lane));
     return outcome;
   }
   for (size_t i = 0; i < elements; ++i) {
     if (!std::isfinite(written[i])) {
-      outcome = absl::InvalidArgumentError(absl::StrCat(lane_name_, " ", lane, ": ", spec_.name, " gave a reward of ",
+      outcome = absl::InvalidArgumentError(absl::StrCat(lane_name_, " ", first_lane_ + lane, ": ", spec_.name, " gave a reward of ",
                                                         written[i], "; wanted a finite one"));
       return outcome;
     }

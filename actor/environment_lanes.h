@@ -26,8 +26,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const
 class EnvironmentLanes {
  public:
   // At least one, all of one spec: what MakeEnvironments returns. `lane_name` is what errors call a lane: "lane",
-  // "evaluation lane".
-  EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name);
+  // "evaluation lane". Lane 0 has the number `first_lane` in them.
+  EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name,
+                   size_t first_lane = 0);
 
   const EnvironmentSpec& spec() const { return spec_; }
   size_t size() const { return environments_.size(); }
@@ -56,6 +57,7 @@ class EnvironmentLanes {
   const std::vector<std::unique_ptr<Environment>> environments_;
   const EnvironmentSpec spec_;
   const std::string lane_name_;
+  const size_t first_lane_;
   std::vector<size_t> observation_bytes_;
   std::vector<Action> actions_;
   std::vector<size_t> reward_elements_;

@@ -7,16 +7,10 @@
 
 namespace waggle {
 
-LocalVectorEnvironment::LocalVectorEnvironment(std::vector<std::unique_ptr<Environment>> environments)
-    : environments_(std::move(environments), "lane"), rows_(environments_.spec(), lanes()) {}
-
-absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
-                                                                        const EnvironmentOptions& options,
-                                                                        int64_t lanes, Rng rng) {
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Environment>> copies,
-                          MakeEnvironments(definition, options, lanes, std::move(rng)));
-  return std::make_unique<LocalVectorEnvironment>(std::move(copies));
-}
+LocalVectorEnvironment::LocalVectorEnvironment(std::vector<std::unique_ptr<Environment>> environments,
+                                               int64_t first_lane)
+    : environments_(std::move(environments), "lane", static_cast<size_t>(first_lane)),
+      rows_(environments_.spec(), lanes()) {}
 
 absl::Status LocalVectorEnvironment::Start(absl::Span<const int64_t> lanes) {
   for (const int64_t lane : lanes) {

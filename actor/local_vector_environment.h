@@ -18,8 +18,8 @@ namespace waggle {
 // when Recv is called, which never waits. One thread.
 class LocalVectorEnvironment : public VectorEnvironment {
  public:
-  // At least one, all of one spec: what MakeEnvironments returns.
-  explicit LocalVectorEnvironment(std::vector<std::unique_ptr<Environment>> environments);
+  // At least one, all of one spec: what MakeEnvironments returns. Errors call lane 0 `first_lane`.
+  explicit LocalVectorEnvironment(std::vector<std::unique_ptr<Environment>> environments, int64_t first_lane = 0);
 
   const EnvironmentSpec& spec() const override { return environments_.spec(); }
   int64_t lanes() const override { return static_cast<int64_t>(environments_.size()); }
@@ -36,10 +36,5 @@ class LocalVectorEnvironment : public VectorEnvironment {
   EnvironmentLanes environments_;
   ReadyRows rows_;
 };
-
-// `lanes` copies of an environment, seeded from `rng`. Errors are those of MakeEnvironments.
-absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
-                                                                        const EnvironmentOptions& options,
-                                                                        int64_t lanes, Rng rng);
 
 }  // namespace waggle

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/external/process_environments.h"
-#include "actor/local_vector_environment.h"
 #include "actor/plugin/environment_plugin.h"
 #ifdef WAGGLE_WITH_GRPC
 #include "actor/rpc_environments/open_rpc_environments.h"
 #endif
+#include "actor/threaded_environments.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/process/find_program.h"
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
     const PluginOptions& plugin = options.plugin;
     WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition definition,
                             LoadEnvironmentPlugin(plugin.library, plugin.name, plugin.options));
-    return MakeLocalEnvironment(definition, options, lanes.lanes, std::move(rng));
+    return MakeLocalEnvironment(definition, options, lanes.lanes, std::move(rng), lanes.in_order);
   }
 #ifdef WAGGLE_WITH_GRPC
   if (options.Scheme() == kDmEnvRpc) {
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
   }
 #endif
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
-  return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng));
+  return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng), lanes.in_order);
 }
 
 }  // namespace waggle

@@ -294,6 +294,7 @@ void RolloutLoop::Report(absl::Time now) {
     metrics.Set("environment_processes", static_cast<double>(health.processes));
     metrics.Add("environment_restarts", static_cast<double>(restarts));
     metrics.Add("broken_episodes", static_cast<double>(broken));
+    metrics.SetLastError(health.last_error);
   }
   reported_at_ = now;
 }

@@ -20,6 +20,7 @@ void Fill(const WorkerView& worker, v1::WorkerInfo* out) {
   info.set_joined_at_us(absl::ToUnixMicros(worker.joined));
   info.set_silent_ms(absl::ToInt64Milliseconds(worker.silent));
   info.set_activity(worker.figures->activity);
+  info.set_last_error(worker.figures->last_error);
   info.mutable_counters()->insert(worker.figures->counters.begin(), worker.figures->counters.end());
   info.mutable_gauges()->insert(worker.figures->gauges.begin(), worker.figures->gauges.end());
   info.mutable_rates()->insert(worker.rates->begin(), worker.rates->end());

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
@@ -62,6 +63,7 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   report.figures.counters = ToMap(request.counters());
   report.figures.gauges = ToMap(request.gauges());
   report.figures.taken_at = absl::Microseconds(request.taken_at_us());
+  report.figures.last_error = std::string(Utf8Prefix(request.last_error(), kMaxFailureBytes));
   if (request.has_environment()) {
     WAGGLE_ASSIGN_OR_RETURN(report.environment, FromProto(request.environment()));
   }

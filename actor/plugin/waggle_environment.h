@@ -18,7 +18,8 @@ enum {
   WAGGLE_EPISODE_TRUNCATED = 2   /* Cut off, by a time limit or the like. */
 };
 
-/* An actor calls all of this from one thread. A lane is one copy of the environment. */
+/* A lane is one copy of the environment. An actor calls all of this from one thread, unless environment.threads is
+ * more than 1: then several lanes may be stepped at once, each by one thread at a time. */
 struct waggle_environment_calls {
   uint32_t version; /* WAGGLE_ENVIRONMENT_PLUGIN_VERSION */
 
@@ -41,7 +42,7 @@ struct waggle_environment_calls {
 
   void (*destroy)(void* lane);
 
-  /* Why the last call failed. The text stays valid until the next call. */
+  /* Why this thread's last call failed. The text stays valid until its next call. */
   const char* (*last_error)(void);
 };
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
+#include "cli/status/environments_report.h"
 #include "cli/status/progress_view.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
@@ -92,6 +93,7 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     absl::StrAppend(&text, absl::StrFormat(", training return %.1f", *facts.training_return));
   }
   absl::StrAppend(&text, "\n");
+  absl::StrAppend(&text, EnvironmentsText(overview, facts.env_steps_per_s));
   if (facts.gradients.has_value()) {
     absl::StrAppend(&text, absl::StrFormat("  gradients: %.0f pushed, ", facts.gradients->pushed),
                     GradientsText(*facts.gradients), "\n");
@@ -190,6 +192,7 @@ Json WorkerJson(const v1::WorkerInfo& worker, bool has_ended) {
           {"alive", worker.alive()},
           {"failure", worker.failure()},
           {"activity", worker.activity()},
+          {"last_error", worker.last_error()},
           {"counters", FiguresJson(worker.counters())},
           {"gauges", FiguresJson(worker.gauges())},
           {"rates", FiguresJson(worker.rates())}};

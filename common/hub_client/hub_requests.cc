@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/build_info.h"
 #include "common/base/steady_now.h"
+#include "common/base/utf8.h"
 #include "common/hub_client/hub_convert.h"
 
 namespace waggle {
@@ -43,6 +44,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
   if (options.metrics != nullptr) {
     const Metrics::Snapshot snapshot = options.metrics->TakeSnapshot();
     request->set_activity(snapshot.activity);
+    request->set_last_error(std::string(Utf8Prefix(snapshot.last_error, kMaxFailureBytes)));
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }

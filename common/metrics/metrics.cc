@@ -22,6 +22,11 @@ void Metrics::SetActivity(absl::string_view activity) {
   activity_ = std::string(activity);
 }
 
+void Metrics::SetLastError(absl::string_view error) {
+  MutexLock lock(&mutex_);
+  last_error_ = std::string(error);
+}
+
 std::unique_ptr<Metrics::Registration> Metrics::BeforeSnapshot(std::function<void()> refresh) {
   auto refresher = std::make_shared<Refresher>();
   {
@@ -58,7 +63,7 @@ Metrics::Snapshot Metrics::TakeSnapshot() const {
   }
   const absl::Time now = SteadyNow();
   MutexLock lock(&mutex_);
-  Snapshot snapshot = {counters_, {}, activity_};
+  Snapshot snapshot = {counters_, {}, activity_, last_error_};
   for (const auto& [name, gauge] : gauges_) {
     if (now < gauge.holds_until) {
       snapshot.gauges[name] = gauge.value;

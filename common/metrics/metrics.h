@@ -25,11 +25,14 @@ class Metrics {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets what the process is doing, in a word or two.
   void SetActivity(absl::string_view activity) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sets the last error that the process got over, for people: of several lines if need be.
+  void SetLastError(absl::string_view error) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Snapshot {
     std::map<std::string, double> counters;
     std::map<std::string, double> gauges;
     std::string activity;
+    std::string last_error;  // Empty: there was none.
   };
   // First brings up to date what asked for it by BeforeSnapshot.
   Snapshot TakeSnapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -73,6 +76,7 @@ class Metrics {
   std::map<std::string, double> counters_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Gauge> gauges_ ABSL_GUARDED_BY(mutex_);
   std::string activity_ ABSL_GUARDED_BY(mutex_);
+  std::string last_error_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Refresher>> refreshers_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -239,7 +239,7 @@ HubOverview Hub::Overview() {
   WorkerFigures own;
   if (options_.metrics != nullptr) {
     Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
-    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed()};
+    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed(), ""};
   }
   {
     MutexLock lock(&mutex_);

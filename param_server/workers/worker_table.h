@@ -37,6 +37,7 @@ struct WorkerFigures {
   std::map<std::string, double> counters;
   std::map<std::string, double> gauges;
   absl::Duration taken_at;  // On the worker's monotonic clock.
+  std::string last_error;   // That it got over; empty: there was none.
 };
 
 // A worker, for people.

@@ -1,6 +1,6 @@
 #include "actor/environment_trial.h"
 
-#include "actor/local_vector_environment.h"
+#include "actor/threaded_environments.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 

@@ -117,14 +117,23 @@ std::vector<std::string> TimelessFigures(const std::string& csv) {
 }
 
 TEST_CASE("two deterministic runs are equal: their weights, and their figures but for times and rates", "[e2e]") {
-  const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo");
+  const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo");
   INFO(config);
-  const auto run = [&config] {
-    return TrainingRun({"--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0", "--set",
-                        "stop.target_return=null", "--set", "stop.max_env_steps=4000", "--set",
-                        "evaluation.period_steps=" + std::string(config == "cartpole_ppo" ? "5" : "200")},
-                       /*plot=*/false, config);
-  };
+  std::vector<std::string> arguments = {
+      "--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0",
+      "--set", "stop.target_return=null",       "--set", "stop.max_env_steps=4000",
+      "--set", absl::StrCat("evaluation.period_steps=", config == "cartpole_apex_dqn" ? 200 : 5)};
+  if (config == "gymnasium_cartpole_ppo") {
+    const std::string python = WAGGLE_GYMNASIUM_PYTHON;
+    if (python.empty()) {
+      WARN("skipped: no Python with gymnasium was found when the build was configured");
+      return;
+    }
+    // Several processes, whose lanes are ready in another order each time.
+    arguments.insert(arguments.end(),
+                     {"--set", "environment.processes=2", "--set", absl::StrCat("environment.python=", python)});
+  }
+  const auto run = [&] { return TrainingRun(arguments, /*plot=*/false, config); };
   const auto weights = [](const TrainingRun& trained) {
     const absl::StatusOr<SavedModel> model = LoadSavedModel(trained.File("best"));
     const ByteSlices data = ValueOf(model).snapshot.data;

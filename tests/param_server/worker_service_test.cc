@@ -80,6 +80,7 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   beat.set_activity("training");
+  beat.set_last_error(std::string(5'000, 'e'));
   (*beat.mutable_counters())["learner_steps"] = 10;
   (*beat.mutable_gauges())["algorithm/loss"] = 0.5;
   beat.set_taken_at_us(1'000'000);
@@ -115,6 +116,7 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   CHECK(worker.process_id() == 77);
   CHECK(worker.host() == "h");
   CHECK(worker.activity() == "training");
+  CHECK(worker.last_error() == std::string(kMaxFailureBytes, 'e'));
   CHECK(worker.gauges().at("algorithm/loss") == 0.5);
   CHECK(worker.rates().at("learner_steps") == Approx(10));
   CHECK(worker.alive());

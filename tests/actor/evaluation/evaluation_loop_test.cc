@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "actor/local_vector_environment.h"
+#include "actor/threaded_environments.h"
 #include "common/base/thread.h"
 #include "tests/actor/fakes.h"
 #include "tests/common/api/turn_hub.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "actor/local_vector_environment.h"
+#include "actor/threaded_environments.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/scrambled_environment.h"
 #include "tests/support/catch.h"

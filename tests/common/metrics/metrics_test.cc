@@ -19,10 +19,12 @@ TEST_CASE("a counter adds up and a gauge holds its last value", "[unit]") {
   metrics.Set("loss", 7);
   metrics.Set("loss", -1);
   metrics.SetActivity("waiting for weights");
+  metrics.SetLastError("a process was lost");
   const Metrics::Snapshot snapshot = metrics.TakeSnapshot();
   CHECK(snapshot.counters == std::map<std::string, double>{{"env_steps", 5.5}});
   CHECK(snapshot.gauges == std::map<std::string, double>{{"loss", -1}});
   CHECK(snapshot.activity == "waiting for weights");
+  CHECK(snapshot.last_error == "a process was lost");
 }
 
 TEST_CASE("a gauge is gone once it has not been set again for its lifetime", "[unit]") {

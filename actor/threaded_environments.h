@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "actor/environments/environment.h"
+#include "actor/leaf_arrays.h"
+#include "actor/local_vector_environment.h"
+#include "actor/ready_rows.h"
+#include "actor/vector_environment.h"
+#include "common/base/executor.h"
+#include "common/base/mutex.h"
+#include "common/base/random.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+// Environments in this process that several threads step, each a part of the lanes: for steps that take much longer
+// than the hand-over to another thread, which is some ten microseconds. A lane's rows are those of a
+// LocalVectorEnvironment of the same environments. One thread calls it.
+class ThreadedEnvironments final : public VectorEnvironment {
+ public:
+  // `environments`: at least one, all of one spec, as MakeEnvironments returns. `threads`: at least 1; no more are used
+  // than there are lanes. `in_order`: see LaneOptions.
+  ThreadedEnvironments(std::vector<std::unique_ptr<Environment>> environments, int64_t threads, bool in_order);
+  ~ThreadedEnvironments() override;
+
+  const EnvironmentSpec& spec() const override { return parts_.front()->environments.spec(); }
+  int64_t lanes() const override { return static_cast<int64_t>(part_of_lane_.size()); }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
+  absl::Status Reset() override;
+  absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
+
+ private:
+  // Lanes that one thread at a time steps. A lane's number within it is counted from first_lane.
+  struct Part {
+    Part(std::vector<std::unique_ptr<Environment>> copies, int64_t first_lane);
+
+    LocalVectorEnvironment environments;  // The running task's, while there is one.
+    const int64_t first_lane;
+    // What is wanted next, and what the running task does.
+    struct Commands {
+      std::vector<int64_t> starts;
+      std::vector<int64_t> sends;
+      LeafArrays actions;  // Row i is for sends[i].
+
+      Commands(const std::vector<ArraySpec>& action_arrays, int64_t lanes) : actions(action_arrays, lanes) {}
+      bool empty() const { return starts.empty() && sends.empty(); }
+      void Clear() {
+        starts.clear();
+        sends.clear();
+      }
+    };
+    Commands wanted;
+    Commands running;
+    bool is_running = false;  // A task was submitted, and its rows are not taken.
+    // How the task ended; absent while it runs. The mutex of the whole guards it.
+    std::optional<absl::Status> status;
+  };
+
+  // Has the part do what is wanted of it, unless it runs.
+  absl::Status RunIfDue(Part* part);
+  absl::Status RunAllDue();
+  void Do(Part* part) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the rows of parts that are done, in the order of their lanes.
+  absl::Status TakeRows() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status TakeRowsOf(Part* part);
+  // Waits until a part, or if `all` every part, that runs is done.
+  absl::Status AwaitDone(bool all, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const bool in_order_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Part*> part_of_lane_;
+  std::vector<size_t> observation_bytes_;
+  std::vector<size_t> action_bytes_;
+  std::unique_ptr<ReadyRows> rows_;
+  std::vector<size_t> order_;  // In which rows of a part are taken.
+  Mutex mutex_;
+  CondVar done_;
+  std::unique_ptr<Executor> executor_;  // Last: its tasks use everything above.
+};
+
+// `lanes` copies of an environment in this process, seeded from `rng`, which options.threads threads step: the calling
+// one if that is 1. `in_order`: see LaneOptions. Errors are those of MakeEnvironments.
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
+                                                                        const EnvironmentOptions& options,
+                                                                        int64_t lanes, Rng rng, bool in_order = false);
+
+}  // namespace waggle
