@@ -45,6 +45,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   options.lanes = lanes.lanes;
   options.processes = environment.processes;
   options.in_order = lanes.in_order;
+  options.undivided = environment.gymnasium.vector == "undivided";
   options.seed = rng.Next();
   return ProcessEnvironments::Create(options, stop);
 }

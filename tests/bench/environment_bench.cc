@@ -44,7 +44,7 @@ double RunPython(const std::string& program) {
 }
 
 double BareStepsPerSecond(const Subject& subject) {
-  const bool vector = subject.vector == "true";
+  const bool vector = subject.vector != "false";
   const std::string lanes = absl::StrCat(subject.lanes);
   return RunPython(absl::StrCat(
       "import time, gymnasium\n", subject.bare, "\ne.reset(seed=1)\ne.action_space.seed(1)\n",
@@ -101,8 +101,10 @@ int Main(int argc, char** argv) {
     subjects.push_back({absl::StrCat("cartpole_", lanes), "CartPole-v1", "{}", "[]", "false", lanes,
                         make + "CartPole-v1\", disable_env_checker=True)"});
   }
-  subjects.push_back({"cartpole_vector_64", "CartPole-v1", "{}", "[]", "true", 64,
-                      "e = gymnasium.make_vec(\"CartPole-v1\", 64, vectorization_mode=\"vector_entry_point\")"});
+  for (const auto* const vector : {"true", "undivided"}) {
+    subjects.push_back({absl::StrCat("cartpole_vector_64_", vector), "CartPole-v1", "{}", "[]", vector, 64,
+                        "e = gymnasium.make_vec(\"CartPole-v1\", 64, vectorization_mode=\"vector_entry_point\")"});
+  }
   subjects.push_back({"lunar_lander_16", "LunarLander-v3", "{}", "[]", "false", 16,
                       make + "LunarLander-v3\", disable_env_checker=True)"});
   subjects.push_back({"half_cheetah_8", "HalfCheetah-v5", "{}", "[]", "false", 8,

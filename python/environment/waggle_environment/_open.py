@@ -25,7 +25,7 @@ def _open_gymnasium(options, group_lanes):
 
     maker = _Maker(options)
     vector = options.get("vector", "auto")
-    if vector == "true" or (vector == "auto" and maker.has_vector()):
+    if vector in ("true", "undivided") or (vector == "auto" and maker.has_vector()):
         return [VectorLanes(maker.make_vector(lanes), options["id"]) for lanes in group_lanes]
     return [SingleLanes([maker.make() for _ in range(lanes)], options["id"]) for lanes in group_lanes]
 
