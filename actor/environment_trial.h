@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "actor/vector_environment.h"
@@ -12,6 +14,9 @@ namespace waggle {
 struct EnvironmentTrial {
   double reset_seconds = 0;     // Until every lane showed its first row.
   double steps_per_second = 0;  // All lanes together.
+  // The first element of each observation that was outside its box, "observation/arm[2]: got 5; wanted …". Networks
+  // take it, but the environment's space is not what it says.
+  std::vector<std::string> outside;
 };
 
 // Starts every lane and takes so many random actions in each. Errors are those of the environment.

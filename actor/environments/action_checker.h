@@ -29,7 +29,7 @@ class ActionChecker {
   absl::Status Check(absl::Span<const void* const> actions) const {
     const bool is_plain_choice =
         only_choices_ > 0 && static_cast<uint64_t>(ElementAt<int64_t>(actions[0])) < only_choices_;
-    return is_plain_choice ? absl::OkStatus() : CheckElements(actions);
+    return is_plain_choice ? absl::OkStatus() : CheckAll(actions);
   }
 
  private:
@@ -40,7 +40,7 @@ class ActionChecker {
   };
 
   void CopyMasks(absl::Span<void* const> observations);
-  absl::Status CheckElements(absl::Span<const void* const> actions) const;
+  absl::Status CheckAll(absl::Span<const void* const> actions) const;
 
   std::vector<Action> actions_;
   // The choices of the only action, if it is discrete and has no mask: most environments are checked by one comparison.

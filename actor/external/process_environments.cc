@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/action_scaling.h"
+#include "actor/environments/leaf_elements.h"
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -316,10 +317,10 @@ absl::Status ProcessEnvironments::CheckGroup(const Worker& worker, size_t g) con
       }
     }
     for (size_t leaf = 0; leaf < memory.observations.size(); ++leaf) {
-      const ArraySpec& array = spec().observations[leaf].array;
-      if (FindNonFinite(array.dtype, memory.observations[leaf] + row * observation_bytes_[leaf], array.NumElements()) >=
-          0) {
-        return wrong(array.name, ": got a number that is not finite");
+      const absl::Status right =
+          CheckObservation(spec().observations[leaf], memory.observations[leaf] + row * observation_bytes_[leaf]);
+      if (!right.ok()) {
+        return wrong(right.message());
       }
     }
   }
@@ -410,10 +411,9 @@ bool ProcessEnvironments::NeedsEnd(int64_t lane) const {
 void ProcessEnvironments::EndEpisode(const Worker& worker, size_t g, int64_t row) {
   AddRow(worker.lost->groups()[g], row);
   for (size_t leaf = 0; leaf < observation_bytes_.size(); ++leaf) {  // It may have been lost because of these.
-    const ArraySpec& array = spec().observations[leaf].array;
     char* const shown =
         static_cast<char*>(rows_->observations()[leaf]) + static_cast<size_t>(rows_->rows()) * observation_bytes_[leaf];
-    if (FindNonFinite(array.dtype, shown, array.NumElements()) >= 0) {
+    if (!CheckObservation(spec().observations[leaf], shown).ok()) {
       std::memset(shown, 0, observation_bytes_[leaf]);
     }
   }

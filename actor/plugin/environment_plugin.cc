@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actor/environments/leaf_elements.h"
 #include "actor/external/external_spec.h"
 #include "actor/plugin/waggle_environment.h"
 #include "common/base/status_macros.h"
@@ -76,7 +77,7 @@ class PluginEnvironment final : public Environment {
 
   absl::Status Reset(absl::Span<void* const> observations) override {
     running_ = plugin_->calls().reset(lane_, observations.data()) == 0;
-    return running_ ? absl::OkStatus() : absl::InternalError(plugin_->LastError());
+    return running_ ? Check(observations) : absl::InternalError(plugin_->LastError());
   }
 
   absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
@@ -92,6 +93,7 @@ class PluginEnvironment final : public Environment {
     if (end < WAGGLE_EPISODE_GOES_ON || end > WAGGLE_EPISODE_TRUNCATED) {
       return absl::InternalError(absl::StrCat(spec().name, ": end: got ", end, "; wanted 0, 1 or 2"));
     }
+    WAGGLE_RETURN_IF_ERROR(Check(observations));
     StepOutcome outcome;
     outcome.terminated = end == WAGGLE_EPISODE_TERMINATED;
     outcome.truncated = end == WAGGLE_EPISODE_TRUNCATED;
@@ -100,6 +102,16 @@ class PluginEnvironment final : public Environment {
   }
 
  private:
+  absl::Status Check(absl::Span<void* const> observations) const {
+    for (size_t leaf = 0; leaf < observations.size(); ++leaf) {
+      const absl::Status right = CheckObservation(spec().observations[leaf], observations[leaf]);
+      if (!right.ok()) {
+        return absl::InternalError(absl::StrCat(spec().name, ": ", right.message()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   const std::shared_ptr<const Plugin> plugin_;
   void* const lane_;
   bool running_ = false;

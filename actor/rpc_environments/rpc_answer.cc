@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "actor/environments/leaf_elements.h"
 #include "actor/rpc_environments/tensor_elements.h"
 #include "common/base/status_macros.h"
 
@@ -61,11 +62,8 @@ absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answ
     const SpaceLeaf& leaf = spec.environment.observations[i];
     char* const out = static_cast<char*>(rows->observations()[i]) + rows->rows() * leaf.array.NumBytes();
     WAGGLE_RETURN_IF_ERROR(ReadLeaf(spec.observations[i], leaf.array, answer, row, out));
-    if (leaf.kind == SpaceKind::kDiscrete) {
-      const int64_t choice = *reinterpret_cast<const int64_t*>(out);
-      if (choice < 0 || choice >= leaf.num_values[0]) {
-        return Wrong(leaf.array.name, absl::StrCat("got ", choice, "; wanted 0 to ", leaf.num_values[0] - 1));
-      }
+    if (const absl::Status right = CheckObservation(leaf, out); !right.ok()) {
+      return absl::InternalError(right.message());
     }
   }
   for (size_t i = 0; i < spec.rewards.size(); ++i) {

@@ -82,8 +82,12 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
 }
 
 std::string TrialText(const EnvironmentTrial& trial) {
-  return absl::StrFormat("# one lane of the environment was reset in %.3g s and took %.3g steps a second\n",
-                         trial.reset_seconds, trial.steps_per_second);
+  std::string text = absl::StrFormat("# one lane of the environment was reset in %.3g s and took %.3g steps a second\n",
+                                     trial.reset_seconds, trial.steps_per_second);
+  for (const std::string& outside : trial.outside) {
+    absl::StrAppend(&text, "# the environment's space is not what it says: ", outside, "\n");
+  }
+  return text;
 }
 
 std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t machine_bytes) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,37 @@ TEST_CASE("an environment that cannot be had is told in one sentence before anyt
   log = check({"--set", "environment.gymnasium.wrappers=[NoSuchWrapper]"});
   CHECK_THAT(log, Catch::Contains("environment.gymnasium.wrappers"));
   CHECK(one_line(log));
+}
+
+TEST_CASE("what an environment does wrong once is told with its name, and it is stepped again", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  setenv("PYTHONPATH", WAGGLE_TEST_ENVIRONMENTS, 1);
+  const std::map<std::string, std::string> faults = {
+      {"reward", "reward: got a number that is not finite"},
+      {"choice", "observation/gear: got 9; wanted an integer in [0, 3]"},
+      {"number", "observation/place[1]: got inf; wanted a finite number"},
+      {"shape", "observation/place: got an array of shape [3]; wanted [2]"},
+      {"exception", "ValueError: the clutch slips"},
+      {"exit", "its process "},
+      {"print", "a banner"},
+      {"bounds", "observation/place[0]: got 5; wanted a number in [-1, 1]"},
+  };
+  const TemporaryFolder folder;
+  for (const auto& [fault, told] : faults) {
+    INFO(fault);
+    RunningProcess process(folder, fault,
+                           With({"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml"),
+                                 "--set", "environment.gymnasium.id=faulty:Faulty", "--set",
+                                 absl::StrCat("environment.gymnasium.kwargs={fault: ", fault, ", marker: '",
+                                              folder.File("marker-" + fault), "'}")}));
+    const ChildExit exit = process.Wait();
+    INFO(process.Log());
+    CHECK(exit.ok());
+    CHECK_THAT(process.Log(), Catch::Contains(told));
+    CHECK((process.Log().find("starting it again") != std::string::npos) == (fault != "print" && fault != "bounds"));
+  }
 }
 
 }  // namespace
