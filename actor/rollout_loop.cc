@@ -180,17 +180,21 @@ void RolloutLoop::CountSteps() {
 void RolloutLoop::CountEpisodes() {
   const ReadyLanes ready = ready_;
   const std::vector<ArraySpec>& rewards = parts_.environments->spec().rewards;
-  double* const totals = lane_returns_.data();
+  Return* const totals = lane_returns_.data();
   for (size_t row = 0; row < ready.lanes.size(); ++row) {
-    double& total = totals[ready.lanes[row]];
+    Return& total = totals[ready.lanes[row]];
     if (ready.first[row] != 0) {
-      total = 0;
+      total = {};
       continue;
     }
-    total += ScalarReward(rewards, ready.rewards, row);
+    if (total.is_over) {
+      continue;  // Its last row again: see ProcessEnvironments.
+    }
+    total.value += ScalarReward(rewards, ready.rewards, row);
     if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
+      total.is_over = true;
       ++new_episodes_;
-      returns_.push_back(total);
+      returns_.push_back(total.value);
       if (returns_.size() > kReturnWindow) {
         returns_.pop_front();
       }

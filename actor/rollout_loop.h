@@ -120,7 +120,11 @@ class RolloutLoop {
   int64_t reported_broken_episodes_ = 0;
   int64_t inserted_lag_sum_ = 0;  // Over the items since then, of learner steps: see CountInserted.
   int64_t new_episodes_ = 0;
-  std::vector<double> lane_returns_;  // Of the episodes under way.
+  struct Return {
+    double value = 0;
+    bool is_over = false;  // It is among returns_.
+  };
+  std::vector<Return> lane_returns_;  // Of each lane's newest episode.
   std::deque<double> returns_;
 };
 

@@ -5,10 +5,17 @@
 #include <utility>
 
 #include "actor/scalar_reward.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/metrics/sample_statistics.h"
 
 namespace waggle {
+namespace {
+
+// A greedy policy may never end an episode. An evaluation with so long a one is told of.
+constexpr int64_t kLongEpisode = 20'000;
+
+}  // namespace
 
 Evaluator::Evaluator(std::unique_ptr<VectorEnvironment> environments, Policy* policy)
     : environments_(std::move(environments)),
@@ -57,7 +64,12 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
 absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
   auto under_way = static_cast<int64_t>(environments_->lanes_step_together() ? lanes_ : episodes);
-  while (true) {
+  for (int64_t rows = 0;; ++rows) {
+    if (rows == kLongEpisode && environments_->spec().max_episode_steps == 0) {
+      LogWarning("evaluation: ", episodes_running_, " episodes have taken ", rows,
+                 " steps and go on; an environment that need not end wants a time limit: environment.transforms: "
+                 "[{time_limit: {steps: ...}}]");
+    }
     WAGGLE_ASSIGN_OR_RETURN(const ReadyLanes ready, environments_->Recv(under_way, stop));
     TakeRows(ready);
     under_way = static_cast<int64_t>(acting_.size());

@@ -147,6 +147,32 @@ TEST_CASE("an environment that cannot be had is told in one sentence before anyt
   CHECK(one_line(log));
 }
 
+// The first block of this kind on a page.
+std::string FirstBlock(const std::string& page, const std::string& kind) {
+  const std::string begin = absl::StrCat("```", kind, "\n");
+  const size_t from = page.find(begin);
+  REQUIRE(from != std::string::npos);
+  return page.substr(from + begin.size(), page.find("```\n", from + begin.size()) - from - begin.size());
+}
+
+TEST_CASE("the class and the file on README's first page are a run that is solved", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string page = Contents(WAGGLE_README);
+  std::ofstream(folder.File("my_game.py")) << FirstBlock(page, "python");
+  std::ofstream(folder.File("corridor.yaml")) << FirstBlock(page, "yaml");
+  setenv("PYTHONPATH", folder.path().c_str(), 1);
+  RunningProcess process(
+      folder, "log",
+      With({"waggle", "run", folder.File("corridor.yaml"), "--output-dir", folder.File("out"), "--no-plot"}));
+  const ChildExit exit = process.Wait();
+  INFO(process.Log());
+  CHECK(exit.ok());
+  CHECK_THAT(Contents(folder.File("out/summary.json")), Catch::Contains("\"outcome\": \"solved\""));
+}
+
 TEST_CASE("what an environment does wrong once is told with its name, and it is stepped again", "[e2e]") {
   if (!HasGymnasium()) {
     return;
