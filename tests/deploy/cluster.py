@@ -145,8 +145,9 @@ class Cluster:
         return run(images.ROOT / "build/release/bin/waggle", *words, check=check, timeout=timeout,
                    env={**self._environment, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
 
-    def submit(self, file, *words):
-        return json.loads(self.waggle("submit", file, *words, "--json"))["id"]
+    def submit(self, file):
+        said = self.waggle("submit", file, "--json")
+        return json.loads(said.partition("\n")[0])["id"]  # Behind it may stand what it waits for.
 
     def status(self, experiment):
         """status ID --json; None while the hub does not answer."""

@@ -45,7 +45,7 @@ def gymnasium_that_outlives_faults(folder):
 def my_game(folder):
     """The environment of USERS_ACTOR's package by four actors, for a few thousand steps."""
     return write(folder, "gymnasium_cartpole_ppo", {
-        "id: CartPole-v1": 'id: "my_game:Corridor"',
+        "id: CartPole-v1": 'id: "my_game:Corridor"\n    wrappers: [{TimeLimit: {max_episode_steps: 100}}]',
         "processes: 1": "processes: 4",
         "target_return: 475": "target_return: null",
         "max_env_steps: 100000": "max_env_steps: 20000",
