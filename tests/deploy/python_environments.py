@@ -117,22 +117,16 @@ class Experiments(unittest.TestCase):
         self.assertEqual(others, [0, 0, 0])
         self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
 
-    def test_actors_without_gymnasium_say_so_and_those_that_have_it_take_the_experiment(self):
+    def test_an_experiment_whose_environment_no_actor_has_fails_and_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:
-            cluster.up(actor=4)
-            cluster.await_health()
+            cluster.up("hub", "replay-0", "learner", "actor", "evaluator", actor=4)
             experiment = cluster.submit(experiments.gymnasium_that_outlives_faults(folder))
-
-            def failures():
-                status = cluster.status(experiment)
-                return status and [one["failure"] for one in actors(status) if one["failure"]]
-
-            for failure in await_that(failures, "an actor says what it lacks"):
-                self.assertIn("gymnasium", failure)
-                self.assertNotIn("Traceback", failure)
-            self.assertEqual(cluster.status(experiment)["env_steps"], 0)
+            status = cluster.await_outcome(experiment, "failed", seconds=600)
+            self.assertIn("module gymnasium", status["reason"])
+            self.assertNotIn("Traceback", status["reason"])
+            self.assertEqual(status["env_steps"], 0)
             cluster.waggle("delete", experiment)
-            self.assertEqual(cluster.unhealthy(), [])
+            self.assertEqual(cluster.unhealthy("actor", "evaluator"), [])
 
 
 if __name__ == "__main__":
