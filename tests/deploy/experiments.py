@@ -32,6 +32,11 @@ def apex_that_outlives_faults(folder):
     })
 
 
+def gymnasium(folder):
+    """Gymnasium's CartPole, with time for a machine that runs many processes."""
+    return write(folder, "gymnasium_cartpole_ppo", {"max_seconds: 120": "max_seconds: 900"})
+
+
 def gymnasium_that_outlives_faults(folder):
     """Gymnasium's CartPole by four actors. It is not evaluated at once, not to be over before its faults."""
     return write(folder, "gymnasium_cartpole_ppo", {

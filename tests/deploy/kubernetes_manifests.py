@@ -7,7 +7,6 @@ It needs kubectl ($KUBECTL where that is set). kubernetes-validate, which has th
 build/deploy/venv. The executables of build/release/bin tell which flags there are. What is missing is skipped, and said.
 """
 
-import contextlib
 import copy
 import functools
 import os
@@ -16,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 import venv
 
@@ -40,8 +38,8 @@ except ImportError:
     os.execv(VENV / "bin/python", [VENV / "bin/python", __file__, *sys.argv[1:]])
 
 import manifest_rules as rules
+from overlays import KUBERNETES, with_actor_image
 
-KUBERNETES = ROOT / "deploy/kubernetes"
 BIN = ROOT / "build/release/bin"
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 CLUSTERS = ("local", "cpu", "gpu")
@@ -55,17 +53,6 @@ FIELDS = {"apiVersion", "kind", "namespace", "bases", "resources", "patchesStrat
 def rendered_text(overlay, folder):
     command = [KUBECTL, "kustomize", folder / "overlays" / overlay]
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-
-
-@contextlib.contextmanager
-def with_actor_image(line):
-    """A copy of deploy/kubernetes whose overlays have this line in place of that of waggle-actor."""
-    with tempfile.TemporaryDirectory() as folder:
-        copied = pathlib.Path(folder, "kubernetes")
-        shutil.copytree(KUBERNETES, copied)
-        for path in copied.glob("overlays/*/kustomization.yaml"):
-            path.write_text(re.sub(r"(?m)^  - {name: waggle-actor,.*$", line, path.read_text()))
-        yield copied
 
 
 def rendered(overlay, folder=KUBERNETES):
