@@ -25,6 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXECUTABLES = ("waggle", "waggle-actor", "waggle-learner", "waggle-param-server", "waggle-replay-server")
 PREFIX = "waggle-deploy-test"
 RUNTIME, ACTOR, TENSORBOARD = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard"))
+PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
+               "timeout", "default-timeout", "retries")
 USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As deploy/README.md has users make it.
 
 
@@ -56,25 +58,24 @@ def give_apt_settings(root):
 
 
 def pip_settings(listed):
-    """The file for pip that has what `pip config list` said, variables of the environment included."""
+    """A file for pip, of what `pip config list` said of its sources. What the environment says counts more than files."""
     found = configparser.RawConfigParser()
-    # ":env:" sorts before the others, and counts more than they do.
-    for line in sorted(listed.splitlines(), reverse=True):
+    for line in sorted(listed.splitlines(), reverse=True):  # ":env:" sorts before all else, and is set last.
         key, _, value = line.partition("=")
-        section, _, option = key.removeprefix(":env:").rpartition(".")
-        section = section or "global"
-        if not found.has_section(section):
-            found.add_section(section)
-        found.set(section, option, ast.literal_eval(value))
+        section, _, option = key.rpartition(".")
+        if option in PIP_SOURCES:
+            section = "global" if section == ":env:" else section
+            if not found.has_section(section):
+                found.add_section(section)
+            found.set(section, option, ast.literal_eval(value))
     return found
 
 
 def give_pip_settings(root):
-    """Has pip in `root` take packages from where pip on this machine does. Its certificates come along."""
-    pip = ("python3", "-m", "pip")
-    if not succeeds(*pip, "--version"):
+    """Has pip in `root` take packages from where pip on this machine does."""
+    if not succeeds("python3", "-m", "pip", "--version"):
         return
-    settings = pip_settings(run(*pip, "--disable-pip-version-check", "config", "list"))
+    settings = pip_settings(run("python3", "-m", "pip", "--disable-pip-version-check", "config", "list"))
     for section in settings.sections():
         for option in ("cert", "client-cert"):
             if settings.has_option(section, option):

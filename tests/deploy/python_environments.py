@@ -42,6 +42,19 @@ def actors(status):
     return [process for process in status["processes"] if process["role"] == "actor"]
 
 
+class PipSettings(unittest.TestCase):
+    def test_its_sources_are_handed_over_and_the_environment_counts_most(self):
+        settings = images.pip_settings("""\
+:env:.index-url='https://of.environment/simple'
+:env:.target='/elsewhere'
+global.extra-index-url='https://one/simple\\nhttps://two/simple'
+global.index-url='https://of.file/simple'
+install.find-links='/wheels'""")
+        self.assertEqual(dict(settings["global"]), {"index-url": "https://of.environment/simple",
+                                                    "extra-index-url": "https://one/simple\nhttps://two/simple"})
+        self.assertEqual(dict(settings["install"]), {"find-links": "/wheels"})
+
+
 class Images(unittest.TestCase):
     def test_gymnasium_on_the_actor_takes_the_two_lines_of_the_page(self):
         image = f"{images.PREFIX}/actor-with-gymnasium"
