@@ -77,8 +77,8 @@ absl::StatusOr<StepOutcome> EnvironmentLanes::Step(size_t lane, absl::Span<const
   }
   for (size_t i = 0; i < elements; ++i) {
     if (!std::isfinite(written[i])) {
-      outcome = absl::InvalidArgumentError(absl::StrCat(lane_name_, " ", first_lane_ + lane, ": ", spec_.name, " gave a reward of ",
-                                                        written[i], "; wanted a finite one"));
+      outcome = absl::InvalidArgumentError(absl::StrCat(lane_name_, " ", first_lane_ + lane, ": ", spec_.name,
+                                                        " gave a reward of ", written[i], "; wanted a finite one"));
       return outcome;
     }
   }

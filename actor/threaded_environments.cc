@@ -195,8 +195,7 @@ absl::Status ThreadedEnvironments::TakeRowsOf(Part* part) {
       const size_t elements = rows_->RewardElements(leaf);
       std::copy_n(ready.rewards[leaf] + row * elements, elements, rows_->Rewards(leaf));
     }
-    rows_->Add(part->first_lane + ready.lanes[row], static_cast<StepType>(ready.step_types[row]),
-               ready.discounts[row]);
+    rows_->Add(part->first_lane + ready.lanes[row], static_cast<StepType>(ready.step_types[row]), ready.discounts[row]);
   }
   return absl::OkStatus();
 }

@@ -43,8 +43,12 @@ absl::StatusOr<std::unique_ptr<ProcessEnvironments>> ProcessEnvironments::Create
   for (int64_t i = 0; i < processes; ++i) {
     Worker& worker = workers.emplace_back();
     const int64_t lanes = options.lanes / processes + (i < options.lanes % processes ? 1 : 0);
-    worker.options = {options.command,          options.scheme,    options.options_json,
-                      options.environment_name, GroupLanes(lanes, options.undivided), first_lane};
+    worker.options = {options.command,
+                      options.scheme,
+                      options.options_json,
+                      options.environment_name,
+                      GroupLanes(lanes, options.undivided),
+                      first_lane};
     for (const int64_t group_lanes : worker.options.group_lanes) {
       Group& group = worker.groups.emplace_back();
       group.first_lane = first_lane;

@@ -13,8 +13,7 @@ namespace waggle {
 inline constexpr size_t kMaxRequestBytes = size_t{1} << 20;
 
 // The service dm_env_rpc.v1.Environment.
-class EnvironmentService final
-    : public dm::Environment::WithRawCallbackMethod_Process<dm::Environment::Service> {
+class EnvironmentService final : public dm::Environment::WithRawCallbackMethod_Process<dm::Environment::Service> {
  public:
   // `worlds` outlives the service and its streams.
   explicit EnvironmentService(ServedWorlds* worlds) : worlds_(worlds) {}

@@ -34,8 +34,8 @@ bool IsMetadataKey(const std::string& key) {
 }
 
 bool IsMetadataValue(const std::string& value) {
-  return value.size() <= 4096 && std::all_of(value.begin(), value.end(),
-                                             [](unsigned char c) { return c >= 0x20 && c <= 0x7E; });
+  return value.size() <= 4096 &&
+         std::all_of(value.begin(), value.end(), [](unsigned char c) { return c >= 0x20 && c <= 0x7E; });
 }
 
 absl::StatusOr<CallMetadata> MetadataFromJson(const std::string& json) {
@@ -44,7 +44,8 @@ absl::StatusOr<CallMetadata> MetadataFromJson(const std::string& json) {
   for (const auto& [key, value] : object.items()) {
     if (!IsMetadataKey(key) || !value.is_string() || !IsMetadataValue(value.get<std::string>())) {
       return absl::InvalidArgumentError(
-          absl::StrCat(kSection, ".metadata.", key, ": wanted a key of a-z 0-9 - _ . that neither begins with grpc- nor "
+          absl::StrCat(kSection, ".metadata.", key,
+                       ": wanted a key of a-z 0-9 - _ . that neither begins with grpc- nor "
                        "ends with -bin, and printable text of ASCII, in quotes if it is a number"));
     }
     metadata.emplace_back(key, value.get<std::string>());

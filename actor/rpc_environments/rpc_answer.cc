@@ -22,8 +22,7 @@ const dm::Tensor& TensorIn(const dm::StepResponse& answer, const RpcLeaf& leaf) 
 absl::Status ReadLeaf(const RpcLeaf& leaf, const ArraySpec& array, const dm::StepResponse& answer, int64_t row,
                       void* out) {
   const int64_t count = array.NumElements();
-  const absl::Status read =
-      ReadElements(TensorIn(answer, leaf), row * count, count, array.dtype, leaf.starts, out);
+  const absl::Status read = ReadElements(TensorIn(answer, leaf), row * count, count, array.dtype, leaf.starts, out);
   if (!read.ok()) {
     return Wrong(array.name, read.message());
   }
@@ -74,8 +73,7 @@ absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answ
       *rows->Rewards(i) = 0;
       continue;
     }
-    WAGGLE_RETURN_IF_ERROR(
-        ReadLeaf(*spec.rewards[i], spec.environment.rewards[i], answer, row, rows->Rewards(i)));
+    WAGGLE_RETURN_IF_ERROR(ReadLeaf(*spec.rewards[i], spec.environment.rewards[i], answer, row, rows->Rewards(i)));
   }
   RpcRow read;
   if (spec.discount.has_value()) {

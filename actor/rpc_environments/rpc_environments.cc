@@ -186,8 +186,8 @@ absl::Status RpcEnvironments::Poll(absl::Duration timeout) {
 absl::Status RpcEnvironments::TakeEvent(const RpcStream::Operation& operation, bool ok) {
   RpcSession* const session = RpcSession::Of(operation);
   const absl::StatusOr<RpcSession::News> news = session->Take(operation, ok);
-  const auto retired = std::find_if(retired_.begin(), retired_.end(),
-                                    [session](const auto& other) { return other.get() == session; });
+  const auto retired =
+      std::find_if(retired_.begin(), retired_.end(), [session](const auto& other) { return other.get() == session; });
   if (retired != retired_.end()) {
     if (session->has_ended()) {
       retired_.erase(retired);
@@ -231,11 +231,11 @@ absl::Status RpcEnvironments::LookAtTimes() {
       Open(&group);
     } else {
       const absl::Duration allowed = group.ready ? options_.answer_timeout : options_.open_timeout;
-      WAGGLE_RETURN_IF_ERROR(
-          Lose(&group, absl::DeadlineExceededError(absl::StrCat(
-                           "no answer within ", absl::FormatDuration(allowed),
-                           "; a server needs a worker for each stream, of which ", groups_.size(), " are open to ",
-                           options_.servers.size(), options_.servers.size() == 1 ? " server" : " servers"))));
+      WAGGLE_RETURN_IF_ERROR(Lose(
+          &group, absl::DeadlineExceededError(absl::StrCat("no answer within ", absl::FormatDuration(allowed),
+                                                           "; a server needs a worker for each stream, of which ",
+                                                           groups_.size(), " are open to ", options_.servers.size(),
+                                                           options_.servers.size() == 1 ? " server" : " servers"))));
     }
   }
   return absl::OkStatus();
@@ -256,8 +256,8 @@ void RpcEnvironments::Open(Group* group) {
   }
   // One that is opened again must not repeat what was done before it.
   const uint64_t own = Rng::Split(options_.seed, "lane", static_cast<uint64_t>(group->first_lane)).Next();
-  const auto seed = static_cast<int64_t>(
-      Rng::Split(own, "start", static_cast<uint64_t>(group->opened)).Next() & kMaxSeed);
+  const auto seed =
+      static_cast<int64_t>(Rng::Split(own, "start", static_cast<uint64_t>(group->opened)).Next() & kMaxSeed);
   if (options_.seeds_world) {
     SetSeed(seed, &session.world);
   }
@@ -308,8 +308,8 @@ void RpcEnvironments::RunIfDue(Group* group) {
   }
   group->told.swap(group->wanted);
   std::fill(group->wanted.begin(), group->wanted.end(), Command::kNothing);
-  const bool reset = group->in_sequence && std::find(group->told.begin(), group->told.end(), Command::kBegin) !=
-                                               group->told.end();
+  const bool reset =
+      group->in_sequence && std::find(group->told.begin(), group->told.end(), Command::kBegin) != group->told.end();
   group->begins = reset || !group->in_sequence;
   if (group->begins) {
     group->session->Begin(reset);
@@ -337,8 +337,7 @@ absl::Status RpcEnvironments::TakeAllInOrder() {
 absl::Status RpcEnvironments::TakeRows(Group* group) {
   for (size_t row = 0; row < group->told.size(); ++row) {
     // A lane that is to begin meanwhile does not want what came of its last action.
-    const absl::Status taken =
-        group->wanted[row] == Command::kBegin ? absl::OkStatus() : TakeRow(*group, row);
+    const absl::Status taken = group->wanted[row] == Command::kBegin ? absl::OkStatus() : TakeRow(*group, row);
     if (!taken.ok()) {
       return Lose(group, Annotate(taken, absl::StrCat("lane ", group->first_lane + static_cast<int64_t>(row))));
     }
@@ -382,9 +381,8 @@ absl::StatusOr<RpcEnvironments::RowKind> RpcEnvironments::KindOf(const Group& gr
   }
   // A step that begins sequences must not end one; and with several lanes a stream it is always running.
   if (state != dm::RUNNING && (!ends || begins || options_.batch > 0)) {
-    return absl::InternalError(
-        absl::StrCat("state: got ", static_cast<int>(state), "; wanted ", static_cast<int>(dm::RUNNING),
-                     begins ? ", as an episode begins" : ""));
+    return absl::InternalError(absl::StrCat("state: got ", static_cast<int>(state), "; wanted ",
+                                            static_cast<int>(dm::RUNNING), begins ? ", as an episode begins" : ""));
   }
   if (begins) {
     return RowKind{StepType::kFirst, 0};

@@ -34,9 +34,9 @@ struct RpcEnvironmentsOptions {
   bool seeds_join = false;   // Each stream's join has.
   bool in_order = false;     // See LaneOptions.
   uint64_t seed = 0;         // Each stream's follows from it.
-  absl::Duration open_patience = absl::Seconds(20);  // How long the first streams may find no server.
-  absl::Duration open_timeout = absl::Minutes(2);    // From a stream's first message until it can step.
-  absl::Duration answer_timeout = absl::Minutes(1);  // For an answer to a step.
+  absl::Duration open_patience = absl::Seconds(20);      // How long the first streams may find no server.
+  absl::Duration open_timeout = absl::Minutes(2);        // From a stream's first message until it can step.
+  absl::Duration answer_timeout = absl::Minutes(1);      // For an answer to a step.
   absl::Duration first_retry = absl::Milliseconds(500);  // Before a stream is opened again; doubles.
   absl::Duration max_retry = absl::Seconds(30);
   int64_t max_failures = 10;  // Of one stream, with fewer than kProvenAnswers between: then the run fails.
@@ -85,12 +85,12 @@ class RpcEnvironments final : public VectorEnvironment {
     std::unique_ptr<RpcSession> session;  // Null until it is opened again.
     // The last one that could step and is lost: it has what its lanes showed last.
     std::unique_ptr<RpcSession> lost;
-    bool ready = false;       // It can step.
-    absl::Time acts_at;       // When it is late, or, without a session, to be opened.
-    std::string world_name;   // Of the world that was created for it last.
-    int64_t opened = 0;       // How often.
-    int64_t failures = 0;     // In a row.
-    int64_t answers = 0;      // Since it was opened.
+    bool ready = false;      // It can step.
+    absl::Time acts_at;      // When it is late, or, without a session, to be opened.
+    std::string world_name;  // Of the world that was created for it last.
+    int64_t opened = 0;      // How often.
+    int64_t failures = 0;    // In a row.
+    int64_t answers = 0;     // Since it was opened.
   };
   // What a lane's row is by the protocol.
   struct RowKind {
@@ -141,8 +141,8 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::Time looks_at_;
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<RpcSession>> retired_;
-  std::vector<uint8_t> ended_;        // By lane: its stream was lost while it waited for an action.
-  std::unique_ptr<ReadyRows> rows_;   // Null until all streams could step once.
+  std::vector<uint8_t> ended_;       // By lane: its stream was lost while it waited for an action.
+  std::unique_ptr<ReadyRows> rows_;  // Null until all streams could step once.
   EnvironmentHealth health_;
 };
 

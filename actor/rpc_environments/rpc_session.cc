@@ -30,8 +30,7 @@ bool MayFail(dm::EnvironmentRequest::PayloadCase kind) {
 absl::Status ErrorOf(const dm::ErrorStatus& error, dm::EnvironmentRequest::PayloadCase kind) {
   const bool is_known = error.code() > 0 && error.code() <= static_cast<int>(absl::StatusCode::kUnauthenticated);
   const auto code = is_known ? static_cast<absl::StatusCode>(error.code()) : absl::StatusCode::kUnknown;
-  const std::string text =
-      absl::StrCat("the server answers ", absl::StatusCodeToString(code), ": ", error.message());
+  const std::string text = absl::StrCat("the server answers ", absl::StatusCodeToString(code), ": ", error.message());
   const bool is_set_up = kind == dm::EnvironmentRequest::kCreateWorld || kind == dm::EnvironmentRequest::kJoinWorld;
   return is_set_up ? absl::InvalidArgumentError(text) : absl::InternalError(text);
 }
@@ -192,8 +191,7 @@ void RpcSession::SetActions(int64_t row, absl::Span<const void* const> actions, 
     const SpaceLeaf& action = spec_->environment.actions[i];
     const int64_t elements = action_elements_[i];
     const int64_t first = row * elements;
-    const void* chosen =
-        static_cast<const char*>(actions[i]) + action_row * static_cast<size_t>(action_bytes_[i]);
+    const void* chosen = static_cast<const char*>(actions[i]) + action_row * static_cast<size_t>(action_bytes_[i]);
     if (!scaled_[i].empty()) {
       ScaleAction(action, static_cast<const float*>(chosen), scaled_[i].data());
       chosen = scaled_[i].data();

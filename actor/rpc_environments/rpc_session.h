@@ -89,7 +89,7 @@ class RpcSession {
   std::optional<RpcSpec> spec_;
   dm::EnvironmentRequest first_;  // A step without actions.
   dm::EnvironmentRequest step_;
-  std::vector<dm::Tensor*> actions_;  // In `step_`.
+  std::vector<dm::Tensor*> actions_;      // In `step_`.
   std::vector<int64_t> action_elements_;  // Of one lane.
   std::vector<int64_t> action_bytes_;
   std::vector<std::vector<float>> scaled_;  // One lane's action, if it is scaled.

@@ -21,8 +21,8 @@ absl::StatusOr<RpcSettings> SettingsFromJson(const std::string& json, const std:
 // elements than a setting has any business with.
 absl::StatusOr<std::string> SettingsToJson(const RpcSettings& settings);
 
-// Takes the scalar integer of this name out of the settings; none if it is not there. INVALID_ARGUMENT for a tensor that
-// is none, or is not within [least, most].
+// Takes the scalar integer of this name out of the settings; none if it is not there. INVALID_ARGUMENT for a tensor
+// that is none, or is not within [least, most].
 absl::StatusOr<std::optional<int64_t>> TakeInteger(const char* name, int64_t least, int64_t most,
                                                    RpcSettings* settings);
 

@@ -81,10 +81,10 @@ struct Tensor {
 absl::StatusOr<Tensor> ReadTensorSpec(uint64_t uid, const dm::TensorSpec& spec, const char* list,
                                       const RpcSpecOptions& options) {
   if (!IsNumeric(spec.dtype()) && spec.dtype() != dm::BOOL) {
-    return Refused(spec, list,
-                   absl::StrCat("has elements of type ", TypeName(spec.dtype()),
-                                ", which no array holds; wanted numbers or bool",
-                                list == std::string(kObservationRoot) ? ", or observations without it" : ""));
+    return Refused(
+        spec, list,
+        absl::StrCat("has elements of type ", TypeName(spec.dtype()), ", which no array holds; wanted numbers or bool",
+                     list == std::string(kObservationRoot) ? ", or observations without it" : ""));
   }
   Tensor tensor;
   tensor.leaf.name = spec.name();
@@ -193,11 +193,10 @@ void Note(const Tensor& tensor, const SpaceLeaf& leaf, std::vector<std::string>*
 
 // The specs by their names.
 absl::StatusOr<std::map<std::string, std::pair<uint64_t, const dm::TensorSpec*>>> ByName(const Specs& specs,
-                                                                                        const char* list) {
+                                                                                         const char* list) {
   std::map<std::string, std::pair<uint64_t, const dm::TensorSpec*>> by_name;
   if (specs.size() > kMaxTensors) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("got ", specs.size(), " ", list, "s; wanted at most ", kMaxTensors));
+    return absl::InvalidArgumentError(absl::StrCat("got ", specs.size(), " ", list, "s; wanted at most ", kMaxTensors));
   }
   for (const auto& [uid, spec] : specs) {
     if (!by_name.emplace(spec.name(), std::pair(uid, &spec)).second) {
@@ -266,8 +265,8 @@ absl::Status ReadObservations(const Specs& said, const RpcSpecOptions& options, 
       for (const auto& [name, entry] : by_name) {
         names.push_back(name);
       }
-      return absl::InvalidArgumentError(absl::StrCat("observations: the server has no \"", wanted, "\"",
-                                                     DidYouMean(wanted, names)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("observations: the server has no \"", wanted, "\"", DidYouMean(wanted, names)));
     }
   }
   spec->environment.rewards.clear();
@@ -289,8 +288,7 @@ absl::Status ReadActions(const Specs& said, const RpcSpecOptions& options, RpcSp
   for (const auto& [name, entry] : by_name) {
     WAGGLE_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorSpec(entry.first, *entry.second, kActionRoot, options));
     RpcLeaf leaf = tensor.leaf;
-    spec->environment.actions.push_back(
-        LeafOf(tensor, LeafNameOf(name, kActionRoot), /*is_action=*/true, &leaf));
+    spec->environment.actions.push_back(LeafOf(tensor, LeafNameOf(name, kActionRoot), /*is_action=*/true, &leaf));
     spec->actions.push_back(std::move(leaf));
     Note(tensor, spec->environment.actions.back(), &spec->notes);
   }

@@ -73,9 +73,9 @@ class RpcStream {
   absl::Status status_;
   bool begun_ = false;
   bool writing_ = false;
-  bool done_ = false;       // No more messages will be written.
+  bool done_ = false;  // No more messages will be written.
   bool half_closed_ = false;
-  bool broken_ = false;     // What is written is dropped.
+  bool broken_ = false;  // What is written is dropped.
   bool ended_ = false;
 };
 

@@ -87,8 +87,8 @@ absl::StatusOr<std::unique_ptr<ServedEnvironment>> ServedEnvironment::Create(con
 }
 
 int64_t ServedEnvironment::MemoryBytes(const EnvironmentSpec& spec, int64_t lanes) {
-  const int64_t a_lane = kEnvironmentBytes + BytesARow(ArraysOf(spec.observations)) + BytesARow(ArraysOf(spec.actions)) +
-                         8 * NumRewards(spec.rewards);
+  const int64_t a_lane = kEnvironmentBytes + BytesARow(ArraysOf(spec.observations)) +
+                         BytesARow(ArraysOf(spec.actions)) + 8 * NumRewards(spec.rewards);
   return lanes > kFarTooMany / a_lane ? kFarTooMany : lanes * a_lane;
 }
 
@@ -115,8 +115,7 @@ void ServedEnvironment::EndSequence() {
 
 absl::Status ServedEnvironment::AddSpecs() {
   for (size_t i = 0; i < spec_.actions.size(); ++i) {
-    WAGGLE_RETURN_IF_ERROR(
-        AddLeaf(spec_.actions[i], action_rows_.pointers()[i], specs_.mutable_actions(), &actions_));
+    WAGGLE_RETURN_IF_ERROR(AddLeaf(spec_.actions[i], action_rows_.pointers()[i], specs_.mutable_actions(), &actions_));
   }
   TensorSpecs* const observations = specs_.mutable_observations();
   for (size_t i = 0; i < spec_.observations.size(); ++i) {
@@ -184,8 +183,8 @@ absl::Status ServedEnvironment::CheckSizes() const {
     }
     if (bytes > most) {
       return absl::InvalidArgumentError(absl::StrCat(kLanesSetting, ": the ", what, " of ", environments_.size(),
-                                                     " lanes take up to ", bytes, " bytes of a message; wanted at most ",
-                                                     most));
+                                                     " lanes take up to ", bytes,
+                                                     " bytes of a message; wanted at most ", most));
     }
   }
   return absl::OkStatus();
@@ -261,8 +260,7 @@ absl::Status ServedEnvironment::CheckValues(const SpaceLeaf& leaf, const Array& 
       high = static_cast<double>(leaf.num_values[static_cast<size_t>(own)] - 1);
     }
     if (!(value >= low && value <= high)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("got ", value, " in element ", i, "; wanted ", low, " to ", high));
+      return absl::InvalidArgumentError(absl::StrCat("got ", value, " in element ", i, "; wanted ", low, " to ", high));
     }
   }
   return absl::OkStatus();

@@ -33,8 +33,8 @@ class ServedEnvironment {
 
   // Answers a step; if `interrupted`, one that would continue a sequence cuts it off instead. INVALID_ARGUMENT, after
   // which nothing has changed, for a number that the specs do not have, and for actions that are missing, of another
-  // type or shape or out of bounds. An action that the environment itself refuses, such as a choice that its mask does not
-  // have, is refused when the lanes before it have been stepped.
+  // type or shape or out of bounds. An action that the environment itself refuses, such as a choice that its mask does
+  // not have, is refused when the lanes before it have been stepped.
   absl::Status Step(const dm::StepRequest& request, bool interrupted, dm::StepResponse* response);
 
   // How much memory lanes of these spaces take; more than there is if a number of lanes would overflow.

@@ -23,15 +23,15 @@ absl::Status AnswerProperty(const google::protobuf::Any& request, const std::vec
                             google::protobuf::Any* response) {
   extension::PropertyRequest asked;
   if (!request.Is<extension::PropertyRequest>() || !request.UnpackTo(&asked)) {
-    return absl::UnimplementedError(absl::StrCat("extension: wanted a ", asked.GetTypeName(), ", the only one there is"));
+    return absl::UnimplementedError(
+        absl::StrCat("extension: wanted a ", asked.GetTypeName(), ", the only one there is"));
   }
   extension::PropertyResponse answer;
   switch (asked.payload_case()) {
     case extension::PropertyRequest::kReadProperty: {
-      const auto found =
-          std::find_if(properties.begin(), properties.end(), [&asked](const ServedProperty& property) {
-            return property.key == asked.read_property().key();
-          });
+      const auto found = std::find_if(properties.begin(), properties.end(), [&asked](const ServedProperty& property) {
+        return property.key == asked.read_property().key();
+      });
       if (found == properties.end()) {
         return NoSuchProperty(asked.read_property().key());
       }

@@ -69,9 +69,9 @@ absl::StatusOr<EnvironmentOptions> ServedWorlds::OptionsWith(const RpcSettings& 
 
 absl::StatusOr<ServedWorlds::Made> ServedWorlds::Make(RpcSettings settings) {
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> lanes, TakeInteger(kLanesSetting, 1, kMaxLanes, &settings));
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> seed,
-                          TakeInteger(kSeedSetting, std::numeric_limits<int64_t>::min(),
-                                      std::numeric_limits<int64_t>::max(), &settings));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::optional<int64_t> seed,
+      TakeInteger(kSeedSetting, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), &settings));
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentOptions options, OptionsWith(settings));
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition_->spec(options));
   WAGGLE_RETURN_IF_ERROR(spec.Validate());
@@ -120,7 +120,8 @@ absl::StatusOr<std::string> ServedWorlds::CreateWorld(const RpcSettings& setting
       return !world.first.empty() && world.second.members.empty();
     });
     if (unused == worlds_.end()) {
-      return absl::ResourceExhaustedError(absl::StrCat("the server has ", worlds_.size(), " worlds, which is the most"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the server has ", worlds_.size(), " worlds, which is the most"));
     }
     worlds_.erase(unused);
   }

@@ -45,9 +45,9 @@ absl::Status ServeEnvironment(const ServeEnvironmentFlags& flags, const StopToke
   if (!definition.ok()) {
     return absl::InvalidArgumentError(definition.status().message());
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ServedWorlds> worlds,
-                          ServedWorlds::Create(*definition, options, static_cast<uint64_t>(flags.seed),
-                                               MachineMemoryBytes() / 2));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ServedWorlds> worlds,
+      ServedWorlds::Create(*definition, options, static_cast<uint64_t>(flags.seed), MachineMemoryBytes() / 2));
   EnvironmentService service(worlds.get());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(flags.listen, {&service}));
   *out << "serves " << options.name << " at " << server->address() << std::endl;

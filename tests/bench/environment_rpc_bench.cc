@@ -118,9 +118,9 @@ class BareStreams {
     }
     while (!streams_.empty()) {
       Next();
-      streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
-                                    [](const auto& stream) { return stream->has_ended(); }),
-                     streams_.end());
+      streams_.erase(
+          std::remove_if(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->has_ended(); }),
+          streams_.end());
     }
     queue_.Shutdown();
     void* tag = nullptr;
@@ -191,8 +191,7 @@ Result Beside(const CannedService& service, const std::string& bare_address, con
   BareStreams bare(bare_address, batch > 0 ? 1 : lanes, service.canned().step_request());
   Lanes own(address, lanes, batch);
   const int64_t rows = batch > 0 ? kRows * batch : kRows;
-  const TimingBesideLimit timing =
-      TimeBesideLimit([&] { own.Step(rows); }, [&] { bare.Exchange(kRows); });
+  const TimingBesideLimit timing = TimeBesideLimit([&] { own.Step(rows); }, [&] { bare.Exchange(kRows); });
   const double bare_rate = static_cast<double>(kRows) / absl::ToDoubleSeconds(timing.limit.best);
   return Rate(timing.call, static_cast<double>(rows), "rows/s", bare_rate, "messages of bare gRPC streams");
 }
@@ -207,8 +206,8 @@ Result BothBeside(int64_t lanes, int64_t batch) {
   CannedService service;
   const auto bare = Must(RpcServer::Start("127.0.0.1:0", {&service}));
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
-  const auto worlds = Must(
-      ServedWorlds::Create(Must(definitions.Find("CartPole-v1")), EnvironmentOptions(), 1, int64_t{1} << 30));
+  const auto worlds =
+      Must(ServedWorlds::Create(Must(definitions.Find("CartPole-v1")), EnvironmentOptions(), 1, int64_t{1} << 30));
   EnvironmentService environments(worlds.get());
   const auto server = Must(RpcServer::Start("127.0.0.1:0", {&environments}));
   return Beside(service, bare->address(), server->address(), lanes, batch);

@@ -334,10 +334,11 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, submit, list, status, watch, stop, "
-       "resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, serve-environment, submit, list, "
+       "status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle --help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, submit, "
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, "
+       "serve-environment, submit, "
        "list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
        "--help\n"},
       {{"evaluate"}, "waggle evaluate: PATH is required; see waggle evaluate --help\n"},

@@ -120,8 +120,10 @@ TEST_CASE("two deterministic runs are equal: their weights, and their figures bu
   const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo");
   INFO(config);
   std::vector<std::string> arguments = {
-      "--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0",
-      "--set", "stop.target_return=null",       "--set", "stop.max_env_steps=4000",
+      "--set", "experiment.deterministic=true",
+      "--set", "stop.max_seconds=0",
+      "--set", "stop.target_return=null",
+      "--set", "stop.max_env_steps=4000",
       "--set", absl::StrCat("evaluation.period_steps=", config == "cartpole_apex_dqn" ? 200 : 5)};
   if (config == "gymnasium_cartpole_ppo") {
     const std::string python = WAGGLE_GYMNASIUM_PYTHON;

@@ -201,8 +201,7 @@ TEST_CASE("A reset begins episodes, under way or not", "[grpc]") {
 
 TEST_CASE("Lanes that are started again after their end need no reset", "[grpc]") {
   std::atomic<int> resets{0};
-  const ScriptedServer server(
-      [&resets](Exchange* exchange) { resets += exchange->request.has_reset() ? 1 : 0; });
+  const ScriptedServer server([&resets](Exchange* exchange) { resets += exchange->request.has_reset() ? 1 : 0; });
   const auto environments = Open(LanesAt(server.address(), 1));
   const int64_t lane = 0;
   const int64_t go = 1;
@@ -251,8 +250,7 @@ TEST_CASE("A terminated sequence has no value after it, and an interrupted one h
 TEST_CASE("A server's own discount is what counts", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     if (exchange->response.has_join_world()) {
-      dm::TensorSpec& spec =
-          (*exchange->response.mutable_join_world()->mutable_specs()->mutable_observations())[100];
+      dm::TensorSpec& spec = (*exchange->response.mutable_join_world()->mutable_specs()->mutable_observations())[100];
       spec.set_name("discount");
       spec.set_dtype(dm::DOUBLE);
     } else if (exchange->response.has_step()) {
@@ -304,8 +302,7 @@ TEST_CASE("What a server must not answer ends the episode as truncated, and the 
        }},
       {"place: got elements of type DOUBLE",
        [&](Exchange* exchange) { place(exchange).mutable_doubles()->add_array(1); }},
-      {"place: is missing",
-       [](Exchange* exchange) { exchange->response.mutable_step()->clear_observations(); }},
+      {"place: is missing", [](Exchange* exchange) { exchange->response.mutable_step()->clear_observations(); }},
       {"state: got 0", [](Exchange* exchange) { exchange->response.mutable_step()->clear_state(); }},
       {"wanted 3, that of the request", [](Exchange* exchange) { exchange->response.mutable_leave_world(); }},
       {"wanted 3, that of the request", [](Exchange* exchange) { exchange->response.Clear(); }},
@@ -468,7 +465,8 @@ TEST_CASE("What cannot be opened is told at once", "[grpc]") {
     }
   });
   REQUIRE_CODE(text, absl::StatusCode::kInvalidArgument);
-  const absl::Status silent = refusal([](Exchange* exchange) { exchange->is_answered = false; }, absl::Milliseconds(200));
+  const absl::Status silent =
+      refusal([](Exchange* exchange) { exchange->is_answered = false; }, absl::Milliseconds(200));
   REQUIRE_CODE(silent, absl::StatusCode::kDeadlineExceeded);
   CHECK_THAT(std::string(silent.message()), Catch::Contains("a worker for each stream"));
 

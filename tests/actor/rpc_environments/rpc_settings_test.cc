@@ -30,8 +30,8 @@ TEST_CASE("Settings of a file become tensors, and these the same settings again"
 }
 
 TEST_CASE("What cannot be a setting is refused with its path", "[unit]") {
-  for (const char* const value : {"null", "[]", "[1, [2]]", "[[1, 2], [3]]", "[1, \"a\"]", "[true, 1]", "[{}]",
-                                  "18446744073709551615"}) {
+  for (const char* const value :
+       {"null", "[]", "[1, [2]]", "[[1, 2], [3]]", "[1, \"a\"]", "[true, 1]", "[{}]", "18446744073709551615"}) {
     const auto refused = SettingsFromJson(std::string(R"({"sun": {"angle": )") + value + "}}", "world");
     REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
     CHECK_THAT(std::string(refused.status().message()), Catch::StartsWith("world.sun.angle: "));
@@ -49,7 +49,8 @@ RpcSettings One(const std::string& name, const dm::Tensor& tensor) {
 TEST_CASE("A tensor of a client that is no setting is refused before memory is taken", "[unit]") {
   dm::Tensor tensor;
   tensor.mutable_int64s()->add_array(1);
-  for (const auto& shape : {std::vector<int32_t>{2147483647, 2147483647}, {-1, -1}, {20'000}, {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+  for (const auto& shape :
+       {std::vector<int32_t>{2147483647, 2147483647}, {-1, -1}, {20'000}, {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
     *tensor.mutable_shape() = {shape.begin(), shape.end()};
     CHECK_FALSE(SettingsToJson(One("a", tensor)).ok());
   }

@@ -68,18 +68,18 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
   for (const SpaceLeaf& leaf : spec.environment.observations) {
     leaves.push_back(leaf.DebugString());
   }
-  CHECK(leaves == std::vector<std::string>{"observation/RGB: uint8[64, 64, 3] in [0, 255]",
-                                           "observation/arm/angles: float32[2] in [-1, -2] to [1, 2]",
-                                           "observation/constant: float32[]",
-                                           "observation/height: float32[] in [0, inf]",
-                                           "observation/phase: int64[] of 4 choices",
-                                           "observation/score: int64[] in [0, 1e+09]", "observation/time: int64[]",
-                                           "observation/touches: bool[5]"});
+  CHECK(leaves ==
+        std::vector<std::string>{"observation/RGB: uint8[64, 64, 3] in [0, 255]",
+                                 "observation/arm/angles: float32[2] in [-1, -2] to [1, 2]",
+                                 "observation/constant: float32[]", "observation/height: float32[] in [0, inf]",
+                                 "observation/phase: int64[] of 4 choices", "observation/score: int64[] in [0, 1e+09]",
+                                 "observation/time: int64[]", "observation/touches: bool[5]"});
   leaves.clear();
   for (const SpaceLeaf& leaf : spec.environment.actions) {
     leaves.push_back(leaf.DebugString());
   }
-  CHECK(leaves == std::vector<std::string>{"action/gears: int64[2] of 3, 4 choices", "action/paddle: int64[] of 3 choices",
+  CHECK(leaves == std::vector<std::string>{"action/gears: int64[2] of 3, 4 choices",
+                                           "action/paddle: int64[] of 3 choices",
                                            "action/turn: float32[2] in [-2, 6]"});
   CHECK(spec.actions[0].starts == std::vector<int64_t>{0, 1});
   CHECK(spec.actions[1].starts == std::vector<int64_t>{-1});
@@ -93,11 +93,11 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
 }
 
 TEST_CASE("Names that are leaves already stay, and so do agents", "[unit]") {
-  const RpcSpec spec = ValueOf(
-      ReadSpecs(Specs({Spec("agent_0.observation", dm::FLOAT, {2}), Spec("agent_1.observation.place", dm::FLOAT, {2}),
-                       Spec("agent_0.reward", dm::FLOAT), Spec("agent_1.reward", dm::FLOAT, {2})},
-                      {Spec("agent_0.action", dm::INT32, {}, {0}, {1}), Spec("agent_1.action", dm::FLOAT, {1}, {-1}, {1})}),
-                Options()));
+  const RpcSpec spec = ValueOf(ReadSpecs(
+      Specs({Spec("agent_0.observation", dm::FLOAT, {2}), Spec("agent_1.observation.place", dm::FLOAT, {2}),
+             Spec("agent_0.reward", dm::FLOAT), Spec("agent_1.reward", dm::FLOAT, {2})},
+            {Spec("agent_0.action", dm::INT32, {}, {0}, {1}), Spec("agent_1.action", dm::FLOAT, {1}, {-1}, {1})}),
+      Options()));
   CHECK(spec.environment.observations[1].array.name == "agent_1/observation/place");
   CHECK(spec.environment.rewards[1].DebugString() == "agent_1/reward: float32[2]");
   CHECK(AgentsOf(spec.environment) == std::vector<std::string>{"agent_0", "agent_1"});
@@ -113,9 +113,8 @@ TEST_CASE("A server without rewards gives none, and that is told", "[unit]") {
 TEST_CASE("Only those observations are asked for that are wanted", "[unit]") {
   RpcSpecOptions options = Options();
   options.observations = {"place"};
-  const dm::ActionObservationSpecs specs =
-      Specs({Spec("place", dm::FLOAT, {2}), Spec("text", dm::STRING), Spec("any", dm::FLOAT, {-1}),
-             Spec("reward", dm::FLOAT)});
+  const dm::ActionObservationSpecs specs = Specs({Spec("place", dm::FLOAT, {2}), Spec("text", dm::STRING),
+                                                  Spec("any", dm::FLOAT, {-1}), Spec("reward", dm::FLOAT)});
   const RpcSpec spec = ValueOf(ReadSpecs(specs, options));
   CHECK(spec.Requested().size() == 2);
   options.observations = {"plaze"};
@@ -161,8 +160,8 @@ TEST_CASE("Lanes of a stream are the first dimension of every tensor", "[unit]")
     return Specs(more, {Spec("go", dm::INT64, {4}, {0}, {2})});
   };
   const dm::TensorSpec step_type = Spec("step_type", dm::INT32, {4}, {0}, {2});
-  const RpcSpec spec = ValueOf(ReadSpecs(
-      batch({step_type, Spec("reward", dm::FLOAT, {4, 3}), Spec("discount", dm::FLOAT, {4})}), Options(4)));
+  const RpcSpec spec = ValueOf(
+      ReadSpecs(batch({step_type, Spec("reward", dm::FLOAT, {4, 3}), Spec("discount", dm::FLOAT, {4})}), Options(4)));
   CHECK(spec.environment.observations[0].DebugString() == "observation/place: float32[2] in [0, 0] to [1, 2]");
   CHECK(spec.environment.actions[0].DebugString() == "action/go: int64[] of 3 choices");
   CHECK(spec.environment.rewards[0].DebugString() == "reward: float32[3]");

@@ -21,10 +21,10 @@ struct Pair {
 
 // Element types of arrays, and those of the protocol that hold all of their values.
 constexpr Pair kLossless[] = {
-    {DType::kBool, dm::BOOL},     {DType::kUint8, dm::UINT8},     {DType::kInt8, dm::INT8},
-    {DType::kInt16, dm::INT32},   {DType::kInt32, dm::INT32},     {DType::kInt64, dm::INT64},
-    {DType::kFloat32, dm::FLOAT}, {DType::kFloat32, dm::DOUBLE},  {DType::kFloat64, dm::DOUBLE},
-    {DType::kUint8, dm::UINT32},  {DType::kUint8, dm::UINT64},    {DType::kInt32, dm::INT64},
+    {DType::kBool, dm::BOOL},     {DType::kUint8, dm::UINT8},    {DType::kInt8, dm::INT8},
+    {DType::kInt16, dm::INT32},   {DType::kInt32, dm::INT32},    {DType::kInt64, dm::INT64},
+    {DType::kFloat32, dm::FLOAT}, {DType::kFloat32, dm::DOUBLE}, {DType::kFloat64, dm::DOUBLE},
+    {DType::kUint8, dm::UINT32},  {DType::kUint8, dm::UINT64},   {DType::kInt32, dm::INT64},
 };
 
 std::vector<char> RandomArray(DType dtype, int64_t elements, Rng* rng) {
@@ -99,9 +99,8 @@ dm::Tensor Floats(const std::vector<float>& values, const std::vector<int32_t>& 
 
 TEST_CASE("One element stands for all, and one dimension may follow from the others", "[unit]") {
   const std::vector<int64_t> shape = {2, 3};
-  for (const dm::Tensor& right :
-       {Floats({1, 2, 3, 4, 5, 6}, {2, 3}), Floats({1, 2, 3, 4, 5, 6}, {-1, 3}), Floats({1, 2, 3, 4, 5, 6}, {2, -7}),
-        Floats({9}, {2, 3})}) {
+  for (const dm::Tensor& right : {Floats({1, 2, 3, 4, 5, 6}, {2, 3}), Floats({1, 2, 3, 4, 5, 6}, {-1, 3}),
+                                  Floats({1, 2, 3, 4, 5, 6}, {2, -7}), Floats({9}, {2, 3})}) {
     CHECK(CheckTensor(right, dm::FLOAT, shape) == absl::OkStatus());
   }
   for (const dm::Tensor& wrong :

@@ -25,7 +25,8 @@ TEST_CASE("Environments in the actors have no row", "[unit]") {
 TEST_CASE("The row of environments adds all actors up, and has each one's last error", "[unit]") {
   v1::OverviewResponse overview;
   AddActor(&overview, true, 2, 1, 1);
-  AddActor(&overview, true, 1, 0, 0)->set_last_error("lane 3: it raised\nTraceback:\n  File \"x.py\"\nValueError: \x1b");
+  AddActor(&overview, true, 1, 0, 0)
+      ->set_last_error("lane 3: it raised\nTraceback:\n  File \"x.py\"\nValueError: \x1b");
   AddActor(&overview, false, 4, 2, 3);  // Its processes are gone.
   CHECK(EnvironmentsText(overview, 12'300) ==
         "  environments: 3 processes, 12.3k steps/s, 3 restarts, 4 broken episodes\n"

@@ -222,7 +222,7 @@ TEST_CASE("A list of texts is read whole, and what is no right text in it is nam
   CHECK(ReadWords("words: [a, [b]]").second == "x.yaml:1: words[1]: got a list; wanted a word");
   CHECK(ReadWords("words: [\"b c\"]").second == "x.yaml:1: words[0]: got the text \"b c\"; wanted a word");
   Words written;
-  written.words = {"a", "b, [c]", "", "true", "\"#"};
+  written.words = {"a", "b,[c]", "", "true", "\"#"};
   ConfigWriter writer;
   written.Visit(writer);
   CHECK(ReadWords(writer.text()).first.words == written.words);
