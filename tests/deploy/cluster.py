@@ -146,7 +146,8 @@ class Cluster:
                    env={**self._environment, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
 
     def submit(self, file):
-        return json.loads(self.waggle("submit", file, "--json"))["id"]
+        said = self.waggle("submit", file, "--json")
+        return json.loads(said.partition("\n")[0])["id"]  # Behind it may stand what it waits for.
 
     def status(self, experiment):
         """status ID --json; None while the hub does not answer."""

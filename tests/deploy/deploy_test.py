@@ -9,7 +9,6 @@ so and tests nothing. Containers, networks and volumes are removed afterwards; i
 
 import contextlib
 import json
-import sys
 import tempfile
 import unittest
 import urllib.request
@@ -17,16 +16,12 @@ import urllib.request
 import experiments
 import images
 from cluster import SERVICES, Cluster, await_that, timed
-from engine import run, what_is_missing
+from engine import run
 from watcher import Watcher, problems
 
 
 def setUpModule():
-    missing = what_is_missing()
-    if missing is not None:
-        print(f"deploy_test: SKIPPED, nothing was tested: {missing}", file=sys.stderr)
-        raise unittest.SkipTest(missing)
-    images.build()
+    images.build_or_skip("deploy_test")
 
 
 def with_cluster(test):

@@ -30,3 +30,29 @@ def apex_that_outlives_faults(folder):
         "max_env_steps: 150000": "max_env_steps: 2000000",
         "max_seconds: 60": "max_seconds: 1200",
     })
+
+
+def gymnasium(folder):
+    """Gymnasium's CartPole, with time for a machine that runs many processes."""
+    return write(folder, "gymnasium_cartpole_ppo", {"max_seconds: 120": "max_seconds: 900"})
+
+
+def gymnasium_that_outlives_faults(folder):
+    """Gymnasium's CartPole by four actors. It is not evaluated at once, not to be over before its faults."""
+    return write(folder, "gymnasium_cartpole_ppo", {
+        "processes: 1": "processes: 4",
+        "period_seconds: 0.1": "period_seconds: 15",
+        "max_env_steps: 100000": "max_env_steps: 2000000",
+        "max_seconds: 120": "max_seconds: 900",
+    })
+
+
+def my_game(folder):
+    """The environment of USERS_ACTOR's package by four actors, for a few thousand steps."""
+    return write(folder, "gymnasium_cartpole_ppo", {
+        "id: CartPole-v1": 'id: "my_game:Corridor"\n    wrappers: [{TimeLimit: {max_episode_steps: 100}}]',
+        "processes: 1": "processes: 4",
+        "target_return: 475": "target_return: null",
+        "max_env_steps: 100000": "max_env_steps: 20000",
+        "max_seconds: 120": "max_seconds: 900",
+    })

@@ -4,22 +4,30 @@
 usage: images.py       makes the base image alone, unless it is there
 
 Their base is a Debian that debootstrap makes of this machine's own package sources, since nothing may be there to pull
-it from. It has these sources too, so that apt works in it as it does here. It stays on this machine, for the next time.
+it from. It has these sources too, and pip's, so that both work in it as they do here. It stays on this machine, for the
+next time.
 """
 
+import ast
+import configparser
 import os
 import pathlib
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
+import unittest
 
-from engine import run, succeeds
+from engine import run, succeeds, what_is_missing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXECUTABLES = ("waggle", "waggle-actor", "waggle-learner", "waggle-param-server", "waggle-replay-server")
 PREFIX = "waggle-deploy-test"
 RUNTIME, ACTOR, TENSORBOARD = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard"))
+PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
+               "timeout", "default-timeout", "retries")
+USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As deploy/README.md has users make it.
 
 
 def package_source(codename):
@@ -49,6 +57,36 @@ def give_apt_settings(root):
             shutil.copytree(pathlib.Path("/", folder), root / folder, dirs_exist_ok=True)
 
 
+def pip_settings(listed):
+    """A file for pip, of what `pip config list` said of its sources. What the environment says counts more than files."""
+    found = configparser.RawConfigParser()
+    for line in sorted(listed.splitlines(), reverse=True):  # ":env:" sorts before all else, and is set last.
+        key, _, value = line.partition("=")
+        section, _, option = key.rpartition(".")
+        if option in PIP_SOURCES:
+            section = "global" if section == ":env:" else section
+            if not found.has_section(section):
+                found.add_section(section)
+            found.set(section, option, ast.literal_eval(value))
+    return found
+
+
+def give_pip_settings(root):
+    """Has pip in `root` take packages from where pip on this machine does."""
+    if not succeeds("python3", "-m", "pip", "--version"):
+        return
+    settings = pip_settings(run("python3", "-m", "pip", "--disable-pip-version-check", "config", "list"))
+    for section in settings.sections():
+        for option in ("cert", "client-cert"):
+            if settings.has_option(section, option):
+                file = pathlib.Path(settings.get(section, option))
+                copy = root / file.relative_to("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy)
+    with (root / "etc/pip.conf").open("w") as file:
+        settings.write(file)
+
+
 def make_base(tag, codename):
     if os.geteuid() != 0:
         raise RuntimeError("debootstrap needs root: sudo tests/deploy/images.py makes the base image, once")
@@ -61,6 +99,7 @@ def make_base(tag, codename):
         root = pathlib.Path(folder, "root")
         run("debootstrap", "--variant=minbase", codename, root, source, env=settings, timeout=900)
         give_apt_settings(root)
+        give_pip_settings(root)
         for cache in (root / "var/cache/apt/archives", root / "var/lib/apt/lists"):
             shutil.rmtree(cache)
             (cache / "partial").mkdir(parents=True)
@@ -89,6 +128,45 @@ def build():
     for target, tag in (("runtime", RUNTIME), ("actor", ACTOR)):
         run("docker", "build", "--file", "deploy/Dockerfile", "--target", target, "--tag", tag,
             "--build-arg", f"BASE_IMAGE={base_image}", "--build-arg", "EXECUTABLES=given", ".", cwd=ROOT, timeout=1800)
+
+
+def build_or_skip(test):
+    """build(), or where there is no engine an end of `test`, which is named."""
+    missing = what_is_missing()
+    if missing is not None:
+        print(f"{test}: SKIPPED, nothing was tested: {missing}", file=sys.stderr)
+        raise unittest.SkipTest(missing)
+    build()
+
+
+def page_blocks(page, folder, *paths):
+    """Writes blocks of code of a page to files of `folder`: those behind lines that end with `PATH`:."""
+    run("python3", ROOT / "tests/readme/extract_code.py", ROOT / page, folder, *paths)
+
+
+def build_users_actor(tag, folder, dockerfile):
+    """Builds one of deploy/README.md's images FROM waggle-actor, with `folder` as what it may copy."""
+    page_blocks("deploy/README.md", folder, dockerfile)
+    path = pathlib.Path(folder, dockerfile)
+    path.write_text(path.read_text().replace("FROM waggle-actor\n", f"FROM {ACTOR}\n"))
+    run("docker", "build", "--file", path, "--tag", tag, folder, timeout=600)
+
+
+def build_my_game():
+    """Builds USERS_ACTOR: waggle-actor with the environment of the page on environments, as a package of a user's."""
+    with tempfile.TemporaryDirectory() as folder:
+        package = pathlib.Path(folder, "my_game")
+        page_blocks("docs/environments_of_your_own.md", package, "my_game.py")
+        package.joinpath("pyproject.toml").write_text("""\
+[project]
+name = "my-game"
+version = "0.1.0"
+dependencies = ["gymnasium"]
+
+[tool.setuptools]
+py-modules = ["my_game"]
+""")
+        build_users_actor(USERS_ACTOR, folder, "Dockerfile.my_game")
 
 
 def build_tensorboard():

@@ -38,8 +38,8 @@ except ImportError:
     os.execv(VENV / "bin/python", [VENV / "bin/python", __file__, *sys.argv[1:]])
 
 import manifest_rules as rules
+from overlays import KUBERNETES, with_actor_image
 
-KUBERNETES = ROOT / "deploy/kubernetes"
 BIN = ROOT / "build/release/bin"
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 CLUSTERS = ("local", "cpu", "gpu")
@@ -50,13 +50,13 @@ FIELDS = {"apiVersion", "kind", "namespace", "bases", "resources", "patchesStrat
 
 
 @functools.cache
-def rendered_text(overlay):
-    command = [KUBECTL, "kustomize", KUBERNETES / "overlays" / overlay]
+def rendered_text(overlay, folder):
+    command = [KUBECTL, "kustomize", folder / "overlays" / overlay]
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
 
-def rendered(overlay):
-    return list(yaml.safe_load_all(rendered_text(overlay)))
+def rendered(overlay, folder=KUBERNETES):
+    return list(yaml.safe_load_all(rendered_text(overlay, folder)))
 
 
 def find(documents, kind, name):
@@ -132,6 +132,18 @@ class ManifestsTest(unittest.TestCase):
         claims = find(rendered("cpu"), "StatefulSet", "hub")["spec"]["volumeClaimTemplates"]
         self.assertEqual([claim["spec"]["accessModes"] for claim in claims if claim["metadata"]["name"] == "experiments"],
                          [["ReadWriteMany"]])
+
+    def test_an_actor_image_of_a_users_is_one_line_and_changes_actors_and_evaluators_alone(self):
+        def images(documents):
+            return {one["metadata"]["name"]: rules.container(one)["image"]
+                    for one in rules.of_kind(documents, *rules.WORKLOADS)}
+
+        [line] = re.findall(r"(?m)^  - {name: waggle-actor, .*}$", (KUBERNETES / "README.md").read_text())
+        with with_actor_image(line) as folder:
+            for overlay in OVERLAYS:
+                with self.subTest(overlay=overlay):
+                    changed = dict.fromkeys(("actor", "evaluator"), "REGISTRY/my-actor:1")
+                    self.assertEqual(images(rendered(overlay, folder)), {**images(rendered(overlay)), **changed})
 
     def test_gpus_go_to_learners_alone(self):
         with_gpu = [one["metadata"]["name"] for one in rules.of_kind(rendered("gpu"), *rules.WORKLOADS)

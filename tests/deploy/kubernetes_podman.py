@@ -18,11 +18,12 @@ import experiments
 import images
 from cluster import await_that, free_port
 from engine import run, what_is_missing
+from overlays import KUBERNETES, with_actor_image
 from podman import Podman
 
-OVERLAY = images.ROOT / "deploy/kubernetes/overlays/podman"
 WAGGLE = images.ROOT / "build/release/bin/waggle"
 IMAGE = "localhost/waggle:dev"
+USERS_ACTOR = "localhost/my-actor"
 PORTS = {"hub": 7000, "replay": 7001, "learner": 7002, "actor": 7003, "evaluator": 7003, "gradient-reducer": 7004}
 WORKERS = [name for name in PORTS if name != "hub"]
 podman = None
@@ -60,13 +61,19 @@ def container(name):
     return f"{name}-pod-0-{name}"
 
 
+def rendered(kubernetes):
+    return run("sh", "-c", f"kubectl kustomize '{kubernetes}/overlays/podman' 2>/dev/null")
+
+
 class Pods:
     """with Pods() as pods: those of the overlay, with the hub at a free port of this machine."""
 
-    def __enter__(self):
+    def __init__(self, manifests=None):
+        """`manifests`: what the overlay is rendered to, if it is a changed one."""
         self.port = free_port()
-        rendered = run("sh", "-c", f"kubectl kustomize '{OVERLAY}' 2>/dev/null")
-        self._manifests = rendered.replace("hostPort: 7000", f"hostPort: {self.port}")
+        self._manifests = (manifests or rendered(KUBERNETES)).replace("hostPort: 7000", f"hostPort: {self.port}")
+
+    def __enter__(self):
         podman.play(self._manifests)
         return self
 
@@ -105,6 +112,20 @@ class Pods:
 
     def waggle(self, *words, timeout=180):
         return run(WAGGLE, *words, timeout=timeout, env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
+
+    def submit(self, file):
+        return json.loads(self.waggle("submit", file, "--json").partition("\n")[0])["id"]
+
+    def status(self, experiment):
+        return json.loads(self.waggle("status", experiment, "--json"))
+
+    def await_over(self, experiment):
+        """Waits until the experiment is over, and returns its last status."""
+        def over():
+            status = self.status(experiment)
+            return status if status["outcome"] not in ("queued", "running", "finishing") else None
+
+        return await_that(over, f"{experiment} is over", seconds=1200)
 
     def outputs(self):
         return podman("exec", container("hub"), "ls", "/experiments").split()
@@ -146,21 +167,30 @@ class Experiments(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, Pods() as pods:
             pods.await_health()
             file = experiments.patient(folder, "cartpole_apex_dqn")
-            experiment = json.loads(pods.waggle("submit", file, "--json"))["id"]
-
-            def status():
-                return json.loads(pods.waggle("status", experiment, "--json"))
-
-            await_that(lambda: status()["outcome"] not in ("queued", "running", "finishing"), "it is over", seconds=1200)
-            self.assertEqual(status()["outcome"], "solved")
+            experiment = pods.submit(file)
+            self.assertEqual(pods.await_over(experiment)["outcome"], "solved")
             # The hub's and the learner's outputs lie in one folder.
             found = podman("exec", container("hub"), "ls", f"/experiments/{experiment}").split()
             self.assertLessEqual({"metrics.csv", "checkpoints", "best"}, set(found))
             pods.play_again()
             pods.await_health()
-            self.assertEqual(status()["outcome"], "solved")
+            self.assertEqual(pods.status(experiment)["outcome"], "solved")
             pods.waggle("delete", experiment)
             await_that(lambda: pods.outputs() == [], "nothing is left of it")
+
+
+class PythonEnvironments(unittest.TestCase):
+    def test_actors_of_a_users_image_train_on_gymnasium(self):
+        if "WAGGLE_DEPLOY_IMAGE" in os.environ:
+            self.skipTest("WAGGLE_DEPLOY_IMAGE may be of other executables than those that actors need")
+        images.build_my_game()
+        podman.load(images.USERS_ACTOR, f"{USERS_ACTOR}:1")
+        with with_actor_image(f'  - {{name: waggle-actor, newName: {USERS_ACTOR}, newTag: "1"}}') as kubernetes:
+            manifests = rendered(kubernetes)
+        with tempfile.TemporaryDirectory() as folder, Pods(manifests) as pods:
+            pods.await_health()
+            status = pods.await_over(pods.submit(experiments.gymnasium(folder)))
+            self.assertEqual(status["outcome"], "solved", status)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,20 @@
+"""deploy/kubernetes, changed as its page tells users to change it."""
+
+import contextlib
+import pathlib
+import re
+import shutil
+import tempfile
+
+KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes"
+
+
+@contextlib.contextmanager
+def with_actor_image(line):
+    """A copy of deploy/kubernetes whose overlays have this line in place of that of waggle-actor."""
+    with tempfile.TemporaryDirectory() as folder:
+        copied = pathlib.Path(folder, "kubernetes")
+        shutil.copytree(KUBERNETES, copied)
+        for path in copied.glob("overlays/*/kustomization.yaml"):
+            path.write_text(re.sub(r"(?m)^  - {name: waggle-actor,.*$", line, path.read_text()))
+        yield copied
