@@ -36,6 +36,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   LaneOptions lanes;
   lanes.lanes = request.lanes;
   lanes.in_order = true;
+  lanes.video = options.video;
   WAGGLE_ASSIGN_OR_RETURN(
       std::unique_ptr<VectorEnvironment> environments,
       OpenEnvironment(*ports.environments, experiment.evaluation.environment, lanes, Rng(rng.Next()), stop));
@@ -68,6 +69,9 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   evaluation.seed = options.seed;
   evaluation.returns = StatisticsOf(outcomes.returns);
   evaluation.lengths = StatisticsOf(outcomes.lengths);
+  if (options.video.has_value()) {
+    evaluation.video = options.video->folder;
+  }
   return evaluation;
 }
 

@@ -10,6 +10,7 @@
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
 #include "actor/evaluation/saved_weights.h"
+#include "actor/pictures/video_options.h"
 #include "common/base/stop_token.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/metrics/sample_statistics.h"
@@ -28,14 +29,16 @@ struct SavedEvaluation {
   std::optional<double> env_steps;  // Of the run when they were published; a learner does not know them.
   int64_t seed = 0;
   SampleStatistics returns;
-  SampleStatistics lengths;  // In steps.
-  double seconds = 0;        // That the episodes took.
+  SampleStatistics lengths;          // In steps.
+  double seconds = 0;                // That the episodes took.
+  std::optional<std::string> video;  // The folder of the files that show episodes.
 };
 
 struct SavedEvaluationOptions {
   int64_t episodes = 100;
   int64_t seed = 0;
   std::string device;  // Empty: the experiment's own.
+  std::optional<VideoOptions> video;
 };
 
 // How the evaluation gets its environments and networks. Pointers are borrowed and never null.

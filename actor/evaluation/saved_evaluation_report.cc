@@ -57,6 +57,9 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
     add("return", absl::StrFormat("%.6g", returns.mean));
   }
   add("length", absl::StrFormat("%.6g steps on average, %s", evaluation.lengths.mean, RangeText(evaluation.lengths)));
+  if (evaluation.video.has_value()) {
+    add("video", *evaluation.video);
+  }
   return text;
 }
 
@@ -83,6 +86,7 @@ std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   json["min_length"] = static_cast<int64_t>(evaluation.lengths.min);
   json["max_length"] = static_cast<int64_t>(evaluation.lengths.max);
   json["seconds"] = evaluation.seconds;
+  json["video"] = OrNull(evaluation.video);
   // Bytes that are no UTF-8 are replaced: this must not throw.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

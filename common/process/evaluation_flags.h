@@ -20,7 +20,12 @@ struct EvaluationFlags {
   std::string device;           // Empty: that on which the experiment's actors act.
   bool newest = false;          // The newest weights rather than the best.
   bool json = false;
+  std::string video;  // The folder that pictures of episodes are written to. Empty: none are.
+  int64_t video_episodes = 1;
 };
+
+// Adds --video and --video-episodes. An empty `video`: nothing is filmed.
+std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64_t* episodes);
 
 // Adds all but the path. `flags` outlives the parsing.
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);

@@ -53,6 +53,20 @@ TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[u
   CHECK(flags.device == "cpu");
   CHECK(flags.newest);
   CHECK(flags.json);
+  CHECK(flags.video.empty());
+  const Command filmed = Parse({"evaluate", "x", "--video", "films", "--video-episodes", "3"});
+  REQUIRE(std::holds_alternative<EvaluationFlags>(filmed));
+  CHECK(std::get<EvaluationFlags>(filmed).video == "films");
+  CHECK(std::get<EvaluationFlags>(filmed).video_episodes == 3);
+  CHECK(std::get<EvaluationFlags>(Parse({"evaluate", "x", "--video", "films"})).video_episodes == 1);
+  for (const std::vector<const char*>& wrong :
+       std::vector<std::vector<const char*>>{{"evaluate", "x", "--video", "films", "--video-episodes", "0"},
+                                             {"evaluate", "x", "--video-episodes", "3"},
+                                             {"evaluate", "x", "--video", ""},
+                                             {"evaluate", "x", "--episodes", "0"}}) {
+    CHECK(Printed(wrong).status == 2);
+    CHECK_THAT(Printed(wrong).text, Catch::Contains(wrong[2]));
+  }
   CHECK(Printed({"evaluate", ""}).text ==
         "waggle evaluate: PATH: got \"\"; wanted a folder; see waggle evaluate --help\n");
 }

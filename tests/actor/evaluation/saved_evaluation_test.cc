@@ -1,5 +1,6 @@
 #include "actor/evaluation/saved_evaluation.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "tests/actor/fakes.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
@@ -129,6 +131,33 @@ TEST_CASE("Of a learner's checkpoint the algorithm makes the weights", "[unit]")
   CHECK(evaluation.version == 77);
   CHECK_FALSE(evaluation.epoch.has_value());
   CHECK_FALSE(evaluation.env_steps.has_value());
+}
+
+TEST_CASE("Episodes of an evaluation are filmed, and are those that they are without", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const EnvironmentDefinitions built_in = BuiltinEnvironments();
+  Fixture fixture;
+  fixture.ports.environments = &built_in;
+  fixture.weights.experiment_yaml = "environment: {name: Catch-v0}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  const SavedEvaluation plain = ValueOf(fixture.Evaluate());
+  CHECK_FALSE(plain.video.has_value());
+  fixture.options.video = VideoOptions{folder.File("films"), 2};
+  const SavedEvaluation filmed = ValueOf(fixture.Evaluate());
+  CHECK(filmed.video == folder.File("films"));
+  CHECK(filmed.returns.mean == plain.returns.mean);
+  CHECK(std::filesystem::exists(folder.File("films/episode-0.webp")));
+  CHECK(std::filesystem::exists(folder.File("films/episode-1.webp")));
+  CHECK_FALSE(std::filesystem::exists(folder.File("films/episode-2.webp")));
+}
+
+TEST_CASE("What cannot be filmed is refused before an episode begins", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture drawing;
+  drawing.options.video = VideoOptions{folder.File("films"), 1};
+  REQUIRE_CODE(drawing.Evaluate(), absl::StatusCode::kUnimplemented);
+  Fixture writing;
+  writing.options.video = VideoOptions{"/proc/films", 1};
+  REQUIRE_CODE(writing.Evaluate(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("What cannot be evaluated is refused with its folder and the reason", "[unit]") {

@@ -34,6 +34,8 @@ void CheckSame(const EvaluationFlags& a, const EvaluationFlags& b) {
   CHECK(a.device == b.device);
   CHECK(a.newest == b.newest);
   CHECK(a.json == b.json);
+  CHECK(a.video == b.video);
+  CHECK(a.video_episodes == b.video_episodes);
 }
 
 TEST_CASE("What is asked of an evaluation is what the actor understands", "[unit]") {
@@ -45,6 +47,8 @@ TEST_CASE("What is asked of an evaluation is what the actor understands", "[unit
   flags.device = "cuda:1";
   flags.newest = true;
   flags.json = true;
+  flags.video = "films of mine";
+  flags.video_episodes = 3;
   CheckSame(Parsed(ActorArguments(flags)), flags);
 }
 
