@@ -62,22 +62,35 @@ Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
-Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
+Command ParseSaved(CLI::App* app, bool records, int argc, const char* const* argv) {
   EvaluationFlags flags;
   SetRequired(
-      AddWord(app, "PATH", &flags.path,
-              "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
-              "weights, or else its newest; or a "
-              "folder of weights or of a learner's checkpoints, or one of these"),
+      AddWord(
+          app, "PATH", &flags.path,
+          "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
+          "weights, or else its newest; or a "
+          "folder of weights or of a learner's checkpoints, or one of these; or an experiment's file, FILE.yaml, for "
+          "random actions"),
       true);
+  if (records) {
+    SetRequired(AddRecordFlags(app, "--output", &flags).front(), true);
+  }
   AddEvaluationFlags(app, &flags);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
   if (flags.path.empty()) {
-    return WrongUsage("waggle evaluate", "PATH: got \"\"; wanted a folder");
+    return WrongUsage(records ? "waggle record" : "waggle evaluate", "PATH: got \"\"; wanted a folder");
   }
   return flags;
+}
+
+Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
+  return ParseSaved(app, false, argc, argv);
+}
+
+Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
+  return ParseSaved(app, true, argc, argv);
 }
 
 Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
@@ -126,6 +139,10 @@ std::vector<Verb> LocalVerbs() {
        "130 if "
        "interrupted.",
        &ParseEvaluate},
+      {"record",
+       "Runs episodes with what was trained, or of random actions, and writes their rows to a replay file, which "
+       "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
+       &ParseRecord},
       {"plot",
        "Draws the curves of runs as a PNG: returns, rates and policy lag. Runs of one experiment become one curve, "
        "their mean, in a band of one standard deviation. Needs a python3 with matplotlib. Exits with 0, 2 if a flag "

@@ -193,7 +193,7 @@ int Become(const char* verb, std::vector<std::string> command) {
 int Do(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
-  return Become("evaluate", std::move(command));
+  return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
 }
 
 int Do(const HealthFlags& flags) {

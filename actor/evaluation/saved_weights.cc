@@ -15,6 +15,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/checkpoint/saved_model.h"
+#include "common/config/yaml_file.h"
 
 namespace waggle {
 namespace {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr char kWanted[] =
     "wanted a run's folder, an experiment's folder in a parameter server's data folder, or a folder of weights or of a "
-    "learner's checkpoints";
+    "learner's checkpoints; or an experiment's file, FILE.yaml, for random actions";
 // A run that goes on replaces what it has saved while that is read.
 constexpr int kMostAttempts = 5;
 
@@ -52,6 +53,13 @@ constexpr struct {
 absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
+    if (folder.extension() == ".yaml" || folder.extension() == ".yml") {
+      SavedWeights random;
+      random.kind = SavedKind::kRandom;
+      random.folder = folder.string();
+      WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
+      return random;
+    }
     return false;
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
@@ -159,6 +167,8 @@ std::optional<int64_t> StepOf(const fs::path& path) {
 
 const char* SavedKindName(SavedKind kind) {
   switch (kind) {
+    case SavedKind::kRandom:
+      return "random";
     case SavedKind::kBest:
       return "best";
     case SavedKind::kNewest:

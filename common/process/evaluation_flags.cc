@@ -40,6 +40,14 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
   return options;
 }
 
+std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags) {
+  CLI::Option* const file = AddPathFlag(app, name, &flags->record, "FILE",
+                                        "The replay file that the episodes become, which must not be there");
+  CLI::Option* const explore = AddSwitch(app, "--explore", &flags->explore, "Act as actors do rather than greedily");
+  SetNeeds(explore, file);
+  return {file, explore};
+}
+
 std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
   std::vector<std::string> arguments = {absl::StrCat("--evaluate=", flags.path),
                                         absl::StrCat("--episodes=", flags.episodes), "--log-level=warning"};
@@ -54,6 +62,12 @@ std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
   }
   if (flags.json) {
     arguments.push_back("--json");
+  }
+  if (!flags.record.empty()) {
+    arguments.push_back(absl::StrCat("--record=", flags.record));
+  }
+  if (flags.explore) {
+    arguments.push_back("--explore");
   }
   if (!flags.video.empty()) {
     arguments.push_back(absl::StrCat("--video=", flags.video));

@@ -41,7 +41,7 @@ TEST_CASE("An evaluation as JSON has every figure", "[unit]") {
     "path": "runs/x/hub/weights/best", "kind": "best", "experiment": "cartpole", "algorithm": "apex_dqn",
     "environment": "CartPole-v1", "version": {"epoch": 1, "version": 8650}, "env_steps": 43672, "episodes": 4,
     "seed": 9, "mean_return": 490.0, "standard_error": 6.0, "standard_deviation": 12.0, "min_return": 472.0,
-    "max_return": 500.0, "mean_length": 490.5, "min_length": 472, "max_length": 500, "seconds": 0.25, "video": null})"));
+    "max_return": 500.0, "mean_length": 490.5, "min_length": 472, "max_length": 500, "seconds": 0.25, "recorded": null, "video": null})"));
 }
 
 TEST_CASE("An evaluation tells where its films are", "[unit]") {
