@@ -51,6 +51,21 @@ TEST_CASE("An evaluation tells where its films are", "[unit]") {
   CHECK(nlohmann::json::parse(SavedEvaluationJson(evaluation)).at("video") == "films");
 }
 
+TEST_CASE("An evaluation of random actions says so, and has no version", "[unit]") {
+  SavedEvaluation evaluation = Example();
+  evaluation.kind = SavedKind::kRandom;
+  evaluation.folder = "x.yaml";
+  evaluation.version.reset();
+  evaluation.recorded = "a file";
+  const std::string text = SavedEvaluationText(evaluation);
+  CHECK_THAT(text, Catch::StartsWith("evaluated   x.yaml, random actions\n") && Catch::Contains(", random, seed 9") &&
+                       !Catch::Contains("version") && Catch::EndsWith("\nrecorded    a file\n"));
+  CHECK(nlohmann::json::parse(SavedEvaluationJson(evaluation)).at("version").at("version").is_null());
+  evaluation.kind = SavedKind::kBest;
+  evaluation.explored = true;
+  CHECK_THAT(SavedEvaluationText(evaluation), Catch::Contains("4, exploring, seed 9"));
+}
+
 TEST_CASE("What is not known is left out of the text, and null in JSON", "[unit]") {
   SavedEvaluation evaluation = Example();
   evaluation.kind = SavedKind::kLearner;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/replay_file/replay_file.h"
 #include "tests/actor/fakes.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
@@ -148,6 +149,37 @@ TEST_CASE("Episodes of an evaluation are filmed, and are those that they are wit
   CHECK(std::filesystem::exists(folder.File("films/episode-0.webp")));
   CHECK(std::filesystem::exists(folder.File("films/episode-1.webp")));
   CHECK_FALSE(std::filesystem::exists(folder.File("films/episode-2.webp")));
+}
+
+TEST_CASE("An experiment's file is evaluated by random actions, and needs no network", "[unit]") {
+  Fixture fixture;
+  fixture.weights = SavedWeights();
+  fixture.weights.kind = SavedKind::kRandom;
+  fixture.weights.folder = "x.yaml";
+  fixture.weights.experiment_yaml = kExperiment;
+  fixture.ports.new_policy = nullptr;
+  const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
+  CHECK(evaluation.returns.count == 20);
+  CHECK_FALSE(evaluation.version.has_value());
+  // A user's own file is read strictly.
+  fixture.weights.experiment_yaml += "learner: {batch_sise: 3}\n";
+  const absl::Status refused = fixture.Evaluate().status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("batch_sise"));
+}
+
+TEST_CASE("Episodes are recorded in the environment that is trained in, one after the other", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.options.record = folder.File("episodes");
+  fixture.options.explore = true;
+  const SavedEvaluation recorded = ValueOf(fixture.Evaluate());
+  CHECK(recorded.returns.count == 20);
+  CHECK(recorded.recorded == folder.File("episodes"));
+  CHECK(recorded.explored);
+  CHECK(fixture.lanes == 1);
+  CHECK(ValueOf(ReplayFileReader::Open(folder.File("episodes")))->config().name == "episodes");
+  REQUIRE_CODE(fixture.Evaluate(), absl::StatusCode::kAlreadyExists);
 }
 
 TEST_CASE("What cannot be filmed is refused before an episode begins", "[unit]") {
