@@ -53,14 +53,12 @@ constexpr struct {
 absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return random;
+    return false;
   }
-  return false;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> step, store->NewestStep());
+  return step.has_value();
 }
-WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
-WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> step, store->NewestStep());
-return step.has_value();
-}  // namespace
 
 // The folders of the experiments that a parameter server has, where `path` is its data folder or that of a run which
 // has one.
@@ -158,7 +156,7 @@ std::optional<int64_t> StepOf(const fs::path& path) {
   return std::nullopt;
 }
 
-}  // namespace waggle
+}  // namespace
 
 const char* SavedKindName(SavedKind kind) {
   switch (kind) {
@@ -185,18 +183,20 @@ absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newe
       random.kind = SavedKind::kRandom;
       random.folder = folder.string();
       WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
-      return absl::NotFoundError(
-          absl::StrCat(path, fs::exists(folder, error) ? " is a file; " : " is not there; ", kWanted));
+      return random;
     }
-    if (const std::optional<int64_t> step = StepOf(folder); step.has_value()) {
-      const std::string parent = folder.has_parent_path() ? folder.parent_path().string() : ".";
-      WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(parent));
-      WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, store->LoadStep(*step));
-      return FromContents(std::move(contents), {folder.string(), SavedKind::kWeights});
-    }
-    WAGGLE_ASSIGN_OR_RETURN(Place place, FindPlace(folder.string(), newest));
-    WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, LoadNewest(place.folder));
-    return FromContents(std::move(contents), std::move(place));
+    return absl::NotFoundError(
+        absl::StrCat(path, fs::exists(folder, error) ? " is a file; " : " is not there; ", kWanted));
   }
+  if (const std::optional<int64_t> step = StepOf(folder); step.has_value()) {
+    const std::string parent = folder.has_parent_path() ? folder.parent_path().string() : ".";
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(parent));
+    WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, store->LoadStep(*step));
+    return FromContents(std::move(contents), {folder.string(), SavedKind::kWeights});
+  }
+  WAGGLE_ASSIGN_OR_RETURN(Place place, FindPlace(folder.string(), newest));
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, LoadNewest(place.folder));
+  return FromContents(std::move(contents), std::move(place));
+}
 
 }  // namespace waggle
