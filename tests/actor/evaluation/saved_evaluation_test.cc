@@ -139,7 +139,8 @@ TEST_CASE("Episodes of an evaluation are filmed, and are those that they are wit
   const EnvironmentDefinitions built_in = BuiltinEnvironments();
   Fixture fixture;
   fixture.ports.environments = &built_in;
-  fixture.weights.experiment_yaml = "environment: {name: Catch-v0}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  fixture.weights.experiment_yaml =
+      "environment: {name: CartPole-v1}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
   const SavedEvaluation plain = ValueOf(fixture.Evaluate());
   CHECK_FALSE(plain.video.has_value());
   fixture.options.video = VideoOptions{folder.File("films"), 2};
