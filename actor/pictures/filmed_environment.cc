@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/atomic_file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -73,7 +74,7 @@ EnvironmentDefinition Filmed(EnvironmentDefinition definition, const VideoOption
           const EnvironmentOptions& settings, uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Environment> environment, create(settings, seed));
     // Those that draw at all draw before their first episode too.
-    WAGGLE_RETURN_IF_ERROR(environment->Draw().status());
+    WAGGLE_RETURN_IF_ERROR(Annotate(environment->Draw().status(), "--video"));
     return std::make_unique<FilmedEnvironment>(std::move(environment), options, begun);
   };
   return definition;

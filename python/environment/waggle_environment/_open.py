@@ -1,6 +1,7 @@
 """Makes the environments that the actor asks for."""
 
 import importlib
+import os
 
 from waggle_environment._refused import Refused
 
@@ -62,6 +63,7 @@ class _Maker:
         self._filmed = "video" in options
         if self._filmed:
             self._kwargs["render_mode"] = _RENDER_MODE
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # Of pygame: there need be no screen.
         self._wrappers = [_wrapper(one) for one in options.get("wrappers") or []]
         self._id = options["id"]
         if self._id.startswith("ALE/"):

@@ -1,7 +1,7 @@
 #include "actor/pictures/animation.h"
 
+#include "tests/actor/pictures/decoded_animation.h"
 #include "tests/support/catch.h"
-#include "tests/support/decoded_animation.h"
 
 namespace waggle {
 namespace {

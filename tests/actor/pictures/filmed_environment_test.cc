@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/actor/pictures/decoded_animation.h"
 #include "tests/support/catch.h"
-#include "tests/support/decoded_animation.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
