@@ -386,10 +386,12 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, serve-environment, submit, list, "
-       "status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, check, evaluate, record, play, plot, serve-environment, "
+       "submit, list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
+       "--help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, "
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, record, play, "
+       "plot, "
        "serve-environment, submit, "
        "list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
        "--help\n"},
