@@ -44,8 +44,6 @@ namespace {
 // An evaluator evaluates for several experiments at once, each in a thread of its own.
 constexpr int64_t kEvaluatorOrders = 8;
 
-constexpr char kVerb[] = "waggle evaluate: ";
-
 absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& definitions,
                                                   const PolicyRequest& request) {
   const ActorOptions& actor = request.experiment->actor;
@@ -201,11 +199,19 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
   options.episodes = flags.episodes;
   options.seed = flags.seed.value_or(static_cast<int64_t>(std::random_device()()));
   options.device = flags.device;
+  if (!flags.video.empty()) {
+    options.video = VideoOptions{flags.video, flags.video_episodes};
+  }
+  if (!flags.record.empty()) {
+    options.record = flags.record;
+    options.explore = flags.explore;
+  }
   return EvaluateSaved(weights, options, ports, stop);
 }
 
 // 0, 1 if it could not be done, 2 if there is nothing that could be evaluated, 130 if interrupted.
 int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
+  const char* const verb = flags.record.empty() ? "waggle evaluate: " : "waggle record: ";
   absl::StatusOr<SavedEvaluation> evaluation = absl::UnknownError("nothing was done");
   const int status = RunProcess("evaluate", level, [&](const StopToken& stop) {
     evaluation = Evaluate(flags, stop);
@@ -218,12 +224,12 @@ int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
     return 130;
   }
   if (!evaluation.ok()) {
-    std::cerr << kVerb << evaluation.status().message() << std::endl;
+    std::cerr << verb << evaluation.status().message() << std::endl;
     return absl::IsInternal(evaluation.status()) || absl::IsUnknown(evaluation.status()) ? 1 : 2;
   }
   std::cout << (flags.json ? SavedEvaluationJson(*evaluation) : SavedEvaluationText(*evaluation)) << std::flush;
   if (!std::cout) {
-    std::cerr << kVerb << "the result could not be written" << std::endl;
+    std::cerr << verb << "the result could not be written" << std::endl;
     return 1;
   }
   return 0;
@@ -256,6 +262,7 @@ int main(int argc, char** argv) {
   for (CLI::Option* const option : waggle::AddEvaluationFlags(app.get(), &saved)) {
     waggle::SetNeeds(option, evaluate_saved);
   }
+  waggle::SetNeeds(waggle::AddRecordFlags(app.get(), "--record", &saved).front(), evaluate_saved);
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }

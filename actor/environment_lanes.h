@@ -32,6 +32,7 @@ class EnvironmentLanes {
 
   const EnvironmentSpec& spec() const { return spec_; }
   size_t size() const { return environments_.size(); }
+  absl::StatusOr<Picture> Draw(size_t lane) const { return environments_[lane]->Draw(); }
 
   // Starts an episode and writes row `row` of `observations`.
   absl::Status Reset(size_t lane, absl::Span<void* const> observations, size_t row);

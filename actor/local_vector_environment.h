@@ -27,6 +27,7 @@ class LocalVectorEnvironment : public VectorEnvironment {
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
+  absl::StatusOr<Picture> Draw(int64_t lane) const override { return environments_.Draw(static_cast<size_t>(lane)); }
 
  private:
   // Write the next row.

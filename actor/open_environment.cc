@@ -1,10 +1,13 @@
 #include "actor/open_environment.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "actor/external/process_environments.h"
+#include "actor/pictures/filmed_environment.h"
 #include "actor/plugin/environment_plugin.h"
 #ifdef WAGGLE_WITH_GRPC
 #include "actor/rpc_environments/open_rpc_environments.h"
@@ -20,14 +23,32 @@ namespace {
 // A folder that Python runs. It has the package waggle_environment, of the release that this executable is of.
 constexpr char kBridge[] = "/../share/waggle/environment";
 
+// Bytes of the folder's name that are no UTF-8 would be another folder's name.
+std::string VideoJson(const VideoOptions& video) {
+  nlohmann::json json;
+  json["folder"] = std::filesystem::absolute(video.folder).string();
+  json["episodes"] = video.episodes;
+  return absl::StrCat(",\"video\":", json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+}
+
 // What the package is told of the environment. Ids have no character that JSON escapes, and the others are JSON.
-std::string OptionsJson(const EnvironmentOptions& options) {
+std::string OptionsJson(const EnvironmentOptions& options, const std::optional<VideoOptions>& video) {
   if (options.Scheme() == kPettingZoo) {
     return absl::StrCat("{\"id\":\"", options.pettingzoo.id, "\",\"kwargs\":", options.pettingzoo.kwargs, "}");
   }
   const GymnasiumOptions& gymnasium = options.gymnasium;
   return absl::StrCat("{\"id\":\"", gymnasium.id, "\",\"kwargs\":", gymnasium.kwargs,
-                      ",\"wrappers\":", gymnasium.wrappers, ",\"vector\":\"", gymnasium.vector, "\"}");
+                      ",\"wrappers\":", gymnasium.wrappers, ",\"vector\":\"", gymnasium.vector, "\"",
+                      video.has_value() ? VideoJson(*video) : "", "}");
+}
+
+absl::Status CheckVideo(const EnvironmentOptions& environment, const VideoOptions& video) {
+  if (!environment.is_built_in() && environment.Scheme() != kGymnasium) {
+    return absl::InvalidArgumentError(absl::StrCat("--video: got an environment of ", environment.Scheme(),
+                                                   ", of which there are no pictures; wanted one of ", kGymnasium,
+                                                   " or a built-in one"));
+  }
+  return PrepareVideoFolder(video.folder);
 }
 
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const EnvironmentOptions& environment,
@@ -40,10 +61,10 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   }
   options.command = {*std::move(python), absl::StrCat(OwnFolder(), kBridge)};
   options.scheme = environment.Scheme();
-  options.options_json = OptionsJson(environment);
+  options.options_json = OptionsJson(environment, lanes.video);
   options.environment_name = environment.name;
   options.lanes = lanes.lanes;
-  options.processes = environment.processes;
+  options.processes = lanes.video.has_value() ? 1 : environment.processes;  // Which counts the episodes.
   options.in_order = lanes.in_order;
   options.undivided = environment.gymnasium.vector == "undivided";
   options.seed = rng.Next();
@@ -65,6 +86,9 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,
                                                                    const StopToken& stop) {
+  if (lanes.video.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(CheckVideo(options, *lanes.video));
+  }
   if (options.is_python()) {
     return OpenInPython(options, lanes, std::move(rng), stop);
   }
@@ -80,7 +104,8 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
   }
 #endif
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
-  return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng), lanes.in_order);
+  return MakeLocalEnvironment(lanes.video.has_value() ? Filmed(*definition, *lanes.video) : *definition, options,
+                              lanes.lanes, std::move(rng), lanes.in_order);
 }
 
 }  // namespace waggle

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "actor/environments/environment.h"
+#include "actor/pictures/video_options.h"
 #include "actor/vector_environment.h"
 #include "common/base/random.h"
 #include "common/base/stop_token.h"
@@ -23,6 +25,9 @@ struct LaneOptions {
   // Recv gives lanes in the order of their numbers once all that are under way are ready, so that the same seed gives
   // the same rows. Without it, lanes that are ready do not wait for others.
   bool in_order = false;
+  // Films episodes: of built-in environments as animated WebP, of Gymnasium's as its RecordVideo writes them, in one
+  // process. INVALID_ARGUMENT for others, and UNIMPLEMENTED for a built-in one that does not draw itself.
+  std::optional<VideoOptions> video;
 };
 
 // Opens the environment that `options` name, wherever it runs: in this process if it is one of `built_in`, else in

@@ -23,17 +23,21 @@ RandomActions::RandomActions(const EnvironmentSpec& spec, int64_t lanes, Rng rng
 }
 
 absl::Span<const void* const> RandomActions::Draw(const ReadyLanes& ready) {
+  observations_.assign(ready.observations.begin(), ready.observations.end());
+  return Draw(static_cast<int64_t>(ready.lanes.size()), observations_);
+}
+
+absl::Span<const void* const> RandomActions::Draw(int64_t rows, absl::Span<const void* const> observations) {
   for (size_t i = 0; i < actions_.size(); ++i) {
     const Action& action = actions_[i];
     const SpaceLeaf& leaf = *action.leaf;
     const int64_t elements = leaf.array.NumElements();
     const size_t element_bytes = DTypeSize(leaf.array.dtype);
     char* to = static_cast<char*>(arrays_.pointers()[i]);
-    for (size_t row = 0; row < ready.lanes.size(); ++row) {
+    for (int64_t row = 0; row < rows; ++row) {
       const bool* mask = nullptr;
       if (action.mask >= 0) {
-        mask = static_cast<const bool*>(ready.observations[static_cast<size_t>(action.mask)]) +
-               row * static_cast<size_t>(leaf.TotalChoices());
+        mask = static_cast<const bool*>(observations[static_cast<size_t>(action.mask)]) + row * leaf.TotalChoices();
       }
       for (int64_t element = 0; element < elements; ++element, to += element_bytes) {
         StoreElement(leaf.array.dtype, DrawElement(action, element, mask), to);

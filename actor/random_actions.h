@@ -21,6 +21,8 @@ class RandomActions {
 
   // One action for each row, within what its masks allow. Valid until the next call.
   absl::Span<const void* const> Draw(const ReadyLanes& ready);
+  // The same for rows of these observations, an array [rows, …] for each leaf.
+  absl::Span<const void* const> Draw(int64_t rows, absl::Span<const void* const> observations);
 
  private:
   struct Action {
@@ -37,6 +39,7 @@ class RandomActions {
   std::vector<Action> actions_;
   LeafArrays arrays_;
   std::vector<const void*> pointers_;
+  std::vector<const void*> observations_;
 };
 
 }  // namespace waggle

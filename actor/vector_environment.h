@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "actor/pictures/picture.h"
 #include "common/base/stop_token.h"
 #include "common/spec/environment_spec.h"
 
@@ -63,6 +64,11 @@ class VectorEnvironment {
   virtual absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) = 0;
 
   virtual EnvironmentHealth health() const { return {}; }
+
+  // What a lane that Recv has given looks like, for people. UNIMPLEMENTED where nobody draws it.
+  virtual absl::StatusOr<Picture> Draw(int64_t /*lane*/) const {
+    return absl::UnimplementedError(spec().name + " has no picture of its state");
+  }
 };
 
 }  // namespace waggle

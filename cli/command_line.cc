@@ -22,6 +22,10 @@ of experiments on this machine:
   run FILE      train one with processes of its own, and wait for its end
   check FILE    check its file, print every value of it, and estimate what it takes
   evaluate PATH run greedy episodes with what was trained, and say how well it does
+  play ENVIRONMENT
+                step an environment by hand, or at random
+  record PATH --output FILE
+                write such episodes to a file of replay, as a data set
   plot RUN ...  draw the curves of runs, as a PNG
   serve-environment NAME
                 let others step a built-in environment, by dm_env_rpc

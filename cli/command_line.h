@@ -116,6 +116,17 @@ struct ServeEnvironmentFlags {
   int64_t seed = 1;  // What joins without one of their own follow from.
 };
 
+struct PlayFlags {
+  std::string environment;  // A built-in one's name, or an experiment's file, FILE.yaml.
+  std::vector<std::pair<std::string, std::string>> overrides;
+  int64_t episodes = 1;
+  std::optional<int64_t> seed;  // Nothing: another one each time.
+  bool random = false;          // Random actions rather than those that are typed.
+  std::string video;            // The folder that pictures of episodes are written to. Empty: none are.
+  int64_t video_episodes = 1;
+  bool json = false;
+};
+
 // What there is to do instead: print a text and exit.
 struct PrintAndExit {
   std::string text;
@@ -129,7 +140,7 @@ struct HealthFlags {
 
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
                              StatusFlags, WatchFlags, ChangeFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
-                             ReconfigureFlags, ExportFlags, ImportFlags, ServeEnvironmentFlags>;
+                             ReconfigureFlags, ExportFlags, ImportFlags, ServeEnvironmentFlags, PlayFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

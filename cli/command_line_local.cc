@@ -62,20 +62,51 @@ Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
-Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
+Command ParseSaved(CLI::App* app, bool records, int argc, const char* const* argv) {
   EvaluationFlags flags;
   SetRequired(
-      AddWord(app, "PATH", &flags.path,
-              "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
-              "weights, or else its newest; or a "
-              "folder of weights or of a learner's checkpoints, or one of these"),
+      AddWord(
+          app, "PATH", &flags.path,
+          "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
+          "weights, or else its newest; or a "
+          "folder of weights or of a learner's checkpoints, or one of these; or an experiment's file, FILE.yaml, for "
+          "random actions"),
       true);
+  if (records) {
+    SetRequired(AddRecordFlags(app, "--output", &flags).front(), true);
+  }
   AddEvaluationFlags(app, &flags);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
   if (flags.path.empty()) {
-    return WrongUsage("waggle evaluate", "PATH: got \"\"; wanted a folder");
+    return WrongUsage(records ? "waggle record" : "waggle evaluate", "PATH: got \"\"; wanted a folder");
+  }
+  return flags;
+}
+
+Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
+  return ParseSaved(app, false, argc, argv);
+}
+
+Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
+  return ParseSaved(app, true, argc, argv);
+}
+
+Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
+  PlayFlags flags;
+  SetRequired(AddWord(app, "ENVIRONMENT", &flags.environment,
+                      "A built-in environment, such as CartPole-v1, or an experiment's file, FILE.yaml"),
+              true);
+  AddOverrides(app, &flags.overrides);
+  AddIntegerFlag(app, "--episodes", &flags.episodes, 1, std::numeric_limits<int64_t>::max(), "How many episodes");
+  AddIntegerFlag(app, "--seed", &flags.seed, 0, std::numeric_limits<int64_t>::max(),
+                 "The start states and random actions follow from it; another one each time unless given");
+  AddSwitch(app, "--random", &flags.random, "Take random actions");
+  AddSwitch(app, "--json", &flags.json, "Print JSON, an object a line: each row, unless --random, and each episode");
+  AddVideoFlags(app, &flags.video, &flags.video_episodes);
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
   }
   return flags;
 }
@@ -126,6 +157,15 @@ std::vector<Verb> LocalVerbs() {
        "130 if "
        "interrupted.",
        &ParseEvaluate},
+      {"record",
+       "Runs episodes with what was trained, or of random actions, and writes their rows to a replay file, which "
+       "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
+       &ParseRecord},
+      {"play",
+       "Steps an environment by what is typed: a line is an action, its numbers with spaces between. Shows each row, "
+       "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, 2 "
+       "if a flag is wrong or the environment cannot be had, 1 if it failed.",
+       &ParsePlay},
       {"plot",
        "Draws the curves of runs as a PNG: returns, rates and policy lag. Runs of one experiment become one curve, "
        "their mean, in a band of one standard deviation. Needs a python3 with matplotlib. Exits with 0, 2 if a flag "

@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "cli/command_line.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
+#include "cli/play/play.h"
 #include "cli/replay/inspect.h"
 #include "cli/replay/inspect_report.h"
 #include "cli/replay/reconfigure.h"
@@ -193,7 +195,18 @@ int Become(const char* verb, std::vector<std::string> command) {
 int Do(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
-  return Become("evaluate", std::move(command));
+  return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
+}
+
+// Of the standard output; nothing if it is no terminal.
+TerminalSize OwnTerminal() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? TerminalSize{size.ws_col, size.ws_row} : TerminalSize();
+}
+
+int Do(const PlayFlags& flags) {
+  const absl::Status played = Play(flags, OwnTerminal(), &std::cin, &std::cout, &std::cerr);
+  return played.ok() ? 0 : Complain("play", played, IsUsersFault(played) || absl::IsUnimplemented(played) ? 2 : 1);
 }
 
 int Do(const HealthFlags& flags) {

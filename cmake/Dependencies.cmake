@@ -26,6 +26,13 @@ find_path(WAGGLE_LZ4_INCLUDE_DIR lz4.h REQUIRED)
 find_library(WAGGLE_LZ4_LIBRARY lz4 REQUIRED)
 find_path(WAGGLE_ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 find_library(WAGGLE_ZSTD_LIBRARY zstd REQUIRED)
+# Debian's package has no CMake package of it.
+find_path(WAGGLE_WEBP_INCLUDE_DIR webp/mux.h REQUIRED)
+find_library(WAGGLE_WEBP_LIBRARY webp REQUIRED)
+find_library(WAGGLE_WEBPMUX_LIBRARY webpmux REQUIRED)
+add_library(waggle_webp INTERFACE)
+target_include_directories(waggle_webp SYSTEM INTERFACE "${WAGGLE_WEBP_INCLUDE_DIR}")
+target_link_libraries(waggle_webp INTERFACE "${WAGGLE_WEBPMUX_LIBRARY}" "${WAGGLE_WEBP_LIBRARY}")
 find_path(WAGGLE_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 
 if(WAGGLE_WITH_GRPC)
@@ -71,4 +78,8 @@ endif()
 
 if(WAGGLE_BUILD_TESTS)
   find_package(Catch2 REQUIRED)
+  # Reads what was written.
+  find_library(WAGGLE_WEBPDEMUX_LIBRARY webpdemux REQUIRED)
+  add_library(waggle_webp_demux INTERFACE)
+  target_link_libraries(waggle_webp_demux INTERFACE waggle_webp "${WAGGLE_WEBPDEMUX_LIBRARY}")
 endif()

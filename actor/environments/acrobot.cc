@@ -10,6 +10,7 @@ namespace {
 
 constexpr char kBook[] = "book";
 constexpr double kStartBound = 0.1;
+constexpr double kGoalHeight = 1;  // Of the free end above the fixed joint.
 constexpr double kMaxSpeed1 = 4 * M_PI;
 constexpr double kMaxSpeed2 = 9 * M_PI;
 
@@ -84,7 +85,7 @@ bool Acrobot::Advance(absl::Span<const void* const> actions, absl::Span<void* co
   state_ = After(state_, seconds / 6, sum);
   state_ = {WrappedAngle(state_[0]), WrappedAngle(state_[1]), std::clamp(state_[2], -kMaxSpeed1, kMaxSpeed1),
             std::clamp(state_[3], -kMaxSpeed2, kMaxSpeed2)};
-  const bool terminated = -std::cos(state_[0]) - std::cos(state_[1] + state_[0]) > 1;
+  const bool terminated = -std::cos(state_[0]) - std::cos(state_[1] + state_[0]) > kGoalHeight;
   rewards[0] = terminated ? 0 : -1;
   Show(observations[0]);
   return terminated;
@@ -119,6 +120,18 @@ void Acrobot::Show(void* observation) const {
   WriteFloats(
       {std::cos(state_[0]), std::sin(state_[0]), std::cos(state_[1]), std::sin(state_[1]), state_[2], state_[3]},
       observation);
+}
+
+absl::StatusOr<Picture> Acrobot::Draw() const {
+  Picture picture({-2.3, 2.3, -2.3, 2.3}, absl::Milliseconds(66));
+  picture.DrawLine({-10, kGoalHeight}, {10, kGoalHeight}, 0.02, kSoft);
+  const PlanePoint joint = {std::sin(state_[0]), -std::cos(state_[0])};
+  const double angle = state_[0] + state_[1];
+  picture.DrawLine({0, 0}, joint, 0.18, kBlue);
+  picture.DrawLine(joint, {joint.x + std::sin(angle), joint.y - std::cos(angle)}, 0.18, kOrange);
+  picture.DrawDisc({0, 0}, 0.08, kInk);
+  picture.DrawDisc(joint, 0.08, kInk);
+  return picture;
 }
 
 }  // namespace waggle

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -43,6 +44,8 @@ class Acrobot : public EpisodicEnvironment {
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // From a state uniform in [-0.1, 0.1] in each of its numbers.

@@ -1,11 +1,15 @@
 #include "actor/environments/bit_flip.h"
 
+#include <algorithm>
+
 #include "actor/environments/element_access.h"
+#include "actor/pictures/grid_picture.h"
 
 namespace waggle {
 namespace {
 
 constexpr int64_t kMostBits = 64;
+constexpr int64_t kBitsInRow = 8;  // Of a picture.
 
 void WriteBits(uint64_t bits, int64_t count, void* leaf) {
   for (int64_t i = 0; i < count; ++i) {
@@ -53,6 +57,18 @@ void BitFlip::Show(absl::Span<void* const> observations) const {
   WriteBits(bits_, num_bits_, observations[0]);
   WriteBits(bits_, num_bits_, observations[1]);
   WriteBits(goal_, num_bits_, observations[2]);
+}
+
+absl::StatusOr<Picture> BitFlip::Draw() const {
+  // A bit is a cell, and its goal the dot in it, which cannot be seen once they are equal.
+  const int64_t columns = std::min(num_bits_, kBitsInRow);
+  GridPicture grid((num_bits_ + columns - 1) / columns, columns);
+  for (int64_t i = 0; i < num_bits_; ++i) {
+    const auto color_of = [i](uint64_t bits) { return (bits >> i & 1) != 0 ? kBlue : kSoft; };
+    grid.FillCell(i / columns, i % columns, color_of(bits_));
+    grid.DrawDot(i / columns, i % columns, color_of(goal_));
+  }
+  return grid.picture();
 }
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -30,6 +31,8 @@ class BitFlip : public EpisodicEnvironment {
   static EnvironmentSpec Spec(const Settings& settings = Settings());
 
   BitFlip(const Settings& settings, uint64_t seed);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // The bits and the goal are uniform over all pairs that differ.

@@ -88,4 +88,16 @@ void CartPole::Show(void* observation) const {
   }
 }
 
+absl::StatusOr<Picture> CartPole::Draw() const {
+  const double length = 2 * settings_.pole_half_length;
+  Picture picture({-kMaxPosition - 0.4, kMaxPosition + 0.4, -0.6, length + 0.6}, absl::Seconds(settings_.time_step));
+  picture.DrawLine({-10, 0}, {10, 0}, 0.02, kSoft);
+  const double x = state_[0];
+  picture.FillRectangle({x - 0.3, -0.15}, {x + 0.3, 0.15}, kInk);
+  const PlanePoint axle = {x, 0.1};
+  picture.DrawLine(axle, {axle.x + length * std::sin(state_[2]), axle.y + length * std::cos(state_[2])}, 0.1, kOrange);
+  picture.DrawDisc(axle, 0.05, kBlue);
+  return picture;
+}
+
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -47,6 +48,8 @@ class CartPole : public EpisodicEnvironment {
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // From a state uniform in [-0.05, 0.05] in each of its numbers.

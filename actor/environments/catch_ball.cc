@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/environments/element_access.h"
+#include "actor/pictures/grid_picture.h"
 
 namespace waggle {
 namespace {
@@ -56,7 +57,7 @@ void CatchBall::Start(absl::Span<void* const> observations) {
   ball_row_ = 0;
   ball_column_ = static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(columns_)));
   paddle_column_ = columns_ / 2;
-  Draw(observations[0]);
+  Show(observations[0]);
 }
 
 bool CatchBall::Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) {
@@ -64,11 +65,11 @@ bool CatchBall::Advance(absl::Span<const void* const> actions, absl::Span<void* 
   ++ball_row_;
   const bool landed = ball_row_ == rows_ - 1;
   rewards[0] = !landed ? 0.0F : paddle_column_ == ball_column_ ? 1.0F : -1.0F;
-  Draw(observations[0]);
+  Show(observations[0]);
   return landed;
 }
 
-void CatchBall::Draw(void* picture) const {
+void CatchBall::Show(void* picture) const {
   std::memset(picture, 0, static_cast<size_t>(height_ * width_));
   DrawCell(ball_row_, ball_column_, picture);
   DrawCell(rows_ - 1, paddle_column_, picture);
@@ -81,6 +82,13 @@ void CatchBall::DrawCell(int64_t row, int64_t column, void* picture) const {
   for (int64_t y = FirstPixel(row, rows_, height_); y < bottom; ++y) {
     std::memset(static_cast<char*>(picture) + y * width_ + left, 255, static_cast<size_t>(right - left));
   }
+}
+
+absl::StatusOr<Picture> CatchBall::Draw() const {
+  GridPicture grid(rows_, columns_);
+  grid.FillCell(rows_ - 1, paddle_column_, kBlue);
+  grid.DrawDot(ball_row_, ball_column_, kOrange, 0.4);
+  return grid.picture();
 }
 
 }  // namespace waggle

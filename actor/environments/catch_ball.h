@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -36,11 +37,13 @@ class CatchBall : public EpisodicEnvironment {
 
   CatchBall(const Settings& settings, uint64_t seed);
 
+  absl::StatusOr<Picture> Draw() const override;
+
  private:
   // The ball is in the first row, in a column that is uniform; the paddle is in the middle.
   void Start(absl::Span<void* const> observations) override;
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
-  void Draw(void* picture) const;
+  void Show(void* picture) const;
   void DrawCell(int64_t row, int64_t column, void* picture) const;
 
   const int64_t rows_;

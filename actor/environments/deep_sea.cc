@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "actor/environments/element_access.h"
+#include "actor/pictures/grid_picture.h"
 #include "common/base/random.h"
 
 namespace waggle {
@@ -63,6 +64,16 @@ void DeepSea::Show(void* observation) const {
     constexpr float kHere = 1;
     std::memcpy(static_cast<char*>(observation) + static_cast<size_t>(Cell()) * sizeof(kHere), &kHere, sizeof(kHere));
   }
+}
+
+absl::StatusOr<Picture> DeepSea::Draw() const {
+  GridPicture grid(size_ + 1, size_);  // With the ground, where the diver ends.
+  for (int64_t column = 0; column < size_; ++column) {
+    grid.FillCell(size_, column, kSoft);
+  }
+  grid.DrawDot(size_ - 1, size_ - 1, kOrange, 0.25);
+  grid.DrawDot(row_, column_, kBlue, 0.4);
+  return grid.picture();
 }
 
 }  // namespace waggle

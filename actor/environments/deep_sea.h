@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/config/config_visitor.h"
@@ -34,6 +35,8 @@ class DeepSea : public EpisodicEnvironment {
   static EnvironmentSpec Spec(const Settings& settings = Settings());
 
   DeepSea(const Settings& settings, uint64_t seed);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   void Start(absl::Span<void* const> observations) override;

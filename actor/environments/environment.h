@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "actor/pictures/picture.h"
 #include "common/base/registry.h"
 #include "common/experiment/sections.h"
 #include "common/spec/environment_spec.h"
@@ -39,6 +40,12 @@ class Environment {
   // FAILED_PRECONDITION before the first Reset and after an episode's end.
   virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) = 0;
+
+  // What the present state looks like, for people. All pictures of one environment have the same size. UNIMPLEMENTED
+  // for one that cannot draw itself.
+  virtual absl::StatusOr<Picture> Draw() const {
+    return absl::UnimplementedError(spec().name + " has no picture of its state");
+  }
 };
 
 // An entry of the environment registry. To add an environment: a class that derives from EpisodicEnvironment, in a

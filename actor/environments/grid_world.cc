@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/environments/element_access.h"
+#include "actor/pictures/grid_picture.h"
 
 namespace waggle {
 namespace {
@@ -88,6 +89,8 @@ EnvironmentSpec GridWorld::Spec(const Settings& settings) {
 
 GridWorld::GridWorld(const Settings& settings, uint64_t seed)
     : EpisodicEnvironment(Spec(settings)),
+      width_(settings.width),
+      walls_(settings.walls),
       goal_(GoalOf(settings)),
       slip_(settings.slip),
       starts_(CellsThatLeadToGoal(settings)),
@@ -123,6 +126,16 @@ void GridWorld::Show(absl::Span<void* const> observations) const {
   for (size_t action = 0; action < exits.size(); ++action) {
     static_cast<uint8_t*>(observations[1])[action] = exits[action] != cell_ ? 1 : 0;
   }
+}
+
+absl::StatusOr<Picture> GridWorld::Draw() const {
+  GridPicture grid((goal_ + 1) / width_, width_);
+  for (const int64_t wall : walls_) {
+    grid.FillCell(wall / width_, wall % width_, kInk);
+  }
+  grid.FillCell(goal_ / width_, goal_ % width_, kGreen);
+  grid.DrawDot(cell_ / width_, cell_ % width_, kBlue);
+  return grid.picture();
 }
 
 }  // namespace waggle

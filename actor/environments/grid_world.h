@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -39,6 +40,8 @@ class GridWorld : public EpisodicEnvironment {
   // The settings are valid.
   GridWorld(const Settings& settings, uint64_t seed);
 
+  absl::StatusOr<Picture> Draw() const override;
+
  private:
   // A cell's neighbours by action. An action that is not possible leads to the cell itself.
   using Exits = std::array<int64_t, 4>;
@@ -48,6 +51,8 @@ class GridWorld : public EpisodicEnvironment {
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
   void Show(absl::Span<void* const> observations) const;
 
+  const int64_t width_;
+  const std::vector<int64_t> walls_;
   const int64_t goal_;
   const double slip_;
   const std::vector<int64_t> starts_;

@@ -1,5 +1,6 @@
 #include "actor/environments/memory_cue.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "actor/environments/element_access.h"
@@ -43,6 +44,21 @@ void MemoryCue::Show(int64_t steps, void* observation) {
   shown_[0] = static_cast<float>(1 - static_cast<double>(steps) / static_cast<double>(length_));
   shown_[1 + cue_] = steps == 0 ? 1.0F : 0.0F;
   std::memcpy(observation, shown_.data(), shown_.size() * sizeof(float));
+}
+
+absl::StatusOr<Picture> MemoryCue::Draw() const {
+  // A cell is a cue, lit if it is shown. The line below is the share of the steps that are left.
+  const auto cues = static_cast<int64_t>(shown_.size()) - 1;
+  const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(cues))));
+  const int64_t rows = (cues + columns - 1) / columns;
+  Picture picture({0, static_cast<double>(columns), -static_cast<double>(rows) - 1, 0}, absl::Milliseconds(200));
+  for (int64_t i = 0; i < cues; ++i) {
+    const PlanePoint center = {static_cast<double>(i % columns) + 0.5, -static_cast<double>(i / columns) - 0.5};
+    picture.DrawDisc(center, 0.4, shown_[static_cast<size_t>(i) + 1] > 0 ? kOrange : kSoft);
+  }
+  const double y = -static_cast<double>(rows) - 0.5;
+  picture.FillRectangle({0, y - 0.1}, {static_cast<double>(columns) * static_cast<double>(shown_[0]), y + 0.1}, kBlue);
+  return picture;
 }
 
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -33,6 +34,8 @@ class MemoryCue : public EpisodicEnvironment {
   static EnvironmentSpec Spec(const Settings& settings = Settings());
 
   MemoryCue(const Settings& settings, uint64_t seed);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // The cue is uniform.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "actor/environments/element_access.h"
+#include "actor/environments/mountain_car_picture.h"
 
 namespace waggle {
 namespace {
@@ -56,6 +57,10 @@ void MountainCar::ResetTo(const State& state, void* observation) {
   BeginEpisode();
   state_ = state;
   WriteFloats({state[0], state[1]}, observation);
+}
+
+absl::StatusOr<Picture> MountainCar::Draw() const {
+  return DrawMountainCar(state_[0], kGoal);
 }
 
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -38,6 +39,8 @@ class MountainCar : public EpisodicEnvironment {
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // At rest, from a position uniform in [-0.6, -0.4].

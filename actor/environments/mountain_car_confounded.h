@@ -27,6 +27,7 @@ class MountainCarConfounded : public Environment {
   absl::Status Reset(absl::Span<void* const> observations) override;
   absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                    float* rewards) override;
+  absl::StatusOr<Picture> Draw() const override { return car_.Draw(); }
 
  private:
   const EnvironmentSpec spec_;

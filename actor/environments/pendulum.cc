@@ -90,4 +90,11 @@ void Pendulum::Show(void* observation) const {
   }
 }
 
+absl::StatusOr<Picture> Pendulum::Draw() const {
+  Picture picture({-1.3, 1.3, -1.3, 1.3}, absl::Seconds(settings_.time_step));
+  picture.DrawLine({0, 0}, {-std::sin(state_[0]), std::cos(state_[0])}, 0.2, kOrange);
+  picture.DrawDisc({0, 0}, 0.06, kInk);
+  return picture;
+}
+
 }  // namespace waggle

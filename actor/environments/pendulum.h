@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -45,6 +46,8 @@ class Pendulum : public EpisodicEnvironment {
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // From an angle uniform in [-π, π] and a speed uniform in [-1, 1].

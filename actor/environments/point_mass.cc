@@ -95,4 +95,14 @@ void PointMass::Show(absl::Span<void* const> observations) const {
   WriteFloats({x.goal, y.goal}, observations[2]);
 }
 
+absl::StatusOr<Picture> PointMass::Draw() const {
+  Picture picture({-1.1, 1.1, -1.1, 1.1}, absl::Seconds(kTimeStep));
+  picture.FillRectangle({-1.1, -1.1}, {1.1, 1.1}, kSoft);
+  picture.FillRectangle({-kEdge, -kEdge}, {kEdge, kEdge}, kPaper);
+  const auto& [x, y] = state_;
+  picture.DrawDisc({x.goal, y.goal}, goal_radius_, kGreen);
+  picture.DrawDisc({x.position, y.position}, 0.04, kBlue);
+  return picture;
+}
+
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -47,6 +48,8 @@ class PointMass : public EpisodicEnvironment {
 
   // Starts a new episode from this state.
   void ResetTo(const State& state, absl::Span<void* const> observations);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // At rest; the position and the goal are uniform in the square.

@@ -164,4 +164,15 @@ void Spread::Show(absl::Span<void* const> observations) {
   }
 }
 
+absl::StatusOr<Picture> Spread::Draw() const {
+  Picture picture({-1.5, 1.5, -1.5, 1.5}, absl::Seconds(kTimeStep));
+  for (const Point& position : state_.positions) {
+    picture.DrawDisc({position.x, position.y}, kAgentRadius, kBlue);
+  }
+  for (const Point& landmark : state_.landmarks) {
+    picture.DrawDisc({landmark.x, landmark.y}, 0.05, kInk);
+  }
+  return picture;
+}
+
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/episodic_environment.h"
 #include "common/base/random.h"
@@ -52,6 +53,8 @@ class Spread : public EpisodicEnvironment {
   // Starts a new episode from this state, to be compared with another implementation. It has as many points of each
   // sort as there are agents.
   void ResetTo(const State& state, absl::Span<void* const> observations);
+
+  absl::StatusOr<Picture> Draw() const override;
 
  private:
   // All at rest; agents and landmarks uniform in [-1, 1] in both coordinates.

@@ -6,6 +6,8 @@
 
 #include "actor/evaluation/evaluator.h"
 #include "actor/open_environment.h"
+#include "actor/random_policy.h"
+#include "actor/recording/file_recording.h"
 #include "common/base/annotate.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
@@ -25,31 +27,46 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   if (!options.device.empty()) {
     overrides.emplace_back("actor.device", options.device);
   }
+  const bool is_random = weights.kind == SavedKind::kRandom;
   WAGGLE_ASSIGN_OR_RETURN(
       const Experiment experiment,
-      ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", overrides, *ports.algorithms));
+      is_random ? ParseExperiment(weights.experiment_yaml, weights.folder, overrides, *ports.algorithms)
+                : ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", overrides, *ports.algorithms));
+  const EnvironmentOptions& environment =
+      options.record.has_value() ? experiment.environment : experiment.evaluation.environment;
   PolicyRequest request;
   request.experiment = &experiment;
-  request.lanes = request.all_lanes = std::min(options.episodes, kMostLanes);
+  request.lanes = request.all_lanes = options.record.has_value() ? 1 : std::min(options.episodes, kMostLanes);
   Rng rng = Rng::Split(static_cast<uint64_t>(options.seed), "evaluation of saved weights", 0);
   request.seed = rng.Next();
   LaneOptions lanes;
   lanes.lanes = request.lanes;
   lanes.in_order = true;
-  WAGGLE_ASSIGN_OR_RETURN(
-      std::unique_ptr<VectorEnvironment> environments,
-      OpenEnvironment(*ports.environments, experiment.evaluation.environment, lanes, Rng(rng.Next()), stop));
+  lanes.video = options.video;
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<VectorEnvironment> environments,
+                          OpenEnvironment(*ports.environments, environment, lanes, Rng(rng.Next()), stop));
   request.environment = environments->spec();
-  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(request));
   std::optional<ModelSnapshot> snapshot = weights.snapshot;
-  if (weights.learner.has_value()) {
-    WAGGLE_ASSIGN_OR_RETURN(snapshot, ports.learner_weights(*weights.learner, request));
+  std::unique_ptr<Policy> policy;
+  if (is_random) {
+    policy = std::make_unique<RandomPolicy>(request.environment, request.lanes, Rng(request.seed));
+  } else {
+    WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
+    WAGGLE_ASSIGN_OR_RETURN(policy, ports.new_policy(request));
+    if (weights.learner.has_value()) {
+      WAGGLE_ASSIGN_OR_RETURN(snapshot, ports.learner_weights(*weights.learner, request));
+    }
+    WAGGLE_RETURN_IF_ERROR(policy->LoadWeights(*snapshot));
   }
-  WAGGLE_RETURN_IF_ERROR(policy->LoadWeights(*snapshot));
-  Evaluator evaluator(std::move(environments), policy.get());
   const Stopwatch watch;
-  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, evaluator.RunEpisodes(options.episodes, stop));
+  absl::StatusOr<EpisodeOutcomes> outcomes = EpisodeOutcomes();
+  if (options.record.has_value()) {
+    outcomes = RecordToFile(*options.record, options.episodes, options.explore ? ActMode::kExplore : ActMode::kGreedy,
+                            environments.get(), policy.get(), stop);
+  } else {
+    outcomes = Evaluator(std::move(environments), policy.get()).RunEpisodes(options.episodes, stop);
+  }
+  WAGGLE_RETURN_IF_ERROR(outcomes.status());
 
   SavedEvaluation evaluation;
   evaluation.seconds = absl::ToDoubleSeconds(watch.Elapsed());
@@ -57,17 +74,22 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   evaluation.folder = weights.folder;
   evaluation.experiment = experiment.experiment.name;
   evaluation.algorithm = experiment.algorithm;
-  evaluation.environment = experiment.evaluation.environment.name;
+  evaluation.environment = environment.name;
   if (weights.learner.has_value()) {
     evaluation.version = static_cast<uint64_t>(weights.learner->step);
-  } else {
+  } else if (snapshot.has_value()) {
     evaluation.epoch = snapshot->version.epoch;
     evaluation.version = snapshot->version.version;
   }
   evaluation.env_steps = weights.env_steps;
   evaluation.seed = options.seed;
-  evaluation.returns = StatisticsOf(outcomes.returns);
-  evaluation.lengths = StatisticsOf(outcomes.lengths);
+  evaluation.returns = StatisticsOf(outcomes->returns);
+  evaluation.lengths = StatisticsOf(outcomes->lengths);
+  evaluation.explored = options.explore;
+  evaluation.recorded = options.record;
+  if (options.video.has_value()) {
+    evaluation.video = options.video->folder;
+  }
   return evaluation;
 }
 

@@ -17,6 +17,8 @@ Json OrNull(const std::optional<Value>& value) {
 
 const char* KindText(SavedKind kind) {
   switch (kind) {
+    case SavedKind::kRandom:
+      return "random actions";
     case SavedKind::kBest:
       return "the best weights";
     case SavedKind::kNewest:
@@ -42,13 +44,18 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
   };
   add("evaluated", absl::StrCat(evaluation.folder, ", ", KindText(evaluation.kind)));
   add("experiment", absl::StrCat(evaluation.experiment, ": ", evaluation.algorithm, " on ", evaluation.environment));
-  std::string version = absl::StrCat("learner step ", evaluation.version);
-  if (evaluation.env_steps.has_value()) {
-    absl::StrAppend(&version, ", ", static_cast<int64_t>(*evaluation.env_steps), " environment steps");
+  if (evaluation.version.has_value()) {
+    std::string version = absl::StrCat("learner step ", *evaluation.version);
+    if (evaluation.env_steps.has_value()) {
+      absl::StrAppend(&version, ", ", static_cast<int64_t>(*evaluation.env_steps), " environment steps");
+    }
+    add("version", version);
   }
-  add("version", version);
-  add("episodes",
-      absl::StrFormat("%d, greedy, seed %d, in %.3g s", returns.count, evaluation.seed, evaluation.seconds));
+  add("episodes", absl::StrFormat("%d, %s, seed %d, in %.3g s", returns.count,
+                                  evaluation.kind == SavedKind::kRandom ? "random"
+                                  : evaluation.explored                 ? "exploring"
+                                                                        : "greedy",
+                                  evaluation.seed, evaluation.seconds));
   if (returns.count > 1) {
     add("return",
         absl::StrFormat("%.6g ± %.3g, the mean and its standard error", returns.mean, returns.StandardError()));
@@ -57,6 +64,12 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
     add("return", absl::StrFormat("%.6g", returns.mean));
   }
   add("length", absl::StrFormat("%.6g steps on average, %s", evaluation.lengths.mean, RangeText(evaluation.lengths)));
+  if (evaluation.recorded.has_value()) {
+    add("recorded", *evaluation.recorded);
+  }
+  if (evaluation.video.has_value()) {
+    add("video", *evaluation.video);
+  }
   return text;
 }
 
@@ -70,7 +83,7 @@ std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   json["experiment"] = evaluation.experiment;
   json["algorithm"] = evaluation.algorithm;
   json["environment"] = evaluation.environment;
-  json["version"] = {{"epoch", OrNull(evaluation.epoch)}, {"version", evaluation.version}};
+  json["version"] = {{"epoch", OrNull(evaluation.epoch)}, {"version", OrNull(evaluation.version)}};
   json["env_steps"] = evaluation.env_steps.has_value() ? Json(static_cast<int64_t>(*evaluation.env_steps)) : Json();
   json["episodes"] = returns.count;
   json["seed"] = evaluation.seed;
@@ -83,6 +96,8 @@ std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   json["min_length"] = static_cast<int64_t>(evaluation.lengths.min);
   json["max_length"] = static_cast<int64_t>(evaluation.lengths.max);
   json["seconds"] = evaluation.seconds;
+  json["recorded"] = OrNull(evaluation.recorded);
+  json["video"] = OrNull(evaluation.video);
   // Bytes that are no UTF-8 are replaced: this must not throw.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

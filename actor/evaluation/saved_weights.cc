@@ -15,6 +15,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/checkpoint/saved_model.h"
+#include "common/config/yaml_file.h"
 
 namespace waggle {
 namespace {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr char kWanted[] =
     "wanted a run's folder, an experiment's folder in a parameter server's data folder, or a folder of weights or of a "
-    "learner's checkpoints";
+    "learner's checkpoints; or an experiment's file, FILE.yaml, for random actions";
 // A run that goes on replaces what it has saved while that is read.
 constexpr int kMostAttempts = 5;
 
@@ -159,6 +160,8 @@ std::optional<int64_t> StepOf(const fs::path& path) {
 
 const char* SavedKindName(SavedKind kind) {
   switch (kind) {
+    case SavedKind::kRandom:
+      return "random";
     case SavedKind::kBest:
       return "best";
     case SavedKind::kNewest:
@@ -175,6 +178,13 @@ absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newe
   folder = folder.has_filename() ? folder : folder.parent_path();  // "runs/x/" has an empty last part.
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
+    if (folder.extension() == ".yaml" || folder.extension() == ".yml") {
+      SavedWeights random;
+      random.kind = SavedKind::kRandom;
+      random.folder = folder.string();
+      WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
+      return random;
+    }
     return absl::NotFoundError(
         absl::StrCat(path, fs::exists(folder, error) ? " is a file; " : " is not there; ", kWanted));
   }

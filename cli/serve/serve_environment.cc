@@ -2,18 +2,13 @@
 
 #include <memory>
 #include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "actor/environments/environment.h"
 #include "actor/rpc_environments/environment_service.h"
+#include "cli/play/named_environment.h"
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
-#include "common/config/config_errors.h"
-#include "common/config/config_reader.h"
-#include "common/config/yaml_file.h"
 #include "common/rpc/server.h"
 
 namespace waggle {
@@ -22,24 +17,10 @@ namespace {
 // How long calls may take to end by themselves.
 constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
-absl::StatusOr<EnvironmentOptions> OptionsOf(const ServeEnvironmentFlags& flags) {
-  std::vector<std::pair<std::string, std::string>> overrides = flags.overrides;
-  overrides.emplace_back("environment.name", flags.name);
-  WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml("environment: {}", "flags"));
-  ConfigErrors errors;
-  ApplyOverrides(overrides, &root, &errors);
-  ConfigReader reader(root, &errors);
-  EnvironmentOptions options;
-  reader.Section("environment", &options);
-  reader.Finish();
-  WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
-  return options;
-}
-
 }  // namespace
 
 absl::Status ServeEnvironment(const ServeEnvironmentFlags& flags, const StopToken& stop, std::ostream* out) {
-  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentOptions options, OptionsOf(flags));
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentOptions options, NamedEnvironment(flags.name, flags.overrides));
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   const absl::StatusOr<const EnvironmentDefinition*> definition = definitions.Find(options.name);
   if (!definition.ok()) {

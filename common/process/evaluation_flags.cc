@@ -9,12 +9,23 @@
 namespace waggle {
 namespace {
 
+constexpr int64_t kMostFilmed = 1000;
 constexpr int64_t kMostEpisodes = 10'000'000;  // Two numbers of each are kept.
 
 }  // namespace
 
+std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64_t* episodes) {
+  CLI::Option* const folder =
+      AddPathFlag(app, "--video", video, "DIR",
+                  "Films episodes: writes DIR/episode-0.webp and so on, or .mp4 for an environment of Gymnasium");
+  CLI::Option* const number =
+      AddIntegerFlag(app, "--video-episodes", episodes, 1, kMostFilmed, "How many of them, the first that begin");
+  SetNeeds(number, folder);
+  return {folder, number};
+}
+
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags) {
-  return {
+  std::vector<CLI::Option*> options = {
       AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "How many episodes"),
       AddIntegerFlag(app, "--seed", &flags->seed, 0, std::numeric_limits<int64_t>::max(),
                      "The start states follow from it: the same seed gives the same episodes; another one each time "
@@ -24,6 +35,17 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
       AddSwitch(app, "--newest", &flags->newest, "The newest weights rather than the best"),
       AddSwitch(app, "--json", &flags->json, "Print JSON"),
   };
+  const std::vector<CLI::Option*> video = AddVideoFlags(app, &flags->video, &flags->video_episodes);
+  options.insert(options.end(), video.begin(), video.end());
+  return options;
+}
+
+std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags) {
+  CLI::Option* const file = AddPathFlag(app, name, &flags->record, "FILE",
+                                        "The replay file that the episodes become, which must not be there");
+  CLI::Option* const explore = AddSwitch(app, "--explore", &flags->explore, "Act as actors do rather than greedily");
+  SetNeeds(explore, file);
+  return {file, explore};
 }
 
 std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
@@ -40,6 +62,16 @@ std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
   }
   if (flags.json) {
     arguments.push_back("--json");
+  }
+  if (!flags.record.empty()) {
+    arguments.push_back(absl::StrCat("--record=", flags.record));
+  }
+  if (flags.explore) {
+    arguments.push_back("--explore");
+  }
+  if (!flags.video.empty()) {
+    arguments.push_back(absl::StrCat("--video=", flags.video));
+    arguments.push_back(absl::StrCat("--video-episodes=", flags.video_episodes));
   }
   return arguments;
 }

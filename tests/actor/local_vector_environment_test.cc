@@ -205,5 +205,21 @@ TEST_CASE("errors of an environment name the lane", "[unit]") {
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("lane 0: Counting gave a reward of nan"));
 }
 
+TEST_CASE("A lane is drawn as its environment draws itself", "[unit]") {
+  REQUIRE_CODE(MakeVector(1).Draw(0), absl::StatusCode::kUnimplemented);
+  const EnvironmentDefinition definition = *ValueOf(BuiltinEnvironments().Find("CartPole-v1"));
+  LocalVectorEnvironment poles(ValueOf(MakeEnvironments(definition, EnvironmentOptions(), 2, Rng(1))));
+  REQUIRE_OK(poles.Reset());
+  REQUIRE_OK(poles.Recv(2, StopToken()).status());
+  const Picture before = ValueOf(poles.Draw(0));
+  CHECK(ValueOf(poles.Draw(1)).rgb() != before.rgb());
+  const int64_t action = 1;
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE_OK(poles.Send({1}, {static_cast<const void*>(&action)}));
+    REQUIRE_OK(poles.Recv(1, StopToken()).status());
+  }
+  CHECK(ValueOf(poles.Draw(0)).rgb() == before.rgb());
+}
+
 }  // namespace
 }  // namespace waggle

@@ -51,6 +51,36 @@ TEST_CASE("An environment of Gymnasium is opened by the interpreter that the exp
   CHECK_THAT(contents("told"), Catch::Contains("\"id\":\"module:Corridor-v0\""));
 }
 
+TEST_CASE("Films are asked of one process of Gymnasium, and refused of other schemes", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string python = folder.File("python");
+  std::ofstream(python) << "#!/bin/sh\nhead -c 300 <&3 >" << folder.File("told") << "\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  EnvironmentOptions options;
+  options.python = python;
+  options.processes = 3;
+  options.gymnasium.id = "Corridor-v0";
+  LaneOptions lanes;
+  lanes.lanes = 4;
+  lanes.video = VideoOptions{folder.File("a \"film\"" + std::string(200, 'x')), 2};
+  CHECK_FALSE(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(1), StopToken()).ok());
+  CHECK(std::filesystem::is_directory(lanes.video->folder));
+  std::ifstream file(folder.File("told"));
+  CHECK_THAT(std::string(std::istreambuf_iterator<char>(file), {}),
+             Catch::Contains("\"episodes\":2") && Catch::Contains("a \\\"film\\\"") && Catch::Contains("[2,2]"));
+
+  EnvironmentOptions agents;
+  agents.pettingzoo.id = "some.agents";
+  EnvironmentOptions plugin;
+  plugin.plugin.library = "/no/such/library.so";
+  for (const EnvironmentOptions& other : {agents, plugin}) {
+    const auto refused = OpenEnvironment(BuiltinEnvironments(), other, lanes, Rng(1), StopToken());
+    REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(refused.status().message()),
+               Catch::StartsWith("--video: got an environment of " + other.Scheme()));
+  }
+}
+
 TEST_CASE("An interpreter that is not there is told by its key", "[unit]") {
   EnvironmentOptions options;
   options.gymnasium.id = "CartPole-v1";

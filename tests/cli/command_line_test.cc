@@ -53,8 +53,60 @@ TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[u
   CHECK(flags.device == "cpu");
   CHECK(flags.newest);
   CHECK(flags.json);
+  CHECK(flags.video.empty());
+  const Command filmed = Parse({"evaluate", "x", "--video", "films", "--video-episodes", "3"});
+  REQUIRE(std::holds_alternative<EvaluationFlags>(filmed));
+  CHECK(std::get<EvaluationFlags>(filmed).video == "films");
+  CHECK(std::get<EvaluationFlags>(filmed).video_episodes == 3);
+  CHECK(std::get<EvaluationFlags>(Parse({"evaluate", "x", "--video", "films"})).video_episodes == 1);
+  for (const std::vector<const char*>& wrong :
+       std::vector<std::vector<const char*>>{{"evaluate", "x", "--video", "films", "--video-episodes", "0"},
+                                             {"evaluate", "x", "--video-episodes", "3"},
+                                             {"evaluate", "x", "--video", ""},
+                                             {"evaluate", "x", "--episodes", "0"}}) {
+    CHECK(Printed(wrong).status == 2);
+    CHECK_THAT(Printed(wrong).text, Catch::Contains(wrong[2]));
+  }
   CHECK(Printed({"evaluate", ""}).text ==
         "waggle evaluate: PATH: got \"\"; wanted a folder; see waggle evaluate --help\n");
+}
+
+TEST_CASE("record takes what evaluate takes, and a file to write", "[unit]") {
+  const Command command = Parse({"record", "runs/x", "--output", "y", "--episodes", "7", "--explore", "--newest"});
+  REQUIRE(std::holds_alternative<EvaluationFlags>(command));
+  const EvaluationFlags& flags = std::get<EvaluationFlags>(command);
+  CHECK(flags.path == "runs/x");
+  CHECK(flags.record == "y");
+  CHECK(flags.episodes == 7);
+  CHECK(flags.explore);
+  CHECK(flags.newest);
+  CHECK(Printed({"record", "runs/x"}).status == 2);
+  CHECK(Printed({"record", "runs/x", "--output", "y", "--episodes", "0"}).status == 2);
+  CHECK(Printed({"evaluate", "runs/x", "--output", "y"}).status == 2);
+  CHECK_THAT(Printed({"record", "", "--output", "y"}).text, Catch::StartsWith("waggle record: PATH: "));
+}
+
+TEST_CASE("play takes an environment, and how to play it", "[unit]") {
+  const Command plain = Parse({"play", "CartPole-v1"});
+  REQUIRE(std::holds_alternative<PlayFlags>(plain));
+  CHECK(std::get<PlayFlags>(plain).environment == "CartPole-v1");
+  CHECK(std::get<PlayFlags>(plain).episodes == 1);
+  CHECK_FALSE(std::get<PlayFlags>(plain).seed.has_value());
+  CHECK_FALSE(std::get<PlayFlags>(plain).random);
+  CHECK(std::get<PlayFlags>(plain).video.empty());
+  const Command full = Parse({"play", "x.yaml", "--episodes", "3", "--seed", "5", "--random", "--json", "--video", "d",
+                              "--video-episodes", "2", "--set", "environment.options.gravity=3"});
+  REQUIRE(std::holds_alternative<PlayFlags>(full));
+  const PlayFlags& flags = std::get<PlayFlags>(full);
+  CHECK(flags.episodes == 3);
+  CHECK(flags.seed == 5);
+  CHECK(flags.random);
+  CHECK(flags.json);
+  CHECK(flags.video == "d");
+  CHECK(flags.video_episodes == 2);
+  CHECK(flags.overrides == Overrides{{"environment.options.gravity", "3"}});
+  CHECK(Printed({"play"}).status == 2);
+  CHECK(Printed({"play", "x", "--episodes", "0"}).status == 2);
 }
 
 TEST_CASE("plot takes runs, and a run may be told to leave it", "[unit]") {
@@ -334,10 +386,12 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, serve-environment, submit, list, "
-       "status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, check, evaluate, record, play, plot, serve-environment, "
+       "submit, list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
+       "--help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, "
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, record, play, "
+       "plot, "
        "serve-environment, submit, "
        "list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
        "--help\n"},

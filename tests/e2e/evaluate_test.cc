@@ -3,6 +3,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +11,12 @@
 #include "actor/environments/environment.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
+#include "common/replay_file/replay_file.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/learner_checkpoint.h"
 #include "common/rl/trainee.h"
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 
@@ -65,18 +68,18 @@ struct Answer {
   std::string text;
 };
 
-Answer Evaluate(const std::string& path, std::vector<std::string> flags) {
+Answer Evaluate(const std::string& path, std::vector<std::string> flags, const std::string& verb = "evaluate") {
   const TemporaryFolder folder;
-  std::vector<std::string> command = {"waggle", "evaluate", path};
+  std::vector<std::string> command = {"waggle", verb, path};
   command.insert(command.end(), flags.begin(), flags.end());
   RunningProcess process(folder, "log", std::move(command));
   const int status = process.Wait().ShellStatus();
   return {status, process.Log()};
 }
 
-nlohmann::json Result(const std::string& path, std::vector<std::string> flags) {
+nlohmann::json Result(const std::string& path, std::vector<std::string> flags, const std::string& verb = "evaluate") {
   flags.emplace_back("--json");
-  const Answer answer = Evaluate(path, std::move(flags));
+  const Answer answer = Evaluate(path, std::move(flags), verb);
   INFO(answer.text);
   REQUIRE(answer.status == 0);
   return nlohmann::json::parse(answer.text);
@@ -128,6 +131,47 @@ TEST_CASE("a run's weights are evaluated, the best before others, and a seed rep
   CHECK(text.status == 0);
   CHECK_THAT(text.text, Catch::StartsWith("evaluated   " + run.File("hub/weights/best") + ", the best weights\n") &&
                             Catch::Contains("\nepisodes    3, greedy, seed "));
+}
+
+TEST_CASE("a run's episodes are filmed, without changing what they are", "[e2e]") {
+  const TemporaryFolder run;
+  Run(CartPole(1)).SaveWeights(run.File("hub/weights/best"));
+  const nlohmann::json plain = Result(run.path(), {"--episodes", "5", "--seed", "5"});
+  const nlohmann::json filmed =
+      Result(run.path(), {"--episodes", "5", "--seed", "5", "--video", run.File("films"), "--video-episodes", "2"});
+  CHECK(Figures(filmed) == Figures(plain));
+  CHECK(filmed.at("video") == run.File("films"));
+  for (const char* const name : {"films/episode-0.webp", "films/episode-1.webp"}) {
+    CHECK_THAT(Contents(run.File(name)), Catch::StartsWith("RIFF"));
+  }
+  const Answer refused = Evaluate(run.path(), {"--video", "/proc/films"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.text, Catch::Contains("--video: got /proc/films"));
+}
+
+TEST_CASE("a run's episodes become a replay file, which is not written over", "[e2e]") {
+  const TemporaryFolder run;
+  Run(CartPole(1)).SaveWeights(run.File("hub/weights/best"));
+  const nlohmann::json recorded =
+      Result(run.path(), {"--output", run.File("episodes"), "--episodes", "3", "--explore"}, "record");
+  CHECK(recorded.at("recorded") == run.File("episodes"));
+  const auto file = ValueOf(ReplayFileReader::Open(run.File("episodes")));
+  double items = 0;
+  while (const std::optional<InsertBlock> block = ValueOf(file->Next())) {
+    items += static_cast<double>(block->items.size());
+  }
+  CHECK(items == Approx(3 * recorded.at("mean_length").get<double>()));
+  const Answer again = Evaluate(run.path(), {"--output", run.File("episodes")}, "record");
+  CHECK(again.status == 2);
+  CHECK_THAT(again.text, Catch::StartsWith("waggle record: ") && Catch::Contains(run.File("episodes")));
+}
+
+TEST_CASE("an experiment's file is evaluated by random actions", "[e2e]") {
+  const nlohmann::json random =
+      Result(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", {"--episodes", "50"});
+  CHECK(random.at("kind") == "random");
+  CHECK(random.at("mean_return").get<double>() > 10);
+  CHECK(random.at("mean_return").get<double>() < 60);
 }
 
 TEST_CASE("what cannot be evaluated ends it with 2 and one line that says why", "[e2e]") {

@@ -204,5 +204,28 @@ TEST_CASE("what an environment does wrong once is told with its name, and it is 
   }
 }
 
+TEST_CASE("an environment of Gymnasium is filmed, or what that needs is told", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("x.yaml")) << "environment: {gymnasium: {id: CartPole-v1}, python: " << kPython
+                                       << "}\nalgorithm: {name: ppo}\nstop: {max_seconds: 1}\n";
+  RunningProcess process(
+      folder, "log",
+      {"waggle", "play", folder.File("x.yaml"), "--random", "--episodes", "2", "--video", folder.File("films")});
+  const int status = process.Wait().ShellStatus();
+  const std::string log = process.Log();
+  INFO(log);
+  if (status == 0) {
+    CHECK(std::filesystem::file_size(folder.File("films/episode-0.mp4")) > 0);
+    CHECK_FALSE(std::filesystem::exists(folder.File("films/episode-1.mp4")));
+  } else {
+    CHECK(status == 2);
+    CHECK_THAT(log, Catch::StartsWith("waggle play: ") && Catch::Contains("--video: ") && Catch::Contains("oviePy"));
+    CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+  }
+}
+
 }  // namespace
 }  // namespace waggle::testing

@@ -1,8 +1,11 @@
 """Makes the environments that the actor asks for."""
 
 import importlib
+import os
 
 from waggle_environment._refused import Refused
+
+_RENDER_MODE = "rgb_array"
 
 
 def open_lanes(scheme, options, group_lanes):
@@ -25,9 +28,15 @@ def _open_gymnasium(options, group_lanes):
 
     maker = _Maker(options)
     vector = options.get("vector", "auto")
-    if vector in ("true", "undivided") or (vector == "auto" and maker.has_vector()):
+    video = options.get("video")
+    if video is None and (vector in ("true", "undivided") or (vector == "auto" and maker.has_vector())):
         return [VectorLanes(maker.make_vector(lanes), options["id"]) for lanes in group_lanes]
-    return [SingleLanes([maker.make() for _ in range(lanes)], options["id"]) for lanes in group_lanes]
+    groups = [SingleLanes([maker.make() for _ in range(lanes)], options["id"]) for lanes in group_lanes]
+    if video is not None:
+        from waggle_environment._film import film
+
+        film(groups, options["id"], video["folder"], video["episodes"])
+    return groups
 
 
 def _open_pettingzoo(options, group_lanes):
@@ -51,6 +60,10 @@ class _Maker:
         key = "environment.gymnasium.id"
         self._gymnasium = _import("gymnasium", key, options["id"])
         self._kwargs = dict(options.get("kwargs") or {})
+        self._filmed = "video" in options
+        if self._filmed:
+            self._kwargs["render_mode"] = _RENDER_MODE
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # Of pygame: there need be no screen.
         self._wrappers = [_wrapper(one) for one in options.get("wrappers") or []]
         self._id = options["id"]
         if self._id.startswith("ALE/"):
@@ -71,14 +84,27 @@ class _Maker:
         return spec is not None and spec.vector_entry_point is not None and not self._wrappers
 
     def make(self):
-        if self._class is not None:
-            environment = self._class(**self._kwargs)
-        else:
-            environment = self._made(
-                lambda: self._gymnasium.make(self._id, disable_env_checker=True, **self._kwargs))
+        try:
+            environment = self._make_bare()
+        except TypeError as error:
+            if self._filmed and "render_mode" in str(error):
+                raise self._no_pictures() from error
+            raise
+        # Gymnasium itself makes one of another mode, or none, and warns.
+        if self._filmed and (_RENDER_MODE not in environment.metadata.get("render_modes", [])
+                             or environment.render_mode != _RENDER_MODE):
+            raise self._no_pictures()
         for wrap, kwargs in self._wrappers:
             environment = wrap(environment, **kwargs)
         return environment
+
+    def _make_bare(self):
+        if self._class is not None:
+            return self._class(**self._kwargs)
+        return self._made(lambda: self._gymnasium.make(self._id, disable_env_checker=True, **self._kwargs))
+
+    def _no_pictures(self):
+        return Refused(f"--video: got {self._id}, which has no render mode {_RENDER_MODE}; wanted one that has")
 
     def make_vector(self, lanes):
         if self._wrappers:

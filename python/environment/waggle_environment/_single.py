@@ -77,6 +77,15 @@ class SingleLanes:
         if rewards is not None:
             group.rewards[0][:] = rewards
 
+    def render(self):
+        """What the first environment looks like."""
+        return self._environments[0].render()
+
+    def wrap(self, wrapper):
+        """Puts `wrapper(environment)` in the place of each environment. The spaces stay."""
+        self._environments = [wrapper(environment) for environment in self._environments]
+        self._steps = [environment.step for environment in self._environments]
+
     def close(self):
         for environment in self._environments:
             environment.close()

@@ -41,7 +41,29 @@ TEST_CASE("An evaluation as JSON has every figure", "[unit]") {
     "path": "runs/x/hub/weights/best", "kind": "best", "experiment": "cartpole", "algorithm": "apex_dqn",
     "environment": "CartPole-v1", "version": {"epoch": 1, "version": 8650}, "env_steps": 43672, "episodes": 4,
     "seed": 9, "mean_return": 490.0, "standard_error": 6.0, "standard_deviation": 12.0, "min_return": 472.0,
-    "max_return": 500.0, "mean_length": 490.5, "min_length": 472, "max_length": 500, "seconds": 0.25})"));
+    "max_return": 500.0, "mean_length": 490.5, "min_length": 472, "max_length": 500, "seconds": 0.25, "recorded": null, "video": null})"));
+}
+
+TEST_CASE("An evaluation tells where its films are", "[unit]") {
+  SavedEvaluation evaluation = Example();
+  evaluation.video = "films";
+  CHECK_THAT(SavedEvaluationText(evaluation), Catch::EndsWith("\nvideo       films\n"));
+  CHECK(nlohmann::json::parse(SavedEvaluationJson(evaluation)).at("video") == "films");
+}
+
+TEST_CASE("An evaluation of random actions says so, and has no version", "[unit]") {
+  SavedEvaluation evaluation = Example();
+  evaluation.kind = SavedKind::kRandom;
+  evaluation.folder = "x.yaml";
+  evaluation.version.reset();
+  evaluation.recorded = "a file";
+  const std::string text = SavedEvaluationText(evaluation);
+  CHECK_THAT(text, Catch::StartsWith("evaluated   x.yaml, random actions\n") && Catch::Contains(", random, seed 9") &&
+                       !Catch::Contains("version") && Catch::EndsWith("\nrecorded    a file\n"));
+  CHECK(nlohmann::json::parse(SavedEvaluationJson(evaluation)).at("version").at("version").is_null());
+  evaluation.kind = SavedKind::kBest;
+  evaluation.explored = true;
+  CHECK_THAT(SavedEvaluationText(evaluation), Catch::Contains("4, exploring, seed 9"));
 }
 
 TEST_CASE("What is not known is left out of the text, and null in JSON", "[unit]") {

@@ -1,13 +1,16 @@
 #include "actor/evaluation/saved_evaluation.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/replay_file/replay_file.h"
 #include "tests/actor/fakes.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
@@ -129,6 +132,65 @@ TEST_CASE("Of a learner's checkpoint the algorithm makes the weights", "[unit]")
   CHECK(evaluation.version == 77);
   CHECK_FALSE(evaluation.epoch.has_value());
   CHECK_FALSE(evaluation.env_steps.has_value());
+}
+
+TEST_CASE("Episodes of an evaluation are filmed, and are those that they are without", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const EnvironmentDefinitions built_in = BuiltinEnvironments();
+  Fixture fixture;
+  fixture.ports.environments = &built_in;
+  fixture.weights.experiment_yaml =
+      "environment: {name: CartPole-v1}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  const SavedEvaluation plain = ValueOf(fixture.Evaluate());
+  CHECK_FALSE(plain.video.has_value());
+  fixture.options.video = VideoOptions{folder.File("films"), 2};
+  const SavedEvaluation filmed = ValueOf(fixture.Evaluate());
+  CHECK(filmed.video == folder.File("films"));
+  CHECK(filmed.returns.mean == plain.returns.mean);
+  CHECK(std::filesystem::exists(folder.File("films/episode-0.webp")));
+  CHECK(std::filesystem::exists(folder.File("films/episode-1.webp")));
+  CHECK_FALSE(std::filesystem::exists(folder.File("films/episode-2.webp")));
+}
+
+TEST_CASE("An experiment's file is evaluated by random actions, and needs no network", "[unit]") {
+  Fixture fixture;
+  fixture.weights = SavedWeights();
+  fixture.weights.kind = SavedKind::kRandom;
+  fixture.weights.folder = "x.yaml";
+  fixture.weights.experiment_yaml = kExperiment;
+  fixture.ports.new_policy = nullptr;
+  const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
+  CHECK(evaluation.returns.count == 20);
+  CHECK_FALSE(evaluation.version.has_value());
+  // A user's own file is read strictly.
+  fixture.weights.experiment_yaml += "learner: {batch_sise: 3}\n";
+  const absl::Status refused = fixture.Evaluate().status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("batch_sise"));
+}
+
+TEST_CASE("Episodes are recorded in the environment that is trained in, one after the other", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.options.record = folder.File("episodes");
+  fixture.options.explore = true;
+  const SavedEvaluation recorded = ValueOf(fixture.Evaluate());
+  CHECK(recorded.returns.count == 20);
+  CHECK(recorded.recorded == folder.File("episodes"));
+  CHECK(recorded.explored);
+  CHECK(fixture.lanes == 1);
+  CHECK(ValueOf(ReplayFileReader::Open(folder.File("episodes")))->config().name == "episodes");
+  REQUIRE_CODE(fixture.Evaluate(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_CASE("What cannot be filmed is refused before an episode begins", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture drawing;
+  drawing.options.video = VideoOptions{folder.File("films"), 1};
+  REQUIRE_CODE(drawing.Evaluate(), absl::StatusCode::kUnimplemented);
+  Fixture writing;
+  writing.options.video = VideoOptions{"/proc/films", 1};
+  REQUIRE_CODE(writing.Evaluate(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("What cannot be evaluated is refused with its folder and the reason", "[unit]") {

@@ -101,6 +101,18 @@ TEST_CASE("Of a folder the newest is taken, unless one is named", "[unit]") {
   CHECK(ValueOf(LoadSavedWeights(checkpoints.File("step-000000000030"), true)).learner->step == 30);
 }
 
+TEST_CASE("An experiment's file stands for random actions", "[unit]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("x.yaml")) << "algorithm: {name: fake}";
+  const SavedWeights random = ValueOf(LoadSavedWeights(folder.File("x.yaml"), false));
+  CHECK(random.kind == SavedKind::kRandom);
+  CHECK(random.folder == folder.File("x.yaml"));
+  CHECK(random.experiment_yaml == "algorithm: {name: fake}");
+  CHECK_FALSE(random.snapshot.has_value());
+  CHECK(std::string(SavedKindName(random.kind)) == "random");
+  REQUIRE_CODE(LoadSavedWeights(folder.File("none.yaml"), false), absl::StatusCode::kNotFound);
+}
+
 TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
   const TemporaryFolder folder;
   const auto message = [](const std::string& path, absl::StatusCode code) {

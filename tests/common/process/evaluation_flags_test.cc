@@ -18,6 +18,7 @@ EvaluationFlags Parsed(std::vector<std::string> arguments) {
   AddCommonFlags(app.get(), &level);
   AddPathFlag(app.get(), "--evaluate", &flags.path, "PATH", "What");
   AddEvaluationFlags(app.get(), &flags);
+  AddRecordFlags(app.get(), "--record", &flags);
   std::vector<const char*> argv = {"waggle-test"};
   for (const std::string& argument : arguments) {
     argv.push_back(argument.c_str());
@@ -34,6 +35,10 @@ void CheckSame(const EvaluationFlags& a, const EvaluationFlags& b) {
   CHECK(a.device == b.device);
   CHECK(a.newest == b.newest);
   CHECK(a.json == b.json);
+  CHECK(a.record == b.record);
+  CHECK(a.explore == b.explore);
+  CHECK(a.video == b.video);
+  CHECK(a.video_episodes == b.video_episodes);
 }
 
 TEST_CASE("What is asked of an evaluation is what the actor understands", "[unit]") {
@@ -45,6 +50,10 @@ TEST_CASE("What is asked of an evaluation is what the actor understands", "[unit
   flags.device = "cuda:1";
   flags.newest = true;
   flags.json = true;
+  flags.record = "a file";
+  flags.explore = true;
+  flags.video = "films of mine";
+  flags.video_episodes = 3;
   CheckSame(Parsed(ActorArguments(flags)), flags);
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "actor/random_actions.h"
+#include "common/base/random.h"
+#include "common/rl/policy.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// Draws its actions at random, as RandomActions does: what learning is compared with. It has no weights. One thread.
+class RandomPolicy final : public Policy {
+ public:
+  // The spec is valid.
+  RandomPolicy(EnvironmentSpec spec, int64_t lanes, Rng rng);
+
+  std::vector<ArraySpec> columns() const override { return {}; }
+  std::vector<std::string> private_columns() const override { return {}; }
+  absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
+  absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
+
+ private:
+  const EnvironmentSpec spec_;
+  RandomActions actions_;
+};
+
+}  // namespace waggle

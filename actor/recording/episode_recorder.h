@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/evaluation/evaluator.h"
+#include "actor/vector_environment.h"
+#include "common/api/replay.h"
+#include "common/base/stop_token.h"
+#include "common/plan/table_plan.h"
+#include "common/rl/policy.h"
+
+namespace waggle {
+
+// The table that recorded episodes fill: rows with every leaf of the environment, the discount and the step type. An
+// item is one step of an episode, two rows; it shows the first of these, and the observations of the second.
+TablePlan RecordedTable(const EnvironmentSpec& environment);
+
+// Runs whole episodes and writes all their rows to `sink`, which fills RecordedTable. An episode's last row has the
+// final observation, and zeros for the action and what would follow from it. Actions are written as the policy gives
+// them: see ScaleAction. `environment` has one lane and `policy` one slot. UNAVAILABLE if the environment broke off an
+// episode; CANCELLED after a stop.
+absl::StatusOr<EpisodeOutcomes> RecordEpisodes(int64_t episodes, ActMode mode, VectorEnvironment* environment,
+                                               Policy* policy, ReplayWriter* sink, const StopToken& stop);
+
+}  // namespace waggle

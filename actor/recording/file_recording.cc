@@ -1,0 +1,40 @@
+#include "actor/recording/file_recording.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "actor/recording/episode_recorder.h"
+#include "common/base/status_macros.h"
+#include "common/replay_file/replay_file.h"
+
+namespace waggle {
+namespace {
+
+// Puts blocks behind one another in a file, where nobody acknowledges anything.
+class FileSink final : public ReplayWriter {
+ public:
+  explicit FileSink(ReplayFileWriter* file) : file_(file) {}
+
+  absl::Status Append(InsertBlock block, const StopToken& /*stop*/) override { return file_->Append(block); }
+  absl::Status Flush(absl::Duration /*timeout*/) override { return absl::OkStatus(); }
+  Stats stats() const override { return {}; }
+
+ private:
+  ReplayFileWriter* const file_;
+};
+
+}  // namespace
+
+absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t episodes, ActMode mode,
+                                             VectorEnvironment* environment, Policy* policy, const StopToken& stop) {
+  const int64_t steps = std::max<int64_t>(1, environment->spec().max_episode_steps);
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayFileWriter> file,
+                          ReplayFileWriter::Create(path, RecordedTable(environment->spec()).table,
+                                                   static_cast<uint64_t>(episodes) * static_cast<uint64_t>(steps)));
+  FileSink sink(file.get());
+  WAGGLE_ASSIGN_OR_RETURN(EpisodeOutcomes outcomes, RecordEpisodes(episodes, mode, environment, policy, &sink, stop));
+  WAGGLE_RETURN_IF_ERROR(file->Finish());
+  return outcomes;
+}
+
+}  // namespace waggle

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/experiment/sections.h"
+
+namespace waggle {
+
+// The environment of this name, which may be none that there is, with values of its section ({"environment.options.x",
+// "1"}) in place of the defaults. INVALID_ARGUMENT with one line for each mistake.
+absl::StatusOr<EnvironmentOptions> NamedEnvironment(const std::string& name,
+                                                    std::vector<std::pair<std::string, std::string>> overrides);
+
+}  // namespace waggle

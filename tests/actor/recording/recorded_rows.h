@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "common/api/replay.h"
+#include "common/tensor/array_spec.h"
+
+namespace waggle::testing {
+
+// All elements of a column in the blocks of one stream, row by row.
+template <class Element>
+std::vector<Element> ColumnOf(const std::vector<InsertBlock>& blocks, const std::vector<ArraySpec>& signature,
+                              const std::string& name) {
+  std::vector<Element> elements;
+  for (const InsertBlock& block : blocks) {
+    std::vector<char> data(block.data.size());
+    block.data.CopyTo(data.data());
+    size_t rows = 0;
+    for (const ChunkInfo& chunk : block.chunks) {
+      rows += chunk.rows;
+    }
+    size_t at = 0;
+    for (const ArraySpec& column : signature) {
+      const size_t bytes = rows * static_cast<size_t>(column.NumBytes());
+      if (column.name == name) {
+        const size_t before = elements.size();
+        elements.resize(before + bytes / sizeof(Element));
+        std::memcpy(elements.data() + before, data.data() + at, bytes);
+      }
+      at += bytes;
+    }
+  }
+  return elements;
+}
+
+}  // namespace waggle::testing
