@@ -23,11 +23,14 @@ struct LaneOptions {
   // Recv gives lanes in the order of their numbers once all that are under way are ready, so that the same seed gives
   // the same rows. Without it, lanes that are ready do not wait for others.
   bool in_order = false;
+  // Transforms of rewards are left out, so that returns are the environment's own.
+  bool raw_rewards = false;
 };
 
 // Opens the environment that `options` name, wherever it runs: in this process if it is one of `built_in`, else in
-// processes that are started here. Random numbers follow from `rng`. NOT_FOUND or INVALID_ARGUMENT, with what is
-// missing, if it cannot be had; CANCELLED after a stop. The calling thread must outlive what is returned.
+// processes that are started here; its transforms stand around it. Random numbers follow from `rng`. NOT_FOUND or
+// INVALID_ARGUMENT, with what is missing, if it cannot be had; CANCELLED after a stop. The calling thread must outlive
+// what is returned.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,

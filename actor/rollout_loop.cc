@@ -187,7 +187,7 @@ void RolloutLoop::CountEpisodes() {
       total = 0;
       continue;
     }
-    total += ScalarReward(rewards, ready.rewards, row);
+    total += ready.raw_rewards != nullptr ? ready.raw_rewards[row] : ScalarReward(rewards, ready.rewards, row);
     if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
       ++new_episodes_;
       returns_.push_back(total);

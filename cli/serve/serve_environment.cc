@@ -33,6 +33,11 @@ absl::StatusOr<EnvironmentOptions> OptionsOf(const ServeEnvironmentFlags& flags)
   reader.Section("environment", &options);
   reader.Finish();
   WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
+  if (const EnvironmentOptions defaults; options.transforms != defaults.transforms) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("environment.transforms: got ", options.transforms,
+                     "; wanted none: they belong to the experiment that uses the environment"));
+  }
   return options;
 }
 
@@ -45,9 +50,9 @@ absl::Status ServeEnvironment(const ServeEnvironmentFlags& flags, const StopToke
   if (!definition.ok()) {
     return absl::InvalidArgumentError(definition.status().message());
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ServedWorlds> worlds,
-                          ServedWorlds::Create(*definition, options, static_cast<uint64_t>(flags.seed),
-                                               MachineMemoryBytes() / 2));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ServedWorlds> worlds,
+      ServedWorlds::Create(*definition, options, static_cast<uint64_t>(flags.seed), MachineMemoryBytes() / 2));
   EnvironmentService service(worlds.get());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(flags.listen, {&service}));
   *out << "serves " << options.name << " at " << server->address() << std::endl;
