@@ -1,0 +1,124 @@
+#include <cmath>
+#include <cstring>
+
+#include "tests/actor/transforms/scripted_environment.h"
+#include "tests/actor/transforms/slow_lane.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+char Rounded(double number) {
+  return static_cast<char>(static_cast<uint8_t>(number + 0.5));
+}
+
+// The camera has 7 x 5 pixels, with channels last.
+uint32_t CameraAt(const std::string& camera, size_t channel, size_t pixel) {
+  return static_cast<uint8_t>(camera[3 * pixel + channel]);
+}
+
+TEST_CASE("channels that are last become first", "[unit]") {
+  CompareWithSlowLanes(R"(["channels_first"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
+    return MapRows(std::move(inner), [](SlowRow* row) {
+      std::string transposed;
+      for (size_t channel = 0; channel < 3; ++channel) {
+        for (size_t pixel = 0; pixel < 35; ++pixel) {
+          transposed += static_cast<char>(CameraAt(row->observations[kCamera], channel, pixel));
+        }
+      }
+      row->observations[kCamera] = transposed;
+    });
+  });
+}
+
+TEST_CASE("a grey picture is the luma of the colours, rounded to the nearest", "[unit]") {
+  const std::string transforms = GENERATE(R"(["grayscale"])", R"(["channels_first", "grayscale"])");
+  CompareWithSlowLanes(transforms, [](std::unique_ptr<SlowLane> inner, const Rng&) {
+    return MapRows(std::move(inner), [](SlowRow* row) {
+      std::string luma;
+      for (size_t pixel = 0; pixel < 35; ++pixel) {
+        const auto at = [&](size_t channel) { return CameraAt(row->observations[kCamera], channel, pixel); };
+        luma += Rounded((19595 * at(0) + 38470 * at(1) + 7471 * at(2)) / 65536.0);
+      }
+      row->observations[kCamera] = luma;
+    });
+  });
+}
+
+// The share of element `i` of `from` that element `k` of `to` covers, of its own size.
+double Share(int i, int from, int k, int to) {
+  const double size = static_cast<double>(from) / to;
+  const double shared = std::min(i + 1.0, (k + 1) * size) - std::max<double>(i, k * size);
+  return std::max(shared, 0.0) / size;
+}
+
+// The mean of the area that a pixel of a picture of this size covers.
+template <class At>
+double Mean(int from_height, int from_width, int height, int width, int row, int column, const At& at) {
+  double mean = 0;
+  for (int i = 0; i < from_height; ++i) {
+    for (int k = 0; k < from_width; ++k) {
+      mean += Share(i, from_height, row, height) * Share(k, from_width, column, width) * at(i, k);
+    }
+  }
+  return mean;
+}
+
+void CompareResized(int height, int width) {
+  const std::string settings =
+      R"({"height": )" + std::to_string(height) + R"(, "width": )" + std::to_string(width) + "}";
+  CompareWithSlowLanes(R"([{"resize": )" + settings + "}]", [=](std::unique_ptr<SlowLane> inner, const Rng&) {
+    return MapRows(std::move(inner), [=](SlowRow* row) {
+      std::string camera;
+      for (size_t channel = 0; channel < 3; ++channel) {
+        for (int i = 0; i < height * width; ++i) {
+          camera += Rounded(Mean(7, 5, height, width, i / width, i % width, [&](int y, int x) {
+            return CameraAt(row->observations[kCamera], channel, static_cast<size_t>(5 * y + x));
+          }));
+        }
+      }
+      std::string plane;
+      for (size_t channel = 0; channel < 2; ++channel) {
+        for (int i = 0; i < height * width; ++i) {
+          const auto mean = static_cast<float>(Mean(8, 2, height, width, i / width, i % width, [&](int y, int x) {
+            float element = 0;
+            std::memcpy(&element,
+                        &row->observations[kPlane][sizeof(element) * (16 * channel + static_cast<size_t>(2 * y + x))],
+                        sizeof(element));
+            return element;
+          }));
+          plane.append(reinterpret_cast<const char*>(&mean), sizeof(mean));
+        }
+      }
+      row->observations[kCamera] = camera;
+      row->observations[kPlane] = plane;
+    });
+  });
+}
+
+TEST_CASE("a pixel of a smaller or larger picture is the mean of what it covers", "[unit]") {
+  // Powers of two, so that the plane's sums are exact.
+  SECTION("smaller") {
+    CompareResized(2, 2);
+  }
+  SECTION("larger") {
+    CompareResized(8, 8);
+  }
+}
+
+TEST_CASE("bytes become numbers between two others", "[unit]") {
+  CompareWithSlowLanes(R"([{"scale": {"min": -2, "max": 4}}])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
+    return MapRows(std::move(inner), [](SlowRow* row) {
+      std::string scaled;
+      for (const char byte : row->observations[kCamera]) {
+        const double share = static_cast<uint8_t>(byte) / 255.0;
+        const auto number = static_cast<float>(-2 * (1 - share) + 4 * share);
+        scaled.append(reinterpret_cast<const char*>(&number), sizeof(number));
+      }
+      row->observations[kCamera] = scaled;
+    });
+  });
+}
+
+}  // namespace
+}  // namespace waggle::testing
