@@ -82,13 +82,15 @@ TEST_CASE("no transform takes memory for a step once it has seen some", "[unit]"
     RandomActions actions(environment->spec(), kLanes, Rng(5));
     REQUIRE_OK(environment->Reset());
     bool all_went_well = true;
+    const StopToken stop;
     const auto step = [&] {
-      const absl::StatusOr<ReadyLanes> ready = environment->Recv(kLanes, StopToken());
+      const absl::StatusOr<ReadyLanes> ready = environment->Recv(kLanes, stop);
       all_went_well = all_went_well && ready.ok() && environment->Send(ready->lanes, actions.Draw(*ready)).ok();
     };
     for (int i = 0; i < 50; ++i) {
       step();
     }
+    REQUIRE(all_went_well);
     {
       const FailingMemory none(0, /*for_good=*/true);
       for (int i = 0; i < 50; ++i) {
