@@ -1,3 +1,4 @@
+// No test of its own: those of action_repeat and no_op_start compare it with slow references.
 #include "actor/transforms/inner_steps.h"
 
 #include <algorithm>

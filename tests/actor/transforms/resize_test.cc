@@ -1,4 +1,4 @@
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 
 #include "tests/actor/transforms/scripted_environment.h"
@@ -15,34 +15,6 @@ char Rounded(double number) {
 // The camera has 7 x 5 pixels, with channels last.
 uint32_t CameraAt(const std::string& camera, size_t channel, size_t pixel) {
   return static_cast<uint8_t>(camera[3 * pixel + channel]);
-}
-
-TEST_CASE("channels that are last become first", "[unit]") {
-  CompareWithSlowLanes(R"(["channels_first"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
-    return MapRows(std::move(inner), [](SlowRow* row) {
-      std::string transposed;
-      for (size_t channel = 0; channel < 3; ++channel) {
-        for (size_t pixel = 0; pixel < 35; ++pixel) {
-          transposed += static_cast<char>(CameraAt(row->observations[kCamera], channel, pixel));
-        }
-      }
-      row->observations[kCamera] = transposed;
-    });
-  });
-}
-
-TEST_CASE("a grey picture is the luma of the colours, rounded to the nearest", "[unit]") {
-  const std::string transforms = GENERATE(R"(["grayscale"])", R"(["channels_first", "grayscale"])");
-  CompareWithSlowLanes(transforms, [](std::unique_ptr<SlowLane> inner, const Rng&) {
-    return MapRows(std::move(inner), [](SlowRow* row) {
-      std::string luma;
-      for (size_t pixel = 0; pixel < 35; ++pixel) {
-        const auto at = [&](size_t channel) { return CameraAt(row->observations[kCamera], channel, pixel); };
-        luma += Rounded((19595 * at(0) + 38470 * at(1) + 7471 * at(2)) / 65536.0);
-      }
-      row->observations[kCamera] = luma;
-    });
-  });
 }
 
 // The share of element `i` of `from` that element `k` of `to` covers, of its own size.
@@ -95,7 +67,6 @@ void CompareResized(int height, int width) {
     });
   });
 }
-
 TEST_CASE("a pixel of a smaller or larger picture is the mean of what it covers", "[unit]") {
   // Powers of two, so that the plane's sums are exact.
   SECTION("smaller") {
@@ -104,20 +75,6 @@ TEST_CASE("a pixel of a smaller or larger picture is the mean of what it covers"
   SECTION("larger") {
     CompareResized(8, 8);
   }
-}
-
-TEST_CASE("bytes become numbers between two others", "[unit]") {
-  CompareWithSlowLanes(R"([{"scale": {"min": -2, "max": 4}}])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
-    return MapRows(std::move(inner), [](SlowRow* row) {
-      std::string scaled;
-      for (const char byte : row->observations[kCamera]) {
-        const double share = static_cast<uint8_t>(byte) / 255.0;
-        const auto number = static_cast<float>(-2 * (1 - share) + 4 * share);
-        scaled.append(reinterpret_cast<const char*>(&number), sizeof(number));
-      }
-      row->observations[kCamera] = scaled;
-    });
-  });
 }
 
 }  // namespace
