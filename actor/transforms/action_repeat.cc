@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-constexpr double kMaxSteps = 1000;
+constexpr double kMaxRepeats = 1000;
 
 absl::StatusOr<std::vector<size_t>> PooledLeaves(const ActionRepeatSettings& settings, const TransformedSpec& spec) {
   if (settings.max_pool == 1) {
@@ -38,8 +38,8 @@ void TakeGreater(const void* from, size_t bytes, void* to) {
 }  // namespace
 
 void ActionRepeatSettings::Visit(ConfigVisitor& visitor) {
-  visitor.Int("steps", &steps, In(1, kMaxSteps));
-  visitor.Int("max_pool", &max_pool, In(1, kMaxSteps));
+  visitor.Int("steps", &steps, In(1, kMaxRepeats));
+  visitor.Int("max_pool", &max_pool, In(1, kMaxRepeats));
   if (visitor.Applies("observation", max_pool > 1, "means nothing with max_pool 1; wanted none")) {
     visitor.String("observation", &observation);
   }

@@ -104,8 +104,9 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> ApplyTransforms(std::unique_p
     parts.before = spec;
     WAGGLE_RETURN_IF_ERROR(transform.Change(&spec));
     if (transform.definition->starts_lanes && environment->lanes_step_together()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          transform.path, ": got an environment whose lanes step together; wanted one whose lanes step by themselves"));
+      return absl::InvalidArgumentError(absl::StrCat(transform.path,
+                                                     ": got an environment whose lanes step together; wanted one whose "
+                                                     "lanes step by themselves, as with gymnasium.vector \"false\""));
     }
     if (transform.definition->changes_rewards && raw_rewards) {
       continue;

@@ -33,10 +33,11 @@ std::vector<int64_t> ShapeWith(std::vector<int64_t> shape, const std::string& tr
 }
 
 TEST_CASE("Atari's usual transforms make four grey frames with channels first", "[unit]") {
-  const EnvironmentSpec spec = ValueOf(With(ShownAs({Box("observation", DType::kUint8, {210, 160, 3}, 0, 255)}),
-                                            R"(["grayscale", {"action_repeat": {"max_pool": 2}}, "resize",
-                                                "frame_stack", {"reward": {"clip": {"min": -1, "max": 1}}}])"));
-  CHECK(spec.observations[0] == Box("observation", DType::kUint8, {4, 84, 84}, 0, 255));
+  const std::string usual = R"({"action_repeat": {"max_pool": 2}}, "resize", "frame_stack",
+                               {"reward": {"clip": {"min": -1, "max": 1}}}])";
+  CHECK(ShapeWith({210, 160, 3}, R"(["grayscale", )" + usual) == std::vector<int64_t>{4, 84, 84});
+  CHECK(ShapeWith({210, 160}, "[" + usual) == std::vector<int64_t>{4, 84, 84});
+  CHECK(ShapeWith({210, 160, 3}, "[" + usual) == std::vector<int64_t>{12, 84, 84});
 }
 
 TEST_CASE("a stack of frames has the shape that networks take", "[unit]") {

@@ -1,14 +1,10 @@
+#include "tests/actor/transforms/camera.h"
 #include "tests/actor/transforms/scripted_environment.h"
 #include "tests/actor/transforms/slow_lane.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
 namespace {
-
-// The camera has 7 x 5 pixels, with channels last.
-uint32_t CameraAt(const std::string& camera, size_t channel, size_t pixel) {
-  return static_cast<uint8_t>(camera[3 * pixel + channel]);
-}
 
 TEST_CASE("channels that are last become first", "[unit]") {
   CompareWithSlowLanes(R"(["channels_first"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {

@@ -1,21 +1,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/actor/transforms/camera.h"
 #include "tests/actor/transforms/scripted_environment.h"
 #include "tests/actor/transforms/slow_lane.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
 namespace {
-
-char Rounded(double number) {
-  return static_cast<char>(static_cast<uint8_t>(number + 0.5));
-}
-
-// The camera has 7 x 5 pixels, with channels last.
-uint32_t CameraAt(const std::string& camera, size_t channel, size_t pixel) {
-  return static_cast<uint8_t>(camera[3 * pixel + channel]);
-}
 
 // The share of element `i` of `from` that element `k` of `to` covers, of its own size.
 double Share(int i, int from, int k, int to) {
