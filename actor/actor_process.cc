@@ -52,6 +52,7 @@ LaneOptions LanesOf(const Experiment& experiment, Role role) {
   LaneOptions lanes;
   lanes.lanes = role == Role::kEvaluator ? experiment.evaluation.episodes : experiment.actor.lanes;
   lanes.in_order = role == Role::kEvaluator || experiment.experiment.deterministic;
+  lanes.raw_rewards = role == Role::kEvaluator;
   return lanes;
 }
 

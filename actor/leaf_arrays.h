@@ -21,6 +21,7 @@ class LeafArrays {
     }
   }
   LeafArrays(LeafArrays&&) = default;
+  LeafArrays& operator=(LeafArrays&&) = default;
   LeafArrays(const LeafArrays&) = delete;
   LeafArrays& operator=(LeafArrays&&) = default;
   LeafArrays& operator=(const LeafArrays&) = delete;
@@ -29,7 +30,7 @@ class LeafArrays {
   const std::vector<void*>& pointers() const { return pointers_; }
 
   // Writes row `row` from row `from_row` of other arrays of the same specs.
-  void CopyRow(absl::Span<void* const> from, size_t from_row, size_t row) const {
+  void CopyRow(absl::Span<const void* const> from, size_t from_row, size_t row) const {
     for (size_t i = 0; i < pointers_.size(); ++i) {
       std::memcpy(static_cast<char*>(pointers_[i]) + row * row_bytes_[i],
                   static_cast<const char*>(from[i]) + from_row * row_bytes_[i], row_bytes_[i]);

@@ -13,6 +13,7 @@
 #include "actor/rpc_environments/open_rpc_environments.h"
 #endif
 #include "actor/threaded_environments.h"
+#include "actor/transforms/apply_transforms.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/process/find_program.h"
@@ -71,21 +72,11 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   return ProcessEnvironments::Create(options, stop);
 }
 
-}  // namespace
-
-std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
-  std::vector<std::string> offered = built_in.Names();
-  offered.insert(offered.end(), {kGymnasium, kPettingZoo, kPlugin});
-#ifdef WAGGLE_WITH_GRPC
-  offered.emplace_back(kDmEnvRpc);
-#endif
-  return offered;
-}
-
-absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
-                                                                   const EnvironmentOptions& options,
-                                                                   const LaneOptions& lanes, Rng rng,
-                                                                   const StopToken& stop) {
+// Without its transforms.
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenUntransformed(const EnvironmentDefinitions& built_in,
+                                                                     const EnvironmentOptions& options,
+                                                                     const LaneOptions& lanes, Rng rng,
+                                                                     const StopToken& stop) {
   if (lanes.video.has_value()) {
     WAGGLE_RETURN_IF_ERROR(CheckVideo(options, *lanes.video));
   }
@@ -106,6 +97,28 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
   return MakeLocalEnvironment(lanes.video.has_value() ? Filmed(*definition, *lanes.video) : *definition, options,
                               lanes.lanes, std::move(rng), lanes.in_order);
+}
+
+}  // namespace
+
+std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
+  std::vector<std::string> offered = built_in.Names();
+  offered.insert(offered.end(), {kGymnasium, kPettingZoo, kPlugin});
+#ifdef WAGGLE_WITH_GRPC
+  offered.emplace_back(kDmEnvRpc);
+#endif
+  return offered;
+}
+
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
+                                                                   const EnvironmentOptions& options,
+                                                                   const LaneOptions& lanes, Rng rng,
+                                                                   const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(CheckTransforms(options));  // Opening may take long.
+  Rng transforms_rng = Rng::Split(Rng(rng).Next(), "transforms", 0);
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<VectorEnvironment> environment,
+                          OpenUntransformed(built_in, options, lanes, std::move(rng), stop));
+  return ApplyTransforms(std::move(environment), options, lanes.raw_rewards, std::move(transforms_rng));
 }
 
 }  // namespace waggle

@@ -28,11 +28,14 @@ struct LaneOptions {
   // Films episodes: of built-in environments as animated WebP, of Gymnasium's as its RecordVideo writes them, in one
   // process. INVALID_ARGUMENT for others, and UNIMPLEMENTED for a built-in one that does not draw itself.
   std::optional<VideoOptions> video;
+  // Transforms of rewards are left out, so that returns are the environment's own.
+  bool raw_rewards = false;
 };
 
 // Opens the environment that `options` name, wherever it runs: in this process if it is one of `built_in`, else in
-// processes that are started here. Random numbers follow from `rng`. NOT_FOUND or INVALID_ARGUMENT, with what is
-// missing, if it cannot be had; CANCELLED after a stop. The calling thread must outlive what is returned.
+// processes that are started here; its transforms stand around it. Random numbers follow from `rng`. NOT_FOUND or
+// INVALID_ARGUMENT, with what is missing, if it cannot be had; CANCELLED after a stop. The calling thread must outlive
+// what is returned.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,

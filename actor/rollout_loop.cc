@@ -190,7 +190,7 @@ void RolloutLoop::CountEpisodes() {
     if (total.is_over) {
       continue;  // Its last row again: see ProcessEnvironments.
     }
-    total.value += ScalarReward(rewards, ready.rewards, row);
+    total.value += ready.raw_rewards != nullptr ? ready.raw_rewards[row] : ScalarReward(rewards, ready.rewards, row);
     if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
       total.is_over = true;
       ++new_episodes_;

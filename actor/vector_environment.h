@@ -23,6 +23,8 @@ struct ReadyLanes {
   // What the action of row t - 1 led to; zeros where an episode begins.
   absl::Span<const float* const> rewards;  // One array for each of the spec's reward leaves, [rows, …].
   const float* discounts = nullptr;        // [rows]: 0 after a terminal state, else 1.
+  // [rows]: what ScalarReward makes of the environment's own rewards; null: `rewards` are those.
+  const double* raw_rewards = nullptr;
 };
 
 // How environments that run in processes of their own do.
@@ -59,8 +61,8 @@ class VectorEnvironment {
   virtual absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) = 0;
 
   // Waits until `at_least` of the lanes under way are ready, and gives all that are; no more may be asked for than are
-  // under way. Rewards and discounts stay as they are until the next Send, all else until the first Send after the next
-  // Recv. CANCELLED after a stop.
+  // under way. Rewards, raw ones too, and discounts stay as they are until the next Send, all else until the first Send
+  // after the next Recv. CANCELLED after a stop.
   virtual absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) = 0;
 
   virtual EnvironmentHealth health() const { return {}; }

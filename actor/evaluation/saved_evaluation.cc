@@ -42,6 +42,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   LaneOptions lanes;
   lanes.lanes = request.lanes;
   lanes.in_order = true;
+  lanes.raw_rewards = true;
   lanes.video = options.video;
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<VectorEnvironment> environments,
                           OpenEnvironment(*ports.environments, environment, lanes, Rng(rng.Next()), stop));

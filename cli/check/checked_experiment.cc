@@ -1,9 +1,11 @@
 #include "cli/check/checked_experiment.h"
 
 #include <memory>
+#include <utility>
 
 #include "actor/environments/environment.h"
 #include "actor/open_environment.h"
+#include "actor/transforms/apply_transforms.h"
 #include "common/base/status_macros.h"
 #include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
@@ -23,9 +25,11 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
   const auto spec_of = [&](const EnvironmentOptions& options) -> absl::StatusOr<std::optional<EnvironmentSpec>> {
     if (options.is_built_in()) {
       WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* definition, environments.Find(options.name));
-      return definition->spec(options);
+      WAGGLE_ASSIGN_OR_RETURN(EnvironmentSpec spec, definition->spec(options));
+      return TransformSpec(std::move(spec), options);
     }
     if (foreign == ForeignEnvironments::kNotOpened) {
+      WAGGLE_RETURN_IF_ERROR(CheckTransforms(options));
       return std::nullopt;
     }
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,

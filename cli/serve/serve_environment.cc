@@ -21,6 +21,11 @@ constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
 absl::Status ServeEnvironment(const ServeEnvironmentFlags& flags, const StopToken& stop, std::ostream* out) {
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentOptions options, NamedEnvironment(flags.name, flags.overrides));
+  if (const EnvironmentOptions defaults; options.transforms != defaults.transforms) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("environment.transforms: got ", options.transforms,
+                     "; wanted none: they belong to the experiment that uses the environment"));
+  }
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   const absl::StatusOr<const EnvironmentDefinition*> definition = definitions.Find(options.name);
   if (!definition.ok()) {

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "actor/transforms/apply_transforms.h"
+#include "common/config/config_errors.h"
+#include "common/config/config_reader.h"
+#include "common/config/yaml_file.h"
 #include "common/process/find_program.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -28,6 +32,58 @@ TEST_CASE("A built-in environment is opened in this process", "[unit]") {
   unknown.name = "CartPole-v9";
   REQUIRE_CODE(OpenEnvironment(BuiltinEnvironments(), unknown, lanes, Rng(1), StopToken()),
                absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("An experiment's transforms stand around its environment, and an evaluator's rewards are raw", "[unit]") {
+  ConfigErrors errors;
+  const YamlNode root = ValueOf(
+      ParseYaml("environment:\n"
+                "  name: Catch-v0\n"
+                "  options: {size: 84}\n"
+                "  transforms: [frame_stack, {reward: {clip: {min: -0.5, max: 0.5}}}, {time_limit: {steps: 5}}]\n",
+                "test"));
+  ConfigReader reader(root, &errors);
+  EnvironmentOptions options;
+  reader.Section("environment", &options);
+  reader.Finish();
+  REQUIRE_OK(errors.ToStatus());
+  LaneOptions lanes;
+  lanes.raw_rewards = GENERATE(false, true);
+  const auto environment = ValueOf(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(1), StopToken()));
+  CHECK(environment->spec().observations ==
+        std::vector<SpaceLeaf>{Box("observation", DType::kUint8, {4, 84, 84}, 0, 255)});
+  CHECK(environment->spec().max_episode_steps == 5);
+  const auto* const definition = ValueOf(BuiltinEnvironments().Find("Catch-v0"));
+  CHECK(environment->spec() == ValueOf(TransformSpec(ValueOf(definition->spec(options)), options)));
+  REQUIRE_OK(environment->Reset());
+  ReadyLanes ready = ValueOf(environment->Recv(1, StopToken()));
+  CHECK(environment->spec().observations.size() == ready.observations.size());
+  for (int step = 0; step < 5; ++step) {
+    CHECK(ready.step_types[0] != static_cast<int32_t>(StepType::kLast));
+    const int64_t action = 1;
+    REQUIRE_OK(environment->Send({0}, {&action}));
+    ready = ValueOf(environment->Recv(1, StopToken()));
+  }
+  CHECK(ready.step_types[0] == static_cast<int32_t>(StepType::kLast));
+  CHECK(ready.discounts[0] == 1);
+  CHECK((ready.raw_rewards == nullptr) == lanes.raw_rewards);
+  options.transforms = R"(["one_hot"])";
+  REQUIRE_CODE(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(1), StopToken()),
+               absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("Transforms do not change what an environment draws", "[unit]") {
+  EnvironmentOptions plain;
+  EnvironmentOptions sticky;
+  sticky.transforms = R"(["sticky_actions"])";
+  const auto first_row = [](const EnvironmentOptions& options) {
+    const auto environment = ValueOf(OpenEnvironment(BuiltinEnvironments(), options, {}, Rng(1), StopToken()));
+    REQUIRE_OK(environment->Reset());
+    const ReadyLanes ready = ValueOf(environment->Recv(1, StopToken()));
+    const auto* const observation = static_cast<const float*>(ready.observations[0]);
+    return std::vector<float>(observation, observation + 4);
+  };
+  CHECK(first_row(plain) == first_row(sticky));
 }
 
 TEST_CASE("An environment of Gymnasium is opened by the interpreter that the experiment names", "[unit]") {

@@ -205,6 +205,29 @@ TEST_CASE("a block that gathers for too long is handed over before it is full", 
   REQUIRE(fixture.sink.blocks.size() == 5);
 }
 
+TEST_CASE("returns are of the environment's own rewards, if others are learned from", "[unit]") {
+  class Changed : public LocalVectorEnvironment {
+   public:
+    using LocalVectorEnvironment::LocalVectorEnvironment;
+    absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override {
+      absl::StatusOr<ReadyLanes> ready = LocalVectorEnvironment::Recv(at_least, stop);
+      if (ready.ok()) {
+        ready->raw_rewards = raw_.data();
+      }
+      return ready;
+    }
+
+   private:
+    const std::vector<double> raw_ = std::vector<double>(RolloutFixture::kLanes, 1000);
+  };
+  RolloutFixture fixture;
+  fixture.environments = std::make_unique<Changed>(ValueOf(MakeEnvironments(
+      CountingEnvironment::Definition(RolloutFixture::kMaxSteps), EnvironmentOptions(), kLanes, Rng(3))));
+  fixture.script->Add(SnapshotOf(1));
+  REQUIRE_OK(fixture.Run(100));
+  CHECK(fixture.metrics.TakeSnapshot().gauges["return_mean"] >= 1000);
+}
+
 TEST_CASE("the metrics say what was done", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(11));

@@ -32,6 +32,22 @@ TEST_CASE("The environment's facts come with the experiment", "[unit]") {
   CHECK(checked.environment->actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
 }
 
+TEST_CASE("The environment's facts are those of the environment with its transforms", "[unit]") {
+  const std::pair<std::string, std::string> stack = {"environment.transforms", "[frame_stack]"};
+  const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {stack}));
+  CHECK(checked.environment->observations[0].array.shape == std::vector<int64_t>{16});
+  const auto error = [](const std::string& transforms, const std::string& gymnasium) {
+    std::vector<std::pair<std::string, std::string>> overrides = {{"environment.transforms", transforms}};
+    if (!gymnasium.empty()) {
+      overrides.emplace_back("environment", "{gymnasium: {id: " + gymnasium + "}, transforms: " + transforms + "}");
+    }
+    return std::string(LoadCheckedExperiment(kCartPole, overrides, ForeignEnvironments::kNotOpened).status().message());
+  };
+  CHECK_THAT(error("[grayscale]", ""), Catch::Contains("environment.transforms[0].grayscale: got "));
+  CHECK_THAT(error("[{resize: {height: 0}}]", "ALE/Pong-v5"),
+             Catch::Contains("environment.transforms[0].resize: height: got "));
+}
+
 TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
   const auto error = [](const std::string& key, const std::string& value) {
     return std::string(LoadCheckedExperiment(kCartPole, {{key, value}}).status().message());

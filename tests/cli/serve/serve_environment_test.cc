@@ -81,6 +81,8 @@ TEST_CASE("An environment, options or an address that there are not are told", "
   CHECK_THAT(std::string(refusal(flags).message()), Catch::Contains("did you mean \"options\""));
   flags.overrides = {{"environment.gymnasium.id", "CartPole-v1"}};
   REQUIRE_CODE(refusal(flags), absl::StatusCode::kInvalidArgument);
+  flags.overrides = {{"environment.transforms", "[flatten]"}};
+  CHECK_THAT(std::string(refusal(flags).message()), Catch::StartsWith("environment.transforms: got "));
   flags.overrides.clear();
   flags.listen = "127.0.0.1:99999";
   REQUIRE_CODE(refusal(flags), absl::StatusCode::kInvalidArgument);

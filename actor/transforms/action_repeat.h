@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actor/leaf_arrays.h"
+#include "actor/transforms/inner_steps.h"
+#include "common/config/config_visitor.h"
+
+namespace waggle {
+
+// The settings of `action_repeat`.
+struct ActionRepeatSettings {
+  int64_t steps = 4;
+  int64_t max_pool = 1;
+  std::string observation;  // Which is pooled, as LeafSettings has it.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// The environment takes each action so many times, which counts as one step: its reward is the sum, and it shows what
+// the last of them showed. A repeat is over early if the episode ends, or a mask forbids the action. Of the last
+// `max_pool` steps of a whole repeat, as far as they were taken, pictures show the greater of each element.
+class ActionRepeat : public InnerSteps {
+ public:
+  using Settings = ActionRepeatSettings;
+  static absl::Status Change(const Settings& settings, TransformedSpec* spec);
+
+  ActionRepeat(const Settings& settings, TransformParts parts);
+
+ private:
+  // A leaf that is pooled.
+  struct Pool {
+    size_t leaf = 0;
+    LeafArrays greatest;  // By lane.
+  };
+
+  Next Take(const ReadyLanes& ready, size_t row) override;
+  void Finish(int64_t lane, absl::Span<void* const> observations, size_t row) override;
+  void PoolRow(const ReadyLanes& ready, size_t row);
+
+  const int64_t steps_;
+  const int64_t max_pool_;
+  std::vector<Pool> pools_;
+  // By lane, in the repeat that is under way.
+  std::vector<int64_t> steps_taken_;
+  std::vector<int64_t> frames_pooled_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "actor/transforms/chosen_leaves.h"
+#include "actor/transforms/observation_transform.h"
+
+namespace waggle {
+
+// Pictures [height, width, channels] become [channels, height, width], as convolutions take them.
+class ChannelsFirst : public ObservationTransform {
+ public:
+  using Settings = LeafSettings;
+  static absl::Status Change(const Settings& settings, TransformedSpec* spec);
+
+  ChannelsFirst(const Settings& settings, TransformParts parts);
+
+ private:
+  absl::Status Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) override;
+};
+
+}  // namespace waggle

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "actor/transforms/transform.h"
+#include "actor/vector_environment.h"
+#include "common/base/random.h"
+
+namespace waggle {
+
+// Stands around a vector of environments and looks like one. By itself it changes nothing: a transform overrides what
+// it changes. Its state is of the episodes that are under way, so that none of it goes into a checkpoint; what it draws
+// follows from the seed, by a stream for each lane, in whichever order lanes arrive.
+class EnvironmentTransform : public VectorEnvironment {
+ public:
+  // See TransformDefinition.
+  static constexpr bool kChangesRewards = false;
+  static constexpr bool kStartsLanes = false;
+
+  const EnvironmentSpec& spec() const override { return spec_; }
+  int64_t lanes() const override { return inner_->lanes(); }
+  bool lanes_step_together() const override { return inner_->lanes_step_together(); }
+  absl::Status Start(absl::Span<const int64_t> lanes) override { return inner_->Start(lanes); }
+  absl::Status Reset() override { return inner_->Reset(); }
+  absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override {
+    return inner_->Send(lanes, actions);
+  }
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override {
+    return inner_->Recv(at_least, stop);
+  }
+  EnvironmentHealth health() const override { return inner_->health(); }
+
+ protected:
+  explicit EnvironmentTransform(TransformParts parts)
+      : inner_(std::move(parts.inner)),
+        spec_(std::move(parts.after.spec)),
+        copies_before_(std::move(parts.before.copies)),
+        seed_(parts.seed) {}
+
+  VectorEnvironment& inner() { return *inner_; }
+  const VectorEnvironment& inner() const { return *inner_; }
+  TransformedSpec before() const { return {inner_->spec(), copies_before_}; }
+  // A generator for each lane, of this transform's own.
+  std::vector<Rng> LaneRngs() const {
+    std::vector<Rng> rngs;
+    for (int64_t lane = 0; lane < lanes(); ++lane) {
+      rngs.push_back(Rng::Split(seed_, "lane", static_cast<uint64_t>(lane)));
+    }
+    return rngs;
+  }
+
+ private:
+  const std::unique_ptr<VectorEnvironment> inner_;
+  const EnvironmentSpec spec_;
+  const std::vector<std::string> copies_before_;
+  const uint64_t seed_;
+};
+
+}  // namespace waggle

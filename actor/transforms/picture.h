@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/spec/space_leaf.h"
+
+namespace waggle {
+
+// How the elements of a picture lie in a row of an observation leaf.
+struct Picture {
+  int64_t channels = 1;
+  int64_t height = 0;
+  int64_t width = 0;
+  // Elements from one to the next.
+  int64_t channel_stride = 0;
+  int64_t pixel_stride = 0;
+
+  int64_t pixels() const { return height * width; }
+};
+
+// The picture that a leaf of this shape shows: [height, width]; [height, width, channels] if the last dimension is 1, 3
+// or 4 and the first is not; else [channels, height, width]. None of any other rank.
+std::optional<Picture> PictureOf(const std::vector<int64_t>& shape);
+
+// Whether the leaf is a box of pictures of bytes.
+bool ShowsBytes(const SpaceLeaf& leaf);
+
+}  // namespace waggle

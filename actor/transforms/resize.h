@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "actor/transforms/observation_transform.h"
+#include "actor/transforms/picture.h"
+#include "common/config/config_visitor.h"
+
+namespace waggle {
+
+// The settings of `resize`.
+struct ResizeSettings {
+  int64_t height = 84;
+  int64_t width = 84;
+  std::string observation;  // As LeafSettings has it.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
+// Pictures of bytes or float32, channels first or last, become [channels, height, width], or [height, width] if they
+// have no channels. A pixel of the result is the mean of the area that it covers, parts of pixels by their share, as
+// OpenCV's INTER_AREA has it for smaller pictures; so it is for larger ones too. Bytes are rounded to the nearest.
+class Resize : public ObservationTransform {
+ public:
+  using Settings = ResizeSettings;
+  static absl::Status Change(const Settings& settings, TransformedSpec* spec);
+
+  Resize(const Settings& settings, TransformParts parts);
+
+ private:
+  // What an element of the result along one side is made of: elements from `first` on, by these weights.
+  struct Cover {
+    int64_t first = 0;
+    std::vector<float> weights;
+  };
+  struct Plan {
+    Picture picture;  // Before.
+    std::vector<Cover> rows;
+    std::vector<Cover> columns;
+  };
+  static std::vector<Cover> Covers(int64_t from, int64_t to);
+
+  absl::Status Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) override;
+  template <class Element>
+  void MapPictures(const Plan& plan, size_t pictures, const Element* from, Element* to);
+
+  std::vector<Plan> plans_;  // By leaf; of those that change.
+  std::vector<float> line_;  // A row of the result, as wide as the picture was.
+};
+
+}  // namespace waggle

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/vector_environment.h"
+#include "common/base/annotate.h"
+#include "common/base/registry.h"
+#include "common/base/status_macros.h"
+#include "common/config/config_visitor.h"
+#include "common/config/json_section.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// What an environment has become by the transforms around it.
+struct TransformedSpec {
+  EnvironmentSpec spec;
+  std::vector<std::string> copies;  // Observation leaves that a transform changes only if it names them.
+};
+
+// What a transform is made from.
+struct TransformParts {
+  std::unique_ptr<VectorEnvironment> inner;
+  TransformedSpec before;  // Of `inner`.
+  TransformedSpec after;
+  uint64_t seed = 0;  // Every draw follows from it.
+};
+
+// An entry of the registry of transforms: what stands between an environment and a policy. Settings are a mapping as
+// JSON, and `path` is where they stand, for messages: "environment.transforms[2].resize". To add a transform: a class
+// that derives from EnvironmentTransform, in a header and a source of this folder, and one line in BuiltinTransforms;
+// every registered one is put through the conformance suite by transforms_test.
+struct TransformDefinition {
+  std::string description;       // One line.
+  bool changes_rewards = false;  // And nothing else.
+  // It starts episodes in lanes by themselves, so lanes must not step together.
+  bool starts_lanes = false;
+  // INVALID_ARGUMENT, a line a mistake, if the settings are wrong by themselves.
+  std::function<absl::Status(const std::string& settings, const std::string& path)> check;
+  // Makes of a valid spec what the transform makes of it; INVALID_ARGUMENT if the settings are wrong, or such an
+  // environment is not taken. The new spec is valid but for names and sizes.
+  std::function<absl::Status(const std::string& settings, const std::string& path, TransformedSpec* spec)> change;
+  // `parts.after` is what `change` made of `parts.before`.
+  std::function<absl::StatusOr<std::unique_ptr<VectorEnvironment>>(const std::string& settings, const std::string& path,
+                                                                   TransformParts parts)>
+      create;
+};
+
+using TransformDefinitions = Registry<TransformDefinition>;
+
+// All transforms that there are. Made once.
+const TransformDefinitions& BuiltinTransforms();
+
+// `Settings` is a struct with Visit and Validate, as every section of an experiment has them.
+template <class Settings>
+absl::StatusOr<Settings> ReadTransformSettings(const std::string& json, const std::string& path) {
+  Settings settings;
+  WAGGLE_RETURN_IF_ERROR(ReadJsonSection(json, path, [&settings](ConfigVisitor& visitor) { settings.Visit(visitor); }));
+  WAGGLE_RETURN_IF_ERROR(Annotate(settings.Validate(), path));
+  return settings;
+}
+
+// The registry's entry of a class that derives from EnvironmentTransform and has a type `Settings`, `static
+// absl::Status Change(const Settings&, TransformedSpec*)` and a constructor of `const Settings&` and TransformParts.
+template <class Class>
+TransformDefinition TransformOf(std::string description) {
+  using Settings = typename Class::Settings;
+  TransformDefinition definition;
+  definition.description = std::move(description);
+  definition.changes_rewards = Class::kChangesRewards;
+  definition.starts_lanes = Class::kStartsLanes;
+  definition.check = [](const std::string& json, const std::string& path) {
+    return ReadTransformSettings<Settings>(json, path).status();
+  };
+  definition.change = [](const std::string& json, const std::string& path, TransformedSpec* spec) -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(const Settings settings, ReadTransformSettings<Settings>(json, path));
+    return Annotate(Class::Change(settings, spec), path);
+  };
+  definition.create = [](const std::string& json, const std::string& path,
+                         TransformParts parts) -> absl::StatusOr<std::unique_ptr<VectorEnvironment>> {
+    WAGGLE_ASSIGN_OR_RETURN(const Settings settings, ReadTransformSettings<Settings>(json, path));
+    return std::make_unique<Class>(settings, std::move(parts));
+  };
+  return definition;
+}
+
+}  // namespace waggle
