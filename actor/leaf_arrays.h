@@ -23,7 +23,6 @@ class LeafArrays {
   LeafArrays(LeafArrays&&) = default;
   LeafArrays& operator=(LeafArrays&&) = default;
   LeafArrays(const LeafArrays&) = delete;
-  LeafArrays& operator=(LeafArrays&&) = default;
   LeafArrays& operator=(const LeafArrays&) = delete;
 
   // One for each spec, in their order.

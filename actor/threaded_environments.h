@@ -36,6 +36,10 @@ class ThreadedEnvironments final : public VectorEnvironment {
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
+  absl::StatusOr<Picture> Draw(int64_t lane) const override {
+    const Part& part = *part_of_lane_[static_cast<size_t>(lane)];
+    return part.environments.Draw(lane - part.first_lane);
+  }
 
  private:
   // Lanes that one thread at a time steps. A lane's number within it is counted from first_lane.

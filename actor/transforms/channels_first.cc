@@ -3,14 +3,14 @@
 #include <cstring>
 #include <utility>
 
-#include "actor/transforms/picture.h"
+#include "actor/transforms/picture_layout.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
 namespace {
 
 template <size_t kElementBytes>
-void Transpose(const Picture& picture, size_t rows, const char* from, char* to) {
+void Transpose(const PictureLayout& picture, size_t rows, const char* from, char* to) {
   for (size_t row = 0; row < rows; ++row) {
     for (int64_t channel = 0; channel < picture.channels; ++channel) {
       for (int64_t pixel = 0; pixel < picture.pixels(); ++pixel, to += kElementBytes) {
@@ -29,14 +29,14 @@ absl::Status ChannelsFirst::Change(const Settings& settings, TransformedSpec* sp
                           ChosenLeaves(
                               *spec, settings.observation,
                               [](const SpaceLeaf& leaf) {
-                                const std::optional<Picture> picture = PictureOf(leaf.array.shape);
+                                const std::optional<PictureLayout> picture = PictureLayoutOf(leaf.array.shape);
                                 return leaf.kind == SpaceKind::kBox && leaf.array.shape.size() == 3 &&
                                        picture->pixel_stride == picture->channels;
                               },
                               "a box [height, width, channels] of 1, 3 or 4 channels"));
   for (const size_t leaf : leaves) {
     SpaceLeaf& changed = spec->spec.observations[leaf];
-    const Picture picture = *PictureOf(changed.array.shape);
+    const PictureLayout picture = *PictureLayoutOf(changed.array.shape);
     changed.array.shape = {picture.channels, picture.height, picture.width};
     WidenBounds(&changed);
   }
@@ -48,7 +48,7 @@ ChannelsFirst::ChannelsFirst(const Settings& /*settings*/, TransformParts parts)
 
 absl::Status ChannelsFirst::Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) {
   const ArraySpec& array = inner().spec().observations[leaf].array;
-  const Picture picture = *PictureOf(array.shape);
+  const PictureLayout picture = *PictureLayoutOf(array.shape);
   const auto* const pictures = static_cast<const char*>(from);
   auto* const transposed = static_cast<char*>(to);
   switch (DTypeSize(array.dtype)) {

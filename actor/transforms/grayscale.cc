@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "actor/transforms/picture.h"
+#include "actor/transforms/picture_layout.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -35,11 +35,11 @@ absl::Status Grayscale::Change(const Settings& settings, TransformedSpec* spec) 
       const std::vector<size_t> leaves,
       ChosenLeaves(
           *spec, settings.observation,
-          [](const SpaceLeaf& leaf) { return ShowsBytes(leaf) && PictureOf(leaf.array.shape)->channels == 3; },
+          [](const SpaceLeaf& leaf) { return ShowsBytes(leaf) && PictureLayoutOf(leaf.array.shape)->channels == 3; },
           "a box of uint8[height, width, 3] or uint8[3, height, width]"));
   for (const size_t leaf : leaves) {
     SpaceLeaf& changed = spec->spec.observations[leaf];
-    const Picture picture = *PictureOf(changed.array.shape);
+    const PictureLayout picture = *PictureLayoutOf(changed.array.shape);
     changed.array.shape = {1, picture.height, picture.width};
     WidenBounds(&changed);
   }
@@ -49,7 +49,7 @@ absl::Status Grayscale::Change(const Settings& settings, TransformedSpec* spec) 
 Grayscale::Grayscale(const Settings& /*settings*/, TransformParts parts) : ObservationTransform(std::move(parts)) {}
 
 absl::Status Grayscale::Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) {
-  const Picture picture = *PictureOf(inner().spec().observations[leaf].array.shape);
+  const PictureLayout picture = *PictureLayoutOf(inner().spec().observations[leaf].array.shape);
   const auto* pixels = static_cast<const uint8_t*>(from);
   auto* luma = static_cast<uint8_t*>(to);
   for (size_t row = 0; row < ready.lanes.size(); ++row) {

@@ -34,13 +34,13 @@ absl::Status Resize::Change(const Settings& settings, TransformedSpec* spec) {
       ChosenLeaves(
           *spec, settings.observation,
           [](const SpaceLeaf& leaf) {
-            return leaf.kind == SpaceKind::kBox && PictureOf(leaf.array.shape).has_value() &&
+            return leaf.kind == SpaceKind::kBox && PictureLayoutOf(leaf.array.shape).has_value() &&
                    (leaf.array.dtype == DType::kUint8 || leaf.array.dtype == DType::kFloat32);
           },
           "a box of uint8 or float32, [height, width], [channels, height, width] or [height, width, channels]"));
   for (const size_t leaf : leaves) {
     SpaceLeaf& changed = spec->spec.observations[leaf];
-    const Picture picture = *PictureOf(changed.array.shape);
+    const PictureLayout picture = *PictureLayoutOf(changed.array.shape);
     WidenBounds(&changed);
     if (changed.array.shape.size() == 2) {
       changed.array.shape = {settings.height, settings.width};
@@ -72,7 +72,7 @@ Resize::Resize(const Settings& settings, TransformParts parts) : ObservationTran
     Plan& plan = plans_.emplace_back();
     const std::vector<int64_t>& shape = inner().spec().observations[leaf].array.shape;
     if (shape != spec().observations[leaf].array.shape) {
-      plan.picture = *PictureOf(shape);
+      plan.picture = *PictureLayoutOf(shape);
       plan.rows = Covers(plan.picture.height, settings.height);
       plan.columns = Covers(plan.picture.width, settings.width);
       line_.resize(std::max(line_.size(), static_cast<size_t>(plan.picture.width)));
@@ -91,7 +91,7 @@ absl::Status Resize::Map(size_t leaf, const ReadyLanes& ready, const void* from,
 
 template <class Element>
 void Resize::MapPictures(const Plan& plan, size_t pictures, const Element* from, Element* to) {
-  const Picture& picture = plan.picture;
+  const PictureLayout& picture = plan.picture;
   const int64_t stride = picture.pixel_stride;
   float* const line = line_.data();
   for (size_t i = 0; i < pictures; ++i, from += picture.channels * picture.pixels()) {

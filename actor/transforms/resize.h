@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "actor/transforms/observation_transform.h"
-#include "actor/transforms/picture.h"
+#include "actor/transforms/picture_layout.h"
 #include "common/config/config_visitor.h"
 
 namespace waggle {
@@ -38,7 +38,7 @@ class Resize : public ObservationTransform {
     std::vector<float> weights;
   };
   struct Plan {
-    Picture picture;  // Before.
+    PictureLayout picture;  // Before.
     std::vector<Cover> rows;
     std::vector<Cover> columns;
   };

@@ -1,4 +1,4 @@
-#include "actor/transforms/picture.h"
+#include "actor/transforms/picture_layout.h"
 
 #include "tests/support/catch.h"
 
@@ -6,11 +6,11 @@ namespace waggle {
 namespace {
 
 TEST_CASE("a picture's channels are first, unless the last dimension alone may be channels", "[unit]") {
-  CHECK_FALSE(PictureOf({}).has_value());
-  CHECK_FALSE(PictureOf({5}).has_value());
-  CHECK_FALSE(PictureOf({1, 2, 3, 4}).has_value());
-  const auto is = [](const std::vector<int64_t>& shape, const Picture& wanted) {
-    const std::optional<Picture> picture = PictureOf(shape);
+  CHECK_FALSE(PictureLayoutOf({}).has_value());
+  CHECK_FALSE(PictureLayoutOf({5}).has_value());
+  CHECK_FALSE(PictureLayoutOf({1, 2, 3, 4}).has_value());
+  const auto is = [](const std::vector<int64_t>& shape, const PictureLayout& wanted) {
+    const std::optional<PictureLayout> picture = PictureLayoutOf(shape);
     return picture.has_value() && picture->channels == wanted.channels && picture->height == wanted.height &&
            picture->width == wanted.width && picture->channel_stride == wanted.channel_stride &&
            picture->pixel_stride == wanted.pixel_stride;

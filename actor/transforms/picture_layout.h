@@ -9,7 +9,7 @@
 namespace waggle {
 
 // How the elements of a picture lie in a row of an observation leaf.
-struct Picture {
+struct PictureLayout {
   int64_t channels = 1;
   int64_t height = 0;
   int64_t width = 0;
@@ -22,7 +22,7 @@ struct Picture {
 
 // The picture that a leaf of this shape shows: [height, width]; [height, width, channels] if the last dimension is 1, 3
 // or 4 and the first is not; else [channels, height, width]. None of any other rank.
-std::optional<Picture> PictureOf(const std::vector<int64_t>& shape);
+std::optional<PictureLayout> PictureLayoutOf(const std::vector<int64_t>& shape);
 
 // Whether the leaf is a box of pictures of bytes.
 bool ShowsBytes(const SpaceLeaf& leaf);
