@@ -263,12 +263,11 @@ void ConfigReader::Choice(const char* key, std::string* value, const std::vector
     if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
       errors_->Add(frames_.back().position, PathOf(key), absl::StrCat("is missing; wanted ", wanted));
     }
-  } else if (!IsText(*node)) {
-    Wrong(*node, key, wanted);
-  } else if (std::find(choices.begin(), choices.end(), node->text) == choices.end()) {
-    Wrong(*node, key, absl::StrCat(wanted, DidYouMean(node->text, choices)));
+  } else if (node->kind == YamlNode::Kind::kScalar &&
+             std::find(choices.begin(), choices.end(), node->text) != choices.end()) {
+    *value = node->text;  // `true` without quotes is the choice "true" too.
   } else {
-    *value = node->text;
+    Wrong(*node, key, absl::StrCat(wanted, IsText(*node) ? DidYouMean(node->text, choices) : ""));
   }
 }
 

@@ -53,7 +53,8 @@ class ConfigVisitor {
     std::string unused;
     String(key, &unused);
   }
-  // Values of any form, which are handed on to who knows them: as JSON.
+  // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read go over those of a
+  // mapping that is there.
   virtual void AnyValue(const char* key, std::string* json) { String(key, json); }
   // A number, or a section that says how it moves; both of its ends are within the range.
   void Schedule(const char* key, waggle::Schedule* value, const Range& range);

@@ -12,7 +12,8 @@ namespace waggle {
 // What a worker offers if it can step environments of servers that speak dm_env_rpc. It is also their name.
 inline constexpr char kDmEnvRpc[] = "dm_env_rpc";
 
-// `environment.dm_env_rpc:` — environments of servers that speak dm_env_rpc. Each lane has a stream of its own.
+// `environment.dm_env_rpc:` — environments of servers that speak dm_env_rpc. Each lane has a stream of its own, or each
+// `batch` of lanes.
 struct DmEnvRpcOptions {
   // HOST:PORT of each server; lanes are spread over them by turns. Empty: the environment is none of these.
   std::vector<std::string> address;

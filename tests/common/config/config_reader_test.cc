@@ -351,6 +351,25 @@ struct Sampler {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
+TEST_CASE("A choice may be a word that YAML takes for something else", "[unit]") {
+  struct Switch {
+    std::string vector = "auto";
+    void Visit(ConfigVisitor& visitor) { visitor.Choice("vector", &vector, {"auto", "true", "false"}); }
+    absl::Status Validate() const { return absl::OkStatus(); }
+  };
+  const auto read = [](const std::string& yaml) {
+    const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+    ConfigErrors errors;
+    ConfigReader reader(root, &errors);
+    Switch read;
+    read.Visit(reader);
+    return errors.ToStatus().ok() ? read.vector : std::string(errors.ToStatus().message());
+  };
+  CHECK(read("vector: true") == "true");
+  CHECK(read("vector: 'false'") == "false");
+  CHECK_THAT(read("vector: 1"), Catch::Contains("vector: got the number 1; wanted one of auto, true, false"));
+}
+
 TEST_CASE("A key that means nothing beside the others is refused whatever its value, and not printed", "[unit]") {
   const auto read = [](const std::string& yaml, Sampler* sampler) {
     const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
