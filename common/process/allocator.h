@@ -17,8 +17,8 @@ enum class AllocatingThreads {
 //
 // With kOne all that is freed is kept, of blocks of any size, in one arena: other arenas are made of pieces of 64 MiB,
 // which are given back whole whatever malloc is told. A step of IMPALA's from 32 unrolls of 20 stacks of four pictures,
-// 84x84, through two convolutions took 67,000 page faults and 0.32 s of processor time, and takes 3,500 and 0.24 s. What
-// the process holds is then the most that it has used at once, 680 MiB there as before, until ReturnFreedMemory.
+// 84x84, through two convolutions took 67,000 page faults and 0.32 s of processor time, and takes 3,500 and 0.24 s.
+// What the process holds is then the most that it has used at once, 680 MiB there as before, until ReturnFreedMemory.
 void KeepFreedMemory(AllocatingThreads threads = AllocatingThreads::kMany);
 
 // Gives what is freed and kept back to the system where it has become more than `most_kept` bytes since the last time,
