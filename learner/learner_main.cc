@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "common/hub_client/model_client.h"
 #include "common/hub_client/pool_client.h"
 #include "common/nn/device.h"
+#include "common/process/allocator.h"
 #include "common/process/flags.h"
 #include "common/process/pool_process.h"
 #include "common/process/process.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 constexpr absl::Duration kGrace = absl::Milliseconds(100);
+constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 
 struct LearnerFlags {
   std::string hub_address;
@@ -73,6 +76,7 @@ class LearnerWork final : public PoolWork {
       inference_->SetBatcher(nullptr, 0);  // The next experiment's actors get no actions of this one's.
     }
     hub->Leave(kLeaveTimeout);
+    ReturnFreedMemory(kMostKeptBytes);  // The next experiment may be a small one.
     return status;
   }
 
@@ -132,5 +136,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }
-  return waggle::RunProcess("learner", level, [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
+  return waggle::RunProcess(
+      "learner", level, [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); },
+      waggle::AllocatingThreads::kOne);
 }

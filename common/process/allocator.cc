@@ -25,11 +25,18 @@ bool UserHasSetItUp() {
 
 }  // namespace
 
-void KeepFreedMemory() {
+void KeepFreedMemory([[maybe_unused]] AllocatingThreads threads) {
 #ifdef __GLIBC__
-  if (!UserHasSetItUp()) {
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The most that glibc allows.
+  if (UserHasSetItUp()) {
+    return;
+  }
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The most that glibc allows.
+  if (threads == AllocatingThreads::kMany) {
     mallopt(M_TRIM_THRESHOLD, 128 << 20);
+  } else {
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);  // Never.
+    mallopt(M_ARENA_MAX, 1);
   }
 #endif
 }

@@ -181,8 +181,8 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
 }  // namespace
 
 int RunProcess(const std::string& role, LogLevel minimum_level,
-               const std::function<absl::Status(const StopToken& stop)>& body) {
-  KeepFreedMemory();
+               const std::function<absl::Status(const StopToken& stop)>& body, AllocatingThreads threads) {
+  KeepFreedMemory(threads);
   RaiseFileLimit();
   InitLogging(role, minimum_level);
   TakeGrpcLog();

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/base/stop_token.h"
@@ -39,6 +42,32 @@ TEST_CASE("Large blocks are taken again from what was freed, without a page faul
     REQUIRE(block[kBytes - 1] == i);
   }
   CHECK(PageFaults() - before < kPages);
+}
+
+// In a process of its own, by the test below: what malloc is told is for good, and has to be told at the start.
+TEST_CASE("one thread takes and frees blocks of more than the threshold, and of many sizes", "[.][one_thread]") {
+  KeepFreedMemory(AllocatingThreads::kOne);
+  int64_t faults = 0;
+  {
+    const Thread thread("learns", [&faults] {
+      for (int i = 0; i < 20; ++i) {
+        const int64_t before = PageFaults();
+        std::vector<std::unique_ptr<char[]>> blocks;
+        for (const size_t bytes : {40 << 20, 20 << 20, 30 << 20, 5 << 20, 60 << 20}) {
+          blocks.push_back(std::make_unique<char[]>(bytes));
+          std::memset(blocks.back().get(), i + 1, bytes);
+        }
+        faults += i == 0 ? 0 : PageFaults() - before;
+      }
+    });
+  }
+  CHECK(faults < (155 << 20) / 4096);
+  CHECK(ReturnFreedMemory(100 << 20));
+}
+
+TEST_CASE("A thread that is not the first keeps large blocks too, if it is the one that takes them", "[unit]") {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  CHECK(std::system(("'" + program + "' '[one_thread]'").c_str()) == 0);
 }
 
 TEST_CASE("What many threads have freed goes back to the system where it is too much", "[unit]") {
