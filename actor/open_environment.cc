@@ -1,6 +1,5 @@
 #include "actor/open_environment.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "actor/transforms/apply_transforms.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
 #include "common/process/find_program.h"
 
 namespace waggle {
@@ -24,12 +24,12 @@ namespace {
 // A folder that Python runs. It has the package waggle_environment, of the release that this executable is of.
 constexpr char kBridge[] = "/../share/waggle/environment";
 
-// Bytes of the folder's name that are no UTF-8 would be another folder's name.
+// The folder's name is UTF-8: see CheckVideo.
 std::string VideoJson(const VideoOptions& video) {
   nlohmann::json json;
-  json["folder"] = std::filesystem::absolute(video.folder).string();
+  json["folder"] = video.folder;
   json["episodes"] = video.episodes;
-  return absl::StrCat(",\"video\":", json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return absl::StrCat(",\"video\":", json.dump(-1, ' ', /*ensure_ascii=*/true));
 }
 
 // What the package is told of the environment. Ids have no character that JSON escapes, and the others are JSON.
@@ -48,6 +48,10 @@ absl::Status CheckVideo(const EnvironmentOptions& environment, const VideoOption
     return absl::InvalidArgumentError(absl::StrCat("--video: got an environment of ", environment.Scheme(),
                                                    ", of which there are no pictures; wanted one of ", kGymnasium,
                                                    " or a built-in one"));
+  }
+  if (environment.Scheme() == kGymnasium && !IsUtf8(video.folder)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--video: got ", AsUtf8(video.folder), "; wanted a folder whose name is UTF-8"));
   }
   return PrepareVideoFolder(video.folder);
 }

@@ -68,9 +68,7 @@ absl::Status ThreadedEnvironments::Reset() {
   for (const auto& part : parts_) {
     part->is_running = false;  // Its rows are dropped.
     part->wanted.Clear();
-    for (int64_t lane = 0; lane < part->environments.lanes(); ++lane) {
-      part->wanted.starts.push_back(lane);
-    }
+    part->wanted.reset = true;
   }
   return in_order_ ? absl::OkStatus() : RunAllDue();
 }
@@ -126,7 +124,10 @@ absl::Status ThreadedEnvironments::RunIfDue(Part* part) {
 void ThreadedEnvironments::Do(Part* part) {
   const Part::Commands& commands = part->running;
   const std::vector<void*>& actions = commands.actions.pointers();
-  absl::Status status = part->environments.Start(commands.starts);
+  absl::Status status = commands.reset ? part->environments.Reset() : absl::OkStatus();
+  if (status.ok()) {
+    status = part->environments.Start(commands.starts);
+  }
   if (status.ok()) {
     status = part->environments.Send(commands.sends, std::vector<const void*>(actions.begin(), actions.end()));
   }

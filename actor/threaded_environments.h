@@ -50,13 +50,15 @@ class ThreadedEnvironments final : public VectorEnvironment {
     const int64_t first_lane;
     // What is wanted next, and what the running task does.
     struct Commands {
+      bool reset = false;  // All lanes begin anew, whatever is under way.
       std::vector<int64_t> starts;
       std::vector<int64_t> sends;
       LeafArrays actions;  // Row i is for sends[i].
 
       Commands(const std::vector<ArraySpec>& action_arrays, int64_t lanes) : actions(action_arrays, lanes) {}
-      bool empty() const { return starts.empty() && sends.empty(); }
+      bool empty() const { return !reset && starts.empty() && sends.empty(); }
       void Clear() {
+        reset = false;
         starts.clear();
         sends.clear();
       }

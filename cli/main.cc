@@ -198,7 +198,7 @@ int Do(const EvaluationFlags& flags) {
   return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
 }
 
-// Of the standard output; nothing if it is no terminal.
+// The size of the standard output; nothing if it is no terminal.
 TerminalSize OwnTerminal() {
   winsize size = {};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? TerminalSize{size.ws_col, size.ws_row} : TerminalSize();

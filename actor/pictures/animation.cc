@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kEndShownFor = absl::Seconds(1);
 
-// Of WebPConfigLosslessPreset, in [0, 9]: more is slower, and these drawings hardly become shorter.
+// WebPConfigLosslessPreset's level, in [0, 9]: more is slower, and these drawings hardly become shorter.
 constexpr int kEffort = 1;
 
 int Milliseconds(absl::Duration duration) {

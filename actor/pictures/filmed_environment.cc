@@ -25,10 +25,18 @@ FilmedEnvironment::FilmedEnvironment(std::unique_ptr<Environment> environment, V
                                      std::shared_ptr<std::atomic<int64_t>> begun)
     : environment_(std::move(environment)), options_(std::move(options)), begun_(std::move(begun)) {}
 
+FilmedEnvironment::~FilmedEnvironment() {
+  if (animation_ != nullptr) {
+    if (const absl::Status written = Write(); !written.ok()) {
+      LogWarning("episode ", episode_, " has no film: ", written.message());
+    }
+  }
+}
+
 absl::Status FilmedEnvironment::Reset(absl::Span<void* const> observations) {
   WAGGLE_RETURN_IF_ERROR(environment_->Reset(observations));
   if (animation_ != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(Write());  // Of an episode that was given up.
+    WAGGLE_RETURN_IF_ERROR(Write());  // Its episode was given up.
   }
   episode_ = begun_->fetch_add(1);
   if (episode_ >= options_.episodes) {

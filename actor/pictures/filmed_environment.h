@@ -14,13 +14,15 @@
 
 namespace waggle {
 
-// An environment that writes pictures of some of its episodes, FOLDER/episode-N.webp. To whoever steps it it is like
-// the one inside, but that a file that cannot be written ends a step with an error. One thread.
+// An environment that writes pictures of some of its episodes, FOLDER/episode-N.webp. It is stepped like the one
+// inside; a file that cannot be written ends a step with an error. An episode that is given up has a file, too. One
+// thread.
 class FilmedEnvironment final : public Environment {
  public:
   // `begun`: how many episodes have begun in all copies, which share it.
   FilmedEnvironment(std::unique_ptr<Environment> environment, VideoOptions options,
                     std::shared_ptr<std::atomic<int64_t>> begun);
+  ~FilmedEnvironment() override;
 
   const EnvironmentSpec& spec() const override { return environment_->spec(); }
   absl::Status Reset(absl::Span<void* const> observations) override;

@@ -41,8 +41,9 @@ RewardTransform::RewardTransform(const Settings& settings, TransformParts parts)
     : EnvironmentTransform(std::move(parts)),
       shift_(static_cast<float>(settings.shift)),
       scale_(static_cast<float>(settings.scale)),
-      min_(static_cast<float>(settings.clip.min.value_or(-kInfinity))),
-      max_(static_cast<float>(settings.clip.max.value_or(kInfinity))),
+      // Without a clip a reward is still finite.
+      min_(static_cast<float>(settings.clip.min.value_or(std::numeric_limits<float>::lowest()))),
+      max_(static_cast<float>(settings.clip.max.value_or(std::numeric_limits<float>::max()))),
       rewards_(spec().rewards, lanes()),
       raw_rewards_(static_cast<size_t>(lanes())) {
   for (const void* const rewards : rewards_.pointers()) {

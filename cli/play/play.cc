@@ -33,7 +33,7 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kLane = 0;
 // People do not read more of a leaf.
 constexpr int64_t kMostElements = 32;
-// Of a terminal's lines, those below the picture.
+// The lines of a terminal below the picture.
 constexpr int64_t kLinesOfText = 6;
 
 absl::StatusOr<EnvironmentOptions> EnvironmentOf(const PlayFlags& flags) {
@@ -194,6 +194,7 @@ absl::Status Play(const PlayFlags& flags, const TerminalSize& terminal, std::ist
   Rng rng =
       Rng::Split(static_cast<uint64_t>(flags.seed.value_or(static_cast<int64_t>(std::random_device()()))), "play", 0);
   LaneOptions lanes;
+  lanes.raw_rewards = true;
   if (!flags.video.empty()) {
     lanes.video = VideoOptions{flags.video, flags.video_episodes};
   }

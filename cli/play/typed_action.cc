@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -22,6 +23,15 @@ absl::Status Wrong(const SpaceLeaf& leaf, absl::string_view got, absl::string_vi
 }
 
 // The number of an element as the environment wants it.
+// The least and the greatest whole number of a type, within those that a double has exactly.
+std::pair<double, double> WholeNumbers(DType dtype) {
+  constexpr double kExact = 9007199254740992.0;
+  const double bits = 8.0 * static_cast<double>(DTypeSize(dtype));
+  const bool is_signed = dtype != DType::kUint8 && dtype != DType::kBool;
+  const double most = is_signed ? std::exp2(bits - 1) - 1 : std::exp2(bits) - 1;
+  return {is_signed ? -std::min(most + 1, kExact) : 0, std::min(most, kExact)};
+}
+
 absl::StatusOr<double> NumberOf(const SpaceLeaf& leaf, int64_t element, absl::string_view word) {
   double low = leaf.Low(element);
   double high = leaf.High(element);
@@ -31,6 +41,10 @@ absl::StatusOr<double> NumberOf(const SpaceLeaf& leaf, int64_t element, absl::st
   } else if (!leaf.num_values.empty()) {
     low = 0;
     high = static_cast<double>(leaf.num_values[static_cast<size_t>(element)] - 1);
+  } else if (!IsFloatingPoint(leaf.array.dtype)) {
+    const auto [least, most] = WholeNumbers(leaf.array.dtype);
+    low = std::max(low, least);
+    high = std::min(high, most);
   }
   const bool is_whole = leaf.kind != SpaceKind::kBox || !IsFloatingPoint(leaf.array.dtype);
   double number = 0;
@@ -41,7 +55,7 @@ absl::StatusOr<double> NumberOf(const SpaceLeaf& leaf, int64_t element, absl::st
   return number;
 }
 
-// Of a box with finite bounds a policy gives the place between them, in [-1, 1].
+// A policy gives the place between the bounds of a box, in [-1, 1], if they are finite.
 double Unscaled(const SpaceLeaf& leaf, int64_t element, double number) {
   const double low = leaf.Low(element);
   const double high = leaf.High(element);

@@ -21,7 +21,13 @@ constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
 absl::Status ServeEnvironment(const ServeEnvironmentFlags& flags, const StopToken& stop, std::ostream* out) {
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentOptions options, NamedEnvironment(flags.name, flags.overrides));
-  if (const EnvironmentOptions defaults; options.transforms != defaults.transforms) {
+  const EnvironmentOptions defaults;
+  if (options.threads != defaults.threads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("environment.threads: got ", options.threads,
+                     "; wanted none: the lanes of a stream are stepped one after the other"));
+  }
+  if (options.transforms != defaults.transforms) {
     return absl::InvalidArgumentError(
         absl::StrCat("environment.transforms: got ", options.transforms,
                      "; wanted none: they belong to the experiment that uses the environment"));

@@ -164,6 +164,8 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   check(!experiment.learner.pushes(), "learner.gradients", "local");
   check(experiment.actor.device == "cpu", "actor.device", "cpu");
   check(experiment.learner.device == "cpu", "learner.device", "cpu");
+  check(experiment.environment.Scheme() != kDmEnvRpc || experiment.environment.dm_env_rpc.seed != "none",
+        "environment.dm_env_rpc.seed", "world or join");
   const TableConfig& table = experiment.replay.table;
   check(table.rate_limiter.samples_per_insert > 0, "replay.rate_limiter.samples_per_insert",
         "more than 0: the learner steps after each block follow from it");

@@ -44,7 +44,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
   if (options.metrics != nullptr) {
     const Metrics::Snapshot snapshot = options.metrics->TakeSnapshot();
     request->set_activity(snapshot.activity);
-    request->set_last_error(std::string(Utf8Prefix(snapshot.last_error, kMaxFailureBytes)));
+    request->set_last_error(std::string(Utf8Prefix(AsUtf8(snapshot.last_error), kMaxFailureBytes)));
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }

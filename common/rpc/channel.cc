@@ -55,6 +55,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   // In spite of its name this is how long one attempt to connect may take: too short, and a busy machine or a long way
   // never connects at all.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
+  // Without compression: a small compressed message could unfold into any amount of memory.
+  arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   // A stray http_proxy variable must not stand between two processes of a cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetString("waggle.purpose", purpose);  // Channels share a connection when their arguments are equal.

@@ -133,6 +133,28 @@ TEST_CASE("a stop ends the wait for a step, which then ends by itself", "[unit]"
   go.RequestStop();
 }
 
+TEST_CASE("a reset begins anew whatever is under way", "[unit]") {
+  const bool in_order = GENERATE(false, true);
+  ThreadedEnvironments environments(Copies(), 3, in_order);
+  REQUIRE_OK(environments.Reset());
+  ValueOf(environments.Recv(kLanes, StopToken()));
+  const std::vector<int64_t> actions(kLanes, 1);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_OK(environments.Send({0, 1, 2, 3, 4, 5, 6}, {actions.data()}));
+    REQUIRE_OK(environments.Reset());
+  }
+  int64_t begun = 0;
+  while (begun < kLanes) {
+    const ReadyLanes ready = ValueOf(environments.Recv(1, StopToken()));
+    for (size_t row = 0; row < ready.lanes.size(); ++row) {
+      CHECK(ready.first[row] == 1);
+      CHECK(ready.rewards[0][row] == 0);
+    }
+    begun += static_cast<int64_t>(ready.lanes.size());
+  }
+  CHECK(begun == kLanes);
+}
+
 TEST_CASE("an error names the lane by its number among all", "[unit]") {
   ThreadedEnvironments environments(Copies(), 7, /*in_order=*/false);
   REQUIRE_OK(environments.Reset());

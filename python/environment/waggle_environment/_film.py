@@ -13,7 +13,7 @@ class _FilmedEpisodes(RecordVideo):
     """Writes each episode that still gets a number, of those that all lanes share, once it has ended."""
 
     def __init__(self, environment, folder, numbers):
-        with warnings.catch_warnings():  # Of files that may be replaced.
+        with warnings.catch_warnings():  # It warns of files that may be replaced.
             warnings.simplefilter("ignore")
             super().__init__(environment, folder, episode_trigger=lambda _: False)
         self._numbers = numbers

@@ -18,7 +18,7 @@ using testing::ValueOf;
 
 constexpr int64_t kLanes = 4;
 
-// Of transforms that want some.
+// The settings of transforms that want some.
 const std::map<std::string, std::string>& Settings() {
   static const auto* const settings =
       new std::map<std::string, std::string>{{"copy", R"({"observation": "observation/camera"})"},

@@ -16,7 +16,7 @@ TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
   metrics.Add("env_steps", 3);
   metrics.Set("return_mean", 1.5);
   metrics.SetActivity("acting");
-  metrics.SetLastError("a process was lost");
+  metrics.SetLastError("a process was lost\xff");
   HubClientOptions options;
   const auto figures = [&options] {
     v1::HeartbeatRequest request;
@@ -29,7 +29,7 @@ TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
   CHECK(first.counters().at("env_steps") == 3);
   CHECK(first.gauges().at("return_mean") == 1.5);
   CHECK(first.activity() == "acting");
-  CHECK(first.last_error() == "a process was lost");
+  CHECK(first.last_error() == "a process was lost?");
   CHECK(figures().taken_at_us() >= first.taken_at_us());
 }
 
