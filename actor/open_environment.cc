@@ -118,10 +118,14 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,
                                                                    const StopToken& stop) {
-  WAGGLE_RETURN_IF_ERROR(CheckTransforms(options));  // Opening may take long.
+  WAGGLE_ASSIGN_OR_RETURN(const bool starts_lanes, TransformsStartLanes(options));  // Opening may take long.
+  EnvironmentOptions inner = options;
+  if (starts_lanes && inner.gymnasium.vector == "auto") {
+    inner.gymnasium.vector = "false";
+  }
   Rng transforms_rng = Rng::Split(Rng(rng).Next(), "transforms", 0);
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<VectorEnvironment> environment,
-                          OpenUntransformed(built_in, options, lanes, std::move(rng), stop));
+                          OpenUntransformed(built_in, inner, lanes, std::move(rng), stop));
   return ApplyTransforms(std::move(environment), options, lanes.raw_rewards, std::move(transforms_rng));
 }
 

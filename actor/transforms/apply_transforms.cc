@@ -1,5 +1,6 @@
 #include "actor/transforms/apply_transforms.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -78,6 +79,12 @@ absl::StatusOr<std::vector<GivenTransform>> ReadTransforms(const EnvironmentOpti
 
 absl::Status CheckTransforms(const EnvironmentOptions& options) {
   return ReadTransforms(options).status();
+}
+
+absl::StatusOr<bool> TransformsStartLanes(const EnvironmentOptions& options) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<GivenTransform> transforms, ReadTransforms(options));
+  return std::any_of(transforms.begin(), transforms.end(),
+                     [](const GivenTransform& transform) { return transform.definition->starts_lanes; });
 }
 
 absl::StatusOr<EnvironmentSpec> TransformSpec(EnvironmentSpec spec, const EnvironmentOptions& options) {

@@ -17,6 +17,9 @@ namespace waggle {
 // Checks names and settings by themselves: the environment need not be known.
 absl::Status CheckTransforms(const EnvironmentOptions& options);
 
+// The same, and whether some start episodes in lanes by themselves: then lanes must not step together.
+absl::StatusOr<bool> TransformsStartLanes(const EnvironmentOptions& options);
+
 // The spec of an environment with its transforms; `spec` is the environment's own. What is read without opening an
 // environment must go through this.
 absl::StatusOr<EnvironmentSpec> TransformSpec(EnvironmentSpec spec, const EnvironmentOptions& options);

@@ -147,6 +147,19 @@ TEST_CASE("an environment that cannot be had is told in one sentence before anyt
   CHECK(one_line(log));
 }
 
+TEST_CASE("lanes of a vector environment are stepped by themselves if a transform ends their episodes", "[e2e]") {
+  if (!HasGymnasium()) {
+    return;
+  }
+  const TemporaryFolder folder;
+  RunningProcess process(folder, "log",
+                         With({"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml"), "--set",
+                               "environment.transforms=[{time_limit: {steps: 3}}]"}));
+  const ChildExit exit = process.Wait();
+  INFO(process.Log());
+  CHECK(exit.ok());
+}
+
 // The first block of this kind on a page.
 std::string FirstBlock(const std::string& page, const std::string& kind) {
   const std::string begin = absl::StrCat("```", kind, "\n");
