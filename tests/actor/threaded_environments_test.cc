@@ -133,7 +133,7 @@ TEST_CASE("a stop ends the wait for a step, which then ends by itself", "[unit]"
   go.RequestStop();
 }
 
-TEST_CASE("a reset begins anew whatever is under way", "[unit]") {
+TEST_CASE("a reset drops the rows of lanes that threads step", "[unit]") {
   const bool in_order = GENERATE(false, true);
   ThreadedEnvironments environments(Copies(), 3, in_order);
   REQUIRE_OK(environments.Reset());
