@@ -204,7 +204,7 @@ double TinyEnvironment::SumOf(const SpaceLeaf& leaf, const void* action, size_t*
   return total;
 }
 
-void TinyEnvironment::Draw() {
+void TinyEnvironment::DrawNext() {
   goals_before_ = goals_;
   size_t next = 0;
   for (const SpaceLeaf& action : spec_.actions) {
@@ -256,7 +256,7 @@ void TinyEnvironment::WriteVector(size_t agent, int64_t size, float* numbers) {
 }
 
 void TinyEnvironment::Write(absl::Span<void* const> observations) {
-  Draw();
+  DrawNext();
   for (size_t leaf = 0; leaf < spec_.observations.size(); ++leaf) {
     const SpaceLeaf& space = spec_.observations[leaf];
     if (space.array.dtype == DType::kUint8) {

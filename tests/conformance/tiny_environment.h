@@ -51,7 +51,7 @@ class TinyEnvironment : public Environment {
   static double BestReward(TinyKind kind);
 
  private:
-  void Draw();
+  void DrawNext();
   void Write(absl::Span<void* const> observations);
   void WriteLeafOfDict(const SpaceLeaf& leaf, void* values);
   void WriteVector(size_t agent, int64_t size, float* numbers);

@@ -25,7 +25,7 @@ EnvironmentSpec ScriptedSpec() {
 
 ScriptedEnvironment::ScriptedEnvironment(uint64_t seed) : spec_(ScriptedSpec()), rng_(seed) {}
 
-void ScriptedEnvironment::Draw(absl::Span<void* const> observations) {
+void ScriptedEnvironment::DrawNext(absl::Span<void* const> observations) {
   auto* const camera = static_cast<uint8_t*>(observations[kCamera]);
   for (int i = 0; i < 7 * 5 * 3; ++i) {
     camera[i] = static_cast<uint8_t>(rng_.UniformInt(256));
@@ -51,7 +51,7 @@ void ScriptedEnvironment::Draw(absl::Span<void* const> observations) {
 absl::Status ScriptedEnvironment::Reset(absl::Span<void* const> observations) {
   ended_ = false;
   std::memset(speed_, 0, sizeof(speed_));
-  Draw(observations);
+  DrawNext(observations);
   return absl::OkStatus();
 }
 
@@ -65,7 +65,7 @@ absl::StatusOr<StepOutcome> ScriptedEnvironment::Step(absl::Span<const void* con
   speed_[0] += 1;
   speed_[1] = static_cast<float>(move);
   speed_[2] = static_cast<float>(10 * push[0] + push[1]);
-  Draw(observations);
+  DrawNext(observations);
   rewards[0] = static_cast<float>(rng_.UniformInt(9)) - 4;
   rewards[1] = static_cast<float>(rng_.UniformInt(9)) - 4;
   StepOutcome outcome;

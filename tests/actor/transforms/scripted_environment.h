@@ -23,7 +23,7 @@ class ScriptedEnvironment : public Environment {
                                    float* rewards) override;
 
  private:
-  void Draw(absl::Span<void* const> observations);
+  void DrawNext(absl::Span<void* const> observations);
 
   const EnvironmentSpec spec_;
   Rng rng_;

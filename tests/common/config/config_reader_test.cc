@@ -361,9 +361,9 @@ TEST_CASE("A choice may be a word that YAML takes for something else", "[unit]")
     const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
     ConfigErrors errors;
     ConfigReader reader(root, &errors);
-    Switch read;
-    read.Visit(reader);
-    return errors.ToStatus().ok() ? read.vector : std::string(errors.ToStatus().message());
+    Switch given;
+    given.Visit(reader);
+    return errors.ToStatus().ok() ? given.vector : std::string(errors.ToStatus().message());
   };
   CHECK(read("vector: true") == "true");
   CHECK(read("vector: 'false'") == "false");

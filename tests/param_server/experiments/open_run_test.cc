@@ -34,17 +34,17 @@ class RunFixture : public HostFixture {
 
 TEST_CASE_METHOD(RunFixture, "a summary has the counts of all workers that ever were, and of all hubs", "[unit]") {
   const std::string id = Begin();
-  Work(id, "actor-1", Role::kActor, {"", {{"env_steps", 5}}, {{"first_env_step_unix_seconds", 4e9}}, {}});
+  Work(id, "actor-1", Role::kActor, {"", {{"env_steps", 5}}, {{"first_env_step_unix_seconds", 4e9}}, {}, ""});
   Work(id, "learner-1", Role::kLearner,
-       {"", {{"items_sampled", 10}, {"policy_lag_sum", 100}}, {{"policy_lag_max", 80}}, {}});
+       {"", {{"items_sampled", 10}, {"policy_lag_sum", 100}}, {{"policy_lag_max", 80}}, {}, ""});
   for (int i = 0; i < 150; ++i) {
-    Work(id, absl::StrCat("replay-", i), Role::kReplayServer, {"", {{"items_inserted", 3}}, {}, {}});
+    Work(id, absl::StrCat("replay-", i), Role::kReplayServer, {"", {{"items_inserted", 3}}, {}, {}, ""});
   }
   host.reset();
   Start();
   RoundsUntil("it goes on", [&] { return Find(id) != nullptr; });
   Work(id, "learner-2", Role::kLearner,
-       {"", {{"items_sampled", 10}, {"policy_lag_sum", 20}}, {{"policy_lag_max", 7}}, {}});
+       {"", {{"items_sampled", 10}, {"policy_lag_sum", 20}}, {{"policy_lag_max", 7}}, {}, ""});
   Stop(id);
   RoundsUntil("its end", [&] { return IsClosed(id) && std::filesystem::exists(Output(id) + "summary.json"); });
   const nlohmann::json summary = Summary(id);
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(RunFixture, "no curves are drawn of a run without an environmen
   const std::string id = Begin();
   const bool steps = GENERATE(false, true);
   if (steps) {
-    Work(id, "actor-1", Role::kActor, {"", {{"env_steps", 5}}, {}, {}});
+    Work(id, "actor-1", Role::kActor, {"", {{"env_steps", 5}}, {}, {}, ""});
   }
   Stop(id);
   RoundsUntil("its end", [&] { return IsClosed(id); });

@@ -11,11 +11,11 @@ namespace waggle {
 namespace {
 
 WorkerFigures Counters(const std::map<std::string, double>& counters) {
-  return {"", counters, {}, absl::ZeroDuration()};
+  return {"", counters, {}, absl::ZeroDuration(), ""};
 }
 
 WorkerFigures Gauge(const std::string& name, double value) {
-  return {"", {}, {{name, value}}, absl::ZeroDuration()};
+  return {"", {}, {{name, value}}, absl::ZeroDuration(), ""};
 }
 
 TEST_CASE("Counters are added up over workers, by role, and older reports change nothing", "[unit]") {
