@@ -11,8 +11,13 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
   const torch::NoGradGuard no_grad;
   const torch::Tensor deviation = returns_.deviation().to(value.scalar_type());
   const torch::Tensor returns =
-      LambdaReturns(unrolls.reward, unrolls.discount, value.detach() * deviation, unrolls.last, lambda);
-  returns_.Update(returns.masked_select(unrolls.counts));
+      LambdaReturns(unrolls.reward, unrolls.discount, value.detach() * deviation, unrolls.last, lambda)
+          .masked_select(unrolls.counts);
+  if (returns.numel() > 0) {
+    largest_reward_.copy_(torch::maximum(largest_reward_, unrolls.reward.masked_select(unrolls.counts).abs().max()));
+    const torch::Tensor largest = largest_reward_ / (1 - unrolls.discount.max());
+    returns_.Update(torch::clamp(returns, -largest, largest));
+  }
   return returns_.Scale(unrolls.reward);
 }
 

@@ -13,19 +13,25 @@ namespace waggle {
 class ReturnScale {
  public:
   // Not `enabled`: rewards stay as they are.
-  ReturnScale(bool enabled, torch::Device device) : enabled_(enabled), returns_({}, device) {}
+  ReturnScale(bool enabled, torch::Device device)
+      : enabled_(enabled), returns_({}, device), largest_reward_(torch::zeros({}, device)) {}
 
   // [T, rows]: the unroll's rewards over the deviation of all lambda-returns so far, its own included. `value`
   // [T + 1, rows] is on the scale of before; no gradient flows.
+  //
+  // A return counts as no more than the largest reward so far could add up to, for ever. Values follow the scale with a
+  // delay, so that they are too large for one that has grown: without the bound they make it grow on, without end.
   torch::Tensor Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda);
 
   void VisitState(StateVisitor* visitor) {
     visitor->Scope("returns", [&] { returns_.VisitState(visitor); });
+    visitor->Tensor("largest_reward", &largest_reward_);
   }
 
  private:
   const bool enabled_;
   RunningStatistics returns_;
+  torch::Tensor largest_reward_;  // Its size, of all that was learned from.
 };
 
 }  // namespace waggle

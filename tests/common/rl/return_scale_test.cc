@@ -39,12 +39,26 @@ TEST_CASE("rewards are over the deviation of all returns so far", "[unit]") {
 TEST_CASE("values count on the scale that they have, and an episode's last row is no step", "[unit]") {
   ReturnScale scale(/*enabled=*/true, torch::kCPU);
   scale.Rewards(Lane({-2, 2}, 0), NoValues(2), 1);  // A deviation of 2.
-  // The value 5 stands for 10: returns of 1 + 0.5 * 10, and of the last row none.
+  // The value 2 stands for 4: returns of 1 + 0.5 * 4, and of the last row none.
   const Unrolls unroll = Lane({1, 100}, 0.5, {false, true});
   torch::Tensor value = NoValues(2);
-  value[1] = 5.0;
-  const double variance = (4 + 4 + 36) / 3.0 - 4;  // Of -2, 2 and 6.
+  value[1] = 2.0;
+  const double variance = (4 + 4 + 9) / 3.0 - 1;  // Of -2, 2 and 3.
   CHECK(scale.Rewards(unroll, value, 0)[0].item<double>() == Approx(1 / std::sqrt(variance)).epsilon(1e-6));
+}
+
+TEST_CASE("a return counts as no more than rewards like those so far could add up to", "[unit]") {
+  ReturnScale scale(/*enabled=*/true, torch::kCPU);
+  torch::Tensor value = NoValues(1);
+  // Values that follow each growth of the scale would double it each time.
+  for (int i = 0; i < 200; ++i) {
+    value[1] = 2.0 * (1 + i);
+    scale.Rewards(Lane({1}, 0.9), value, 1);
+  }
+  // All returns lie in [0, 10].
+  const double scaled = scale.Rewards(Lane({1}, 0.9), value, 1).item<double>();
+  CHECK(scaled >= 1 / 5.0);
+  CHECK(std::isfinite(scaled));
 }
 
 TEST_CASE("without a scale rewards are as they were", "[unit]") {
