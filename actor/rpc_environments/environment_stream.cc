@@ -1,4 +1,4 @@
-// Its test: environment_session_test.cc.
+// No test of its own: environment_session_test.cc.
 #include "actor/rpc_environments/environment_stream.h"
 
 #include <utility>
