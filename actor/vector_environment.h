@@ -22,7 +22,8 @@ struct ReadyLanes {
   const uint8_t* first = nullptr;        // [rows]: whether the step type is kFirst.
   // What the action of row t - 1 led to; zeros where an episode begins.
   absl::Span<const float* const> rewards;  // One array for each of the spec's reward leaves, [rows, …].
-  const float* discounts = nullptr;        // [rows]: 0 after a terminal state, else 1.
+  const float* discounts =
+      nullptr;  // [rows]: 0 after a terminal state, else 1, or as an environment has it, in [0, 1].
   // [rows]: what ScalarReward makes of the environment's own rewards; null: `rewards` are those.
   const double* raw_rewards = nullptr;
 };

@@ -1,30 +1,40 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <thread>
 
-#include "actor/rpc_environments/environment_session.h"
+#include "actor/rpc_environments/environment_stream.h"
 #include "actor/rpc_environments/served_worlds.h"
+#include "common/base/executor.h"
 #include "common/rpc/bidi_reactor.h"
 #include "dm_env_rpc/v1/dm_env_rpc.grpc.pb.h"
 
 namespace waggle {
 
-// What a request may have: settings and actions. A map's entry takes many times as much in memory as on the wire.
+// A request has no more bytes: settings and actions. A map's entry takes many times as much in memory as on the wire.
 inline constexpr size_t kMaxRequestBytes = size_t{1} << 20;
 
 // The service dm_env_rpc.v1.Environment.
 class EnvironmentService final : public dm::Environment::WithRawCallbackMethod_Process<dm::Environment::Service> {
  public:
   // `worlds` outlives the service and its streams.
-  explicit EnvironmentService(ServedWorlds* worlds) : worlds_(worlds) {}
+  explicit EnvironmentService(ServedWorlds* worlds)
+      : worlds_(worlds),
+        executor_("environments", std::max(4, static_cast<int>(std::thread::hardware_concurrency())), kMaxQueued) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Process(grpc::CallbackServerContext* context) override {
     return new BidiReactor<dm::EnvironmentRequest, dm::EnvironmentResponse>(
-        context, std::make_unique<EnvironmentSession>(worlds_), /*refused=*/nullptr, kMaxRequestBytes);
+        context, std::make_unique<EnvironmentStream>(worlds_, &executor_), /*refused=*/nullptr, kMaxRequestBytes);
   }
 
  private:
+  // Each stream has one request at a time.
+  static constexpr size_t kMaxQueued = 65'536;
+
   ServedWorlds* const worlds_;
+  Executor executor_;  // Last: its tasks use the worlds.
 };
 
 }  // namespace waggle

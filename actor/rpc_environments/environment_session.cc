@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "actor/rpc_environments/served_properties.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
 
 namespace waggle {
 namespace {
@@ -26,7 +27,7 @@ void EnvironmentSession::OnMessage(Message<dm::EnvironmentRequest> message) {
   if (const absl::Status status = Answer(message, &response.header); !status.ok()) {
     dm::ErrorStatus* const error = response.header.mutable_error();
     error->set_code(static_cast<int32_t>(status.code()));
-    error->set_message(std::string(status.message()));
+    error->set_message(AsUtf8(status.message()));
   }
   // A client that does not read its responses is not read either.
   peer_->Send(std::move(response), [peer = peer_] { peer->RequestNext(); });

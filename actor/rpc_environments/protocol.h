@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "dm_env_rpc/v1/dm_env_rpc.pb.h"
 
 namespace waggle {
@@ -9,6 +11,9 @@ namespace dm = ::dm_env_rpc::v1;
 
 // Its one method.
 inline constexpr char kProcessMethod[] = "/dm_env_rpc.v1.Environment/Process";
+
+// Waggle's client takes no more bytes of an answer to anything but a step: specs, mostly.
+inline constexpr int64_t kMaxSetUpBytes = int64_t{1} << 20;
 
 // Observations that mean something to the protocol, or to Waggle's server of several lanes a stream.
 inline constexpr char kDiscountName[] = "discount";

@@ -57,21 +57,23 @@ absl::Status CheckAnswer(const RpcSpec& spec, const dm::StepResponse& answer) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, ReadyRows* rows) {
+absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, int64_t ahead,
+                               ReadyRows* rows) {
   for (size_t i = 0; i < spec.observations.size(); ++i) {
     const SpaceLeaf& leaf = spec.environment.observations[i];
-    char* const out = static_cast<char*>(rows->observations()[i]) + rows->rows() * leaf.array.NumBytes();
+    char* const out = static_cast<char*>(rows->observations()[i]) + (rows->rows() + ahead) * leaf.array.NumBytes();
     WAGGLE_RETURN_IF_ERROR(ReadLeaf(spec.observations[i], leaf.array, answer, row, out));
     if (const absl::Status right = CheckObservation(leaf, out); !right.ok()) {
       return absl::InternalError(right.message());
     }
   }
   for (size_t i = 0; i < spec.rewards.size(); ++i) {
+    float* const out = rows->Rewards(i) + static_cast<size_t>(ahead) * rows->RewardElements(i);
     if (!spec.rewards[i].has_value()) {
-      *rows->Rewards(i) = 0;
+      *out = 0;
       continue;
     }
-    WAGGLE_RETURN_IF_ERROR(ReadLeaf(*spec.rewards[i], spec.environment.rewards[i], answer, row, rows->Rewards(i)));
+    WAGGLE_RETURN_IF_ERROR(ReadLeaf(*spec.rewards[i], spec.environment.rewards[i], answer, row, out));
   }
   RpcRow read;
   if (spec.discount.has_value()) {

@@ -10,7 +10,7 @@
 
 namespace waggle {
 
-// What an answer to a step says of one lane beside its observations and rewards.
+// An answer to a step, for one lane, beside its observations and rewards.
 struct RpcRow {
   std::optional<float> discount;     // Absent: the server tells none.
   std::optional<int32_t> step_type;  // If it steps several lanes.
@@ -19,9 +19,10 @@ struct RpcRow {
 // INTERNAL, with the server's name of it, unless all that the spec asks for is there, in its types and shapes.
 absl::Status CheckAnswer(const RpcSpec& spec, const dm::StepResponse& answer);
 
-// Writes the observations and rewards of a stream's lane `row` where the next row of `rows` is; Add remains to be
-// called. The answer has been checked. INTERNAL, with the leaf's name, for what is not finite, no choice, or a discount
-// outside [0, 1].
-absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, ReadyRows* rows);
+// Writes the observations and rewards of a stream's lane `row` to where `rows` has the row that is `ahead` after its
+// next; Add remains to be called. The answer has been checked. INTERNAL, with the leaf's name, for what is not finite,
+// no choice, or a discount outside [0, 1].
+absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, int64_t ahead,
+                               ReadyRows* rows);
 
 }  // namespace waggle

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
 #include "common/base/random.h"
+#include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/tensor/dtype.h"
@@ -35,12 +35,13 @@ gpr_timespec FromNow(absl::Duration duration) {
                             gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
 }
 
-// What a server says, in one line that does nothing to a terminal.
-std::string Printable(absl::string_view text) {
-  std::string shown(text.substr(0, kMaxShownText));
-  std::replace_if(
-      shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  return shown;
+// A world that was created or joined is not left behind.
+void LeaveOrCancel(RpcSession* session) {
+  if (session->is_joined() || session->has_created()) {
+    session->Leave();
+  } else {
+    session->Cancel();
+  }
 }
 
 void SetSeed(int64_t seed, RpcSettings* settings) {
@@ -81,14 +82,15 @@ RpcEnvironments::RpcEnvironments(RpcEnvironmentsOptions options)
 RpcEnvironments::~RpcEnvironments() {
   for (Group& group : groups_) {
     for (std::unique_ptr<RpcSession>* session : {&group.session, &group.lost}) {
-      if (*session != nullptr && session == &group.session && group.ready) {
-        (*session)->Leave();
-      } else if (*session != nullptr) {
+      if (*session == nullptr) {
+        continue;
+      }
+      if (session == &group.session) {
+        LeaveOrCancel(session->get());
+      } else {
         (*session)->Cancel();
       }
-      if (*session != nullptr) {
-        Retire(std::move(*session));
-      }
+      Retire(std::move(*session));
     }
   }
   const absl::Time patience = SteadyNow() + kFarewell;
@@ -202,7 +204,9 @@ absl::Status RpcEnvironments::TakeEvent(const RpcStream::Operation& operation, b
     return Lose(&group, news.status());
   }
   if (*news == RpcSession::News::kJoined) {
-    group.world_name = session->world_name();
+    if (session->has_created()) {
+      group.world_name = session->world_name();
+    }
     const absl::Status fits = BecomeReady(&group);
     return fits.ok() ? fits : Lose(&group, fits);
   }
@@ -335,14 +339,26 @@ absl::Status RpcEnvironments::TakeAllInOrder() {
 }
 
 absl::Status RpcEnvironments::TakeRows(Group* group) {
+  // All lanes or none: if one is wrong, the others too end with what they showed before.
+  taken_.clear();
   for (size_t row = 0; row < group->told.size(); ++row) {
-    // A lane that is to begin meanwhile does not want what came of its last action.
-    const absl::Status taken = group->wanted[row] == Command::kBegin ? absl::OkStatus() : TakeRow(*group, row);
-    if (!taken.ok()) {
-      return Lose(group, Annotate(taken, absl::StrCat("lane ", group->first_lane + static_cast<int64_t>(row))));
+    if (group->wanted[row] == Command::kBegin) {  // It does not want what came of its last action.
+      continue;
     }
-    group->told[row] = Command::kNothing;
+    const int64_t lane = group->first_lane + static_cast<int64_t>(row);
+    const absl::StatusOr<TakenRow> taken = ReadRowOf(*group, lane);
+    if (!taken.ok()) {
+      return Lose(group, Annotate(taken.status(), absl::StrCat("lane ", lane)));
+    }
+    taken_.push_back(*taken);
   }
+  for (const TakenRow& taken : taken_) {
+    if (taken.step_type == StepType::kFirst) {
+      rows_->ZeroRewards();
+    }
+    rows_->Add(taken.lane, taken.step_type, taken.discount);
+  }
+  std::fill(group->told.begin(), group->told.end(), Command::kNothing);
   group->in_sequence = options_.batch > 0 || group->session->answer().state() == dm::RUNNING;
   group->session->Accept();
   group->running = group->answered = false;
@@ -352,21 +368,15 @@ absl::Status RpcEnvironments::TakeRows(Group* group) {
   return absl::OkStatus();
 }
 
-absl::Status RpcEnvironments::TakeRow(const Group& group, size_t row) {
-  const int64_t lane = group.first_lane + static_cast<int64_t>(row);
+absl::StatusOr<RpcEnvironments::TakenRow> RpcEnvironments::ReadRowOf(const Group& group, int64_t lane) {
   const RpcSession& session = *group.session;
-  WAGGLE_ASSIGN_OR_RETURN(const RpcRow read,
-                          ReadRow(session.spec(), session.answer(), static_cast<int64_t>(row), rows_.get()));
-  WAGGLE_ASSIGN_OR_RETURN(const RowKind kind, KindOf(group, lane, read));
-  if (kind.step_type == StepType::kFirst) {
-    rows_->ZeroRewards();
-  }
-  rows_->Add(lane, kind.step_type, kind.discount);
-  return absl::OkStatus();
+  WAGGLE_ASSIGN_OR_RETURN(const RpcRow read, ReadRow(session.spec(), session.answer(), lane - group.first_lane,
+                                                     static_cast<int64_t>(taken_.size()), rows_.get()));
+  return KindOf(group, lane, read);
 }
 
-absl::StatusOr<RpcEnvironments::RowKind> RpcEnvironments::KindOf(const Group& group, int64_t lane,
-                                                                 const RpcRow& row) const {
+absl::StatusOr<RpcEnvironments::TakenRow> RpcEnvironments::KindOf(const Group& group, int64_t lane,
+                                                                  const RpcRow& row) const {
   const dm::EnvironmentStateType state = group.session->answer().state();
   bool begins = group.begins;
   bool ends = state == dm::TERMINATED || state == dm::INTERRUPTED;
@@ -385,25 +395,27 @@ absl::StatusOr<RpcEnvironments::RowKind> RpcEnvironments::KindOf(const Group& gr
                                             static_cast<int>(dm::RUNNING), begins ? ", as an episode begins" : ""));
   }
   if (begins) {
-    return RowKind{StepType::kFirst, 0};
+    return TakenRow{lane, StepType::kFirst, 0};
   }
-  return RowKind{ends ? StepType::kLast : StepType::kMid, row.discount.value_or(state == dm::TERMINATED ? 0.0F : 1.0F)};
+  return TakenRow{lane, ends ? StepType::kLast : StepType::kMid,
+                  row.discount.value_or(state == dm::TERMINATED ? 0.0F : 1.0F)};
 }
 
 absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
   const bool is_opening = rows_ == nullptr;
-  health_.last_error = absl::StrCat(AddressOf(*group), ": ", Printable(why.message()));
+  health_.last_error = absl::StrCat(AddressOf(*group), ": ", OneLine(why.message(), kMaxShownText));
   const bool was_ready = std::exchange(group->ready, false);
   ++group->failures;
-  group->session->Cancel();
+  if (group->session->has_created()) {  // Whether or not it could be joined.
+    group->world_name = group->session->world_name();
+  }
   const absl::Time now = SteadyNow();
   if (is_opening && !(absl::IsUnavailable(why) && now < created_at_ + options_.open_patience)) {
-    Retire(std::move(group->session));
-    // What a server has cancelled was not stopped here.
-    return absl::Status(absl::IsCancelled(why) ? absl::StatusCode::kUnavailable : why.code(), health_.last_error);
+    GiveUp(group, why);
+    return absl::Status(why.code(), health_.last_error);
   }
   if (!is_opening && (absl::IsFailedPrecondition(why) || group->failures >= options_.max_failures)) {
-    Retire(std::move(group->session));
+    GiveUp(group, why);
     return absl::FailedPreconditionError(absl::IsFailedPrecondition(why)
                                              ? health_.last_error
                                              : absl::StrCat("a stream to an environment's server failed ",
@@ -412,6 +424,7 @@ absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
   const absl::Duration pause =
       std::min(options_.max_retry, options_.first_retry * std::exp2(static_cast<double>(group->failures - 1)));
   LogWarning(health_.last_error, "; opening the stream again in ", absl::FormatDuration(pause));
+  group->session->Cancel();
   group->acts_at = now + pause;
   if (group->session->shown() != nullptr) {
     std::swap(group->lost, group->session);
@@ -423,6 +436,19 @@ absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
     EndLanes(group);
   }
   return absl::OkStatus();
+}
+
+void RpcEnvironments::GiveUp(Group* group, const absl::Status& why) {
+  if (absl::IsDeadlineExceeded(why)) {  // It would not answer that either.
+    group->session->Cancel();
+  } else {
+    LeaveOrCancel(group->session.get());
+  }
+  Retire(std::move(group->session));
+  // A reset may follow, which opens it again at once.
+  group->acts_at = SteadyNow();
+  group->running = group->answered = false;
+  std::fill(group->told.begin(), group->told.end(), Command::kNothing);
 }
 
 void RpcEnvironments::EndLanes(Group* group) {
@@ -444,7 +470,7 @@ void RpcEnvironments::EndLanes(Group* group) {
 
 void RpcEnvironments::EndEpisode(const Group& group, size_t row) {
   if (group.lost != nullptr) {  // It was read before, and so it can be read again.
-    ReadRow(group.lost->spec(), *group.lost->shown(), static_cast<int64_t>(row), rows_.get()).IgnoreError();
+    ReadRow(group.lost->spec(), *group.lost->shown(), static_cast<int64_t>(row), 0, rows_.get()).IgnoreError();
   }
   rows_->ZeroRewards();
   rows_->Add(group.first_lane + static_cast<int64_t>(row), StepType::kLast, 1);

@@ -92,8 +92,9 @@ class RpcEnvironments final : public VectorEnvironment {
     int64_t failures = 0;    // In a row.
     int64_t answers = 0;     // Since it was opened.
   };
-  // What a lane's row is by the protocol.
-  struct RowKind {
+  // A row that was read and is not shown yet.
+  struct TakenRow {
+    int64_t lane = 0;
     StepType step_type = StepType::kMid;
     float discount = 1;
   };
@@ -112,13 +113,16 @@ class RpcEnvironments final : public VectorEnvironment {
   // Takes the rows of all streams in order, if none is under way any more.
   absl::Status TakeAllInOrder();
   absl::Status TakeRows(Group* group);
-  absl::Status TakeRow(const Group& group, size_t row);
+  // The lane's row of the answer, the next after those of taken_.
+  absl::StatusOr<TakenRow> ReadRowOf(const Group& group, int64_t lane);
   // INTERNAL for a state or a step type that cannot follow.
-  absl::StatusOr<RowKind> KindOf(const Group& group, int64_t lane, const RpcRow& row) const;
+  absl::StatusOr<TakenRow> KindOf(const Group& group, int64_t lane, const RpcRow& row) const;
   // Steps a stream that is idle and whose lanes all have something to do.
   void RunIfDue(Group* group);
   // An error is final.
   absl::Status Lose(Group* group, const absl::Status& why);
+  // Ends a stream whose loss is final.
+  void GiveUp(Group* group, const absl::Status& why);
   // The lanes of a stream that is lost: episodes under way end.
   void EndLanes(Group* group);
   // The lane's episode ends with what it showed last.
@@ -141,6 +145,7 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::Time looks_at_;
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<RpcSession>> retired_;
+  std::vector<TakenRow> taken_;      // By TakeRows.
   std::vector<uint8_t> ended_;       // By lane: its stream was lost while it waited for an action.
   std::unique_ptr<ReadyRows> rows_;  // Null until all streams could step once.
   EnvironmentHealth health_;

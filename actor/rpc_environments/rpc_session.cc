@@ -17,9 +17,7 @@
 namespace waggle {
 namespace {
 
-// What an answer to anything but a step may have: specs, mostly.
-constexpr int64_t kMaxSetUpBytes = int64_t{1} << 20;
-// What an answer to a step may have beside the arrays that were asked for; the text of an error, for example.
+// An answer to a step may have so many bytes beside the arrays that were asked for; the text of an error, for example.
 constexpr int64_t kAroundAnswer = int64_t{64} << 10;
 
 // Whether an error in place of this answer is of no interest.
@@ -33,6 +31,18 @@ absl::Status ErrorOf(const dm::ErrorStatus& error, dm::EnvironmentRequest::Paylo
   const std::string text = absl::StrCat("the server answers ", absl::StatusCodeToString(code), ": ", error.message());
   const bool is_set_up = kind == dm::EnvironmentRequest::kCreateWorld || kind == dm::EnvironmentRequest::kJoinWorld;
   return is_set_up ? absl::InvalidArgumentError(text) : absl::InternalError(text);
+}
+
+// A server's own codes mean nothing here, but for one that is away or lets nobody in.
+absl::Status EndOf(const absl::Status& said) {
+  if (said.ok()) {
+    return absl::UnavailableError("the server has ended the stream");
+  }
+  if (absl::IsUnavailable(said) || absl::IsUnauthenticated(said) || absl::IsPermissionDenied(said)) {
+    return said;
+  }
+  return absl::InternalError(
+      absl::StrCat("the server has ended the stream by ", absl::StatusCodeToString(said.code()), ": ", said.message()));
 }
 
 bool SameUids(const std::vector<const RpcLeaf*>& a, const std::vector<const RpcLeaf*>& b) {
@@ -90,7 +100,7 @@ absl::StatusOr<RpcSession::News> RpcSession::Take(const RpcStream::Operation& op
     case RpcStream::Event::kEnded:
       break;
   }
-  return stream_.status().ok() ? absl::UnavailableError("the server has ended the stream") : stream_.status();
+  return EndOf(stream_.status());
 }
 
 absl::StatusOr<RpcSession::News> RpcSession::TakeMessage() {

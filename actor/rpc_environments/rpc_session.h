@@ -32,10 +32,10 @@ class RpcSession {
  public:
   enum class News { kNothing, kJoined, kAnswered };
 
-  // Asks for the world at once. `group` is whatever its owner knows it by.
+  // Asks for the world at once. `group` is what its owner knows it by.
   RpcSession(RpcSessionOptions options, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
              size_t group);
-  // Whose operation an event of the queue is.
+  // The session of an operation, which an event of the queue has.
   static RpcSession* Of(const RpcStream::Operation& operation) {
     return static_cast<RpcSession*>(operation.stream->owner());
   }
@@ -47,6 +47,8 @@ class RpcSession {
   absl::StatusOr<News> Take(const RpcStream::Operation& operation, bool ok);
 
   bool is_joined() const { return spec_.has_value(); }
+  // The server has the world of world_name() from here.
+  bool has_created() const { return has_created_; }
   const RpcSpec& spec() const { return *spec_; }
   const std::string& world_name() const { return world_name_; }
 
@@ -58,15 +60,15 @@ class RpcSession {
   // Begins new sequences in all lanes, after a reset unless none is under way.
   void Begin(bool reset);
 
-  // What has been answered.
+  // The newest answer to a step.
   const dm::StepResponse& answer() const { return answer_; }
   // Its rows are shown: it is what shown() returns from now on.
   void Accept();
   const dm::StepResponse* shown() const { return has_shown_ ? &shown_ : nullptr; }
 
-  // Once it is joined: leaves the world and destroys it if it was created here, and ends the stream when that is done.
+  // Leaves the world and destroys it if it was created here, and ends the stream when that is done.
   void Leave();
-  // Whatever still comes is dropped.
+  // Drops all that still comes.
   void Cancel();
   bool has_ended() const { return stream_.has_ended(); }
 
@@ -83,7 +85,7 @@ class RpcSession {
   const RpcSessionOptions options_;
   const size_t group_;
   RpcStream stream_;
-  std::deque<Kind> expected_;  // What has been asked for and not answered yet.
+  std::deque<Kind> expected_;  // Requests that are not answered yet.
   std::string world_name_;
   bool has_created_ = false;
   std::optional<RpcSpec> spec_;

@@ -1,15 +1,16 @@
 #include "actor/rpc_environments/rpc_settings.h"
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "actor/rpc_environments/tensor_elements.h"
 #include "common/base/annotate.h"
+#include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/array_spec.h"
 
@@ -118,6 +119,9 @@ absl::Status AddSettings(const Json& object, const std::string& path, const std:
 // be.
 absl::StatusOr<std::vector<int64_t>> ResolvedShape(const dm::Tensor& tensor, int64_t* left) {
   const int64_t size = PayloadSize(tensor);
+  if (size < 1) {
+    return absl::InvalidArgumentError("has no elements; wanted at least one");
+  }
   std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
   int64_t known = 1;
   int64_t* negative = nullptr;
@@ -126,6 +130,9 @@ absl::StatusOr<std::vector<int64_t>> ResolvedShape(const dm::Tensor& tensor, int
       return absl::InvalidArgumentError("has two negative dimensions; wanted at most one");
     }
     negative = dimension < 0 ? &dimension : negative;
+    if (dimension == 0) {
+      return absl::InvalidArgumentError("has a dimension of 0; wanted at least one element");
+    }
     known *= dimension < 0 ? 1 : dimension;
     if (known > *left || shape.size() > kMaxRank) {
       return absl::InvalidArgumentError(absl::StrCat("has more than ", kMaxRank, " dimensions or makes more than ",
@@ -133,10 +140,10 @@ absl::StatusOr<std::vector<int64_t>> ResolvedShape(const dm::Tensor& tensor, int
     }
   }
   if (negative != nullptr) {
-    *negative = size == 1 || known == 0 ? 1 : size / known;
+    *negative = std::max<int64_t>(1, size / known);
     known *= *negative;
   }
-  if (size != known && (size != 1 || known == 0)) {
+  if (size != known && size != 1) {
     return absl::InvalidArgumentError(absl::StrCat("has ", size, " elements; wanted ", known, " for its shape"));
   }
   *left -= known;
@@ -185,10 +192,6 @@ absl::StatusOr<Json> JsonOf(const dm::Tensor& tensor, int64_t* left) {
   return build(0);
 }
 
-std::string Shown(const std::string& name) {
-  return absl::Utf8SafeCHexEscape(name.substr(0, 60));
-}
-
 }  // namespace
 
 absl::StatusOr<RpcSettings> SettingsFromJson(const std::string& json, const std::string& path) {
@@ -208,21 +211,22 @@ absl::StatusOr<std::string> SettingsToJson(const RpcSettings& settings) {
     const std::vector<std::string> parts = absl::StrSplit(name, '.');
     if (parts.size() > kMaxNameParts) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Shown(name), ": has ", parts.size(), " parts; wanted at most ", kMaxNameParts));
+          absl::StrCat(ShownText(name), ": has ", parts.size(), " parts; wanted at most ", kMaxNameParts));
     }
     Json* place = &object;
     for (const std::string& part : parts) {
       if (!place->is_null() && !place->is_object()) {
-        return absl::InvalidArgumentError(absl::StrCat(Shown(name), ": lies below a setting that is none of its own"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(ShownText(name), ": lies below a setting that is none of its own"));
       }
       place = &(*place)[part];
     }
     if (!place->is_null()) {
-      return absl::InvalidArgumentError(absl::StrCat(Shown(name), ": has others below it; wanted one of the two"));
+      return absl::InvalidArgumentError(absl::StrCat(ShownText(name), ": has others below it; wanted one of the two"));
     }
     absl::StatusOr<Json> value = JsonOf(tensor, &left);
     if (!value.ok()) {
-      return Annotate(value.status(), Shown(name));
+      return Annotate(value.status(), ShownText(name));
     }
     *place = *std::move(value);
   }

@@ -17,8 +17,8 @@ using RpcSettings = google::protobuf::Map<std::string, dm::Tensor>;
 // beginning with the key's path below `path`, for what is none of these.
 absl::StatusOr<RpcSettings> SettingsFromJson(const std::string& json, const std::string& path);
 
-// The other way round. INVALID_ARGUMENT, beginning with the setting's name, for a tensor that is malformed or has more
-// elements than a setting has any business with.
+// A mapping, as JSON, of settings. INVALID_ARGUMENT, beginning with the setting's name, for a tensor that is malformed,
+// has no elements, or has more than a setting has any business with.
 absl::StatusOr<std::string> SettingsToJson(const RpcSettings& settings);
 
 // Takes the scalar integer of this name out of the settings; none if it is not there. INVALID_ARGUMENT for a tensor

@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "actor/rpc_environments/tensor_elements.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
+#include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 
@@ -30,7 +32,7 @@ using Specs = google::protobuf::Map<uint64_t, dm::TensorSpec>;
 
 // Part of a message: as it came from a peer, it may be any text.
 std::string Shown(const std::string& name) {
-  return ValidateName(name).ok() ? name : absl::StrCat("\"", absl::Utf8SafeCHexEscape(name.substr(0, 60)), "\"");
+  return ValidateName(name).ok() ? name : absl::StrCat("\"", ShownText(name), "\"");
 }
 
 absl::Status Refused(const dm::TensorSpec& spec, const char* list, const std::string& why) {
@@ -125,6 +127,25 @@ absl::StatusOr<Tensor> ReadTensorSpec(uint64_t uid, const dm::TensorSpec& spec, 
   return tensor;
 }
 
+int64_t Elements(const RpcLeaf& leaf) {
+  int64_t elements = 1;
+  for (const int64_t dimension : leaf.shape) {
+    elements *= dimension;
+  }
+  return elements;
+}
+
+// Counts a tensor among those of a message. INVALID_ARGUMENT if they do not fit into one.
+absl::Status AddBytes(const RpcLeaf& leaf, const char* list, int64_t* bytes) {
+  *bytes += MaxWireBytes(leaf.type, Elements(leaf));
+  if (*bytes > kMaxMessageBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("all ", list, "s together take up to ", *bytes,
+                                                   " bytes or more; wanted at most ", kMaxMessageBytes,
+                                                   ", the most that a message may have"));
+  }
+  return absl::OkStatus();
+}
+
 double BoundAt(const std::vector<double>& bounds, int64_t element) {
   return bounds[bounds.size() == 1 ? 0 : static_cast<size_t>(element)];
 }
@@ -177,8 +198,9 @@ SpaceLeaf LeafOf(const Tensor& tensor, std::string name, bool is_action, RpcLeaf
   }
   SpaceLeaf box = Box(std::move(name), DTypeFor(tensor.leaf.type), tensor.shape);
   SetBounds(tensor, &box);
-  // A quantity that never changes has nothing to say by its bounds.
-  if (!is_action && !box.Validate().ok() && !box.low.empty() && box.low == box.high) {
+  // A box has room between its bounds; a quantity that never changes has none.
+  if (!is_action && std::inner_product(box.low.begin(), box.low.end(), box.high.begin(), false, std::logical_or<>(),
+                                       std::equal_to<>())) {
     box.low.clear();
     box.high.clear();
   }
@@ -221,6 +243,7 @@ class ObservationReader {
       return absl::OkStatus();
     }
     WAGGLE_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorSpec(uid, said, kObservationRoot, options_));
+    WAGGLE_RETURN_IF_ERROR(AddBytes(tensor.leaf, kObservationRoot, &spec_->answer_bytes));
     if (is_reward) {
       return AddReward(said, tensor, name);
     }
@@ -285,22 +308,16 @@ absl::Status ReadObservations(const Specs& said, const RpcSpecOptions& options, 
 
 absl::Status ReadActions(const Specs& said, const RpcSpecOptions& options, RpcSpec* spec) {
   WAGGLE_ASSIGN_OR_RETURN(const auto by_name, ByName(said, kActionRoot));
+  int64_t bytes = 0;
   for (const auto& [name, entry] : by_name) {
     WAGGLE_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorSpec(entry.first, *entry.second, kActionRoot, options));
+    WAGGLE_RETURN_IF_ERROR(AddBytes(tensor.leaf, kActionRoot, &bytes));
     RpcLeaf leaf = tensor.leaf;
     spec->environment.actions.push_back(LeafOf(tensor, LeafNameOf(name, kActionRoot), /*is_action=*/true, &leaf));
     spec->actions.push_back(std::move(leaf));
     Note(tensor, spec->environment.actions.back(), &spec->notes);
   }
   return absl::OkStatus();
-}
-
-int64_t Elements(const RpcLeaf& leaf) {
-  int64_t elements = 1;
-  for (const int64_t dimension : leaf.shape) {
-    elements *= dimension;
-  }
-  return elements;
 }
 
 bool SameTensor(const RpcLeaf& a, const RpcLeaf& b) {
@@ -347,14 +364,6 @@ absl::StatusOr<RpcSpec> ReadSpecs(const dm::ActionObservationSpecs& specs, const
     spec.notes.push_back(absl::StrCat("the server tells no observation ", kRewardRoot, "; rewards are 0"));
   }
   WAGGLE_RETURN_IF_ERROR(spec.environment.Validate());
-  for (const RpcLeaf* leaf : spec.Requested()) {
-    spec.answer_bytes += MaxWireBytes(leaf->type, Elements(*leaf));
-  }
-  if (spec.answer_bytes > kMaxMessageBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("all observations together take up to ", spec.answer_bytes,
-                                                   " bytes; wanted at most ", kMaxMessageBytes,
-                                                   ", the most that a message may have"));
-  }
   return spec;
 }
 

@@ -20,8 +20,8 @@ namespace waggle {
 using CallMetadata = std::vector<std::pair<std::string, std::string>>;
 
 // The client's side of one call of a bidirectional method, by a completion queue that several streams share: messages
-// are read as long as there are any, and written in their order. Whoever polls the queue hands each event to the stream
-// that is its tag. One thread.
+// are read as long as there are any, and written in their order. The queue's owner hands each event to the stream that
+// is its tag. One thread.
 class RpcStream {
  public:
   // An operation under way: the queue's tag.

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "actor/environment_lanes.h"
+#include "actor/environments/leaf_elements.h"
 #include "actor/rpc_environments/tensor_elements.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
-#include "common/tensor/elements.h"
 
 namespace waggle {
 namespace {
@@ -20,6 +20,8 @@ namespace {
 // Requests are small: see kMaxRequestBytes of environment_service.h.
 constexpr int64_t kMaxActionBytes = int64_t{512} << 10;
 constexpr int64_t kMaxObservationBytes = kMaxMessageBytes / 2;
+// So much may be in a message beside the specs.
+constexpr int64_t kAroundSpecs = 64;
 // What a copy of an environment takes beside its arrays, about.
 constexpr int64_t kEnvironmentBytes = 1024;
 constexpr int64_t kFarTooMany = int64_t{1} << 60;
@@ -56,10 +58,10 @@ bool SaySomething(const std::vector<double>& bounds) {
   return std::any_of(bounds.begin(), bounds.end(), [](double bound) { return std::isfinite(bound); });
 }
 
-// Those of one lane, for all lanes.
+// Those of one lane, for all lanes; one number if all are equal.
 std::vector<double> Repeated(const std::vector<double>& bounds, int64_t lanes) {
-  if (bounds.size() == 1) {
-    return bounds;
+  if (std::adjacent_find(bounds.begin(), bounds.end(), std::not_equal_to<>()) == bounds.end()) {
+    return {bounds[0]};
   }
   std::vector<double> repeated;
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -68,9 +70,30 @@ std::vector<double> Repeated(const std::vector<double>& bounds, int64_t lanes) {
   return repeated;
 }
 
-// As a value of float32 has been rounded, so are its bounds.
-double Rounded(double bound, DType dtype) {
-  return dtype == DType::kFloat32 ? static_cast<double>(static_cast<float>(bound)) : bound;
+absl::Status CheckSize(const std::vector<ArraySpec>& arrays, int64_t lanes, int64_t most, const char* what) {
+  int64_t bytes = 0;
+  for (const ArraySpec& array : arrays) {
+    const int64_t elements = array.NumElements();
+    bytes += elements > most / lanes ? most : 0;  // At least a byte each.
+    bytes += MaxWireBytes(TypeFor(array.dtype), std::min(elements, most / lanes) * lanes);
+    if (bytes > most) {
+      return absl::InvalidArgumentError(absl::StrCat(kLanesSetting, ": the ", what, " of ", lanes, " lanes take ",
+                                                     bytes, " bytes of a message or more; wanted at most ", most));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// INVALID_ARGUMENT if the arrays of all lanes do not fit into messages.
+absl::Status CheckSizes(const EnvironmentSpec& spec, std::optional<int64_t> lanes) {
+  std::vector<ArraySpec> observations = ArraysOf(spec.observations);
+  observations.insert(observations.end(), spec.rewards.begin(), spec.rewards.end());
+  if (lanes.has_value()) {
+    observations.push_back({kDiscountName, DType::kFloat32, {}});
+    observations.push_back({kStepTypeName, DType::kInt32, {}});
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckSize(ArraysOf(spec.actions), lanes.value_or(1), kMaxActionBytes, "actions"));
+  return CheckSize(observations, lanes.value_or(1), kMaxObservationBytes, "observations");
 }
 
 }  // namespace
@@ -78,11 +101,17 @@ double Rounded(double bound, DType dtype) {
 absl::StatusOr<std::unique_ptr<ServedEnvironment>> ServedEnvironment::Create(const EnvironmentDefinition& definition,
                                                                              const EnvironmentOptions& options,
                                                                              std::optional<int64_t> lanes, Rng rng) {
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition.spec(options));
+  WAGGLE_RETURN_IF_ERROR(CheckSizes(spec, lanes));
   WAGGLE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Environment>> environments,
                           MakeEnvironments(definition, options, lanes.value_or(1), std::move(rng)));
   std::unique_ptr<ServedEnvironment> served(new ServedEnvironment(std::move(environments), lanes.has_value()));
   WAGGLE_RETURN_IF_ERROR(served->AddSpecs());
-  WAGGLE_RETURN_IF_ERROR(served->CheckSizes());
+  const auto bytes = static_cast<int64_t>(served->specs_.ByteSizeLong()) + kAroundSpecs;
+  if (bytes > kMaxSetUpBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(kLanesSetting, ": the specs of ", lanes.value_or(1), " lanes take ",
+                                                   bytes, " bytes; wanted at most ", kMaxSetUpBytes));
+  }
   return served;
 }
 
@@ -174,22 +203,6 @@ absl::Status ServedEnvironment::AddLeaf(const SpaceLeaf& leaf, void* data, Tenso
   return absl::OkStatus();
 }
 
-absl::Status ServedEnvironment::CheckSizes() const {
-  for (const auto& [arrays, most, what] : {std::tuple(&actions_, kMaxActionBytes, "actions"),
-                                           std::tuple(&observations_, kMaxObservationBytes, "observations")}) {
-    int64_t bytes = 0;
-    for (const Array& array : *arrays) {
-      bytes += MaxWireBytes(array.type, array.elements);
-    }
-    if (bytes > most) {
-      return absl::InvalidArgumentError(absl::StrCat(kLanesSetting, ": the ", what, " of ", environments_.size(),
-                                                     " lanes take up to ", bytes,
-                                                     " bytes of a message; wanted at most ", most));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ServedEnvironment::Step(const dm::StepRequest& request, bool interrupted, dm::StepResponse* response) {
   for (const uint64_t uid : request.requested_observations()) {
     if (uid < 1 || uid > observations_.size()) {
@@ -233,34 +246,20 @@ absl::Status ServedEnvironment::ReadActions(const dm::StepRequest& request) {
     if (status.ok()) {
       status = ReadElements(given->second, 0, array.elements, array.dtype, {}, array.data);
     }
-    if (status.ok()) {
-      status = CheckValues(leaf, array);
-    }
     if (!status.ok()) {
       return Annotate(status, leaf.array.name);
     }
+    WAGGLE_RETURN_IF_ERROR(CheckValues(leaf, array));
   }
   return absl::OkStatus();
 }
 
 absl::Status ServedEnvironment::CheckValues(const SpaceLeaf& leaf, const Array& array) const {
-  if (leaf.low.empty() && leaf.num_values.empty()) {
-    return absl::OkStatus();
-  }
-  const int64_t elements = leaf.array.NumElements();
-  for (int64_t i = 0; i < array.elements; ++i) {
-    const int64_t own = i % elements;
-    const double value = ElementAsDouble(array.dtype, array.data, i);
-    double low = 0;
-    double high = 0;
-    if (leaf.num_values.empty()) {
-      low = Rounded(leaf.Low(own), array.dtype);
-      high = Rounded(leaf.High(own), array.dtype);
-    } else {
-      high = static_cast<double>(leaf.num_values[static_cast<size_t>(own)] - 1);
-    }
-    if (!(value >= low && value <= high)) {
-      return absl::InvalidArgumentError(absl::StrCat("got ", value, " in element ", i, "; wanted ", low, " to ", high));
+  const auto bytes = static_cast<size_t>(leaf.array.NumBytes());
+  for (size_t lane = 0; lane < environments_.size(); ++lane) {
+    absl::Status status = CheckElements(leaf, static_cast<const char*>(array.data) + lane * bytes);
+    if (!status.ok()) {
+      return is_batched_ ? Annotate(status, absl::StrCat("lane ", lane)) : status;
     }
   }
   return absl::OkStatus();

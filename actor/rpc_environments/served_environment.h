@@ -15,13 +15,13 @@
 
 namespace waggle {
 
-// What one client has joined: an environment, or several lanes of one at once, stepped by the rules of dm_env_rpc.
+// The environment that one client has joined, or several lanes of one at once, stepped by the rules of dm_env_rpc.
 // Several lanes have a dimension in front of every tensor, are always RUNNING, and tell by the observations step_type,
 // reward and discount what each has come to: one that has ended begins again in the next step. Not thread-safe.
 class ServedEnvironment {
  public:
   // One lane that is no dimension if `lanes` is absent. INVALID_ARGUMENT for options that are none, for element types
-  // that the protocol does not have, and for so many lanes that they do not fit into a message.
+  // that the protocol does not have, and for so many lanes that they or their specs do not fit into a message.
   static absl::StatusOr<std::unique_ptr<ServedEnvironment>> Create(const EnvironmentDefinition& definition,
                                                                    const EnvironmentOptions& options,
                                                                    std::optional<int64_t> lanes, Rng rng);
@@ -56,7 +56,6 @@ class ServedEnvironment {
   absl::Status AddSpecs();
   absl::Status AddLeaf(const SpaceLeaf& leaf, void* data, google::protobuf::Map<uint64_t, dm::TensorSpec>* specs,
                        std::vector<Array>* arrays);
-  absl::Status CheckSizes() const;
   absl::Status ReadActions(const dm::StepRequest& request);
   absl::Status CheckValues(const SpaceLeaf& leaf, const Array& array) const;
   absl::Status StepLane(size_t lane, bool interrupted);

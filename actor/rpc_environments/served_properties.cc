@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/shown_text.h"
 #include "dm_env_rpc/v1/extensions/properties.pb.h"
 
 namespace waggle {
@@ -13,8 +13,7 @@ namespace {
 namespace extension = ::dm_env_rpc::v1::extensions::properties;
 
 absl::Status NoSuchProperty(const std::string& key) {
-  return absl::NotFoundError(
-      absl::StrCat("key: got \"", absl::Utf8SafeCHexEscape(key.substr(0, 60)), "\"; there is no such property"));
+  return absl::NotFoundError(absl::StrCat("key: got \"", ShownText(key), "\"; there is no such property"));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -17,8 +17,7 @@ constexpr int64_t kMaxLanes = 65'536;
 constexpr size_t kMaxSettingsBytes = size_t{64} << 10;  // Of a world, which keeps them.
 
 absl::Status NoSuchWorld(const std::string& name) {
-  return absl::NotFoundError(
-      absl::StrCat("world_name: got \"", absl::Utf8SafeCHexEscape(name.substr(0, 60)), "\"; there is no such world"));
+  return absl::NotFoundError(absl::StrCat("world_name: got \"", ShownText(name), "\"; there is no such world"));
 }
 
 RpcSettings Over(RpcSettings under, const RpcSettings& settings) {
@@ -116,9 +115,11 @@ absl::StatusOr<std::string> ServedWorlds::CreateWorld(const RpcSettings& setting
   WAGGLE_RETURN_IF_ERROR(spec.Validate());
   MutexLock lock(&mutex_);
   if (worlds_.size() >= kMaxWorlds) {
-    const auto unused = std::find_if(worlds_.begin(), worlds_.end(), [](const auto& world) {
-      return !world.first.empty() && world.second.members.empty();
-    });
+    auto unused = worlds_.end();  // The oldest one.
+    for (auto world = worlds_.begin(); world != worlds_.end(); ++world) {
+      const bool is_older = unused == worlds_.end() || world->second.number < unused->second.number;
+      unused = is_older && world->second.number > 0 && world->second.members.empty() ? world : unused;
+    }
     if (unused == worlds_.end()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the server has ", worlds_.size(), " worlds, which is the most"));
@@ -126,7 +127,7 @@ absl::StatusOr<std::string> ServedWorlds::CreateWorld(const RpcSettings& setting
     worlds_.erase(unused);
   }
   const std::string name = absl::StrCat("world-", ++created_);
-  worlds_[name].settings = settings;
+  worlds_[name] = {created_, settings, {}};
   return name;
 }
 

@@ -35,7 +35,7 @@ struct WorldMember {
 // environment's options.
 class ServedWorlds {
  public:
-  // At most so many worlds; then one that nobody has joined makes room for a new one.
+  // At most so many worlds; then the oldest that nobody has joined makes room for a new one.
   static constexpr size_t kMaxWorlds = 1'000;
 
   // `definition` is that of `options`, and outlives this. All members together take at most `max_bytes` of memory.
@@ -64,6 +64,7 @@ class ServedWorlds {
   ServedWorlds(const EnvironmentDefinition* definition, EnvironmentOptions options, uint64_t seed, int64_t max_bytes);
 
   struct World {
+    int64_t number = 0;  // 0: the world "".
     RpcSettings settings;
     std::vector<std::shared_ptr<WorldMember>> members;
   };

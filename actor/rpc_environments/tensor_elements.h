@@ -39,7 +39,7 @@ void InitTensor(dm::DataType type, absl::Span<const int64_t> shape, dm::Tensor* 
 void WriteElements(DType dtype, const void* data, dm::DataType type, int64_t first, int64_t count,
                    absl::Span<const int64_t> starts, dm::Tensor* tensor);
 
-// Bounds of a spec, as numbers; none where there are none. INVALID_ARGUMENT unless there are none, one or `elements`.
+// A spec's bounds, as numbers; none if it has none. INVALID_ARGUMENT unless there are none, one or `elements`.
 absl::Status ReadBounds(const dm::TensorSpec::Value& value, int64_t elements, std::vector<double>* bounds);
 // A value for each of `bounds`, of this numeric type, which holds all of them.
 void WriteBounds(dm::DataType type, absl::Span<const double> bounds, dm::TensorSpec::Value* value);

@@ -20,6 +20,7 @@ InnerSteps::InnerSteps(TransformParts parts)
       under_way_(static_cast<size_t>(lanes())),
       sums_(spec().rewards, lanes()),
       raw_sums_(under_way_.size()),
+      products_(under_way_.size(), 1.0F),
       frames_{NewFrame(), NewFrame()},
       row_of_lane_(under_way_.size()),
       rewards_(spec().rewards, lanes()),
@@ -109,7 +110,7 @@ absl::Status InnerSteps::TakeRows(const ReadyLanes& ready) {
   start_again_.clear();
   for (size_t row = 0; row < ready.lanes.size(); ++row) {
     const int64_t lane = ready.lanes[row];
-    AddRewards(ready, row);
+    AddOutcome(ready, row);
     switch (Take(ready, row)) {
       case Next::kShow:
         Show(ready, row, /*as_first=*/false);
@@ -132,7 +133,7 @@ absl::Status InnerSteps::TakeRows(const ReadyLanes& ready) {
   return step_again_.empty() ? absl::OkStatus() : inner().Send(step_again_, again_pointers_);
 }
 
-void InnerSteps::AddRewards(const ReadyLanes& ready, size_t row) {
+void InnerSteps::AddOutcome(const ReadyLanes& ready, size_t row) {
   const auto lane = static_cast<size_t>(ready.lanes[row]);
   const bool begins = ready.first[row] != 0;
   for (size_t leaf = 0; leaf < spec().rewards.size(); ++leaf) {
@@ -143,6 +144,7 @@ void InnerSteps::AddRewards(const ReadyLanes& ready, size_t row) {
       sums[i] = begins ? rewards[i] : sums[i] + rewards[i];
     }
   }
+  products_[lane] = begins ? 1 : products_[lane] * ready.discounts[row];
   if (has_raw_rewards_) {
     raw_sums_[lane] = begins ? ready.raw_rewards[row] : raw_sums_[lane] + ready.raw_rewards[row];
   }
@@ -158,7 +160,8 @@ void InnerSteps::Show(const ReadyLanes& ready, size_t row, bool as_first) {
   Finish(lane, frame.observations.pointers(), to);
   frame.step_types[to] = as_first ? static_cast<int32_t>(StepType::kFirst) : ready.step_types[row];
   frame.first[to] = as_first ? 1 : ready.first[row];
-  discounts_[to] = as_first ? 0 : ready.discounts[row];
+  const float product = std::exchange(products_[lane_row], 1.0F);
+  discounts_[to] = frame.first[to] != 0 ? 0 : product;
   for (size_t leaf = 0; leaf < spec().rewards.size(); ++leaf) {
     const auto elements = static_cast<size_t>(spec().rewards[leaf].NumElements());
     float* const sums = static_cast<float*>(sums_.pointers()[leaf]) + lane_row * elements;

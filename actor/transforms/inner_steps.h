@@ -13,8 +13,8 @@
 namespace waggle {
 
 // A transform that steps the environment several times for one row that it shows. A row's rewards are the sums of those
-// since the row before it. If all lanes that are under way are asked for, rows come in the order of their numbers, else
-// as lanes are ready.
+// since the row before it, and its discount is the product of theirs. If all lanes that are under way are asked for,
+// rows come in the order of their numbers, else as lanes are ready.
 class InnerSteps : public EnvironmentTransform {
  public:
   static constexpr bool kStartsLanes = true;
@@ -55,7 +55,7 @@ class InnerSteps : public EnvironmentTransform {
 
   void SetUnderWay(absl::Span<const int64_t> lanes);
   absl::Status TakeRows(const ReadyLanes& ready);
-  void AddRewards(const ReadyLanes& ready, size_t row);
+  void AddOutcome(const ReadyLanes& ready, size_t row);
   void Show(const ReadyLanes& ready, size_t row, bool as_first);
 
   LegalChoices legal_;
@@ -70,6 +70,7 @@ class InnerSteps : public EnvironmentTransform {
   bool has_raw_rewards_ = false;
   LeafArrays sums_;  // By lane: rewards since its last row was shown.
   std::vector<double> raw_sums_;
+  std::vector<float> products_;  // By lane: of discounts since then.
 
   std::array<Frame, 2> frames_;
   size_t current_ = 0;

@@ -19,13 +19,6 @@ namespace {
 
 constexpr char kPython[] = WAGGLE_DM_ENV_RPC_PYTHON;
 
-bool HasPackage() {
-  if (kPython[0] == '\0') {
-    WARN("skipped: no Python with dm-env-rpc was found when the build was configured; ./dev setup --python makes one");
-  }
-  return kPython[0] != '\0';
-}
-
 class PythonServer {
  public:
   explicit PythonServer(const std::string& log, int port = 0) {
@@ -69,9 +62,6 @@ struct Lane {
 };
 
 TEST_CASE("Lanes at a server in Python show what it does", "[e2e]") {
-  if (!HasPackage()) {
-    return;
-  }
   const TemporaryFolder folder;
   const PythonServer server(folder.File("log"));
   const auto environment = ValueOf(OpenRpcEnvironments(At(server), 4, /*in_order=*/false, Rng(1), StopToken()));
@@ -122,9 +112,6 @@ TEST_CASE("Lanes at a server in Python show what it does", "[e2e]") {
 }
 
 TEST_CASE("A server in Python that is killed and started again goes on with its lanes", "[e2e]") {
-  if (!HasPackage()) {
-    return;
-  }
   const TemporaryFolder folder;
   auto server = std::make_unique<PythonServer>(folder.File("log"));
   const auto environment = ValueOf(OpenRpcEnvironments(At(*server), 2, /*in_order=*/false, Rng(1), StopToken()));
@@ -152,9 +139,6 @@ TEST_CASE("A server in Python that is killed and started again goes on with its 
 }
 
 TEST_CASE("What a server in Python refuses is told in its words", "[e2e]") {
-  if (!HasPackage()) {
-    return;
-  }
   const TemporaryFolder folder;
   const PythonServer server(folder.File("log"));
   DmEnvRpcOptions options = At(server);

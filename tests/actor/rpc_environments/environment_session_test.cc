@@ -1,8 +1,12 @@
 #include "actor/rpc_environments/environment_session.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
+#include "actor/rpc_environments/environment_stream.h"
+#include "common/base/executor.h"
+#include "common/base/stop_token.h"
 #include "dm_env_rpc/v1/extensions/properties.pb.h"
 #include "tests/support/catch.h"
 #include "tests/support/many_leaves.h"
@@ -109,6 +113,42 @@ TEST_CASE("A client whose stream ends has left its world", "[unit]") {
     REQUIRE_CODE(server.worlds()->Destroy(world), absl::StatusCode::kFailedPrecondition);
   }
   REQUIRE_OK(server.worlds()->Destroy(world));
+}
+
+TEST_CASE("A request that takes long holds up no thread of the transport, and its stream may end meanwhile", "[unit]") {
+  EnvironmentDefinition definition = ManyLeaves::Definition();
+  std::atomic<bool> is_slow{false};
+  const StopToken finish;
+  definition.create = [&, create = definition.create](const EnvironmentOptions& options, uint64_t seed) {
+    if (is_slow) {
+      finish.Wait();
+    }
+    return create(options, seed);
+  };
+  const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, int64_t{1} << 30));
+  const std::string world = ValueOf(worlds->CreateWorld({}));
+  Message<dm::EnvironmentRequest> join;
+  join.header.mutable_join_world()->set_world_name(world);
+  const auto peer = std::make_shared<Peer>();
+  const auto lost = std::make_shared<Peer>();
+  {
+    Executor executor("environments", 2, 10);
+    EnvironmentStream stays(worlds.get(), &executor);
+    auto leaves = std::make_unique<EnvironmentStream>(worlds.get(), &executor);
+    stays.OnOpen(peer);
+    leaves->OnOpen(lost);
+    is_slow = true;
+    stays.OnMessage(join);
+    leaves->OnMessage(join);
+    leaves.reset();
+    CHECK(peer->messages().empty());
+    finish.RequestStop();
+    REQUIRE(peer->AwaitRequests(1));
+    CHECK(peer->messages()[0].header.has_join_world());
+    REQUIRE(lost->AwaitMessages(1));
+    REQUIRE_CODE(worlds->Destroy(world), absl::StatusCode::kFailedPrecondition);
+  }
+  REQUIRE_OK(worlds->Destroy(world));
 }
 
 TEST_CASE("Another client's reset of the world interrupts the sequence once", "[unit]") {

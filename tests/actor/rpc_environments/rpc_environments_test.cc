@@ -280,6 +280,9 @@ TEST_CASE("What a server must not answer ends the episode as truncated, and the 
   const std::vector<Fault> faults = {
       {"has ended the stream", [](Exchange* exchange) { exchange->peer->Close(absl::OkStatus()); }},
       {"out of coffee", [](Exchange* exchange) { exchange->peer->Close(absl::InternalError("out of coffee")); }},
+      {"FAILED_PRECONDITION: no license",
+       [](Exchange* exchange) { exchange->peer->Close(absl::FailedPreconditionError("no license")); }},
+      {"CANCELLED", [](Exchange* exchange) { exchange->peer->Close(absl::CancelledError("away")); }},
       {"INTERNAL: no such thing  [2J",
        [](Exchange* exchange) {
          exchange->response.mutable_error()->set_code(13);
@@ -441,6 +444,107 @@ TEST_CASE("A batch whose stream is lost ends all of its episodes and begins them
   CHECK(environments->health().restarts > 0);
 }
 
+// Makes a scripted server's answer that of a batch of four lanes, which go in step.
+void AnswerAsFour(Exchange* exchange) {
+  dm::EnvironmentResponse& response = exchange->response;
+  constexpr uint64_t kStepType = 11;
+  if (response.has_join_world()) {
+    dm::ActionObservationSpecs* const specs = response.mutable_join_world()->mutable_specs();
+    dm::TensorSpec& step_type = (*specs->mutable_observations())[kStepType];
+    step_type.set_name(kStepTypeName);
+    step_type.set_dtype(dm::INT32);
+    for (auto* const tensors : {specs->mutable_observations(), specs->mutable_actions()}) {
+      for (auto& [uid, spec] : *tensors) {
+        spec.add_shape(4);
+      }
+    }
+  } else if (response.has_step()) {
+    auto& observations = *response.mutable_step()->mutable_observations();
+    const float place = observations[ScriptedServer::kPlace].floats().array(0);
+    for (auto& [uid, tensor] : observations) {
+      tensor.add_shape(4);
+      tensor.mutable_floats()->mutable_array()->Resize(4, tensor.floats().array(0));
+    }
+    dm::Tensor& step_type = observations[kStepType];
+    step_type.add_shape(4);
+    step_type.mutable_int32s()->mutable_array()->Resize(4, place == 0 ? 0 : place == ScriptedServer::kLength ? 2 : 1);
+    response.mutable_step()->set_state(dm::RUNNING);
+  }
+}
+
+TEST_CASE("A batch one of whose rows is wrong ends all of its episodes with what they showed before", "[grpc]") {
+  const int64_t wrong_step = GENERATE(0, 3);
+  const ScriptedServer server([wrong_step](Exchange* exchange) {
+    AnswerAsFour(exchange);
+    if (exchange->stream == 0 && exchange->response.has_step() && exchange->steps == wrong_step) {
+      dm::Tensor& place = (*exchange->response.mutable_step()->mutable_observations())[ScriptedServer::kPlace];
+      place.mutable_floats()->set_array(2, NAN);
+    }
+  });
+  RpcEnvironmentsOptions options = LanesAt(server.address(), 4);
+  options.batch = 4;
+  const auto environments = Open(options);
+  REQUIRE_OK(environments->Reset());
+  std::vector<std::string> types(4);
+  std::vector<std::vector<float>> places(4);
+  const std::vector<int64_t> go(4, 1);
+  const void* const actions[] = {go.data()};
+  for (int step = 0; step < 6; ++step) {
+    const ReadyLanes ready = ValueOf(environments->Recv(4, StopToken()));
+    for (size_t row = 0; row < 4; ++row) {
+      const auto lane = static_cast<size_t>(ready.lanes[row]);
+      types[lane] += "FML"[ready.step_types[row]];
+      types[lane] += ready.step_types[row] != 2 ? "" : ready.discounts[row] == 1 ? "1" : "0";
+      places[lane].push_back(static_cast<const float*>(ready.observations[0])[row]);
+    }
+    REQUIRE_OK(environments->Send(ready.lanes, actions));
+  }
+  for (size_t lane = 0; lane < 4; ++lane) {
+    CHECK(types[lane] == (wrong_step == 0 ? "FMMMML1" : "FMML1FM"));
+    CHECK(places[lane] ==
+          (wrong_step == 0 ? std::vector<float>{0, 1, 2, 3, 4, 5} : std::vector<float>{0, 1, 2, 2, 0, 1}));
+  }
+  CHECK(environments->health().broken_episodes == (wrong_step == 0 ? 0 : 4));
+  CHECK(environments->health().restarts == 1);
+}
+
+TEST_CASE("A reset after a failure that ended the run begins episodes", "[grpc]") {
+  const ScriptedServer server([](Exchange* exchange) {
+    if (exchange->stream == 0 && exchange->request.has_step() && exchange->steps == 3) {
+      exchange->response.mutable_error();
+    }
+  });
+  RpcEnvironmentsOptions options = LanesAt(server.address(), 1);
+  options.max_failures = 1;
+  const auto environments = Open(options);
+  REQUIRE_OK(environments->Reset());
+  const int64_t go = 1;
+  const void* const actions[] = {&go};
+  for (int step = 0; step < 3; ++step) {
+    const ReadyLanes ready = ValueOf(environments->Recv(1, StopToken()));
+    REQUIRE_OK(environments->Send(ready.lanes, actions));
+  }
+  REQUIRE_CODE(environments->Recv(1, StopToken()), absl::StatusCode::kFailedPrecondition);
+  CHECK(TypesOf(environments.get(), 7) == "FMMMML0F");
+}
+
+TEST_CASE("A world that was created and could not be joined is destroyed", "[grpc]") {
+  const bool is_refused = GENERATE(false, true);
+  std::atomic<int> destroyed{0};
+  const ScriptedServer server([&](Exchange* exchange) {
+    if (exchange->request.has_destroy_world() && exchange->request.destroy_world().world_name() == "world") {
+      ++destroyed;
+    } else if (is_refused && exchange->request.has_join_world()) {
+      exchange->response.mutable_error()->set_message("it is full");
+    } else if (exchange->request.has_join_world() && exchange->stream == 0) {
+      exchange->peer->Close(absl::UnavailableError("away"));
+    }
+  });
+  const auto opened = RpcEnvironments::Create(LanesAt(server.address(), 1), StopToken());
+  CHECK(opened.ok() == !is_refused);
+  CHECK(destroyed == 1);
+}
+
 TEST_CASE("What cannot be opened is told at once", "[grpc]") {
   const auto refusal = [](const std::function<void(Exchange*)>& trick, absl::Duration timeout = absl::Minutes(1)) {
     const ScriptedServer server(trick);
@@ -488,9 +592,13 @@ TEST_CASE("A server that comes a little later is waited for", "[grpc]") {
   }
   std::unique_ptr<ScriptedServer> later;
   RpcEnvironmentsOptions options = LanesAt(address, 1);
-  const StopToken started;
   Thread starter("later", [&] {
-    started.WaitFor(absl::Milliseconds(100));
+    grpc::Channel* const channel = options.servers[0].channel.get();
+    grpc_connectivity_state state = GRPC_CHANNEL_IDLE;
+    while (state != GRPC_CHANNEL_TRANSIENT_FAILURE) {  // Until an attempt to connect has failed.
+      channel->WaitForStateChange(state, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+      state = channel->GetState(/*try_to_connect=*/false);
+    }
     later = std::make_unique<ScriptedServer>([](Exchange*) {}, address);
   });
   const auto environments = Open(options);

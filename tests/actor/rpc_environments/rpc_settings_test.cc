@@ -49,10 +49,20 @@ RpcSettings One(const std::string& name, const dm::Tensor& tensor) {
 TEST_CASE("A tensor of a client that is no setting is refused before memory is taken", "[unit]") {
   dm::Tensor tensor;
   tensor.mutable_int64s()->add_array(1);
-  for (const auto& shape :
-       {std::vector<int32_t>{2147483647, 2147483647}, {-1, -1}, {20'000}, {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+  for (const auto& shape : {std::vector<int32_t>{2147483647, 2147483647},
+                            {-1, -1},
+                            {20'000},
+                            {10'000, 0},
+                            {0},
+                            {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
     *tensor.mutable_shape() = {shape.begin(), shape.end()};
     CHECK_FALSE(SettingsToJson(One("a", tensor)).ok());
+  }
+  dm::Tensor empty;
+  empty.mutable_int64s();
+  for (const auto& shape : {std::vector<int32_t>{}, {0}, {-1}, {10'000, -1}}) {
+    *empty.mutable_shape() = {shape.begin(), shape.end()};
+    CHECK_FALSE(SettingsToJson(One("a", empty)).ok());
   }
   tensor.clear_shape();
   tensor.mutable_int64s()->add_array(2);

@@ -60,7 +60,8 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
       Specs({Spec("RGB", dm::UINT8, {64, 64, 3}, {0}, {255}), Spec("arm.angles", dm::DOUBLE, {2}, {-1, -2}, {1, 2}),
              Spec("phase", dm::INT32, {}, {1}, {4}), Spec("score", dm::INT64, {}, {0}, {1e9}),
              Spec("height", dm::FLOAT, {}, {0}), Spec("touches", dm::BOOL, {5}), Spec("time", dm::UINT64, {}),
-             Spec("constant", dm::FLOAT, {}, {3}, {3}), Spec("reward", dm::DOUBLE), Spec("discount", dm::FLOAT)},
+             Spec("constant", dm::FLOAT, {}, {3}, {3}), Spec("half", dm::FLOAT, {2}, {0, 3}, {1, 3}),
+             Spec("reward", dm::DOUBLE), Spec("discount", dm::FLOAT)},
             {Spec("paddle", dm::INT8, {}, {-1}, {1}), Spec("gears", dm::INT64, {2}, {0, 1}, {2, 4}),
              Spec("turn", dm::FLOAT, {2}, {-2}, {6})}),
       Options()));
@@ -68,12 +69,12 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
   for (const SpaceLeaf& leaf : spec.environment.observations) {
     leaves.push_back(leaf.DebugString());
   }
-  CHECK(leaves ==
-        std::vector<std::string>{"observation/RGB: uint8[64, 64, 3] in [0, 255]",
-                                 "observation/arm/angles: float32[2] in [-1, -2] to [1, 2]",
-                                 "observation/constant: float32[]", "observation/height: float32[] in [0, inf]",
-                                 "observation/phase: int64[] of 4 choices", "observation/score: int64[] in [0, 1e+09]",
-                                 "observation/time: int64[]", "observation/touches: bool[5]"});
+  CHECK(leaves == std::vector<std::string>{
+                      "observation/RGB: uint8[64, 64, 3] in [0, 255]",
+                      "observation/arm/angles: float32[2] in [-1, -2] to [1, 2]", "observation/constant: float32[]",
+                      "observation/half: float32[2]", "observation/height: float32[] in [0, inf]",
+                      "observation/phase: int64[] of 4 choices", "observation/score: int64[] in [0, 1e+09]",
+                      "observation/time: int64[]", "observation/touches: bool[5]"});
   leaves.clear();
   for (const SpaceLeaf& leaf : spec.environment.actions) {
     leaves.push_back(leaf.DebugString());
@@ -83,11 +84,11 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
                                            "action/turn: float32[2] in [-2, 6]"});
   CHECK(spec.actions[0].starts == std::vector<int64_t>{0, 1});
   CHECK(spec.actions[1].starts == std::vector<int64_t>{-1});
-  CHECK(spec.observations[4].starts == std::vector<int64_t>{1});
+  CHECK(spec.observations[5].starts == std::vector<int64_t>{1});
   CHECK(spec.environment.rewards == EnvironmentSpec().rewards);
   CHECK(spec.rewards[0]->type == dm::DOUBLE);
   CHECK(spec.discount.has_value());
-  CHECK(spec.Requested().size() == 10);
+  CHECK(spec.Requested().size() == 11);
   REQUIRE(spec.notes.size() == 1);
   CHECK_THAT(spec.notes[0], Catch::Contains("observation/arm/angles"));
 }
@@ -152,6 +153,7 @@ TEST_CASE("What Waggle cannot take is refused in one sentence", "[unit]") {
     many[i].set_name("o" + std::to_string(i));
   }
   CHECK_THAT(Refusal(Specs(many)), Catch::Contains("all observations together"));
+  CHECK_THAT(Refusal(Specs({Spec("a", dm::FLOAT)}, many)), Catch::Contains("all actions together"));
 }
 
 TEST_CASE("Lanes of a stream are the first dimension of every tensor", "[unit]") {

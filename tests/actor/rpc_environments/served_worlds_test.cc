@@ -114,6 +114,20 @@ TEST_CASE("Clients have no more memory than the server has for them", "[unit]") 
   REQUIRE_OK(worlds->Interrupt(joined, nullptr));
 }
 
+TEST_CASE("The oldest world that nobody has joined makes room for a new one", "[unit]") {
+  const EnvironmentDefinition definition = ManyLeaves::Definition();
+  const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, kPlenty));
+  const auto member = ValueOf(worlds->Join(ValueOf(worlds->CreateWorld({})), {}));
+  for (size_t i = 1; i < ServedWorlds::kMaxWorlds + 1; ++i) {
+    REQUIRE_OK(worlds->CreateWorld({}));
+  }
+  REQUIRE_OK(worlds->Interrupt("world-1", nullptr));
+  REQUIRE_CODE(worlds->Interrupt("world-2", nullptr), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(worlds->Interrupt("world-3", nullptr), absl::StatusCode::kNotFound);
+  REQUIRE_OK(worlds->Interrupt("world-4", nullptr));
+  REQUIRE_OK(worlds->Interrupt("world-10", nullptr));
+}
+
 TEST_CASE("A world's reset interrupts all who have joined it but the one who resets it", "[unit]") {
   const EnvironmentDefinition definition = ManyLeaves::Definition();
   const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, kPlenty));

@@ -32,16 +32,17 @@ class RepeatedLane : public SlowLane {
   SlowRow Step(const SlowAction& action) override {
     SlowRow sum;
     sum.rewards = {0, 0};
+    sum.discount = 1;
     std::vector<SlowRow> rows;
     do {
       rows.push_back(inner_->Step(action));
+      sum.discount *= rows.back().discount;
       sum.raw_reward += rows.back().raw_reward;
       sum.rewards[0] += rows.back().rewards[0];
       sum.rewards[1] += rows.back().rewards[1];
     } while (rows.size() < steps_ && rows.back().step_type == StepType::kMid && IsLegal(rows.back(), action));
     sum.observations = rows.back().observations;
     sum.step_type = rows.back().step_type;
-    sum.discount = rows.back().discount;
     for (size_t i = steps_ - pooled_; i < rows.size(); ++i) {
       TakeGreater(rows[i].observations[kCamera], /*floats=*/false, &sum.observations[kCamera]);
       TakeGreater(rows[i].observations[kPlane], /*floats=*/true, &sum.observations[kPlane]);

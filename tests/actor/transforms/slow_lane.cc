@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actor/transforms/apply_transforms.h"
+#include "common/base/status_macros.h"
 #include "common/tensor/elements.h"
 #include "tests/actor/scrambled_environment.h"
 #include "tests/actor/transforms/scripted_environment.h"
@@ -18,6 +19,29 @@ constexpr int64_t kLanes = 5;
 constexpr int kRows = 150;
 constexpr uint64_t kSeed = 7;
 constexpr uint64_t kTransformSeed = 99;
+
+// Rows in the middle of an episode have a discount of their own.
+constexpr float kMidDiscount = 0.5F;
+
+class DiscountingEnvironment final : public ScrambledEnvironment {
+ public:
+  using ScrambledEnvironment::ScrambledEnvironment;
+
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override {
+    WAGGLE_ASSIGN_OR_RETURN(ReadyLanes ready, ScrambledEnvironment::Recv(at_least, stop));
+    discounts_.assign(ready.discounts, ready.discounts + ready.lanes.size());
+    for (size_t row = 0; row < discounts_.size(); ++row) {
+      if (ready.step_types[row] == static_cast<int32_t>(StepType::kMid)) {
+        discounts_[row] = kMidDiscount;
+      }
+    }
+    ready.discounts = discounts_.data();
+    return ready;
+  }
+
+ private:
+  std::vector<float> discounts_;
+};
 
 class EnvironmentLane : public SlowLane {
  public:
@@ -39,7 +63,7 @@ class EnvironmentLane : public SlowLane {
     }
     const StepOutcome outcome = ValueOf(environment_->Step(actions, pointers_, row.rewards.data()));
     row.step_type = outcome.terminated || outcome.truncated ? StepType::kLast : StepType::kMid;
-    row.discount = outcome.terminated ? 0 : 1;
+    row.discount = row.step_type == StepType::kMid ? kMidDiscount : outcome.terminated ? 0 : 1;
     row.raw_reward = std::accumulate(row.rewards.begin(), row.rewards.end(), 0.0);
     return row;
   }
@@ -151,7 +175,7 @@ void CompareWithSlowLanes(const std::string& transforms, const AddTransform& ref
   EnvironmentOptions options;
   options.transforms = transforms;
   const auto fast = ValueOf(ApplyTransforms(
-      std::make_unique<ScrambledEnvironment>(ScriptedCopies(kLanes, kSeed), /*slow_lane=*/-1, spread, /*seed=*/1),
+      std::make_unique<DiscountingEnvironment>(ScriptedCopies(kLanes, kSeed), /*slow_lane=*/-1, spread, /*seed=*/1),
       options, /*raw_rewards=*/false, Rng(kTransformSeed)));
   const EnvironmentSpec& spec = fast->spec();
   std::vector<ComparedLane> lanes(kLanes);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "actor/rpc_environments/environment_session.h"
+#include "actor/rpc_environments/protocol.h"
+#include "common/base/executor.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
+
+namespace waggle {
+
+// An EnvironmentSession whose requests are answered on an executor's threads: making and stepping environments takes
+// too long for the transport's. A request that is being answered when the stream ends is answered to nobody, and its
+// world is left after it.
+class EnvironmentStream final
+    : public StreamHandler<Message<dm::EnvironmentRequest>, Message<dm::EnvironmentResponse>> {
+ public:
+  // `worlds` outlives the executor's tasks, and the executor this.
+  EnvironmentStream(ServedWorlds* worlds, Executor* executor);
+
+  void OnOpen(std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer) override;
+  void OnMessage(Message<dm::EnvironmentRequest> message) override;
+  void OnPeerDone() override { session_->OnPeerDone(); }
+
+ private:
+  // Shared with the request that is being answered. There is no more than one: it asks for the next.
+  const std::shared_ptr<EnvironmentSession> session_;
+  std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer_;
+  Executor::Lane lane_;
+};
+
+}  // namespace waggle
