@@ -28,6 +28,8 @@ struct LaneOptions {
   // Films episodes: of built-in environments as animated WebP, of Gymnasium's as its RecordVideo writes them, in one
   // process. INVALID_ARGUMENT for others, and UNIMPLEMENTED for a built-in one that does not draw itself.
   std::optional<VideoOptions> video;
+  // So many failures in a row of one of Python's processes end the run: see ProcessEnvironmentsOptions.
+  int64_t max_failures = 5;
   // Transforms of rewards are left out, so that returns are the environment's own.
   bool raw_rewards = false;
 };

@@ -1,6 +1,8 @@
 #include "actor/external/environment_process.h"
 
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "actor/external/waggle_environment_memory.h"
 #include "common/base/status_macros.h"
 
@@ -18,6 +21,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxMessageBytes = size_t{16} << 20;
+// At whether a process that has closed its socket has ended, a millisecond each.
+constexpr int kMostLooks = 200;
 
 static_assert(sizeof(waggle_message) == 8, "docs/environment_memory.md says so");
 
@@ -62,12 +67,28 @@ EnvironmentProcess::EnvironmentProcess(EnvironmentProcessOptions options, Enviro
       running_(options_.group_lanes.size()) {}
 
 EnvironmentProcess::~EnvironmentProcess() {
+  KillGroup();
   close(socket_);
+}
+
+void EnvironmentProcess::KillGroup() {
+  siginfo_t exit = {};
+  // Nobody else can have the group's number while the process was not waited for.
+  if (waitid(P_PID, static_cast<id_t>(child_->pid()), &exit, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    kill(-child_->pid(), SIGKILL);
+  }
 }
 
 absl::Status EnvironmentProcess::Run(size_t group) {
   running_[group] = true;
-  return Send(WAGGLE_RUN, group, "");
+  const absl::Status sent = Send(WAGGLE_RUN, group, "");
+  if (sent.ok()) {
+    return sent;
+  }
+  // It may have said why before it went.
+  std::vector<size_t> done;
+  const absl::Status said = Receive(&done);
+  return said.ok() ? sent : said;
 }
 
 absl::Status EnvironmentProcess::Send(uint8_t kind, size_t group, const std::string& json) {
@@ -153,6 +174,14 @@ absl::Status EnvironmentProcess::TakeSpec(const std::string& json) {
 }
 
 absl::Status EnvironmentProcess::Gone() {
+  // A process that ends closes its socket a moment before.
+  siginfo_t ended = {};
+  for (int i = 0; i < kMostLooks && ended.si_pid == 0 &&
+                  waitid(P_PID, static_cast<id_t>(child_->pid()), &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
+       ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  KillGroup();
   const std::optional<ChildExit>& exit = child_->Poll();
   return absl::UnavailableError(absl::StrCat(options_.environment_name, ": its process ",
                                              exit.has_value() ? exit->DebugString() : "has closed its socket"));

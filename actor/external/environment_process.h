@@ -25,9 +25,10 @@ struct EnvironmentProcessOptions {
   int64_t first_lane = 0;
 };
 
-// A process of any language that steps lanes of an environment: docs/environment_memory.md. Nothing here waits. Its
-// errors are UNAVAILABLE where the process is gone, INVALID_ARGUMENT where it says that it cannot be had,
-// INTERNAL for everything else that it says or does wrong. Not thread-safe.
+// A process of any language that steps lanes of an environment: docs/environment_memory.md. Nothing here waits but, for
+// a fifth of a second at most, for the end of a process that has closed its socket. Its errors are UNAVAILABLE where
+// the process is gone, INVALID_ARGUMENT where it says that it cannot be had, INTERNAL for everything else that it says
+// or does wrong. Not thread-safe.
 class EnvironmentProcess {
  public:
   // Starts the process, which then opens the environment.
@@ -59,6 +60,8 @@ class EnvironmentProcess {
   absl::Status Send(uint8_t kind, size_t group, const std::string& json);
   absl::Status TakeMessage(uint8_t kind, size_t group, const std::string& json, std::vector<size_t>* done);
   absl::Status TakeSpec(const std::string& json);
+  // Kills the process and what it has started, such as a simulator.
+  void KillGroup();
   absl::Status Gone();
 
   const EnvironmentProcessOptions options_;

@@ -312,8 +312,9 @@ absl::Status ProcessEnvironments::CheckGroup(const Worker& worker, size_t g) con
     for (size_t leaf = 0; leaf < memory.rewards.size(); ++leaf) {
       const size_t elements = rows_->RewardElements(leaf);
       const float* const rewards = memory.rewards[leaf] + row * elements;
-      if (FindNonFinite(DType::kFloat32, rewards, static_cast<int64_t>(elements)) >= 0) {
-        return wrong(spec().rewards[leaf].name, ": got a number that is not finite");
+      const int64_t bad = FindNonFinite(DType::kFloat32, rewards, static_cast<int64_t>(elements));
+      if (bad >= 0) {
+        return wrong(spec().rewards[leaf].name, ": got ", rewards[bad], "; wanted a finite number");
       }
     }
     for (size_t leaf = 0; leaf < memory.observations.size(); ++leaf) {
@@ -368,7 +369,7 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
   if (!have_spec_ || absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why) ||
       worker->failures >= options_.max_failures) {
     return absl::FailedPreconditionError(
-        !have_spec_ || absl::IsInvalidArgument(why)
+        !have_spec_ || absl::IsInvalidArgument(why) || worker->failures == 1
             ? health_.last_error
             : absl::StrCat("an environment process failed ", worker->failures, " times: ", health_.last_error));
   }

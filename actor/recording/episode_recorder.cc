@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kLane = 0;
 constexpr int64_t kChunkRows = 256;
 // A file's table is to hold whatever is in the file.
-constexpr int64_t kMaxItems = int64_t{1} << 31;
+constexpr int64_t kMaxItems = 10'000'000;  // Of which the server keeps 68 bytes each, whatever is in them.
 constexpr int64_t kMaxBytes = int64_t{1} << 40;
 
 // One lane's rows, from the environment to the writer.

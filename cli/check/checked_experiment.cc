@@ -32,8 +32,10 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
       WAGGLE_RETURN_IF_ERROR(CheckTransforms(options));
       return std::nullopt;
     }
+    LaneOptions lanes;
+    lanes.max_failures = 1;  // What fails once is told at once.
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,
-                            OpenEnvironment(environments, options, {}, Rng(0), StopToken()));
+                            OpenEnvironment(environments, options, lanes, Rng(0), StopToken()));
     WAGGLE_ASSIGN_OR_RETURN(checked.trial, TryEnvironment(environment.get(), kTrialSteps, StopToken()));
     return environment->spec();
   };

@@ -53,8 +53,8 @@ TEST_CASE("An experiment's transforms stand around its environment, and an evalu
   CHECK(environment->spec().observations ==
         std::vector<SpaceLeaf>{Box("observation", DType::kUint8, {4, 84, 84}, 0, 255)});
   CHECK(environment->spec().max_episode_steps == 5);
-  const auto* const definition = ValueOf(BuiltinEnvironments().Find("Catch-v0"));
-  CHECK(environment->spec() == ValueOf(TransformSpec(ValueOf(definition->spec(options)), options)));
+  const EnvironmentDefinition definition = *ValueOf(BuiltinEnvironments().Find("Catch-v0"));
+  CHECK(environment->spec() == ValueOf(TransformSpec(ValueOf(definition.spec(options)), options)));
   REQUIRE_OK(environment->Reset());
   ReadyLanes ready = ValueOf(environment->Recv(1, StopToken()));
   CHECK(environment->spec().observations.size() == ready.observations.size());

@@ -5,21 +5,27 @@ import os
 
 from waggle_environment._refused import Refused
 
+_KWARGS = "environment.gymnasium.kwargs"
 _RENDER_MODE = "rgb_array"
 
 
 def open_lanes(scheme, options, group_lanes):
     """One object a group of lanes, with `spec` and `run`."""
-    try:
-        if scheme == "gymnasium":
-            return _open_gymnasium(options, group_lanes)
-        if scheme == "pettingzoo":
-            return _open_pettingzoo(options, group_lanes)
-    except TypeError as error:
-        if "argument" in str(error):  # What a constructor says of keywords that it does not know.
-            raise Refused(f"environment.{scheme}.kwargs: got {options.get('kwargs')}: {error}") from error
-        raise
+    if scheme == "gymnasium":
+        return _open_gymnasium(options, group_lanes)
+    if scheme == "pettingzoo":
+        return _open_pettingzoo(options, group_lanes)
     raise Refused(f"environment: got {scheme}; wanted gymnasium or pettingzoo")
+
+
+def _constructed(make, key, kwargs):
+    """What `make` returns; keywords that it does not know are refused by the key that has them."""
+    try:
+        return make(**kwargs)
+    except TypeError as error:
+        if "argument" in str(error):
+            raise Refused(f"{key}: got {kwargs}: {error}") from error
+        raise
 
 
 def _open_gymnasium(options, group_lanes):
@@ -29,7 +35,7 @@ def _open_gymnasium(options, group_lanes):
     maker = _Maker(options)
     vector = options.get("vector", "auto")
     video = options.get("video")
-    if video is None and (vector in ("true", "undivided") or (vector == "auto" and maker.has_vector())):
+    if video is None and (vector in ("true", "undivided") or (vector == "auto" and maker.has_same_vector())):
         return [VectorLanes(maker.make_vector(lanes), options["id"]) for lanes in group_lanes]
     groups = [SingleLanes([maker.make() for _ in range(lanes)], options["id"]) for lanes in group_lanes]
     if video is not None:
@@ -51,7 +57,9 @@ def _open_pettingzoo(options, group_lanes):
                       f"{attribute or 'parallel_env'}")
     kwargs = options.get("kwargs") or {}
     return [
-        SingleLanes([ParallelAgents(make(**kwargs), name) for _ in range(lanes)], name) for lanes in group_lanes
+        SingleLanes(
+            [ParallelAgents(_constructed(make, "environment.pettingzoo.kwargs", kwargs), name) for _ in range(lanes)],
+            name) for lanes in group_lanes
     ]
 
 
@@ -79,15 +87,28 @@ class _Maker:
                                   "environment of this name")
             self._id = name
 
-    def has_vector(self):
+    def has_same_vector(self):
+        """Whether lanes of a vector environment are what single ones are: Atari's preprocess, for example."""
         spec = self._gymnasium.registry.get(self._id)
-        return spec is not None and spec.vector_entry_point is not None and not self._wrappers
+        if spec is None or spec.vector_entry_point is None or self._wrappers:
+            return False
+        single = self.make()
+        try:
+            vector = self.make_vector(1)
+        except Exception:  # It may not take what the single one takes.
+            return False
+        finally:
+            single.close()
+        same = (vector.single_observation_space == single.observation_space
+                and vector.single_action_space == single.action_space)
+        vector.close()
+        return same
 
     def make(self):
         try:
             environment = self._make_bare()
-        except TypeError as error:
-            if self._filmed and "render_mode" in str(error):
+        except Refused as error:
+            if self._filmed and "render_mode" in str(error.__cause__):
                 raise self._no_pictures() from error
             raise
         # Gymnasium itself makes one of another mode, or none, and warns.
@@ -95,13 +116,14 @@ class _Maker:
                              or environment.render_mode != _RENDER_MODE):
             raise self._no_pictures()
         for wrap, kwargs in self._wrappers:
-            environment = wrap(environment, **kwargs)
+            environment = _constructed(lambda **given: wrap(environment, **given),
+                                       f"environment.gymnasium.wrappers: {wrap.__name__}", kwargs)
         return environment
 
     def _make_bare(self):
         if self._class is not None:
-            return self._class(**self._kwargs)
-        return self._made(lambda: self._gymnasium.make(self._id, disable_env_checker=True, **self._kwargs))
+            return _constructed(self._class, _KWARGS, self._kwargs)
+        return self._made(lambda **kwargs: self._gymnasium.make(self._id, disable_env_checker=True, **kwargs))
 
     def _no_pictures(self):
         return Refused(f"--video: got {self._id}, which has no render mode {_RENDER_MODE}; wanted one that has")
@@ -111,11 +133,11 @@ class _Maker:
             raise Refused("environment.gymnasium.wrappers: got some beside vector: true; wanted none")
         mode = "vector_entry_point"
         return self._made(
-            lambda: self._gymnasium.make_vec(self._id, lanes, vectorization_mode=mode, **self._kwargs))
+            lambda **kwargs: self._gymnasium.make_vec(self._id, lanes, vectorization_mode=mode, **kwargs))
 
     def _made(self, make):
         try:
-            return make()
+            return _constructed(make, _KWARGS, self._kwargs)
         except self._gymnasium.error.Error as error:
             raise Refused(f"environment.gymnasium.id: got {self._id}: {error}") from error
 

@@ -1,20 +1,20 @@
-"""An environment that does one thing wrong, once: in the process that finds no file `marker` yet."""
+"""An environment that does one thing wrong, in its third step."""
 
 import os
+import subprocess
 
 import gymnasium
 import numpy as np
 
 
 class Faulty(gymnasium.Env):
-    def __init__(self, fault, marker):
+    def __init__(self, fault):
         self.observation_space = gymnasium.spaces.Dict({
             "gear": gymnasium.spaces.Discrete(4),
             "place": gymnasium.spaces.Box(-1, 1, (2,), np.float32),
         })
         self.action_space = gymnasium.spaces.Discrete(2)
         self._fault = fault
-        self._marker = marker
         self._steps = 0
 
     def reset(self, *, seed=None, options=None):
@@ -24,9 +24,7 @@ class Faulty(gymnasium.Env):
     def step(self, action):
         self._steps += 1
         observation, reward = self._observation(), 0.0
-        if self._steps == 3 and not os.path.exists(self._marker):
-            with open(self._marker, "w"):
-                pass
+        if self._steps == 3:
             if self._fault == "reward":
                 reward = float("nan")
             elif self._fault == "choice":
@@ -38,6 +36,9 @@ class Faulty(gymnasium.Env):
             elif self._fault == "exception":
                 raise ValueError("the clutch slips")
             elif self._fault == "exit":
+                os._exit(7)
+            elif self._fault == "child":
+                subprocess.Popen(["sleep", "47113"])
                 os._exit(7)
             elif self._fault == "print":
                 print("a banner", flush=True)
