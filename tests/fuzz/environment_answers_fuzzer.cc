@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     for (int64_t lane = 0; lane < options.lanes; ++lane) {
-      if (ReadRow(*spec, answer, lane, &rows).ok()) {
+      if (ReadRow(*spec, answer, lane, /*ahead=*/0, &rows).ok()) {
         rows.Add(lane, StepType::kMid, 1);
       }
     }
