@@ -15,7 +15,7 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
           .masked_select(unrolls.counts);
   if (returns.numel() > 0) {
     largest_reward_.copy_(torch::maximum(largest_reward_, unrolls.reward.masked_select(unrolls.counts).abs().max()));
-    const torch::Tensor largest = largest_reward_ / (1 - unrolls.discount.max());
+    const torch::Tensor largest = largest_reward_ / (1 - unrolls.discount.masked_select(unrolls.counts).max());
     returns_.Update(torch::clamp(returns, -largest, largest));
   }
   return returns_.Scale(unrolls.reward);
