@@ -124,7 +124,7 @@ class RolloutLoop {
     double value = 0;
     bool is_over = false;  // It is among returns_.
   };
-  std::vector<Return> lane_returns_;  // Of each lane's newest episode.
+  std::vector<Return> lane_returns_;  // The return of each lane's newest episode.
   std::deque<double> returns_;
 };
 

@@ -48,9 +48,9 @@ class ThreadedEnvironments final : public VectorEnvironment {
 
     LocalVectorEnvironment environments;  // The running task's, while there is one.
     const int64_t first_lane;
-    // What is wanted next, and what the running task does.
+    // The commands for the next task, and those of the running one.
     struct Commands {
-      bool reset = false;  // All lanes begin anew, whatever is under way.
+      bool reset = false;  // All lanes begin anew, under way or not.
       std::vector<int64_t> starts;
       std::vector<int64_t> sends;
       LeafArrays actions;  // Row i is for sends[i].

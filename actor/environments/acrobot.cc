@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kBook[] = "book";
 constexpr double kStartBound = 0.1;
-constexpr double kGoalHeight = 1;  // Of the free end above the fixed joint.
+constexpr double kGoalHeight = 1;  // The height of the free end above the fixed joint.
 constexpr double kMaxSpeed1 = 4 * M_PI;
 constexpr double kMaxSpeed2 = 9 * M_PI;
 

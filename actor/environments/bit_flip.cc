@@ -9,7 +9,7 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kMostBits = 64;
-constexpr int64_t kBitsInRow = 8;  // Of a picture.
+constexpr int64_t kBitsInRow = 8;  // Bits in a row of the picture.
 
 void WriteBits(uint64_t bits, int64_t count, void* leaf) {
   for (int64_t i = 0; i < count; ++i) {

@@ -41,7 +41,7 @@ class Environment {
   virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) = 0;
 
-  // What the present state looks like, for people. All pictures of one environment have the same size. UNIMPLEMENTED
+  // A picture of the present state, for people. All pictures of one environment have the same size. UNIMPLEMENTED
   // for one that cannot draw itself.
   virtual absl::StatusOr<Picture> Draw() const {
     return absl::UnimplementedError(spec().name + " has no picture of its state");

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// What arrays of a leaf hold. They may have any alignment.
+// Checks of the elements in a leaf's arrays, which may have any alignment.
 
 // INVALID_ARGUMENT, "action/move[1]: got 5; wanted an integer in [0, 2]", for the first element that is outside the
 // leaf's space or NaN.

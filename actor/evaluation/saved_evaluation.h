@@ -25,7 +25,7 @@ struct SavedEvaluation {
   std::string algorithm;
   std::string environment;
   std::optional<uint64_t> epoch;    // Of the learner that made them; a learner's checkpoint does not know its own.
-  std::optional<uint64_t> version;  // That learner's step; there is none of random actions.
+  std::optional<uint64_t> version;  // That learner's step; random actions have none.
   std::optional<double> env_steps;  // Of the run when they were published; a learner does not know them.
   bool explored = false;            // It acted as an actor does, not greedily.
   int64_t seed = 0;

@@ -73,7 +73,7 @@ EnvironmentProcess::~EnvironmentProcess() {
 
 void EnvironmentProcess::KillGroup() {
   siginfo_t exit = {};
-  // Nobody else can have the group's number while the process was not waited for.
+  // No other group can have this number until the process has been waited for.
   if (waitid(P_PID, static_cast<id_t>(child_->pid()), &exit, WEXITED | WNOHANG | WNOWAIT) == 0) {
     kill(-child_->pid(), SIGKILL);
   }
@@ -85,9 +85,12 @@ absl::Status EnvironmentProcess::Run(size_t group) {
   if (sent.ok()) {
     return sent;
   }
-  // It may have said why before it went.
+  // It may have said why before it went, in a message of several pieces.
   std::vector<size_t> done;
-  const absl::Status said = Receive(&done);
+  absl::Status said;
+  for (int i = 0; i < kMostLooks && said.ok(); ++i) {
+    said = Receive(&done);
+  }
   return said.ok() ? sent : said;
 }
 

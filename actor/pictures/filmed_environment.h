@@ -37,7 +37,7 @@ class FilmedEnvironment final : public Environment {
   const std::unique_ptr<Environment> environment_;
   const VideoOptions options_;
   const std::shared_ptr<std::atomic<int64_t>> begun_;
-  std::unique_ptr<Animation> animation_;  // Of the episode under way; null: there is none of it.
+  std::unique_ptr<Animation> animation_;  // The film of the episode under way; null: it is not filmed.
   int64_t pictures_ = 0;                  // In it.
   int64_t episode_ = 0;                   // Its number.
 };

@@ -17,7 +17,7 @@ struct Color {
   }
 };
 
-// What drawings are made of.
+// The colors of drawings.
 inline constexpr Color kPaper = {250, 249, 245};
 inline constexpr Color kInk = {45, 45, 55};
 inline constexpr Color kSoft = {200, 200, 205};

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kLane = 0;
 constexpr int64_t kChunkRows = 256;
-// A file's table is to hold whatever is in the file.
-constexpr int64_t kMaxItems = 10'000'000;  // Of which the server keeps 68 bytes each, whatever is in them.
+// Limits of the table that a file is imported into. The server keeps 68 bytes for each item that the table may have.
+constexpr int64_t kMaxItems = 10'000'000;
 constexpr int64_t kMaxBytes = int64_t{1} << 40;
 
 // One lane's rows, from the environment to the writer.
@@ -46,7 +46,7 @@ class Recorder {
         WAGGLE_RETURN_IF_ERROR(writer_->Flush(0, stop_));
         return outcomes_;
       }
-      // Whatever is sent behind an episode's end begins the next one.
+      // Any action after an episode's end begins the next one.
       WAGGLE_RETURN_IF_ERROR(environment_->Send({kLane}, buffers_.output()->actions));
       WAGGLE_RETURN_IF_ERROR(Receive());
     }

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Puts blocks behind one another in a file, where nobody acknowledges anything.
+// Appends blocks to a file. Nothing has to be acknowledged.
 class FileSink final : public ReplayWriter {
  public:
   explicit FileSink(ReplayFileWriter* file) : file_(file) {}

@@ -27,7 +27,7 @@ struct RpcEnvironmentsOptions {
     std::shared_ptr<grpc::Channel> channel;
   };
   std::vector<Server> servers;  // Streams are spread over them by turns.
-  RpcSessionOptions session;    // Of each stream, but for its lanes and seed.
+  RpcSessionOptions session;    // The settings of each stream, but for its lanes and seed.
   int64_t lanes = 1;
   int64_t batch = 0;         // Lanes of a stream, which its server steps together; 0: one, by itself.
   bool seeds_world = false;  // Each stream's world has a seed of its own, as the setting "seed".
@@ -39,7 +39,7 @@ struct RpcEnvironmentsOptions {
   absl::Duration answer_timeout = absl::Minutes(1);      // For an answer to a step.
   absl::Duration first_retry = absl::Milliseconds(500);  // Before a stream is opened again; doubles.
   absl::Duration max_retry = absl::Seconds(30);
-  int64_t max_failures = 10;  // Of one stream, with fewer than kProvenAnswers between: then the run fails.
+  int64_t max_failures = 10;  // So many of one stream, with fewer than kProvenAnswers between, end the run.
 };
 
 // Environments of servers that speak dm_env_rpc, each lane, or each batch of lanes, by a stream of its own; all are
@@ -66,11 +66,11 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
   EnvironmentHealth health() const override { return health_; }
 
-  // What is changed on the way from the server, in words.
+  // The changes on the way from the server, in words.
   const std::vector<std::string>& notes() const { return spec_.notes; }
 
  private:
-  // What a lane is to do, or does.
+  // A lane's present or next task.
   enum class Command : uint8_t { kNothing, kStep, kBegin };
   // A stream and its lanes.
   struct Group {
@@ -87,7 +87,7 @@ class RpcEnvironments final : public VectorEnvironment {
     std::unique_ptr<RpcSession> lost;
     bool ready = false;      // It can step.
     absl::Time acts_at;      // When it is late, or, without a session, to be opened.
-    std::string world_name;  // Of the world that was created for it last.
+    std::string world_name;  // The world that was created for it last.
     int64_t opened = 0;      // How often.
     int64_t failures = 0;    // In a row.
     int64_t answers = 0;     // Since it was opened.

@@ -19,8 +19,8 @@ namespace waggle {
 
 struct RpcSessionOptions {
   bool creates_world = true;  // Else it joins one that is there.
-  RpcSettings world;          // What it is created with.
-  std::string world_name;     // Of one that is there; or one that an earlier session has left behind.
+  RpcSettings world;          // The settings that it is created with.
+  std::string world_name;     // A world that is there, or that an earlier session has left behind.
   RpcSettings join;
   CallMetadata metadata;
   RpcSpecOptions spec;
@@ -92,7 +92,7 @@ class RpcSession {
   dm::EnvironmentRequest first_;  // A step without actions.
   dm::EnvironmentRequest step_;
   std::vector<dm::Tensor*> actions_;      // In `step_`.
-  std::vector<int64_t> action_elements_;  // Of one lane.
+  std::vector<int64_t> action_elements_;  // In one lane.
   std::vector<int64_t> action_bytes_;
   std::vector<std::vector<float>> scaled_;  // One lane's action, if it is scaled.
   dm::EnvironmentResponse response_;

@@ -74,7 +74,7 @@ DType DTypeFor(dm::DataType type) {
 // A tensor that the server names, with the bounds of one lane's elements.
 struct Tensor {
   RpcLeaf leaf;
-  std::vector<int64_t> shape;  // Of one lane.
+  std::vector<int64_t> shape;  // In one lane.
   int64_t elements = 1;
   std::vector<double> low;
   std::vector<double> high;
@@ -97,7 +97,7 @@ absl::StatusOr<Tensor> ReadTensorSpec(uint64_t uid, const dm::TensorSpec& spec, 
   if (tensor.leaf.shape.size() > kMaxRank + 1) {
     return Refused(spec, list, absl::StrCat("has ", spec.shape_size(), " dimensions; wanted at most ", kMaxRank));
   }
-  int64_t elements = 1;  // Of all lanes.
+  int64_t elements = 1;  // In all lanes.
   for (const int64_t dimension : tensor.leaf.shape) {
     if (dimension < 1) {
       return Refused(spec, list, absl::StrCat("has the shape ", shape_text, "; wanted dimensions of a fixed size"));

@@ -14,7 +14,7 @@ namespace waggle {
 struct RpcSpecOptions {
   std::string environment_name;
   std::vector<std::string> observations;  // Those to be asked for, by the server's names; empty: all.
-  int64_t lanes = 1;                      // Of the stream.
+  int64_t lanes = 1;                      // Lanes of the stream.
   bool batched = false;                   // Every tensor has a dimension of the lanes in front.
 };
 
@@ -24,20 +24,20 @@ struct RpcLeaf {
   uint64_t uid = 0;
   dm::DataType type = dm::INVALID_DATA_TYPE;
   std::vector<int64_t> shape;  // With the dimension of the lanes, if there is one.
-  // What the server calls the first choice: none if it is 0, one for all elements, or one an element of one lane.
+  // The server's number for the first choice: none if it is 0, one for all elements, or one an element of one lane.
   std::vector<int64_t> starts;
 };
 
-// What a server says of an environment.
+// An environment as a server describes it.
 struct RpcSpec {
   EnvironmentSpec environment;
-  std::vector<RpcLeaf> observations;  // Of environment.observations, in their order.
+  std::vector<RpcLeaf> observations;  // One for each of environment.observations, in their order.
   std::vector<RpcLeaf> actions;
-  std::vector<std::optional<RpcLeaf>> rewards;  // Of environment.rewards; absent: the server tells none.
+  std::vector<std::optional<RpcLeaf>> rewards;  // One for each of environment.rewards; absent: the server tells none.
   std::optional<RpcLeaf> discount;              // A scalar; absent: it follows from the state.
   std::optional<RpcLeaf> step_type;             // If it is batched.
   int64_t answer_bytes = 0;                     // The most that an answer to a step takes.
-  std::vector<std::string> notes;               // What is changed on the way, in words.
+  std::vector<std::string> notes;               // The changes on the way, in words.
 
   // All that is to be asked for.
   std::vector<const RpcLeaf*> Requested() const;

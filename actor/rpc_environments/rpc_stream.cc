@@ -13,7 +13,7 @@ RpcStream::RpcStream(const std::shared_ptr<grpc::Channel>& channel, const std::s
   }
   context_.set_initial_metadata_corked(true);
   call_ = grpc::GenericStub(channel).PrepareCall(&context_, method, queue);
-  call_->StartCall(nullptr);  // What begins the call travels with its first message, and no event tells of it.
+  call_->StartCall(nullptr);  // The call's start travels with its first message, and no event tells of it.
 }
 
 void RpcStream::Write(grpc::ByteBuffer message) {

@@ -75,7 +75,7 @@ class RpcStream {
   bool writing_ = false;
   bool done_ = false;  // No more messages will be written.
   bool half_closed_ = false;
-  bool broken_ = false;  // What is written is dropped.
+  bool broken_ = false;  // Messages are dropped.
   bool ended_ = false;
 };
 

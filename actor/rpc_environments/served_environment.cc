@@ -22,7 +22,7 @@ constexpr int64_t kMaxActionBytes = int64_t{512} << 10;
 constexpr int64_t kMaxObservationBytes = kMaxMessageBytes / 2;
 // So much may be in a message beside the specs.
 constexpr int64_t kAroundSpecs = 64;
-// What a copy of an environment takes beside its arrays, about.
+// Bytes that a copy of an environment takes beside its arrays, about.
 constexpr int64_t kEnvironmentBytes = 1024;
 constexpr int64_t kFarTooMany = int64_t{1} << 60;
 

@@ -47,7 +47,7 @@ class ServedEnvironment {
     DType dtype = DType::kFloat32;
     dm::DataType type = dm::INVALID_DATA_TYPE;
     std::vector<int64_t> shape;
-    int64_t elements = 1;  // Of all lanes.
+    int64_t elements = 1;  // In all lanes.
     void* data = nullptr;
   };
 
@@ -77,7 +77,7 @@ class ServedEnvironment {
   std::vector<std::vector<float>> rewards_;  // By leaf, [lanes, …].
   std::vector<float> lane_rewards_;          // One lane's, of all leaves.
   std::vector<float> discounts_;
-  std::vector<int32_t> step_types_;  // Of lanes before their first step: kLast.
+  std::vector<int32_t> step_types_;  // kLast for lanes before their first step.
   std::vector<void*> observation_pointers_;
   std::vector<const void*> action_pointers_;
 };

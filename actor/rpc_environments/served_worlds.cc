@@ -14,7 +14,7 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kMaxLanes = 65'536;
-constexpr size_t kMaxSettingsBytes = size_t{64} << 10;  // Of a world, which keeps them.
+constexpr size_t kMaxSettingsBytes = size_t{64} << 10;  // A world keeps its settings.
 
 absl::Status NoSuchWorld(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("world_name: got \"", ShownText(name), "\"; there is no such world"));

@@ -44,7 +44,7 @@ class ServedWorlds {
                                                               const EnvironmentOptions& options, uint64_t seed,
                                                               int64_t max_bytes);
 
-  // What there is to know of the environment beside its specs.
+  // Facts about the environment beside its specs.
   const std::vector<ServedProperty>& properties() const { return properties_; }
 
   // The new world's name. INVALID_ARGUMENT for settings that the environment does not have.

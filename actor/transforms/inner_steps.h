@@ -33,7 +33,7 @@ class InnerSteps : public EnvironmentTransform {
     kStep,         // The environment takes the lane's action again.
     kStart,        // The lane's episode begins anew.
   };
-  // Decides about a row that the environment shows, after the transform has seen whatever it keeps of it.
+  // Decides about a row that the environment shows. The transform keeps here what it needs of the row.
   virtual Next Take(const ReadyLanes& ready, size_t row) = 0;
   // Changes observations of a row that is about to be shown, row `row` of `observations`.
   virtual void Finish(int64_t /*lane*/, absl::Span<void* const> /*observations*/, size_t /*row*/) {}
@@ -44,7 +44,7 @@ class InnerSteps : public EnvironmentTransform {
   void SetNoOp(int64_t lane);
 
  private:
-  // What Recv gives; two take turns, as ReadyRows has it.
+  // The rows that Recv gives. Two frames take turns, as in ReadyRows.
   struct Frame {
     std::vector<int64_t> lanes;
     LeafArrays observations;

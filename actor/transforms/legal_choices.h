@@ -26,7 +26,7 @@ class LegalChoices {
   struct Mask {
     size_t observation = 0;
     size_t action = 0;
-    std::vector<int64_t> num_values;  // Of the action.
+    std::vector<int64_t> num_values;  // The action's choices, by element.
     size_t choices = 0;               // Their sum.
     std::vector<uint8_t> newest;      // [lanes, choices].
   };

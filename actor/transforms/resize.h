@@ -32,7 +32,7 @@ class Resize : public ObservationTransform {
   Resize(const Settings& settings, TransformParts parts);
 
  private:
-  // What an element of the result along one side is made of: elements from `first` on, by these weights.
+  // The weights, along one side, of the elements from `first` on that make an element of the result.
   struct Cover {
     int64_t first = 0;
     std::vector<float> weights;

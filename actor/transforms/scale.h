@@ -10,7 +10,7 @@ namespace waggle {
 
 // The settings of `scale`.
 struct ScaleSettings {
-  double min = -1;          // What 0 becomes.
+  double min = -1;          // The number that 0 becomes.
   double max = 1;           // What 255 becomes.
   std::string observation;  // As LeafSettings has it.
 

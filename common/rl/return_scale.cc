@@ -1,8 +1,15 @@
 #include "common/rl/return_scale.h"
 
+#include <limits>
+
 #include "common/rl/returns/advantages.h"
 
 namespace waggle {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda) {
   if (!enabled_) {
@@ -16,7 +23,9 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
   if (returns.numel() > 0) {
     largest_reward_.copy_(torch::maximum(largest_reward_, unrolls.reward.masked_select(unrolls.counts).abs().max()));
     const torch::Tensor largest = largest_reward_ / (1 - unrolls.discount.masked_select(unrolls.counts).max());
-    returns_.Update(torch::clamp(returns, -largest, largest));
+    // Without a reward so far nothing is known of a bound.
+    const torch::Tensor bound = torch::where(largest_reward_ > 0, largest, torch::full_like(largest, kInfinity));
+    returns_.Update(torch::clamp(returns, -bound, bound));
   }
   return returns_.Scale(unrolls.reward);
 }

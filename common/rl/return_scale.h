@@ -21,6 +21,7 @@ class ReturnScale {
   //
   // A return counts as no more than the largest reward so far could add up to, for ever. Values follow the scale with a
   // delay, so that they are too large for one that has grown: without the bound they make it grow on, without end.
+  // There is no bound with a discount of 1, nor before the first reward.
   torch::Tensor Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda);
 
   void VisitState(StateVisitor* visitor) {

@@ -61,6 +61,17 @@ TEST_CASE("a return counts as no more than rewards like those so far could add u
   CHECK(std::isfinite(scaled));
 }
 
+TEST_CASE("there is no bound before the first reward, and none without a discount", "[unit]") {
+  ReturnScale scale(/*enabled=*/true, torch::kCPU);
+  torch::Tensor value = NoValues(2);
+  value[2] = 4.0;  // Returns of 4 and 4, and then of 4 and 0.
+  scale.Rewards(Lane({0, 0}, 1), value, 1);
+  value[2] = 0;
+  CHECK(std::isfinite(scale.Rewards(Lane({0, 0}, 1), value, 1)[0].item<double>()));
+  // 4, 4, 0, 0 and 1, whose variance is 3.36.
+  CHECK(scale.Rewards(Lane({1}, 1), NoValues(1), 1).item<double>() == Approx(1 / std::sqrt(3.36)).epsilon(1e-6));
+}
+
 TEST_CASE("without a scale rewards are as they were", "[unit]") {
   ReturnScale scale(/*enabled=*/false, torch::kCPU);
   const Unrolls unroll = Lane({1, 3, 8}, 0.9);
