@@ -72,7 +72,6 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   options.processes = lanes.video.has_value() ? 1 : environment.processes;  // Which counts the episodes.
   options.in_order = lanes.in_order;
   options.max_failures = lanes.max_failures;
-  options.undivided = environment.gymnasium.vector == "undivided";
   options.seed = rng.Next();
   return ProcessEnvironments::Create(options, stop);
 }

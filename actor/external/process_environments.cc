@@ -26,8 +26,8 @@ constexpr int64_t kProvenRuns = 100;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 // The lanes of each group of a process: two groups, so that one steps while actions are chosen for the other.
-std::vector<int64_t> GroupLanes(int64_t lanes, bool undivided) {
-  return lanes == 1 || undivided ? std::vector<int64_t>{lanes} : std::vector<int64_t>{(lanes + 1) / 2, lanes / 2};
+std::vector<int64_t> GroupLanes(int64_t lanes) {
+  return lanes == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{(lanes + 1) / 2, lanes / 2};
 }
 
 }  // namespace
@@ -44,12 +44,8 @@ absl::StatusOr<std::unique_ptr<ProcessEnvironments>> ProcessEnvironments::Create
   for (int64_t i = 0; i < processes; ++i) {
     Worker& worker = workers.emplace_back();
     const int64_t lanes = options.lanes / processes + (i < options.lanes % processes ? 1 : 0);
-    worker.options = {options.command,
-                      options.scheme,
-                      options.options_json,
-                      options.environment_name,
-                      GroupLanes(lanes, options.undivided),
-                      first_lane};
+    worker.options = {options.command,          options.scheme,    options.options_json,
+                      options.environment_name, GroupLanes(lanes), first_lane};
     for (const int64_t group_lanes : worker.options.group_lanes) {
       Group& group = worker.groups.emplace_back();
       group.first_lane = first_lane;

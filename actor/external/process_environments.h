@@ -25,7 +25,6 @@ struct ProcessEnvironmentsOptions {
   std::string environment_name;
   int64_t lanes = 1;
   int64_t processes = 1;                                 // At most one a lane.
-  bool undivided = false;                                // Each process has one group of lanes, not two.
   bool in_order = false;                                 // See LaneOptions.
   uint64_t seed = 0;                                     // Each lane's follows from it.
   absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it can step.

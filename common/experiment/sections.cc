@@ -71,7 +71,7 @@ void GymnasiumOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("id", &id, IsEnvironmentId, kEnvironmentIds);
   visitor.AnyValue("kwargs", &kwargs);
   visitor.AnyValue("wrappers", &wrappers);
-  visitor.Choice("vector", &vector, {"auto", "true", "undivided", "false"});
+  visitor.Choice("vector", &vector, {"auto", "true", "false"});
 }
 
 absl::Status GymnasiumOptions::Validate() const {

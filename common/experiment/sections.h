@@ -39,8 +39,8 @@ struct GymnasiumOptions {
   std::string kwargs = "{}";  // What it is made with: a mapping, as JSON.
   // A list of "NAME", of gymnasium.wrappers, or "MODULE:NAME", or {either: {arguments}}; the first is the innermost.
   std::string wrappers = "[]";
-  // Whether it steps several lanes at once by itself: true, false, or auto, if it can and there are no wrappers; or
-  // undivided: it does, and all lanes of a process in one call instead of two halves by turns.
+  // Whether it steps several lanes at once by itself: true, false, or auto, if it can, alike, and there are no
+  // wrappers.
   std::string vector = "auto";
 
   void Visit(ConfigVisitor& visitor);

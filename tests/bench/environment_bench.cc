@@ -44,7 +44,7 @@ double RunPython(const std::string& program) {
 }
 
 double BareStepsPerSecond(const Subject& subject) {
-  const bool vector = subject.vector != "false";
+  const bool vector = subject.vector == "true";
   const std::string lanes = absl::StrCat(subject.lanes);
   return RunPython(absl::StrCat(
       "import time, gymnasium\n", subject.bare, "\ne.reset(seed=1)\ne.action_space.seed(1)\n",
@@ -67,15 +67,18 @@ double StepsPerSecond(const Subject& subject) {
   VectorEnvironment* const environment = opened->get();
   RandomActions actions(environment->spec(), subject.lanes, Rng(1));
   WAGGLE_CHECK(environment->Reset().ok(), "the environment can be reset");
+  // The bare loop's first reset is not in its time either.
+  absl::StatusOr<ReadyLanes> ready = environment->Recv(subject.lanes, StopToken());
   int64_t steps = 0;
   const absl::Time began = absl::Now();
   absl::Time now = began;
   while (now - began < kMeasured) {
-    const absl::StatusOr<ReadyLanes> ready = environment->Recv(1, StopToken());
     WAGGLE_CHECK(ready.ok(), "the environment can be stepped");
     for (const absl::Time end = absl::Now() + kPolicy; absl::Now() < end;) {
     }
     WAGGLE_CHECK(environment->Send(ready->lanes, actions.Draw(*ready)).ok(), "the environment can be stepped");
+    ready = environment->Recv(1, StopToken());
+    WAGGLE_CHECK(ready.ok(), "the environment can be stepped");
     steps += static_cast<int64_t>(ready->lanes.size());
     now = absl::Now();
   }
@@ -101,10 +104,8 @@ int Main(int argc, char** argv) {
     subjects.push_back({absl::StrCat("cartpole_", lanes), "CartPole-v1", "{}", "[]", "false", lanes,
                         make + "CartPole-v1\", disable_env_checker=True)"});
   }
-  for (const auto* const vector : {"true", "undivided"}) {
-    subjects.push_back({absl::StrCat("cartpole_vector_64_", vector), "CartPole-v1", "{}", "[]", vector, 64,
-                        "e = gymnasium.make_vec(\"CartPole-v1\", 64, vectorization_mode=\"vector_entry_point\")"});
-  }
+  subjects.push_back({"cartpole_vector_64", "CartPole-v1", "{}", "[]", "true", 64,
+                      "e = gymnasium.make_vec(\"CartPole-v1\", 64, vectorization_mode=\"vector_entry_point\")"});
   subjects.push_back({"lunar_lander_16", "LunarLander-v3", "{}", "[]", "false", 16,
                       make + "LunarLander-v3\", disable_env_checker=True)"});
   subjects.push_back({"half_cheetah_8", "HalfCheetah-v5", "{}", "[]", "false", 8,

@@ -35,7 +35,7 @@ def _open_gymnasium(options, group_lanes):
     maker = _Maker(options)
     vector = options.get("vector", "auto")
     video = options.get("video")
-    if video is None and (vector in ("true", "undivided") or (vector == "auto" and maker.has_same_vector())):
+    if video is None and (vector == "true" or (vector == "auto" and maker.has_same_vector())):
         return [VectorLanes(maker.make_vector(lanes), options["id"]) for lanes in group_lanes]
     groups = [SingleLanes([maker.make() for _ in range(lanes)], options["id"]) for lanes in group_lanes]
     if video is not None:

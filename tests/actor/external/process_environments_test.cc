@@ -175,7 +175,6 @@ TEST_CASE("A process that is killed ends the episodes of its lanes as truncated,
 TEST_CASE("Lanes that step together go on after their process is lost, wherever their episodes were", "[unit]") {
   ProcessEnvironmentsOptions options = Corridor(4, 1);
   options.options_json = R"({"whole_groups":true})";
-  options.undivided = GENERATE(false, true);
   for (const int64_t steps : {3, 7}) {  // In the middle of all episodes, and at the end of some.
     const auto environments = ValueOf(ProcessEnvironments::Create(options, StopToken()));
     REQUIRE(environments->lanes_step_together());
