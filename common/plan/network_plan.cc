@@ -21,6 +21,9 @@
 namespace waggle {
 namespace {
 
+// What a window of batches may keep of a leaf, for each of which it takes 16 bytes.
+constexpr int64_t kMaxWindowElements = int64_t{1} << 24;
+
 // Each line of a message, with `prefix` before its key.
 absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
   return problems.ok()
@@ -189,6 +192,13 @@ class Planner {
       const std::string name = absl::StrCat("normalizers.", EncoderName(leaf.array.name));
       NormalizerPlan normalizer{leaf.array, static_cast<int64_t>(i), static_cast<int64_t>(plan_.parameters.size())};
       normalizer.deviation = normalizer.mean + 1;
+      normalizer.average = network_.normalizer;
+      if (network_.normalizer.average == "window" &&
+          leaf.array.NumElements() > kMaxWindowElements / network_.normalizer.window) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            Key("normalizer.window"), ": got ", network_.normalizer.window, "; wanted at most ",
+            kMaxWindowElements / leaf.array.NumElements(), " batches' means of ", leaf.array.DebugString()));
+      }
       plan_.parameters.push_back({absl::StrCat(name, ".mean"), DType::kFloat32, leaf.array.shape});
       plan_.parameters.push_back({absl::StrCat(name, ".deviation"), DType::kFloat32, leaf.array.shape});
       plan_.row_values += leaf.array.NumElements();
@@ -397,6 +407,14 @@ bool NetworkPlan::Sees(int64_t leaf) const {
   return std::any_of(trunks.begin(), trunks.end(), encodes) ||
          std::any_of(action.parts.begin(), action.parts.end(),
                      [leaf](const JointAction::Part& part) { return part.mask == leaf; });
+}
+
+std::string NormalizerPlan::StatisticsName() const {
+  const std::string& name = array.name;
+  return average.average == "window"        ? absl::StrCat(name, ".window_", average.window)
+         : average.average == "exponential" ? absl::StrCat(name, ".exponential_", average.rate)
+         : average.average == "adaptive"    ? absl::StrCat(name, ".adaptive_", average.speed)
+                                            : name;
 }
 
 const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {

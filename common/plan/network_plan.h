@@ -75,6 +75,10 @@ struct NormalizerPlan {
   int64_t leaf = 0;   // The index into the environment's observations.
   int64_t mean = -1;  // Indices into NetworkPlan::parameters, of the leaf's shape.
   int64_t deviation = -1;
+  NormalizerSpec average = {};
+
+  // The same for all networks that normalise this leaf by the same rows.
+  std::string StatisticsName() const;
 };
 
 // From inputs to features.

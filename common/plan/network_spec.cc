@@ -134,8 +134,29 @@ absl::Status HeadSpec::Validate() const {
   return problems.ToStatus();
 }
 
+void NormalizerSpec::Visit(ConfigVisitor& visitor) {
+  visitor.Choice("average", &average, {"all", "window", "exponential", "adaptive"});
+  const auto applies = [&](const char* key, const char* to) {
+    return visitor.Applies(key, average == to,
+                           absl::StrCat("means nothing to the average ", average, "; wanted none, or ", to));
+  };
+  if (applies("window", "window")) {
+    visitor.Int("window", &window, In(1, 1'000'000));
+  }
+  if (applies("rate", "exponential")) {
+    visitor.Double("rate", &rate, Above(0, 1));
+  }
+  if (applies("speed", "adaptive")) {
+    visitor.Double("speed", &speed, In(1, 1'000));
+  }
+}
+
 void NetworkSpec::Visit(ConfigVisitor& visitor) {
   visitor.Bool("normalize_observations", &normalize_observations);
+  if (visitor.Applies("normalizer", normalize_observations,
+                      "means nothing without normalize_observations; wanted none, or that to be true")) {
+    visitor.Section("normalizer", &normalizer);
+  }
   visitor.MapOfLists("encoders", &encoders);
   visitor.Choice("join", &join, {"concat", "sum"});
   visitor.List("torso", &torso);

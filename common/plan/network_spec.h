@@ -86,11 +86,25 @@ struct HeadSpec {
   absl::Status Validate() const;
 };
 
+// `networks.NAME.normalizer`: which rows the mean and the deviation of an observation are those of.
+struct NormalizerSpec {
+  // all: all rows that were ever learned from, alike. window: those of the newest batches. exponential: each batch takes
+  // a fixed share of the mean. adaptive: the row of number t of T weighs as (t / T)^(speed - 1), so that the first rows
+  // of a run are forgotten, however long it is.
+  std::string average = "all";
+  int64_t window = 1'000;  // Batches.
+  double rate = 1e-3;      // The share of a batch. The first 1 / rate batches weigh alike.
+  double speed = 8;
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
 // `networks.NAME:`, or `network:` where the algorithm has only one.
 struct NetworkSpec {
-  // Real observations of floating-point numbers go in as (x - mean) / deviation, within [-10, 10]: of all that was
-  // learned from so far.
+  // Real observations of floating-point numbers go in as (x - mean) / deviation, within [-10, 10].
   bool normalize_observations = false;
+  NormalizerSpec normalizer;  // Has a meaning only beside normalize_observations.
   // Layers for a leaf of the observation, by its name without what all have in common ("camera" for
   // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A
   // leaf without layers goes in as it is; choices as one-hot vectors.

@@ -39,20 +39,24 @@ void ForEachNormalizer(const ExperimentPlan& plan, const Model& model, const Vis
 ObservationStatistics::ObservationStatistics(const ExperimentPlan* plan, torch::Device device) : plan_(plan) {
   for (const NetworkPlan& network : plan->networks) {
     for (const NormalizerPlan& normalizer : network.normalizers) {
-      leaves_.try_emplace(normalizer.array.name, normalizer.array.shape, device);
+      statistics_[normalizer.array.name].try_emplace(normalizer.StatisticsName(), normalizer.array.shape, device,
+                                                     normalizer.average);
     }
   }
 }
 
 void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches, Model* model) {
-  if (leaves_.empty()) {
+  if (statistics_.empty()) {
     return;
   }
   const std::vector<TablePlan>& tables = plan_->algorithm.tables;
   for (size_t i = 0; i < tables.size(); ++i) {
     for (const ViewField& field : tables[i].table.view) {
-      if (const auto leaf = leaves_.find(field.name); leaf != leaves_.end()) {
-        leaf->second.Update(RowsOf(*batches[i], field));
+      if (const auto leaf = statistics_.find(field.name); leaf != statistics_.end()) {
+        const torch::Tensor rows = RowsOf(*batches[i], field);
+        for (auto& [name, statistics] : leaf->second) {
+          statistics.Update(rows);
+        }
       }
     }
   }
@@ -69,21 +73,23 @@ void ObservationStatistics::Adopt(Model* model) {
     const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
     const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
     const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
-    leaves_.at(normalizer.array.name).Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
+    statistics_.at(normalizer.array.name).at(normalizer.StatisticsName()).Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
   }
   Tell(model);
 }
 
 void ObservationStatistics::VisitState(StateVisitor* visitor) {
-  for (auto& [name, statistics] : leaves_) {
-    visitor->Scope(name, [&, leaf = &statistics] { leaf->VisitState(visitor); });
+  for (auto& [leaf, by_name] : statistics_) {
+    for (auto& [name, statistics] : by_name) {
+      visitor->Scope(name, [visitor, visited = &statistics] { visited->VisitState(visitor); });
+    }
   }
 }
 
 void ObservationStatistics::Tell(Model* model) const {
   const torch::NoGradGuard no_grad;
   ForEachNormalizer(*plan_, *model, [&](const NormalizerPlan& normalizer, torch::Tensor mean, torch::Tensor deviation) {
-    const RunningStatistics& statistics = leaves_.at(normalizer.array.name);
+    const RunningStatistics& statistics = statistics_.at(normalizer.array.name).at(normalizer.StatisticsName());
     mean.copy_(statistics.mean());
     deviation.copy_(statistics.deviation());
   });

@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// Mean and deviation of every observation that some network of a plan normalises, over all that was learned from. The
+// Mean and deviation of every observation that some network of a plan normalises, of what was learned from. The
 // networks hold them beside their parameters, so that they are published and saved with these. Not thread-safe; may
 // throw as LibTorch does.
 class ObservationStatistics {
@@ -35,7 +35,8 @@ class ObservationStatistics {
   void Tell(Model* model) const;
 
   const ExperimentPlan* const plan_;
-  std::map<std::string, RunningStatistics> leaves_;  // By the leaf's name.
+  // By the leaf's name and by NormalizerPlan::StatisticsName.
+  std::map<std::string, std::map<std::string, RunningStatistics>> statistics_;
 };
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #include "common/rl/running_statistics.h"
 
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,18 +10,19 @@
 
 namespace waggle {
 
-RunningStatistics::RunningStatistics(std::vector<int64_t> shape, torch::Device device, double forgetting)
-    : shape_(std::move(shape)), forgetting_(forgetting) {
-  TORCH_CHECK(forgetting >= 0 && forgetting < 1, "forgetting is ", forgetting, "; wanted [0, 1)");
+RunningStatistics::RunningStatistics(std::vector<int64_t> shape, torch::Device device, NormalizerSpec average)
+    : shape_(std::move(shape)), average_(std::move(average)) {
   const int64_t elements = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
   state_ = torch::zeros({1 + 2 * elements}, torch::dtype(torch::kFloat64).device(device));
   weight_ = state_.select(0, 0);
   mean_ = state_.narrow(0, 1, elements).view(shape_);
   squares_ = state_.narrow(0, 1 + elements, elements).view(shape_);
+  if (average_.average == "window") {
+    window_ = torch::zeros({average_.window, state_.size(0)}, state_.options());
+  }
   Derive();
 }
 
-// Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 void RunningStatistics::Update(const torch::Tensor& batch) {
   torch::NoGradGuard no_grad;
   CheckShape(batch);
@@ -31,15 +33,46 @@ void RunningStatistics::Update(const torch::Tensor& batch) {
   }
   const torch::Tensor rows = batch.to(torch::kFloat64);
   const double count = static_cast<double>(rows.size(0));
+  if (average_.average == "window") {
+    state_.zero_();  // A number that is not finite leaves with its batch.
+    Add(rows, 0);
+    window_.select(0, next_).copy_(state_);
+    next_ = (next_ + 1) % average_.window;
+    AddUpWindow();
+  } else if (average_.average == "exponential") {
+    Add(rows, count * (1 - average_.rate) / average_.rate);
+  } else if (average_.average == "adaptive") {
+    Add(rows, rows_ / average_.speed);
+    rows_ += count;
+  } else {
+    Add(rows, std::numeric_limits<double>::infinity());
+  }
+  Derive();
+}
+
+// Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+void RunningStatistics::Add(const torch::Tensor& rows, double most_before) {
+  const double count = static_cast<double>(rows.size(0));
   const torch::Tensor batch_mean = rows.mean(0);
   const torch::Tensor batch_squares = (rows - batch_mean).square().sum(0);
   const torch::Tensor difference = batch_mean - mean_;
-  const torch::Tensor before = weight_ * (1 - forgetting_);
+  const torch::Tensor before = weight_.clamp_max(most_before);
+  const torch::Tensor kept = torch::where(weight_ > 0, before / weight_, torch::zeros_like(weight_));
   const torch::Tensor share = count / (before + count);
   mean_.add_(difference * share);
-  squares_.mul_(1 - forgetting_).add_(batch_squares).add_(difference.square() * (before * share));
+  squares_.mul_(kept).add_(batch_squares).add_(difference.square() * (before * share));
   weight_.copy_(before + count);
-  Derive();
+}
+
+void RunningStatistics::AddUpWindow() {
+  const int64_t elements = (state_.size(0) - 1) / 2;
+  const torch::Tensor weights = window_.narrow(1, 0, 1);
+  const torch::Tensor means = window_.narrow(1, 1, elements);
+  const torch::Tensor weight = weights.sum();
+  const torch::Tensor mean = (weights * means).sum(0) / weight;
+  weight_.copy_(weight);
+  mean_.copy_(mean.view(shape_));
+  squares_.copy_((window_.narrow(1, 1 + elements, elements) + weights * (means - mean).square()).sum(0).view(shape_));
 }
 
 torch::Tensor RunningStatistics::Normalize(const torch::Tensor& x, double clip) const {
@@ -59,11 +92,24 @@ void RunningStatistics::Load(const torch::Tensor& state) {
   torch::NoGradGuard no_grad;
   CheckTensor("the state of statistics", state, torch::kFloat64, state_.sizes());
   state_.copy_(state);
+  if (average_.average == "window") {
+    window_.zero_();
+    window_.select(0, 0).copy_(state_);
+    next_ = 1 % average_.window;
+  } else if (average_.average == "adaptive") {
+    rows_ = average_.speed * weight_.item<double>();
+  }
   Derive();
 }
 
 void RunningStatistics::VisitState(StateVisitor* visitor) {
   visitor->Tensor("statistics", &state_);
+  if (average_.average == "window") {
+    visitor->Tensor("window", &window_);
+    visitor->Int("next", &next_);
+  } else if (average_.average == "adaptive") {
+    visitor->Double("rows", &rows_);
+  }
   if (visitor->Loading()) {
     Derive();
   }

@@ -5,20 +5,20 @@
 
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
+#include "common/plan/network_spec.h"
 
 namespace waggle {
 
-// Mean and variance, element by element, of all rows that were ever given, in float64 on one device: for observations
-// and rewards on a common scale. Not thread-safe; may throw as LibTorch does, and c10::Error with what was got and
+// Mean and variance, element by element, of the rows that were given, in float64 on one device: for observations and
+// rewards on a common scale. NormalizerSpec says how much earlier rows weigh. Not thread-safe; may throw as LibTorch does, and c10::Error with what was got and
 // wanted for shapes that do not fit. Nothing waits for the device.
 class RunningStatistics {
  public:
-  // Of rows of this shape; {} for numbers. `forgetting` in [0, 1): each Update first takes this share from the weight
-  // of all that came before, so that means follow a stream that drifts; 0 weighs all rows alike.
-  RunningStatistics(std::vector<int64_t> shape, torch::Device device, double forgetting = 0);
+  // Rows have this shape; {} for numbers.
+  RunningStatistics(std::vector<int64_t> shape, torch::Device device, NormalizerSpec average = {});
 
   // Takes in a batch, [rows, shape...] of any type; no rows change nothing. One number that is not finite makes that
-  // element's statistics so for good.
+  // element's statistics so for good, or until its batch leaves the window.
   void Update(const torch::Tensor& batch);
 
   // (x - mean) / deviation, within [-clip, clip]; infinity: as it is. x is [..., shape...] and keeps its
@@ -35,9 +35,8 @@ class RunningStatistics {
   // sqrt(variance + 1e-8): what Normalize and Scale divide by.
   const torch::Tensor& deviation() const { return deviation_; }
 
-  // All there is to know, flat, so that it can be published beside weights: [1 + 2 * elements] float64: the weight of
-  // all rows, the means, and the weighted sums of squared deviations. Load takes a copy of the same shape, from any
-  // device.
+  // What follows from the rows, flat: [1 + 2 * elements] float64: the weight of all rows, the means, and the weighted
+  // sums of squared deviations. Load takes such a tensor from any device, as if it were one batch and the first.
   const torch::Tensor& state() const { return state_; }
   void Load(const torch::Tensor& state);
 
@@ -45,15 +44,22 @@ class RunningStatistics {
 
  private:
   void CheckShape(const torch::Tensor& x) const;
+  // Adds a batch of so many rows to a state whose weight is at most `most_before` first.
+  void Add(const torch::Tensor& rows, double most_before);
+  // Makes the state that of all batches in the window.
+  void AddUpWindow();
   void Derive();
 
   const std::vector<int64_t> shape_;
-  const double forgetting_;
+  const NormalizerSpec average_;
   torch::Tensor state_;
   // Views of the state.
   torch::Tensor weight_, mean_, squares_;
   // What follows from it.
   torch::Tensor variance_, deviation_;
+  double rows_ = 0;       // adaptive: all that were ever given.
+  torch::Tensor window_;  // window: [window, 1 + 2 * elements], the states of the newest batches.
+  int64_t next_ = 0;      // window: the batch that the next one replaces.
 };
 
 }  // namespace waggle

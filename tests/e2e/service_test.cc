@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "common/base/atomic_file.h"
+#include "param_server/workers/hub_state.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
@@ -91,22 +92,21 @@ class StepWatch {
     REQUIRE(status.at("learner_steps").get<double>() >= learner_steps_);
     env_steps_ = status.at("env_steps");
     learner_steps_ = status.at("learner_steps");
-    if (learner_steps_ > 0) {
-      seen_.push_back({absl::Now(), env_steps_, learner_steps_});
-    }
     return true;
   }
-  // Before a hub is killed: from now on steps may be those of ten seconds ago, of which there are some.
+  // Before a hub is killed: from now on, steps may be those that it has written down. Waits until these are some.
   void AllowForgetting() {
+    Look("a while");
+    const double env_steps = env_steps_;
+    const double learner_steps = learner_steps_;
+    REQUIRE(learner_steps > 0);
     Eventually("steps that the hub has written down", [&] {
-      Look("a while");
-      while (seen_.size() > 1 && absl::Now() - seen_[1].at > absl::Seconds(10)) {
-        seen_.pop_front();
-      }
-      return !seen_.empty() && absl::Now() - seen_.front().at > absl::Seconds(10);
+      const std::string file = service_->File(absl::StrCat("hub/experiments/", id_, "/hub/hub.state"));
+      const RunProgress written = ValueOf(DecodeHubRecord(ValueOf(ReadSmallFile(file, 1 << 20)))).progress;
+      env_steps_ = written.env_steps;
+      learner_steps_ = written.learner_steps;
+      return env_steps_ >= env_steps && learner_steps_ >= learner_steps;
     });
-    env_steps_ = seen_.front().env_steps;
-    learner_steps_ = seen_.front().learner_steps;
   }
 
  private:
@@ -114,12 +114,6 @@ class StepWatch {
   const std::string id_;
   double env_steps_ = 0;
   double learner_steps_ = 0;
-  struct Seen {
-    absl::Time at;
-    double env_steps = 0;
-    double learner_steps = 0;
-  };
-  std::deque<Seen> seen_;
 };
 
 // Starts a hub with two of each kind of process and one evaluator, and an experiment on them that does not end by

@@ -491,6 +491,16 @@ TEST_CASE("a network does not see a leaf whose encoder ignores it", "[unit]") {
         "networks.net.encoders.speed[1]: ignore: wanted as the only layer of an encoder of an observation");
 }
 
+TEST_CASE("a window of means that would fill the memory is refused", "[unit]") {
+  NetworkSpec network;
+  network.normalize_observations = true;
+  network.normalizer.average = "window";
+  network.normalizer.window = 1'000'000;
+  CHECK(ValueOf(PlanNetwork(Q(), network, Environment({Vector(16)}, kDiscrete))).normalizers.size() == 1);
+  CHECK(Refused(Q(), network, Environment({Vector(17)}, kDiscrete)) ==
+        "networks.net.normalizer.window: got 1000000; wanted at most 986895 batches' means of observation: float32[17]");
+}
+
 TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
   CHECK(Refused(Q(), Torso({Mlp({8}), Conv(32, 3)}), Environment({Vector(4)}, kDiscrete)) ==
         "networks.net.torso[1]: its input has the shape [8]; a convolution wants [channels, height, width]");

@@ -146,6 +146,30 @@ TEST_CASE("what means nothing to a layer's type is refused, also where it is the
   }
 }
 
+TEST_CASE("what means nothing to a normaliser's average is refused", "[unit]") {
+  const std::map<std::string, std::string> meaningful = {
+      {"window", "window: 1000"}, {"exponential", "rate: 0.001"}, {"adaptive", "speed: 8"}};
+  for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
+    for (const auto& [owner, given] : meaningful) {
+      INFO(average << " " << given);
+      NetworkSpec network;
+      const absl::Status status = Read("normalize_observations: true\nnormalizer: {average: " + std::string(average) +
+                                           ", " + given + "}",
+                                       &network);
+      if (owner == average) {
+        CHECK(status == absl::OkStatus());
+      } else {
+        CHECK_THAT(std::string(status.message()),
+                   Catch::Contains("normalizer." + given.substr(0, given.find(':')) + ": means nothing to the average " +
+                                   average + "; wanted none, or " + owner));
+      }
+    }
+  }
+  NetworkSpec network;
+  CHECK_THAT(std::string(Read("normalizer: {average: window}", &network).message()),
+             Catch::Contains("normalizer: means nothing without normalize_observations"));
+}
+
 // The blocks of YAML in the page on networks.
 std::vector<std::string> YamlBlocks() {
   std::ifstream file(std::string(WAGGLE_TEST_DOCS_DIR) + "/networks.md");

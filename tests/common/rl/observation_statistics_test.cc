@@ -54,6 +54,18 @@ TEST_CASE("a network that normalises holds the mean and the deviation of what wa
   }
 }
 
+TEST_CASE("a normaliser forgets what its average forgets", "[unit]") {
+  Experiment experiment = Normalizing();
+  experiment.networks["q"].normalizer.average = "window";
+  experiment.networks["q"].normalizer.window = 1;
+  const auto trainee = Trainee(experiment);
+  LocalStepper stepper;
+  REQUIRE_OK(trainee->Update(Batch(torch::tensor({{1.0F, 8.0F}, {3.0F, 8.0F}})), Progress(), &stepper));
+  REQUIRE_OK(trainee->Update(Batch(torch::tensor({{5.0F, 8.0F}, {7.0F, 8.0F}})), Progress(), &stepper));
+  CHECK(torch::allclose(Parameter(trainee->model().net("q").network(), "normalizers.observation.mean"),
+                        torch::tensor({6.0F, 8.0F})));
+}
+
 TEST_CASE("what a network sees is on that scale, within bounds", "[unit]") {
   const auto trainee = Trainee(Normalizing());
   const auto plain = Trainee(testing::DqnExperiment(ApexDqnOptions()));

@@ -1,7 +1,9 @@
 #include "common/rl/running_statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "common/rl/noise.h"
 #include "tests/support/catch.h"
@@ -18,24 +20,66 @@ struct Moments {
   double variance = 0;
 };
 
-Moments TwoPasses(const std::vector<torch::Tensor>& batches, int64_t element, double forgetting) {
+// `weights`: of a row of each batch.
+Moments TwoPasses(const std::vector<torch::Tensor>& batches, int64_t element, const std::vector<double>& weights) {
   const auto visit = [&](const auto& add) {
     for (size_t i = 0; i < batches.size(); ++i) {
       const torch::Tensor values = batches[i].to(torch::kFloat64).flatten(1).select(1, element).contiguous();
       for (int64_t row = 0; row < values.numel(); ++row) {
-        add(values.data_ptr<double>()[row], std::pow(1 - forgetting, static_cast<double>(batches.size() - 1 - i)));
+        add(values.data_ptr<double>()[row], weights[i]);
       }
     }
   };
-  double weights = 0;
+  double all = 0;
   double sum = 0;
   visit([&](double value, double weight) {
-    weights += weight;
+    all += weight;
     sum += weight * value;
   });
   double squares = 0;
-  visit([&](double value, double weight) { squares += weight * std::pow(value - sum / weights, 2); });
-  return {sum / weights, squares / weights};
+  visit([&](double value, double weight) { squares += weight * std::pow(value - sum / all, 2); });
+  return {sum / all, squares / all};
+}
+
+NormalizerSpec Average(const std::string& average) {
+  NormalizerSpec spec;
+  spec.average = average;
+  spec.window = 3;
+  spec.rate = 0.2;
+  spec.speed = 2;
+  return spec;
+}
+
+// What a row of each batch weighs, batch by batch as the options describe it.
+std::vector<double> Weights(const std::vector<torch::Tensor>& batches, const NormalizerSpec& spec) {
+  std::vector<double> weights;
+  double rows_before = 0;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    const double rows = static_cast<double>(batches[i].size(0));
+    double before = 0;
+    for (size_t j = 0; j < i; ++j) {
+      before += weights[j] * static_cast<double>(batches[j].size(0));
+    }
+    double share = rows / (before + rows);
+    if (spec.average == "window") {
+      if (i >= static_cast<size_t>(spec.window)) {
+        weights[i - static_cast<size_t>(spec.window)] = 0;
+      }
+      share = 0;
+    } else if (spec.average == "exponential") {
+      share = std::max(share, spec.rate);
+    } else if (spec.average == "adaptive") {
+      share = spec.speed * rows / (spec.speed * rows + rows_before);
+    }
+    if (share > 0 && before > 0) {
+      for (double& weight : weights) {
+        weight *= (1 - share) / share * rows / before;
+      }
+    }
+    weights.push_back(1);
+    rows_before += rows;
+  }
+  return weights;
 }
 
 std::vector<torch::Tensor> Batches(double offset, torch::ScalarType type, Noise* noise) {
@@ -53,17 +97,18 @@ TEST_CASE("batches of different sizes give what two passes over all of them do",
   Noise noise(1, torch::kCPU);
   for (const torch::ScalarType type : {torch::kFloat32, torch::kFloat64}) {
     for (const double offset : {0.0, 1e6, -1e9}) {
-      for (const double forgetting : {0.0, 0.3}) {
+      for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
         const std::vector<torch::Tensor> batches = Batches(offset, type, &noise);
-        RunningStatistics statistics({2, 3}, torch::kCPU, forgetting);
+        const std::vector<double> weights = Weights(batches, Average(average));
+        RunningStatistics statistics({2, 3}, torch::kCPU, Average(average));
         for (const torch::Tensor& batch : batches) {
           statistics.Update(batch);
           statistics.Update(batch.narrow(0, 0, 0));  // No rows.
         }
         for (int64_t i = 0; i < 6; ++i) {
-          INFO("offset " << offset << ", forgetting " << forgetting << ", element " << i);
-          const Moments wanted = TwoPasses(batches, i, forgetting);
-          CHECK(statistics.mean().flatten()[i].item<double>() == Approx(wanted.mean).epsilon(1e-12));
+          INFO("offset " << offset << ", average " << average << ", element " << i);
+          const Moments wanted = TwoPasses(batches, i, weights);
+          CHECK(statistics.mean().flatten()[i].item<double>() == Approx(wanted.mean).epsilon(1e-12).margin(1e-12));
           CHECK(statistics.variance().flatten()[i].item<double>() ==
                 Approx(wanted.variance).epsilon(1e-6).margin(1e-9));
         }
@@ -72,16 +117,30 @@ TEST_CASE("batches of different sizes give what two passes over all of them do",
   }
 }
 
-TEST_CASE("with forgetting the means follow a stream that drifts", "[unit]") {
-  RunningStatistics statistics({}, torch::kCPU, 0.5);
-  statistics.Update(torch::full({10}, 8.0));
-  statistics.Update(torch::full({10}, 2.0));
-  CHECK(statistics.mean().item<double>() == Approx(4));  // Weights 1 and 2.
-  for (int i = 0; i < 60; ++i) {
-    statistics.Update(torch::full({3}, -1.0));
+TEST_CASE("all averages but that of all rows follow a stream that jumps", "[unit]") {
+  for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
+    INFO(average);
+    RunningStatistics statistics({}, torch::kCPU, Average(average));
+    for (int i = 0; i < 60; ++i) {
+      statistics.Update(torch::full({3}, 8.0));
+    }
+    for (int i = 0; i < 60; ++i) {
+      statistics.Update(torch::full({3}, -1.0));
+    }
+    // By the adaptive one with speed 2, the first half of all rows weighs a quarter.
+    const double wanted = average == std::string("all") ? 3.5 : average == std::string("adaptive") ? 1.25 : -1;
+    CHECK(statistics.mean().item<double>() == Approx(wanted).margin(0.05));
   }
-  CHECK(statistics.mean().item<double>() == Approx(-1));
-  CHECK(statistics.variance().item<double>() == Approx(0).margin(1e-9));
+}
+
+TEST_CASE("a number that is not finite leaves a window with its batch", "[unit]") {
+  RunningStatistics statistics({}, torch::kCPU, Average("window"));
+  statistics.Update(torch::full({2}, kInfinity));
+  CHECK_FALSE(std::isfinite(statistics.mean().item<double>()));
+  for (int i = 0; i < 3; ++i) {
+    statistics.Update(torch::full({2}, 5.0));
+  }
+  CHECK(statistics.mean().item<double>() == 5);
 }
 
 TEST_CASE("what is normalised has mean 0 and variance 1, and is clipped", "[unit]") {
@@ -119,30 +178,48 @@ TEST_CASE("before there are rows, nothing is shifted or scaled", "[unit]") {
   CHECK(torch::equal(statistics.variance(), torch::ones({2}, torch::kFloat64)));
 }
 
-TEST_CASE("statistics go on from a checkpoint, and elsewhere from what was published", "[unit]") {
-  Noise noise(3, torch::kCPU);
-  const std::vector<torch::Tensor> batches = Batches(10, torch::kFloat32, &noise);
-  RunningStatistics saved({2, 3}, torch::kCPU, 0.1);
-  saved.Update(batches[4]);
-  testing::StateCopy checkpoint;
-  saved.VisitState(checkpoint.Saver());
-  RunningStatistics restored({2, 3}, torch::kCPU, 0.1);
-  restored.Update(batches[2]);
-  restored.VisitState(checkpoint.Loader());
-  RunningStatistics loaded({2, 3}, torch::kCPU, 0.1);
-  REQUIRE(saved.state().sizes() == at::IntArrayRef({13}));
-  loaded.Load(saved.state());
-  for (const size_t next : {5, 6}) {
-    for (RunningStatistics* statistics : {&restored, &loaded}) {
-      CHECK(torch::equal(saved.state(), statistics->state()));
-      CHECK(torch::equal(saved.Normalize(batches[0], 5), statistics->Normalize(batches[0], 5)));
-    }
-    for (RunningStatistics* statistics : {&saved, &restored, &loaded}) {
-      statistics->Update(batches[next]);
+TEST_CASE("statistics go on from a checkpoint", "[unit]") {
+  for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
+    INFO(average);
+    Noise noise(3, torch::kCPU);
+    const std::vector<torch::Tensor> batches = Batches(10, torch::kFloat32, &noise);
+    RunningStatistics saved({2, 3}, torch::kCPU, Average(average));
+    saved.Update(batches[4]);
+    saved.Update(batches[1]);
+    testing::StateCopy checkpoint;
+    saved.VisitState(checkpoint.Saver());
+    RunningStatistics restored({2, 3}, torch::kCPU, Average(average));
+    restored.Update(batches[2]);
+    restored.VisitState(checkpoint.Loader());
+    for (const size_t next : {0, 2, 3, 5, 6}) {
+      CHECK(torch::equal(saved.state(), restored.state()));
+      CHECK(torch::equal(saved.Normalize(batches[0], 5), restored.Normalize(batches[0], 5)));
+      saved.Update(batches[next]);
+      restored.Update(batches[next]);
     }
   }
-  saved.Update(batches[0]);  // The loaded ones are copies.
-  CHECK_FALSE(torch::equal(saved.state(), loaded.state()));
+}
+
+TEST_CASE("statistics begin elsewhere from what was published, as from a first batch", "[unit]") {
+  for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
+    INFO(average);
+    Noise noise(3, torch::kCPU);
+    const std::vector<torch::Tensor> batches = Batches(10, torch::kFloat32, &noise);
+    RunningStatistics published({2, 3}, torch::kCPU, Average(average));
+    published.Update(batches[4]);
+    RunningStatistics loaded({2, 3}, torch::kCPU, Average(average));
+    loaded.Update(batches[2]);
+    REQUIRE(published.state().sizes() == at::IntArrayRef({13}));
+    loaded.Load(published.state());
+    CHECK(torch::equal(published.state(), loaded.state()));
+    loaded.Update(batches[5]);
+    published.Update(batches[5]);
+    if (average != std::string("adaptive")) {
+      CHECK(torch::allclose(published.state(), loaded.state()));
+    }
+    published.Update(batches[0]);  // The loaded ones are copies.
+    CHECK_FALSE(torch::equal(published.state(), loaded.state()));
+  }
 }
 
 TEST_CASE("other shapes are refused with what was got and wanted", "[unit]") {
@@ -152,7 +229,6 @@ TEST_CASE("other shapes are refused with what was got and wanted", "[unit]") {
   CHECK_THROWS_WITH(statistics.Normalize(torch::ones({3}), 1), Catch::Contains("[3]; wanted [..., 2, 3]"));
   CHECK_THROWS_WITH(statistics.Normalize(torch::ones({2, 3}), 0), Catch::Contains("clip is 0"));
   CHECK_THROWS_WITH(statistics.Load(torch::ones({13})), Catch::Contains("Float[13]; wanted Double[13]"));
-  CHECK_THROWS_WITH(RunningStatistics({}, torch::kCPU, 1), Catch::Contains("forgetting is 1"));
 }
 
 }  // namespace
