@@ -11,6 +11,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from waggle_environment._memory import FIRST, LAST, LEAVE, MID, RESET, STEP
+from waggle_environment._open import open_lanes
 from waggle_environment._refused import Refused
 from waggle_environment._single import SingleLanes
 from waggle_environment._vector import VectorLanes
@@ -212,6 +213,27 @@ class LanesTest(unittest.TestCase):
         group.commands[:] = STEP
         with self.assertRaisesRegex(ValueError, "shape"):
             lanes.run(group)
+
+    def test_a_mask_that_comes_late_is_an_error(self):
+        class Late(Scripted):
+            def step(self, action):
+                observation, reward, _, _, _ = super().step(action)
+                return observation, reward, False, False, {"action_mask": np.ones(2, np.int8)}
+
+        environment = Late(1, spaces.Discrete(2))
+        environment.observation_space = spaces.Box(-1, 1, (2,), np.float32)
+        environment._mask = "none"
+        lanes = SingleLanes([environment], "Late")
+        group = support.lay_out(lanes.spec, 1)
+        group.commands[:] = RESET
+        lanes.run(group)
+        group.commands[:] = STEP
+        with self.assertRaisesRegex(ValueError, "action_mask"):
+            lanes.run(group)
+
+    def test_a_module_that_is_missing_is_named(self):
+        with self.assertRaisesRegex(Refused, "environment.pettingzoo.id.*no module nowhere"):
+            open_lanes("pettingzoo", {"id": "nowhere.at_all"}, [1])
 
 
 if __name__ == "__main__":

@@ -146,6 +146,9 @@ def _import(module, key, name):
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        if f"{module}.".startswith(f"{error.name}."):
+            raise Refused(f"{key}: got {name}; this Python has no module {error.name}: install it, or name another "
+                          "interpreter by environment.python") from error
         raise Refused(f"{key}: got {name}, which needs a module that this Python lacks: {error.name}; install it, or "
                       "name another interpreter by environment.python") from error
 

@@ -38,6 +38,9 @@ class SingleLanes:
         self.spec = Spec(self._observations, actions, rewards, limit or 0, notes=notes)
         self._actions = ActionReader(first.action_space, actions)
         one = self._observations[0]
+        # What `info` may not have all at once: a mask that the leaves do not have would be lost.
+        has_mask = any(leaf.name.endswith(MASK) for leaf in self._observations)
+        self._unexpected = None if has_mask or hasattr(first, "leaves") else MASK
         # Nearly always there is one array and one number: they are written without asking where they are.
         self._plain = len(self._observations) == 1 and not (one.path or one.starts() or self._masks)
         self._plain_reward = len(rewards) == 1 and rewards[0].shape == ()
@@ -45,7 +48,7 @@ class SingleLanes:
     def run(self, group):
         commands = group.commands.tolist()
         actions = self._actions.read(group.actions)
-        ended, steps, plain = self._ended, self._steps, self._plain
+        ended, steps, plain, unexpected = self._ended, self._steps, self._plain, self._unexpected
         rewards = [0.0] * group.lanes if self._plain_reward else None
         group.step_types.fill(MID)
         group.discounts.fill(1)
@@ -66,6 +69,8 @@ class SingleLanes:
                 observation, info = self._reset(lane, group.seeds)
                 group.step_types[lane] = FIRST
                 group.discounts[lane] = 0
+            if unexpected in info:
+                raise ValueError(f"{self._name}: info has {MASK}, which it had not at the first reset")
             if plain and getattr(observation, "shape", ()) == shape:
                 array[lane] = observation
             else:
