@@ -88,9 +88,9 @@ struct HeadSpec {
 
 // `networks.NAME.normalizer`: which rows the mean and the deviation of an observation are those of.
 struct NormalizerSpec {
-  // all: all rows that were ever learned from, alike. window: those of the newest batches. exponential: each batch takes
-  // a fixed share of the mean. adaptive: the row of number t of T weighs as (t / T)^(speed - 1), so that the first rows
-  // of a run are forgotten, however long it is.
+  // all: all rows that were ever learned from, alike. window: those of the newest batches. exponential: each batch
+  // takes a fixed share of the mean. adaptive: the row of number t of T weighs as (t / T)^(speed - 1), so that the
+  // first rows of a run are forgotten, however long it is.
   std::string average = "all";
   int64_t window = 1'000;  // Batches.
   double rate = 1e-3;      // The share of a batch. The first 1 / rate batches weigh alike.

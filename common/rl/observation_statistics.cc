@@ -73,7 +73,9 @@ void ObservationStatistics::Adopt(Model* model) {
     const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
     const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
     const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
-    statistics_.at(normalizer.array.name).at(normalizer.StatisticsName()).Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
+    statistics_.at(normalizer.array.name)
+        .at(normalizer.StatisticsName())
+        .Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
   }
   Tell(model);
 }

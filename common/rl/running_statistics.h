@@ -10,8 +10,8 @@
 namespace waggle {
 
 // Mean and variance, element by element, of the rows that were given, in float64 on one device: for observations and
-// rewards on a common scale. NormalizerSpec says how much earlier rows weigh. Not thread-safe; may throw as LibTorch does, and c10::Error with what was got and
-// wanted for shapes that do not fit. Nothing waits for the device.
+// rewards on a common scale. NormalizerSpec says how much earlier rows weigh. Not thread-safe; may throw as LibTorch
+// does, and c10::Error with what was got and wanted for shapes that do not fit. Nothing waits for the device.
 class RunningStatistics {
  public:
   // Rows have this shape; {} for numbers.

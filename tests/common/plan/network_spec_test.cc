@@ -153,15 +153,14 @@ TEST_CASE("what means nothing to a normaliser's average is refused", "[unit]") {
     for (const auto& [owner, given] : meaningful) {
       INFO(average << " " << given);
       NetworkSpec network;
-      const absl::Status status = Read("normalize_observations: true\nnormalizer: {average: " + std::string(average) +
-                                           ", " + given + "}",
-                                       &network);
+      const absl::Status status = Read(
+          "normalize_observations: true\nnormalizer: {average: " + std::string(average) + ", " + given + "}", &network);
       if (owner == average) {
         CHECK(status == absl::OkStatus());
       } else {
         CHECK_THAT(std::string(status.message()),
-                   Catch::Contains("normalizer." + given.substr(0, given.find(':')) + ": means nothing to the average " +
-                                   average + "; wanted none, or " + owner));
+                   Catch::Contains("normalizer." + given.substr(0, given.find(':')) +
+                                   ": means nothing to the average " + average + "; wanted none, or " + owner));
       }
     }
   }
