@@ -1,4 +1,4 @@
-// The loss of README's worked example against a loop over the steps of each episode.
+// The loss of the worked example of docs/extending.md against a loop over the steps of each episode.
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("README's REINFORCE weighs what was done by what the episode earned from there on", "[unit]") {
+TEST_CASE("The worked example's REINFORCE weighs what was done by what the episode earned from there on", "[unit]") {
   const Subject subject{"reinforce", TinyKind::kDiscrete};
   const Experiment experiment = SmallExperiment(subject, {{"algorithm.discount", "0.9"}});
   const TensorBatch batch = InFloat64(PlayedBatches(subject, experiment, 1)[0]);
