@@ -141,7 +141,7 @@ def build_or_skip(test):
 
 def page_blocks(page, folder, *paths):
     """Writes blocks of code of a page to files of `folder`: those behind lines that end with `PATH`:."""
-    run("python3", ROOT / "tests/readme/extract_code.py", ROOT / page, folder, *paths)
+    run("python3", ROOT / "tests/worked_example/extract_code.py", ROOT / page, folder, *paths)
 
 
 def build_users_actor(tag, folder, dockerfile):
