@@ -10,7 +10,7 @@ RUN apt-get update \
 # Version 81 of setuptools has no pkg_resources, which TensorBoard loads.
 RUN python3 -m venv /opt/python \
     && /opt/python/bin/pip install --no-cache-dir 'tensorboard>=2.15,<3' 'setuptools<81'
-# As in the other images: who mounts the volume first gives it its owner.
+# As in the other images: the first container that mounts the volume gives it its owner.
 RUN groupadd --gid 10001 waggle \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin waggle \
     && mkdir /experiments \
