@@ -4,7 +4,7 @@
 
     client = waggle.Client("127.0.0.1:7001")
 
-See the package's README for the whole.
+The package's README has the rest.
 """
 
 from waggle_client._insert import WriterStats

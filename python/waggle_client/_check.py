@@ -1,4 +1,4 @@
-"""What arguments may be. Every refusal names the argument, what was got and what was wanted."""
+"""Checks of arguments. Every refusal names the argument, the value that it got and what it wanted."""
 
 import math
 import operator
@@ -35,7 +35,7 @@ def _range(low, high):
 
 
 def integer(name: str, value: Any, low: Optional[int] = None, high: Optional[int] = None) -> int:
-    """Of Python's kind or NumPy's. True is none: it is given by mistake where a number is wanted."""
+    """An integer of Python or NumPy. Booleans are refused, because they are nearly always a mistake."""
     if type(value) is not int:
         try:
             if isinstance(value, (bool, np.bool_)):
@@ -66,7 +66,7 @@ def number(name: str, value: Any, low: Optional[float] = None, high: Optional[fl
 
 
 def seconds(name: str, value: Any) -> Optional[float]:
-    """How long to wait; None is without a limit, as is what is too long to be told from it."""
+    """How long to wait. None and times that are too long for the clock have no limit."""
     if value is None or (isinstance(value, float) and value == math.inf):
         return None
     try:
@@ -91,7 +91,7 @@ def text(name: str, value: Any) -> str:
 
 
 def identifier(name: str, value: Any) -> str:
-    """The name of a table, a column, a writer or a sampler: what a server takes for one."""
+    """The name of a table, a column, a writer or a sampler, as servers accept it."""
     if not _NAME.fullmatch(text(name, value)):
         raise wrong_value(name, value, "1 to 128 of letters, digits, '.', '_', '/' and '-'")
     return value
@@ -110,21 +110,21 @@ def instance(name: str, value: Any, kind: type, wanted: str) -> Any:
 
 
 def as_float64(array: np.ndarray) -> np.ndarray:
-    """What float64 has no number for becomes an infinity, which is for the caller to refuse."""
+    """The array as float64. Numbers beyond its range become infinities, which the caller must refuse."""
     with np.errstate(over="ignore"):
         return array.astype(np.float64, copy=False)
 
 
 def flat(array: np.ndarray) -> np.ndarray:
-    """[n, 1], as TD errors often are, as [n]; others as they are."""
+    """Makes [n, 1], a usual shape of TD errors, to [n]; other shapes stay as they are."""
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def array(name: str, value: Any, wanted: str) -> np.ndarray:
-    """What NumPy makes of it."""
+    """The value as a NumPy array."""
     try:
         return np.asarray(value)
-    except Exception as error:  # Of ragged lists; of other libraries' arrays, which have errors of their own.
+    except Exception as error:  # From ragged lists, or from other libraries' arrays, which have errors of their own.
         raise InvalidType(
             f"{name}: got {type(value).__name__}, of which NumPy makes no array ({error}); wanted is {wanted}"
         ) from None

@@ -1,4 +1,4 @@
-"""Checksums of bulk bytes, XXH3 of 64 bits: made and checked where the package xxhash is installed."""
+"""Checksums of bulk bytes, XXH3 of 64 bits: made and checked if the package xxhash is installed."""
 
 from waggle_client import errors
 
@@ -9,7 +9,7 @@ except ImportError:
 
 
 def checksum(parts):
-    """Of all parts together; None where it cannot be made."""
+    """The checksum of all parts together; None without xxhash."""
     if xxh3_64 is None:
         return None
     digest = xxh3_64()

@@ -1,4 +1,4 @@
-"""Compression, by the packages lz4 and zstandard where they are installed."""
+"""Compression, by the packages lz4 and zstandard if they are installed."""
 
 from waggle_client import _wire, errors
 from waggle_client._link import log
@@ -20,7 +20,7 @@ _CODECS = {"lz4": ("lz4", _lz4), "zstd": ("zstandard", _zstd)}
 
 
 def compressor(column, codec):
-    """What compresses bytes with this codec. Without its package they stay as they are, which the server takes too."""
+    """A function that compresses bytes with this codec. Without its package bytes stay as they are."""
     package, make = _CODECS.get(codec, (codec, None))
     try:
         return make()
@@ -53,7 +53,7 @@ _BACK = {"lz4": _lz4_back, "zstd": _zstd_back}
 
 
 class Decompressor:
-    """Undoes what a server compressed with the one codec that it was asked for: "none", "lz4" or "zstd"."""
+    """Decompresses a server's pieces with the codec of the request: "none", "lz4" or "zstd"."""
 
     def __init__(self, codec):
         self.wire = 0

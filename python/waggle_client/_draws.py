@@ -6,7 +6,7 @@ from waggle_client import _fork
 
 
 class IdleSamplers:
-    """Those that no call is using, by table. Thread-safe: a call has the one that it takes for itself."""
+    """Samplers that no call is using, by table. Thread-safe: a call has its sampler to itself."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -19,7 +19,7 @@ class IdleSamplers:
         return False
 
     def take(self, table, items):
-        """One for batches of as many items; None where there is none."""
+        """A sampler for batches of at least `items` items; None if there is none."""
         with self._lock:
             idle = self._idle.get(table)
             sampler = idle.pop() if idle else None

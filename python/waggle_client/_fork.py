@@ -1,6 +1,6 @@
-"""What becomes of clients in a process that was forked: their threads and connections stay behind in the first one.
+"""Clients in a forked process: their threads and connections stay behind in the old process.
 
-Without this, whatever is used in the new process would wait for ever, or for a lock that nobody there will release.
+Without this, clients in the new process would wait for ever, or for a lock that no thread there will release.
 """
 
 import os
@@ -10,14 +10,14 @@ from waggle_client import errors
 
 _watched = weakref.WeakSet()
 _closed_before = weakref.WeakSet()
-_grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # Which it reads once.
+_grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # gRPC reads it once.
 _grpc_broken = False
-# What belongs to connections of the process before: its destructors might wait for that one's threads.
+# Objects of the old process's connections, never destroyed: their destructors might wait for the old process's threads.
 left_behind = []
 
 
 def close_before(thing) -> None:
-    """Has `thing.close()` called before every fork: what is open only to be faster."""
+    """Has `thing.close()` called before every fork; for things that are open only to be faster."""
     _closed_before.add(thing)
 
 
@@ -37,7 +37,7 @@ def _forked():
     for thing in list(_watched):
         try:
             in_use = thing.forked() or in_use
-        except Exception as error:  # The others have to hear of it all the same.
+        except Exception as error:  # The other things must be told all the same.
             in_use, failure = True, error
     # gRPC in the new process waits for a thread of the old one, and takes events away from that one.
     _grpc_broken = _grpc_broken or (in_use and not _grpc_can)
@@ -46,7 +46,7 @@ def _forked():
 
 
 def check() -> None:
-    """FailedPrecondition where no connection of this process could work."""
+    """FailedPrecondition if no connection of this process could work."""
     if _grpc_broken:
         raise errors.FailedPrecondition(
             "this process was forked while a writer or sampler was open or an updater was sending, and gRPC would hang "

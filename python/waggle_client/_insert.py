@@ -1,4 +1,4 @@
-"""How a writer's rows travel: gathered into blocks, which are kept until the server has acknowledged them."""
+"""A writer's rows: they gather into blocks, which are kept until the server has acknowledged them."""
 
 import collections
 import dataclasses
@@ -17,14 +17,14 @@ from waggle_client._table_proto import specs_to_proto
 from waggle_client.rows import ColumnRules, RowBuffer
 
 _InsertRequest = _wire.message("InsertRequest")
-_MAX_BLOCK_BYTES = 32 << 20  # That block_bytes may be.
-# Of the rows that travel together at least: a message has 64 MiB, of which the rest is for what is said about them.
+_MAX_BLOCK_BYTES = 32 << 20  # The most that block_bytes may be.
+# The most bytes of rows that are added at a time. A message has 64 MiB; the rest is for their description.
 MAX_STEP_BYTES = 56 << 20
 _MAX_BLOCK_ITEMS = 4096
-# Of all windows of a block together, at most so many rows: the server's limit is on chunks, of which they have fewer.
+# The most rows of all windows of a block together. The server's limit is on their chunks, which are fewer.
 _MAX_BLOCK_REFERENCES = 1 << 20
-_ITEM_BYTES = 24  # About what one takes in a message.
-_MAX_WEIGHT = 1e290 * (1 - 1e-12)  # That the power of a priority may be, less what rounding may add.
+_ITEM_BYTES = 24  # The approximate size of an item in a message.
+_MAX_WEIGHT = 1e290 * (1 - 1e-12)  # The most that the power of a priority may be, less a margin for rounding.
 
 
 @dataclasses.dataclass
@@ -50,8 +50,8 @@ class WriterOptions:
 @dataclasses.dataclass(frozen=True)
 class WriterStats:
     """items_inserted: acknowledged by the server. items_without_rows: refused by it, because their windows reach back
-    to rows that were lost when the server was restarted. …_unacknowledged: what is kept until the server acknowledges
-    it. seconds_waited: for room, in what adds, by all threads together."""
+    to rows that were lost when the server was restarted. …_unacknowledged: kept until the server acknowledges them.
+    seconds_waited: for room in calls that add, over all threads."""
 
     items_inserted: int
     items_without_rows: int
@@ -64,7 +64,7 @@ class _Block:
     def __init__(self, header, parts):
         self.header = header
         self.parts = parts
-        self.sent = False  # On any stream: the server may have it.
+        self.sent = False  # True once sent on any stream: the server may have it.
         self.data_bytes = sum(part.nbytes for part in parts)
         self.bytes = self.data_bytes + header.ByteSize()
 
@@ -79,7 +79,7 @@ class _Block:
 
 
 class _GatheredItems:
-    """Items of the block that is being gathered. Either each has a priority, or each is to get its table's highest."""
+    """Items of the block that is being gathered. Either each has a priority, or each gets its table's highest."""
 
     def __init__(self):
         self.table, self.stream, self.first_row, self.rows, self.context, self.priority = [], [], [], [], [], []
@@ -117,9 +117,9 @@ def _priority_bounds(config):
 
 
 class WriterCore(StreamCore):
-    """Blocks are numbered and kept until they are acknowledged; a new stream begins with what its server has not
-    applied. Where the server has lost what it knew of this writer, the blocks that it has not acknowledged are numbered
-    anew and sent again. The protocol is that of common/replay_client/grpc_replay_writer.cc."""
+    """Blocks are numbered and kept until they are acknowledged. A new stream begins with the first block that its
+    server has not applied. If the server has forgotten this writer, unacknowledged blocks are numbered anew and sent
+    again. The protocol is that of common/replay_client/grpc_replay_writer.cc."""
 
     def __init__(self, link, configs, options):
         names = [config.name for config in configs]
@@ -132,7 +132,7 @@ class WriterCore(StreamCore):
         self.max_contexts = [config.longest_stack - 1 for config in configs]
         self.priority_bounds = [_priority_bounds(config) for config in configs]
         self.rules = [ColumnRules(name, column) for name, column in configs[0].columns.items()]
-        codecs = configs[0].compression  # The server sees to it that those of the other tables are equal.
+        codecs = configs[0].compression  # The server checks that the other tables' are equal.
         self._plain = [i for i, rule in enumerate(self.rules) if rule.name not in codecs]
         self._compressors = {
             i: compressor(rule.name, codecs[rule.name]) for i, rule in enumerate(self.rules) if rule.name in codecs
@@ -143,24 +143,24 @@ class WriterCore(StreamCore):
         header.open.tables.extend(names)
         specs_to_proto(configs[0].columns, header.open.signature)
         self._open_request = header.SerializeToString()
-        self._pending = collections.deque()  # Not acknowledged, in their order.
+        self._pending = collections.deque()  # Unacknowledged blocks, in their order.
         self._pending_bytes = 0
         self._blocks_made = self._blocks_done = 0
-        self._first_sequence = 1  # Of the first of them, or of the next to come.
-        self._sent = 0  # Of them, on the current stream.
+        self._first_sequence = 1  # The number of the first pending block, or of the next block.
+        self._sent = 0  # Pending blocks that were sent on the current stream.
         self._open_sent = self._opened = False
         self._buffers = []
         self._items = _GatheredItems()
         self._gathered_bytes = 0
         self._gathered_since = None  # When the first row or item came that is in no block yet.
         self._policy_version = 0
-        self._counts = (0, 0)  # Items inserted and without rows, by this server and those that were lost.
-        self._lost_counts = (0, 0)
-        self._told = False  # The failure was raised.
+        self._counts = (0, 0)  # Items inserted and without rows, over all runs of the server.
+        self._lost_counts = (0, 0)  # The part of these counts that restarted servers have lost.
+        self._told = False  # True once the failure was raised.
         self._check_step(1)
 
     def _check_step(self, lanes):
-        """InvalidArgument where a row of each lane could not travel in one message."""
+        """InvalidArgument if a row of each lane does not fit in one message."""
         row_bytes = sum(rule.row_bytes for rule in self.rules)
         if lanes * row_bytes <= MAX_STEP_BYTES:
             return
@@ -176,7 +176,7 @@ class WriterCore(StreamCore):
 
     def forked(self):
         in_use = super().forked()
-        self._pending.clear()  # It is sent by the process before.
+        self._pending.clear()  # The old process sends these.
         self._gathered_since = None
         return in_use
 
@@ -222,7 +222,7 @@ class WriterCore(StreamCore):
             )
         if applied < self._first_sequence - 1:
             self._first_sequence = applied + 1
-            counted = (opened.items_inserted, opened.items_without_rows)  # Those that it has not lost.
+            counted = (opened.items_inserted, opened.items_without_rows)  # The counts that it has not lost.
             self._lost_counts = tuple(mine - its for mine, its in zip(self._counts, counted))
             log.warning(
                 "%s %s: the server has lost what it had acknowledged (%d items); it was restarted",
@@ -249,7 +249,7 @@ class WriterCore(StreamCore):
             )  # fmt: skip
         self._counts = (self._lost_counts[0] + answer.items_inserted, without_rows)
 
-    # What is gathered.
+    # Gathering.
 
     def new_buffer(self, lanes):
         self._check_step(lanes)
@@ -271,7 +271,7 @@ class WriterCore(StreamCore):
         )
 
     def make_room_locked(self, full, size=0):
-        """To be called before something of at least this size is gathered; `full` says that it would not fit."""
+        """Must be called before data of at least this size is gathered; `full` says that it would not fit."""
         if self._failure is not None or self._closed:
             self.check_locked()
         gathered = self._gathered_bytes
@@ -285,7 +285,7 @@ class WriterCore(StreamCore):
         self.seal_locked()
 
     def gathered_locked(self, size, full):
-        """To be called once something was gathered."""
+        """Must be called after data was gathered."""
         self._gathered_bytes += size
         begins = self._gathered_since is None
         if begins:
@@ -293,7 +293,7 @@ class WriterCore(StreamCore):
         if (full or self._gathered_bytes >= self.options.block_bytes) and self.has_room_locked():
             self.seal_locked()
         elif begins:
-            self.changed.notify_all()  # The sender is to see to it that this is not kept for long.
+            self.changed.notify_all()  # The sender bounds the time that this is kept.
 
     def seal_locked(self):
         """Makes a block of all that is gathered."""
@@ -332,8 +332,8 @@ class WriterCore(StreamCore):
         return len(items) + count <= _MAX_BLOCK_ITEMS and items.references + references <= _MAX_BLOCK_REFERENCES
 
     def _encode_rows(self, taken, block):
-        """The bytes of the rows: the plain columns, each with the rows of all chunks, then of every compressed one a piece
-        for each chunk, whose sizes go into the block."""
+        """The bytes of the rows: the plain columns, each with the rows of all chunks, then the compressed columns, each
+        with a piece for each chunk. The pieces' sizes go into the block."""
         parts = []
         for i in self._plain:
             parts.extend(columns[i] for _, columns in taken if columns[i].size)
@@ -352,7 +352,7 @@ class WriterCore(StreamCore):
         return parts
 
     def put_items_locked(self, streams, table, first_rows, rows, contexts, priorities):
-        """Adds items to the block that is being gathered. Returns about how many bytes they take."""
+        """Adds items to the block that is being gathered. Returns their approximate size in bytes."""
         items, count = self._items, len(rows)
         items.table.extend([table] * count)
         items.stream.extend(streams)
@@ -364,7 +364,7 @@ class WriterCore(StreamCore):
         return _ITEM_BYTES * count
 
     def add_items_locked(self, streams, table, first_rows, rows, contexts, priorities):
-        """Items of the newest rows of streams, as lists of equal length; that of priorities may be empty."""
+        """Adds items over the newest rows of streams, as lists of equal length; the list of priorities may be empty."""
         highest = not priorities
         begin = 0
         while begin < len(rows):
@@ -376,14 +376,14 @@ class WriterCore(StreamCore):
             begin = part.stop
 
     def other_kind_locked(self, highest):
-        """Whether items are gathered of a block that these cannot be in: `highest` says of each kind of new ones
-        whether they have no priorities."""
+        """True if the new items cannot be in the block of those gathered. `highest` has True for new items without
+        priorities, and False for those with priorities."""
         return any(self._items.other_kind(kind) for kind in highest)
 
     def set_policy_version(self, version):
         with self.changed:
             if version != self._policy_version:
-                self._seal_with_room_locked(Deadline(self.options.timeout))  # What is gathered is of the one before.
+                self._seal_with_room_locked(Deadline(self.options.timeout))  # Gathered rows have the old version.
                 self._policy_version = version
 
     def _unacknowledged_locked(self):
@@ -395,7 +395,7 @@ class WriterCore(StreamCore):
             self.check_locked()
             if self._gathered_since is not None:
                 self._seal_with_room_locked(deadline, counted=False)
-            made = self._blocks_made  # Others may go on adding.
+            made = self._blocks_made  # Other threads may go on adding.
             self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts", counted=False)
 
     def close(self, deadline):
@@ -421,7 +421,7 @@ class WriterCore(StreamCore):
             log.warning("%s %s: dropped without close(): %s", self.what, self.link.address, left_behind)
 
     def _left_behind(self):
-        """Once it is ended: what becomes of what is not acknowledged; empty where there is nothing of that."""
+        """After the end: a sentence about unacknowledged data; empty if there is none."""
         with self.changed:
             sent = [block.items for block in self._pending if block.sent]
             unsent = [block.items for block in self._pending if not block.sent]

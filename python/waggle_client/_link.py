@@ -1,4 +1,4 @@
-"""One replay server, as everything that talks to it shares it: channels, calls with deadlines, known tables."""
+"""The state of one replay server that its clients share: channels, calls with deadlines, known tables."""
 
 import dataclasses
 import logging
@@ -29,7 +29,7 @@ _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.min_reconnect_backoff_ms", 5_000),
-    # A lost connection is looked for anew only with a look at its name, which the library takes every half minute.
+    # A lost connection is only made again with a look-up of its name, by default every half minute.
     ("grpc.dns_min_time_between_resolutions_ms", 100),
     # A stray http_proxy variable must not stand between two processes of a cluster.
     ("grpc.enable_http_proxy", 0),
@@ -47,7 +47,7 @@ SAVED_POLICIES = tuple(_SAVED_POLICIES)
 
 
 def _reason_in(details: bytes) -> str:
-    """Why a server refused a call, as its status' details say; empty where they do not."""
+    """A server's reason for a refusal, from the status' details; empty if they have none."""
     try:
         for detail in _wire.message("ErrorStatus").FromString(details).details:
             if detail.type_url == _ERROR_INFO:
@@ -60,10 +60,10 @@ def _reason_in(details: bytes) -> str:
 
 
 def from_rpc_error(error: grpc.RpcError) -> errors.Error:
-    """What a failed call means here; see docs/errors.md."""
+    """The error of a failed call; see docs/errors.md."""
     code, message = error.code().name, error.details() or "no message"
     details = next((value for key, value in error.trailing_metadata() or () if key == _STATUS_DETAILS), None)
-    # The transport's words for a connection that broke.
+    # The transport's errors for a broken connection.
     if (code == "INTERNAL" and details is None) or (code == "UNKNOWN" and message == "Stream removed"):
         code = "UNAVAILABLE"
     if (code, message) == ("UNAVAILABLE", "Cancelling all calls"):
@@ -72,7 +72,7 @@ def from_rpc_error(error: grpc.RpcError) -> errors.Error:
 
 
 def may_pass(error: errors.Error) -> bool:
-    """Whether what failed so may succeed later: the server is away, restarting or overloaded."""
+    """True if a call with this error may succeed later: the server is away, restarting or overloaded."""
     return isinstance(error, _MAY_PASS)
 
 
@@ -83,16 +83,16 @@ def new_id() -> str:
 
 
 def _in_order_of(there, names):
-    """The names in the order in which a table has them, where it has the same ones."""
+    """The names in a table's order, if the table has the same names."""
     order = [entry.name for entry in there]
     return order if set(order) == set(names) else names
 
 
 class Deadline:
-    """When a wait is over; None is never. On the monotonic clock. InvalidArgument for what is no number of seconds."""
+    """The end of a wait, on the monotonic clock; None is never. InvalidArgument unless it is a number of seconds."""
 
     def __init__(self, timeout: Optional[float], name: str = "timeout"):
-        self.timeout = _check.seconds(name, timeout)  # As it was asked for, which is what messages say.
+        self.timeout = _check.seconds(name, timeout)  # As the caller gave it, for messages.
         self._end = None if self.timeout is None else time.monotonic() + self.timeout
 
     def left(self):
@@ -121,7 +121,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[A-Za-z0-9._:%-]+\]")
 
 
 def check_address(address) -> None:
-    """InvalidArgument unless it is HOST:PORT, of a host that is a name, an IPv4 or a bracketed IPv6 address."""
+    """InvalidArgument unless it is HOST:PORT, with a name, an IPv4 or a bracketed IPv6 address as host."""
     wanted = "HOST:PORT, such as 127.0.0.1:7001, with a port in [1, 65535]"
     if not isinstance(address, str):
         raise _check.wrong_type("address", address, wanted)
@@ -142,7 +142,7 @@ class Link:
         self._channels = {}
         self._closed = False
         self._forked = False
-        self._created = {}  # The tables made by this client, and what to do where saved ones differ.
+        self._created = {}  # The tables made by this client, and what to do if saved ones differ.
         self._methods = {}
         _fork.watch(self)
 
@@ -171,18 +171,18 @@ class Link:
         return _wire.method(name)[1]
 
     def deadline(self, timeout) -> Deadline:
-        """Of a call: None is the client's own timeout. A deadline goes on, for calls that several calls make up."""
+        """A call's deadline: None is the client's own timeout. A Deadline is passed on, for calls of several parts."""
         if isinstance(timeout, Deadline):
             return timeout
         return Deadline(self.timeout if timeout is None else timeout)
 
     def call(self, name, request, what, timeout=None, repeatable=True, explain=True):
-        """A unary call. While the server is away it is tried again, if it may be repeated, until the deadline."""
+        """A unary call. While the server is away, a repeatable call is tried again until the deadline."""
         deadline = self.deadline(timeout)
         backoff = Backoff()
         what = f"{what} at {self.address}"
         away = None  # Why the last attempt failed.
-        waits = False  # For a connection. Not at once: the reason why there is none would be lost.
+        waits = False  # For a connection. Not in the first attempts: their error says why there is none.
         while True:
             self.channel("control")  # FailedPrecondition once closed.
             try:
@@ -208,8 +208,8 @@ class Link:
 
     def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
         deadline = self.deadline(timeout)
-        # A dictionary's order says nothing, a signature's does. Whoever names the columns of a table that is there gets
-        # that table, and replaces none that was saved.
+        # The order of a dictionary has no meaning, that of a signature has. So an existing table's order is used: a
+        # table with the same columns is then equal to it, and does not replace a saved one.
         columns, view = sorted(table.columns), list(table.view)
         for info in self.describe(deadline, f'creating table "{table.name}"').tables:
             if info.config.name == table.name:
@@ -217,7 +217,7 @@ class Link:
                 view = _in_order_of(info.config.view, view)
         created = self._create(table, columns, view, deadline, if_saved_differs)
         with self._lock:
-            # Made again later, it never takes the place of what was saved meanwhile.
+            # When it is made again later, it must not replace a table that was saved meanwhile.
             self._created[table.name] = (table, "keep" if if_saved_differs == "keep" else None)
         return created
 
@@ -238,12 +238,12 @@ class Link:
                 self._created[table.name] = (table, self._created[table.name][1])
 
     def has_created(self, name) -> bool:
-        """Whether a table of this name was created by this client."""
+        """True if this client has created a table of this name."""
         with self._lock:
             return name in self._created
 
     def restore_tables(self) -> None:
-        """Creates again what this client had created, trying once."""
+        """Creates this client's tables again, trying once."""
         with self._lock:
             created = list(self._created.values())
         for table, if_saved_differs in created:
@@ -254,7 +254,7 @@ class Link:
         return self.call("Describe", request, purpose, timeout, explain=False)
 
     def _explain_call(self) -> str:
-        """In words, why a call may have had no answer: for messages, never failing."""
+        """Why a call may have had no answer, as text for messages. Never fails."""
         try:
             storage = self.describe(_EXPLAIN_TIMEOUT).storage
         except errors.Error as error:
@@ -267,7 +267,7 @@ class Link:
         return f"`waggle why --replay-server {self.address}` and the server's log say more"
 
     def explain(self, names, purpose) -> str:
-        """In words, why inserts into or samples from these tables may be waiting: for messages, never failing."""
+        """Why inserts into or samples from these tables may be waiting, as text for messages. Never fails."""
         try:
             described = {info.config.name: info for info in self.describe(_EXPLAIN_TIMEOUT).tables}
         except errors.Error as error:

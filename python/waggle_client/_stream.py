@@ -16,7 +16,7 @@ _started = weakref.WeakSet()  # The streams of this process.
 
 @atexit.register
 def _end_all():
-    """Closes every stream, and then the connections of each: a connection that the ending interpreter closes waits for
+    """Closes every stream, and then its connections. If the ending interpreter closed a connection, that would wait for
     its calls' last events, and the thread that takes those is gone by then."""
     cores = list(_started)
     for core in cores:
@@ -42,11 +42,11 @@ class Requests:
 
 
 class StreamCore:
-    """What a writer and a sampler have in common: a stream, its failure, and waiting for something to change.
+    """The base of writers and samplers: a stream, its failure, and waiting for a change.
 
-    Everything that begins with an underscore is guarded by `changed`, which a thread may take again: the collector may
-    end a writer wherever it runs. Subclasses say what is sent and what is made of what comes. The threads know only the
-    core, so that a writer or a sampler that is forgotten can be collected.
+    Everything that begins with an underscore is guarded by `changed`, which a thread may take again, because the
+    collector may end a writer anywhere. Subclasses make the requests and handle the messages. Threads refer only to the
+    core, so that a forgotten writer or sampler can be collected.
     """
 
     def __init__(self, link, method, purpose, what, tables):
@@ -56,12 +56,12 @@ class StreamCore:
         self.changed = threading.Condition()
         self._path, _, self.response_class = _wire.method(method)
         self._call_method = link.channel(purpose).stream_stream(self._path)
-        self._requests = None  # Of the current stream; another one ends those before it.
+        self._requests = None  # Those of the current stream; a new one ends the old ones.
         self._call = None
         self._closed = False
         self._failure = None  # Final.
         self._away = None  # Why the last stream ended, while there is no other.
-        self._waited = 0.0  # Seconds, by those who use it.
+        self._waited = 0.0  # Seconds, over all threads.
         self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
 
     def forked(self):
@@ -74,7 +74,7 @@ class StreamCore:
         return in_use
 
     def start(self):
-        _fork.watch(self)  # Not before: what is made in part, or never started, is nothing that a fork could harm.
+        _fork.watch(self)  # Only now: a fork cannot harm a core that is incomplete or never started.
         _started.add(self)
         self._thread.start()
 
@@ -84,15 +84,15 @@ class StreamCore:
         """A new stream begins."""
 
     def next_request_locked(self):
-        """The encoded request to send next; None where there is none yet, and for how long at most."""
+        """The encoded request to send next, or None if there is none yet; and the longest time to wait for one."""
         raise NotImplementedError
 
     def unused_locked(self):
-        """Whether nobody needs another stream once this one has broken."""
+        """True if no further stream is needed once this one has broken."""
         return False
 
     def on_message(self, message, data, first):
-        """Takes the next message; raises errors.Error where it is none that may come."""
+        """Takes the next message; raises errors.Error if it is not allowed here."""
         raise NotImplementedError
 
     def next_request(self, requests):
@@ -136,7 +136,7 @@ class StreamCore:
                     self.changed.wait_for(lambda: self._closed, backoff.next())
 
     def _run_stream(self):
-        """Runs one stream to its end: whether the server had answered, and why it ended."""
+        """Runs one stream to its end. Returns whether the server had answered, and the error that ended it."""
         opened = False
         requests = Requests(self)
         with self.changed:
@@ -163,9 +163,9 @@ class StreamCore:
         except grpc.RpcError as rpc_error:
             error = from_rpc_error(rpc_error)
         except errors.Error as raised:
-            # What the server sent is not what it should: final, whatever its code.
+            # The server sent a wrong message: final, whatever its code.
             error = errors.Internal(str(raised)) if may_pass(raised) else raised
-        except Exception as raised:  # The user's thread has to hear of it: this one has nobody to tell.
+        except Exception as raised:  # The user's thread must raise it; this thread has no caller.
             closed = errors.FailedPrecondition("the client is closed")
             error = closed if self.link.closed() else errors.Internal(f"{type(raised).__name__}: {raised}")
         with self.changed:
@@ -175,7 +175,7 @@ class StreamCore:
         return opened, error
 
     def _restore(self, error, missing_since):
-        """After NOT_FOUND: makes the tables again that this client had made. Returns a final error, and since when."""
+        """After NOT_FOUND: makes this client's tables again. Returns a final error, and since when it is missing."""
         try:
             self.link.restore_tables()
         except errors.Error as raised:
@@ -202,8 +202,8 @@ class StreamCore:
         self.check_locked()
 
     def wait_locked(self, ready, deadline, doing, purpose, counted=True):
-        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end.
-        `counted`: among the seconds that its statistics tell."""
+        """Waits until `ready()`. Logs the cause of the wait now and then, and raises it at the deadline.
+        `counted`: adds the wait to the seconds of the statistics."""
         if ready():
             return
         self.check_locked()
@@ -234,14 +234,14 @@ class StreamCore:
             return f"the server at {self.link.address} cannot do it now: {away} ({self.link.where_to_look()})"
         if away is not None:
             return f"the server at {self.link.address} is away: {away}"
-        self.changed.release()  # It asks the server, and others have to go on meanwhile.
+        self.changed.release()  # Other threads must go on while this one asks the server.
         try:
             return self.link.explain(self.tables, purpose)
         finally:
             self.changed.acquire()
 
     def forsake(self):
-        """Ends the stream of what nobody has closed, and nobody will."""
+        """Ends the stream of an owner that is collected without close()."""
         self.end()
 
     def end(self):

@@ -1,4 +1,4 @@
-"""Tables as they travel."""
+"""Tables as messages."""
 
 import dataclasses
 from typing import Mapping, Tuple
@@ -22,7 +22,7 @@ _ROWS_NAMES = {number: name for name, number in _ROWS.items()}
 
 
 def _set(message, where, **values):
-    """Sets fields of a message; the errors name them as the caller knows them."""
+    """Sets fields of a message; errors name them with the prefix `where`."""
     for name, value in values.items():
         if name not in message.DESCRIPTOR.fields_by_name:
             raise InvalidArgument(f"{where}there is no option {name}")
@@ -68,7 +68,7 @@ def _selector_from_proto(proto):
 
 
 def to_proto(table: Table):
-    """InvalidArgument names the field that no message could hold; the rest is the server's to check."""
+    """InvalidArgument names a field that does not fit in a message; the server checks the rest."""
     proto = TableConfig()
     where = f'table "{table.name}": '
     _set(proto, where, name=table.name, seed=table.seed)

@@ -1,7 +1,7 @@
-"""The messages and methods of waggle.v1, and how they travel.
+"""The messages and methods of waggle.v1, and their encoding.
 
-The classes are made at import from descriptors that were compiled from proto/waggle/v1 when this package was built. In
-contrast to generated code these fit every version of protobuf, and stay out of its global registry.
+The classes are made at import from descriptors that were compiled from proto/waggle/v1 when this package was built.
+Unlike generated code these work with every version of protobuf, and stay out of its global registry.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from waggle_client.errors import Internal
 
-DATA_FIELD = 15  # `bytes data` of every message that has bulk bytes; always the last field.
+DATA_FIELD = 15  # `bytes data` of every message with bulk bytes; always the last field.
 MAX_MESSAGE_BYTES = 64 << 20
 _DATA_TAG = bytes([DATA_FIELD << 3 | 2])
 
@@ -75,14 +75,14 @@ def varint(value):
 
 
 def packed(descriptor, field, array):
-    """The encoding of a packed field of fixed-size numbers, which is that of a little-endian array."""
+    """The encoding of a packed field of fixed-size numbers, which equals a little-endian array's bytes."""
     number = descriptor.fields_by_name[field].number
     data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def with_data(header, parts, size):
-    """The encoding of a message of which `header` is all but its data: `parts`, of `size` bytes together."""
+    """The encoding of a message: `header` without data, and the data `parts`, of `size` bytes together."""
     return (
         b"".join([header.SerializeToString(), _DATA_TAG, varint(size), *parts]) if size else header.SerializeToString()
     )
@@ -100,7 +100,7 @@ def _read_varint(view, position):
 
 
 def split_data(message_class, encoded):
-    """The message, and its data as a view of `encoded`, which generated code would copy twice."""
+    """The message, and its data as a view of `encoded`; generated code would copy the data twice."""
     try:
         return _split_data(message_class, encoded)
     except (IndexError, DecodeError):
@@ -127,5 +127,5 @@ def _split_data(message_class, encoded):
                 return message_class.FromString(view[:begin].tobytes()), view[position - size :]
         else:
             break
-    whole = message_class.FromString(encoded)  # Without data, or not as our servers encode it.
+    whole = message_class.FromString(encoded)  # It has no data, or was not encoded by Waggle's servers.
     return whole, memoryview(getattr(whole, "data", b""))

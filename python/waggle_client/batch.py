@@ -1,4 +1,4 @@
-"""Sampled batches: where their fields lie, and what one gets to see of them."""
+"""Sampled batches: their layout in memory, and the class that users get."""
 
 import dataclasses
 from typing import Dict
@@ -22,19 +22,19 @@ _FACTS = {
     "item/probability": "float64",
     "item/priority": "float64",
 }
-_FUTURE_OFFSET = "item/future_offset"  # int64; where the view has a future field.
+_FUTURE_OFFSET = "item/future_offset"  # int64; only if the view has a future field.
 
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    spec: Column  # Of the whole field: its shape begins with the number of items.
+    spec: Column  # The whole field: its shape begins with the number of items.
     dtype: np.dtype
     bytes: int
     offset: int
 
 
 class BatchLayout:
-    """How a batch of `items` items lies in one block of bytes.
+    """The layout of a batch of `items` items in one block of bytes.
 
     Both sides compute it from the table's configuration: see common/table_config/batch_layout.h.
     """
@@ -64,7 +64,7 @@ class BatchLayout:
         self.total_bytes += -(-size // _ALIGNMENT) * _ALIGNMENT
 
     def check_same(self, opened) -> None:
-        """FailedPrecondition if the server, by its SampleOpened, sends something else."""
+        """FailedPrecondition if the server's SampleOpened announces another layout."""
         got = [(*spec_from_proto(field.spec), field.offset) for field in opened.fields]
         want = [(name, place.spec, place.offset) for name, place in self.places.items()]
         for theirs, ours in zip(got, want):
@@ -80,7 +80,7 @@ class BatchLayout:
             )
 
     def allocate(self) -> np.ndarray:
-        """Bytes for one batch, aligned as its fields are."""
+        """Bytes for one batch, with the alignment of its fields."""
         block = np.empty(self.total_bytes + _ALIGNMENT, np.uint8)
         start = -block.ctypes.data % _ALIGNMENT
         return block[start : start + self.total_bytes]
@@ -97,8 +97,8 @@ class BatchLayout:
 class Batch:
     """Items that were sampled together: `batch["observation"]` is that field of all of them, [items, …].
 
-    The arrays are views of one block of bytes that belongs to the batch alone: they may be changed and kept, and none
-    is a copy. Fields of all rows are padded with zeros past an item's length.
+    The arrays are views of one block of bytes that belongs to the batch alone, not copies: they may be changed and
+    kept. Fields of all rows are padded with zeros past an item's length.
     """
 
     def __init__(self, table: str, fields: Dict[str, np.ndarray], header):
@@ -106,14 +106,14 @@ class Batch:
         self._fields = fields
         self._facts = {name: fields.pop(name) for name in _FACTS}
         self._future_offsets = fields.pop(_FUTURE_OFFSET, None)
-        # Of the table when this was sampled: its items, the sum over them of what probabilities are proportional to,
-        # and the smallest probability of any of them.
+        # The table's state at this sample: its items, the sum of the weights that probabilities are proportional to,
+        # and the smallest probability of an item.
         self.table_items: int = header.table_items
         self.priority_sum: float = header.priority_sum
         self.min_probability: float = header.min_probability
-        # How many more samples the rate limiter allowed after this batch; infinite where it keeps no ratio.
+        # How many more samples the rate limiter allowed after this batch; infinite if it keeps no ratio.
         self.samples_allowed: float = header.samples_allowed
-        # Another number where it is another table of that name: its server lost it, and was restarted.
+        # Changes if the table was made anew under its name, because its server was restarted and had lost it.
         self.table_incarnation: int = header.table_incarnation
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -142,24 +142,24 @@ class Batch:
 
     @property
     def keys(self) -> np.ndarray:
-        """uint64 [items]: with the generations, what names the items to update_priorities and delete."""
+        """uint64 [items]: with the generations, these name the items in update_priorities and delete."""
         return self._facts["item/key"].view(np.uint64)
 
     @property
     def generations(self) -> np.ndarray:
-        """uint64 [items]: tells an item from another one that had its key before."""
+        """uint64 [items]: distinguishes an item from an earlier one with the same key."""
         return self._facts["item/generation"].view(np.uint64)
 
     @property
     def lengths(self) -> np.ndarray:
-        """int64 [items]: rows in the item's window; in its transition, where the table has transition_rows."""
+        """int64 [items]: rows in the item's window, or in its transition if the table has transition_rows."""
         return self._facts["item/length"]
 
     @property
     def future_offsets(self) -> np.ndarray:
-        """int64 [items]: how many rows after the window's first the row is that future fields have, 1 or more.
+        """int64 [items]: how many rows after the window's first the row of future fields is, 1 or more.
 
-        FailedPrecondition where the table's view has no such field.
+        FailedPrecondition if the table's view has no such field.
         """
         if self._future_offsets is None:
             raise FailedPrecondition(f'table "{self.table}": no field of the view takes a future row')
@@ -167,28 +167,28 @@ class Batch:
 
     @property
     def policy_versions(self) -> np.ndarray:
-        """int64 [items]: what the writer said when it wrote the item."""
+        """int64 [items]: the version that the writer had set when it wrote the item."""
         return self._facts["item/policy_version"]
 
     @property
     def times_sampled(self) -> np.ndarray:
-        """int64 [items]: how often the item was sampled, this time included."""
+        """int64 [items]: how often the item was sampled, including this time."""
         return self._facts["item/times_sampled"]
 
     @property
     def probabilities(self) -> np.ndarray:
-        """float64 [items]: of being drawn, without the emphasis of a Recent: what importance weights are made of."""
+        """float64 [items]: of being drawn, without the emphasis of a Recent. Importance weights use these."""
         return self._facts["item/probability"]
 
     @property
     def priorities(self) -> np.ndarray:
-        """float64 [items]: as last set."""
+        """float64 [items]: as they were last set."""
         return self._facts["item/priority"]
 
     def importance_weights(self, beta: float = 0.4, largest_of: str = "batch") -> np.ndarray:
-        """float32 [items]: (N P) ** -beta, what undoes the bias of prioritised sampling, divided by the largest.
+        """float32 [items]: (N P) ** -beta, which undoes the bias of prioritised sampling, divided by the largest.
 
-        largest_of: "batch" divides by the largest weight of this batch, as most do; "table" by the largest that any
+        largest_of: "batch" divides by the largest weight of this batch, as is usual; "table" by the largest that any
         item of the table would have, so that weights of different batches are on one scale.
         """
         beta = _check.number("beta", beta)

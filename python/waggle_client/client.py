@@ -1,4 +1,4 @@
-"""The way to a replay server."""
+"""The client of a replay server."""
 
 import difflib
 import threading
@@ -24,7 +24,7 @@ _A_TABLE = "waggle_client.Table(…)"
 
 
 class _Children:
-    """A client's writers, samplers and updaters, while anybody has them. Thread-safe."""
+    """A client's writers, samplers and updaters, as long as they are referenced. Thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -48,17 +48,16 @@ class _Children:
 class Client:
     """The client of the replay server at `address` (HOST:PORT). Thread-safe; use it in a `with` block, or close() it.
 
-    The server need not be there yet: nothing is connected before it is used, and calls try again while the server is
-    away, for at most their `timeout`, by default the client's: seconds, or None for no limit. Then they raise
-    DeadlineExceeded, which says why; to ask the server for that may take up to a second more, here and wherever else
-    something is waited for. What is written and sampled goes over connections that are made again after every loss. A
-    server that came back without its tables gets those again that this client had created.
+    The server may start later: the first call connects, and calls try again while the server is away, for at most their
+    `timeout` in seconds, by default the client's; None has no limit. Then they raise DeadlineExceeded with the cause.
+    Asking the server for the cause may take up to a second more, in all calls that wait. Writers and samplers reconnect
+    after every loss. If a server came back without its tables, this client creates its own tables again.
 
-    Whatever is given is checked before it is sent: InvalidArgument (a ValueError) names the argument, what was got and
-    what was wanted, and is an InvalidType (a TypeError too) where the type is wrong.
+    Arguments are checked before they are sent: InvalidArgument (a ValueError) names the argument, the value that it got
+    and what it wanted. It is an InvalidType (a TypeError too) if the type is wrong.
 
-    A client stays behind when its process is forked: in the new process everything that uses it raises
-    FailedPrecondition. Fork before you make clients, or start processes by "spawn".
+    A client does not survive a fork: in the new process everything that uses it raises FailedPrecondition. Fork before
+    you make clients, or start processes by "spawn".
     """
 
     def __init__(self, address: str, timeout: Optional[float] = 10.0):
@@ -76,12 +75,12 @@ class Client:
     def create_table(
         self, table: Table, timeout: Optional[float] = None, *, if_saved_differs: Optional[str] = None
     ) -> bool:
-        """Creates the table; False if an equal one is there. FailedPrecondition, saying what differs, if another one of
-        that name is.
+        """Creates the table; False if an equal one exists. FailedPrecondition, with the differences, if another one of
+        that name exists.
 
-        if_saved_differs: of another one that the server has restored from its folder, and nobody has created since:
-            "refuse" (FailedPrecondition), "keep" uses it as it is, "replace" drops it with all that it holds. None is
-            what the server was started with (--if-saved-differs).
+        if_saved_differs: applies to another table that the server has restored from its folder and that no client has
+            created since. "refuse" raises FailedPrecondition, "keep" uses it as it is, "replace" drops it with all its
+            items. None is the server's --if-saved-differs.
         """
         _check.instance("table", table, Table, _A_TABLE)
         if if_saved_differs is not None:
@@ -89,16 +88,16 @@ class Client:
         return self._link.create_table(table, timeout, if_saved_differs)
 
     def describe(self, timeout: Optional[float] = None) -> ServerInfo:
-        """The state of the server, of every table, and of the folder where they are to last."""
+        """The state of the server, of every table, and of the server's folder."""
         return server_info(self._link.describe(timeout))
 
     def table(self, name: str, timeout: Optional[float] = None) -> TableInfo:
-        """The state of one table. NotFound, with those that there are, if it is none of them."""
+        """The state of one table. NotFound, with the names of the server's tables, if there is no such table."""
         return self._find([_check.text("name", name)], timeout)[0]
 
     def wait_for_table(self, name: str, timeout: Optional[float] = None) -> TableInfo:
-        """Waits until somebody has created the table, at most `timeout` seconds, by default the client's.
-        DeadlineExceeded if nobody does."""
+        """Waits until the table exists, at most `timeout` seconds, by default the client's. DeadlineExceeded if it does
+        not exist by then."""
         _check.text("name", name)
         deadline = self._link.deadline(timeout)
         backoff = Backoff()
@@ -132,14 +131,14 @@ class Client:
     def reconfigure(
         self, table: Table, *, dry_run: bool = False, generation: Optional[int] = None, timeout: Optional[float] = None
     ) -> Reconfiguration:
-        """Changes a table to what is given, all or nothing: its limits, rate limiter and the numbers of its sampler can
-        be changed while it is in use. FailedPrecondition where something else differs.
+        """Changes a table's configuration to the given one, all or nothing. Limits, the rate limiter and the numbers of
+        the sampler can be changed while it is in use. FailedPrecondition if anything else differs.
 
-        dry_run: nothing is changed; says what would be.
-        generation: of the configuration that this is a change of, from TableInfo: Aborted where it has changed
-            meanwhile. By default that of now.
+        dry_run: returns the changes without making them.
+        generation: the generation in TableInfo of the configuration that is changed. Aborted if that has changed
+            meanwhile. By default the present one.
 
-        It is tried once: after DeadlineExceeded or Unavailable look with `table(name)` whether it was changed.
+        It is tried once: after DeadlineExceeded or Unavailable, `table(name)` tells if it was changed.
         """
         _check.instance("table", table, Table, _A_TABLE)
         _check.boolean("dry_run", dry_run)
@@ -157,16 +156,16 @@ class Client:
 
     def clear(self, table: str, timeout: Optional[float] = None) -> int:
         """Removes every item of the table; returns how many there were. Its counters and the rate limiter's go on. It
-        is tried once: after DeadlineExceeded or Unavailable it may or may not have been done."""
+        is tried once: after DeadlineExceeded or Unavailable the table may or may not be empty."""
         request = self._link.request("Clear")(table=_check.text("table", table))
-        # Not repeated: items that came in between would go as well.
+        # Not repeated: items that came in between would be removed as well.
         return self._link.call("Clear", request, f'clearing table "{table}"', timeout, repeatable=False).deleted
 
     def checkpoint(self, timeout: Optional[float] = None) -> int:
-        """Saves all tables whose durability is not "none", as they are at one moment, while everybody goes on. Returns
-        the number of the copy that the server keeps in its folder.
+        """Saves all tables whose durability is not "none", as they are at one moment, while clients go on. Returns the
+        number of the copy that the server keeps in its folder.
 
-        FailedPrecondition if the server has no folder. DeadlineExceeded where it is not done in time, with the reason,
+        FailedPrecondition if the server has no folder. DeadlineExceeded if it is not done in time, with the reason,
         such as a full disk; the server goes on trying, so that the checkpoint may be made later. Large tables may take
         longer than the client's usual timeout.
         """
@@ -189,14 +188,14 @@ class Client:
 
         Rows and items gather until a block of them has `block_bytes`, or the first has waited for `max_delay` seconds.
         Blocks are kept until the server acknowledges them, and sent again over a new connection after a loss; the
-        server applies each once. While as much as max_unacknowledged_… say is kept, adding more blocks: because the
-        server is away, or the table's rate limiter holds inserts up. The log then says why; with a `timeout` in seconds
-        adding raises DeadlineExceeded, and may be tried again.
+        server applies each once. At the limits of max_unacknowledged_… adding more waits, because the server is away or
+        the table's rate limiter holds inserts up. The log then says why; with a `timeout` in seconds adding raises
+        DeadlineExceeded, and may be tried again.
 
-        writer_id: names the writer to the server, where no other one may have it; by default it is made up.
+        writer_id: the writer's name, which no other writer of the server may have; by default a new one.
 
-        NotFound if a table is not there; InvalidArgument for tables of different columns, and for rows of more than
-        56 MiB; a table of rows of more than 63 MiB is refused as it is created.
+        NotFound if a table does not exist; InvalidArgument for tables of different columns, and for rows of more than
+        56 MiB. A table with rows of more than 63 MiB is refused when it is created.
         """
         names = table_names(table)
         options = WriterOptions(
@@ -230,14 +229,14 @@ class Client:
         """A sampler of batches of `batch_size` items.
 
         It asks for `prefetch` batches ahead: they are drawn early, and count as samples whether they are used or not.
-        `timeout` is how many seconds a batch is waited for; None waits, and the log says for what.
+        `timeout` is the longest wait for a batch in seconds; None waits without a limit, and the log says why.
 
-        NotFound if the table is not there. What the server refuses, such as a batch that is too large (it may have
-        65,536 items and 512 MiB), is raised by the first next().
+        NotFound if the table does not exist. The first next() raises the server's refusals, such as of a batch that is
+        too large (it may have 65,536 items and 512 MiB).
 
-        sampler_id: names the sampler to whoever asks the server what a table waits for; by default it is made up.
-        compression: "lz4" or "zstd" has the server compress what becomes much shorter by it, such as frames, with the
-            packages lz4 and zstandard here. It pays on a slow network, and for frames on a fast one too.
+        sampler_id: the sampler's name, for example in `waggle why`; by default a new one.
+        compression: with "lz4" or "zstd" the server compresses fields that become much shorter, such as frames. It
+            needs the package lz4 or zstandard here. It pays on a slow network, and for frames on a fast one too.
         """
         sampler_id = new_id() if sampler_id is None else sampler_id
         _check.text("table", table)
@@ -247,11 +246,11 @@ class Client:
         return self._children.add(Sampler(core))
 
     def sample(self, table: str, batch_size: int, timeout: Optional[float] = None) -> Batch:
-        """One batch, drawn now and none ahead. Waits at most `timeout` seconds in all, by default the client's;
-        DeadlineExceeded says what for.
+        """One batch, without fetching ahead. Waits at most `timeout` seconds in all, by default the client's;
+        DeadlineExceeded says for what.
 
         A sampler stays open for the next call for this table, and one more for each thread that calls meanwhile. For
-        many batches one that fetches ahead, `sampler`, is faster.
+        many batches `sampler`, which fetches ahead, is faster.
         """
         _check.text("table", table)
         options = SamplerOptions(batch_size, 1, None, new_id(), "none")
@@ -263,7 +262,7 @@ class Client:
             except (errors.DeadlineExceeded, errors.Cancelled):
                 raise
             except errors.Error:
-                pass  # The server was restarted, or has another table of this name: a new one says what is wrong.
+                pass  # The server was restarted, or has another table of this name: a new sampler raises what is wrong.
         config = self._find([table], deadline)[0].table
         sampler = self._children.add(Sampler(DrawCore(self._link, config, options)))
         return self._draw(sampler, options.batch_size, deadline)
@@ -273,7 +272,7 @@ class Client:
         try:
             batch = core.draw(items, deadline)
         except BaseException:
-            sampler.close()  # What was asked for may come yet, and nobody wants it.
+            sampler.close()  # The batch may still come, and must not answer the next call.
             raise
         self._idle.give_back(core.config.name, sampler)
         return batch
@@ -288,21 +287,21 @@ class Client:
         priorities: "ArrayLike",
         timeout: Optional[float] = None,
     ) -> UpdateCounts:
-        """Sets the priorities of items, named by the keys and generations with which they were sampled: arrays [items].
-        Waits for the answer, which says how many there still were; PriorityUpdater does not wait."""
+        """Sets the priorities of items, named by the keys and generations of their batch: arrays [items]. Waits for the
+        answer, which says how many still existed; PriorityUpdater does not wait."""
         arrays = checked_updates(keys, generations, priorities)
         what = f'updating priorities of table "{_check.text("table", table)}"'
         return self._by_keys("UpdatePriorities", "applied", what, table, timeout, **arrays)
 
     def priority_updater(self, table: str) -> PriorityUpdater:
-        """What sends new priorities of this table from a thread of its own, without waiting for each answer."""
+        """An updater that sends new priorities of this table from its own thread, without waiting for each answer."""
         self._find([_check.text("table", table)], None)
         return self._children.add(PriorityUpdater(self._link, table))
 
     def delete(
         self, table: str, keys: "ArrayLike", generations: "ArrayLike", timeout: Optional[float] = None
     ) -> UpdateCounts:
-        """Removes items, named by the keys and generations with which they were sampled: arrays [items]."""
+        """Removes items, named by the keys and generations of their batch: arrays [items]."""
         arrays = checked_updates(keys, generations)
         what = f'deleting from table "{_check.text("table", table)}"'
         return self._by_keys("Delete", "deleted", what, table, timeout, **arrays)
@@ -322,9 +321,8 @@ class Client:
     # The end.
 
     def close(self) -> None:
-        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections, side by
-        side. Raises what the first of them that fails does, once all are closed; the log has what others fail with. May
-        be called again."""
+        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections, in
+        parallel. Raises the first error once all are closed; the log has the others. May be called again."""
         failures = self._close_all(lambda child: child.close())
         for failure in failures[1:]:
             log.warning("%s", failure)
@@ -332,7 +330,7 @@ class Client:
             raise failures[0]
 
     def _close_all(self, close):
-        """Each in a thread of its own: one that waits for the server takes no time away from another one."""
+        """Closes each in its own thread, so that one that waits for the server does not delay the others."""
         failures = []
 
         def run(child):
@@ -347,7 +345,7 @@ class Client:
             try:
                 thread.start()
                 threads.append(thread)
-            except RuntimeError:  # As the program ends there are no new threads.
+            except RuntimeError:  # A program that is ending cannot start threads.
                 run(child)
         for thread in threads:
             thread.join()

@@ -24,7 +24,7 @@ def dtype_name(dtype) -> str:
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """As it is on the wire: little-endian. bfloat16, which NumPy lacks, needs the package ml_dtypes."""
+    """The little-endian type of the wire. bfloat16, which NumPy lacks, needs the package ml_dtypes."""
     if name != "bfloat16":
         return np.dtype(name).newbyteorder("<")
     try:

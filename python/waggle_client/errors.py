@@ -1,13 +1,13 @@
-"""The errors that the client raises: one class a code, as docs/errors.md says of each what it means."""
+"""The errors that the client raises: one class for each code of docs/errors.md."""
 
 import re
 
 
 class Error(Exception):
-    """Something was refused, or did not happen in time; the message says what, where and why.
+    """A call was refused, or did not end in time; the message says what, where and why.
 
-    reason: in one word why a server refused it, such as "bad_priority" (docs/errors.md lists them); empty where no server
-    did.
+    reason: the server's reason for a refusal in one word, such as "bad_priority" (docs/errors.md lists them); empty if
+        no server refused.
     """
 
     code = "UNKNOWN"
@@ -15,17 +15,17 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """What was given can never work: a wrong type, shape, range or name."""
+    """An argument can never work: a wrong type, shape, range or name."""
 
     code = "INVALID_ARGUMENT"
 
 
 class InvalidType(InvalidArgument, TypeError):
-    """An argument is of a type that can never work; the message names it, what was got and what was wanted."""
+    """An argument has a type that can never work; the message names it, its type and the wanted one."""
 
 
 class FailedPrecondition(Error):
-    """Well formed, but not for what is there: another table of that name, a writer that is closed."""
+    """The call is well formed, but does not fit the state: another table of that name, a closed writer."""
 
     code = "FAILED_PRECONDITION"
 
@@ -55,7 +55,7 @@ class ResourceExhausted(Error):
 
 
 class DeadlineExceeded(Error, TimeoutError):
-    """The time given was over. What was asked for may have been carried out."""
+    """The time was over. The request may have been carried out."""
 
     code = "DEADLINE_EXCEEDED"
 
@@ -67,13 +67,13 @@ class Unavailable(Error, ConnectionError):
 
 
 class Cancelled(Error):
-    """It was closed meanwhile."""
+    """The object was closed meanwhile."""
 
     code = "CANCELLED"
 
 
 class Aborted(Error):
-    """Somebody else came first: begin the whole operation anew."""
+    """Another client came first: begin the whole operation anew."""
 
     code = "ABORTED"
 
@@ -102,5 +102,5 @@ def from_code(code, message, reason=""):
 
 
 def again(error):
-    """The same error once more, to be raised: a traceback belongs to one raise only."""
+    """A copy of the error, to be raised again: a traceback belongs to one raise only."""
     return from_code(error.code, str(error), error.reason)

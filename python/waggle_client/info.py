@@ -1,4 +1,4 @@
-"""What a server says of itself, and of what it was asked to do."""
+"""A server's answers: its state, and the results of changes."""
 
 import dataclasses
 from typing import Dict, Optional, Tuple
@@ -9,8 +9,8 @@ from waggle_client.table import Table
 
 @dataclasses.dataclass(frozen=True)
 class UpdateCounts:
-    """What became of priority updates, or of deletions. stale: the key holds another item by now. unknown: it holds
-    none."""
+    """The results of priority updates, or of deletions. stale: the key holds another item by now. unknown: the key
+    holds no item."""
 
     applied: int
     stale: int
@@ -19,8 +19,8 @@ class UpdateCounts:
 
 @dataclasses.dataclass(frozen=True)
 class Reconfiguration:
-    """What a change of a table's configuration changes: each field that differs, as it was and as it is to be, and how
-    many items leave because of it, at least."""
+    """A change of a table's configuration: each field that differs, with its old and new value, and the least number of
+    items that leave because of it."""
 
     differences: Tuple[str, ...]
     items_removed: int
@@ -31,11 +31,11 @@ class Reconfiguration:
 class TableInfo:
     """The state of a table.
 
-    bytes: of the rows that items refer to. memory_bytes, disk_bytes: of rows in memory, and of those that are on disk
-        only because of the table's memory_limit, the newest rows of its writers included.
+    bytes: of the rows that items refer to. memory_bytes, disk_bytes: of rows in memory, and of rows that are only on
+        disk because of the table's memory_limit, including the newest rows of its writers.
     disk_reads: blocks of rows that were read from disk to be sampled, since the server was started.
     inserts_waiting, samples_waiting: requests that wait.
-    blocked_because: in words, what its rate limiter waits for; empty where nobody waits.
+    blocked_because: in words, what its rate limiter waits for; empty if no request waits.
     config_generation: counts the changes of its configuration.
     """
 
@@ -60,12 +60,12 @@ class TableInfo:
 
 @dataclasses.dataclass(frozen=True)
 class StorageInfo:
-    """How what is to outlive a server gets to its folder.
+    """The state of a server's folder.
 
     checkpoint_number, checkpoint_ago: the last checkpoint that was kept since the server was started, and how many
-        seconds ago that was; 0 and None where there was none yet.
-    checkpoint_problem: why the last checkpoint that was tried was not kept; empty where it was.
-    write_problem: why nothing can be written now, such as a full disk; empty where it can.
+        seconds ago that was; 0 and None if there was none yet.
+    checkpoint_problem: why the last checkpoint was not kept; empty if it was.
+    write_problem: why the server cannot write now, such as a full disk; empty if it can.
     """
 
     checkpoint_number: int
@@ -78,11 +78,11 @@ class StorageInfo:
 class ServerInfo:
     """The state of a server.
 
-    writers: that are connected, or may come back. writer_bytes: what they keep in its memory beside the tables' items.
+    writers: that are connected, or may come back. writer_bytes: of their rows in its memory beside the tables' items.
     refusals: how many calls and streams it has refused since it was started, by reason (docs/errors.md).
     memory_bytes, max_memory_bytes: memory that the rows of all tables take, and how much they may take.
     seconds_running: since the server was started.
-    storage: None where the server has no folder (--data-dir).
+    storage: None if the server has no folder (--data-dir).
     """
 
     tables: Dict[str, TableInfo]

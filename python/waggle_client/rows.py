@@ -1,4 +1,4 @@
-"""Rows on their way into a block: what a column admits, and where rows gather."""
+"""Rows before they are in a block: checks of their values, and the buffer in which they gather."""
 
 import dataclasses
 import difflib
@@ -15,7 +15,7 @@ _MAX_CHUNK_ROWS = 4096
 
 
 class ColumnRules:
-    """What one column of a row may be given. Conversions that keep the kind of number are made, and checked."""
+    """The values that a column allows. Conversions that keep the kind of number are made, and checked."""
 
     def __init__(self, name: str, column: Column):
         self.name = name
@@ -24,7 +24,7 @@ class ColumnRules:
         self.shape = column.shape
         self.row_bytes = self.dtype.itemsize * math.prod(column.shape)
         self._is_float = "float" in column.dtype
-        # Of scalars: what types are taken as they are, within what bounds.
+        # The types of scalars that are taken as they are, and their bounds.
         self._low, self._high = 0, 1
         if self._is_float:
             self._scalars = (float, int)
@@ -40,14 +40,14 @@ class ColumnRules:
             self._low, self._high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
         self._scalars = frozenset(self._scalars)
         self._numpy_scalars = frozenset(self._numpy_scalars)
-        self._dot = self.dtype.char in "fd"  # One call that meets every element.
+        self._dot = self.dtype.char in "fd"  # np.vdot then checks every element in one call.
 
     def admit(self, value: Any, lead: tuple = ()) -> Any:
-        """The value, as it may be assigned to elements of this column: `lead` rows of it. Raises InvalidArgument."""
+        """The value in a form that elements of this column can take: `lead` rows of it. Raises InvalidArgument."""
         if type(value) in self._numpy_scalars:
-            value = value.item()  # Of a narrower type, NumPy would make the bounds infinite to compare with them.
+            value = value.item()  # For a narrower type, NumPy would make the bounds infinite in the comparison.
         if not lead and not self.shape and type(value) in self._scalars:
-            if self._low <= value <= self._high:  # No NaN is.
+            if self._low <= value <= self._high:  # False for NaN.
                 return value
             raise self._refusal(f"{value} is not in [{self._low}, {self._high}]")
         if type(value) is np.ndarray and value.dtype == self.dtype and value.shape == lead + self.shape:
@@ -62,7 +62,7 @@ class ColumnRules:
     def _is_finite(self, array):
         if self._dot and array.flags.c_contiguous and math.isfinite(np.vdot(array, array)):
             return True
-        return bool(np.isfinite(array).all())  # The square of a large number is not finite either.
+        return bool(np.isfinite(array).all())  # The square of a large number may be infinite, too.
 
     def _convert(self, value, lead):
         wanted = Column(self.column.dtype, lead + self.shape)
@@ -82,7 +82,7 @@ class ColumnRules:
                 raise self._refusal(f"got {array.min()} to {array.max()}, outside [{self._low}, {self._high}]")
         elif not (kind == "f" and array.dtype.kind in "fiub") and not (kind in "iu" and array.dtype.kind == "b"):
             raise self._refusal(f"got {array.dtype}, which would lose its meaning as {self.column.dtype}: convert it")
-        with np.errstate(over="ignore"):  # An infinity is refused later.
+        with np.errstate(over="ignore"):  # Infinities are refused later.
             return array.astype(self.dtype)
 
     def _refusal(self, message):
@@ -90,7 +90,7 @@ class ColumnRules:
 
 
 class RowBuffer:
-    """Rows of `lanes` streams that get one row each at a time, until they travel as one chunk a stream."""
+    """Rows of `lanes` streams that get one row each at a time, until they are sent as one chunk a stream."""
 
     def __init__(self, rules: Sequence[ColumnRules], first_stream: int, lanes: int, block_bytes: int):
         self.rules = rules
@@ -99,18 +99,18 @@ class RowBuffer:
         self.step_bytes = lanes * sum(rule.row_bytes for rule in rules)
         self.capacity = max(1, min(_MAX_CHUNK_ROWS, block_bytes // max(1, self.step_bytes)))
         self.rows = 0  # In the buffer.
-        self.first_row = 0  # The stream's index of the first of them.
-        self.episode_start = [0] * lanes  # Of each lane's newest episode: the index of its first row.
-        self._begins = {}  # Of lanes in which episodes begin: at which rows of the buffer.
-        self._arrays = None  # Of each column [lanes, capacity, …].
-        self._targets = None  # The same; of a single lane without the first dimension.
+        self.first_row = 0  # The stream's index of the buffer's first row.
+        self.episode_start = [0] * lanes  # The index of the first row of each lane's newest episode.
+        self._begins = {}  # By lane: the rows of the buffer at which episodes begin.
+        self._arrays = None  # [lanes, capacity, …] for each column.
+        self._targets = None  # The same; for a single lane without the first dimension.
 
     @property
     def next_row(self) -> int:
         return self.first_row + self.rows
 
     def admit(self, row: Mapping[str, Any], lead: tuple) -> list:
-        """The values of all columns in their order. Raises InvalidArgument, before anything is changed."""
+        """The values of all columns in their order. Changes nothing; raises InvalidArgument."""
         try:
             if len(row) == len(self.rules):
                 return [rule.admit(row[rule.name], lead) for rule in self.rules]
@@ -140,12 +140,12 @@ class RowBuffer:
             self._begins.setdefault(lane, []).append(self.rows)
 
     def begin_episode_at(self, offset: int) -> None:
-        """An episode begins so many rows after the next one. Of a single lane."""
+        """An episode begins so many rows after the next one. Only for a single lane."""
         self.episode_start[0] = self.next_row + offset
         self._begins.setdefault(0, []).append(self.rows + offset)
 
     def append(self, values: list) -> None:
-        """One row of each lane; there has to be room."""
+        """Adds one row to each lane; there must be room."""
         if self._arrays is None:
             self._allocate()
         row = self.rows
@@ -158,7 +158,7 @@ class RowBuffer:
         self.rows = row + 1
 
     def extend(self, values: list, begin: int, end: int) -> None:
-        """Rows `begin` to `end` of the values, which have the rows as their first dimension. Of a single lane."""
+        """Adds rows `begin` to `end` of the values, whose first dimension is the rows. Only for a single lane."""
         if self._arrays is None:
             self._allocate()
         for target, value in zip(self._targets, values):
@@ -169,7 +169,7 @@ class RowBuffer:
         """The chunks of the rows gathered, and the rows as arrays of bytes a column; the buffer is empty after."""
         rows, arrays = self.rows, self._arrays
         chunks = self._chunks()
-        # What is mostly full is handed over as it is; otherwise the memory that nothing is in would be held as well.
+        # An array that is mostly full is handed over; else its rows are copied, so that unused memory is not held.
         hand_over = rows == self.capacity or (self.lanes == 1 and 2 * rows >= self.capacity)
         parts = []
         for array in arrays:
@@ -184,7 +184,7 @@ class RowBuffer:
         return chunks, parts
 
     def _chunks(self):
-        """One a lane, and one more for every episode that begins within."""
+        """One chunk for each lane, and one more for every episode that begins within."""
         streams = range(self.first_stream, self.first_stream + self.lanes)
         if not self._begins:
             return Chunks(list(streams), [self.first_row] * self.lanes, [self.rows] * self.lanes, [])
@@ -202,7 +202,7 @@ class RowBuffer:
 
 @dataclasses.dataclass
 class Chunks:
-    """Entry i of each is chunk i. `begins` is empty where no episode begins."""
+    """Entry i of each list is chunk i. `begins` is empty if no episode begins."""
 
     stream: List[int]
     first_row: List[int]

@@ -1,4 +1,4 @@
-"""Sampling: batches are asked for ahead, and put together from the pieces in which they travel."""
+"""Sampling: batches are requested ahead, and assembled from pieces."""
 
 import collections
 import dataclasses
@@ -38,8 +38,8 @@ class SamplerOptions:
 
 @dataclasses.dataclass(frozen=True)
 class SamplerStats:
-    """batches: that were taken. batches_ready: that wait to be. seconds_waited: for batches, in next(), by all threads
-    together."""
+    """batches: that were taken. batches_ready: that wait to be taken. seconds_waited: for batches in next(), over all
+    threads."""
 
     batches: int
     batches_ready: int
@@ -47,7 +47,7 @@ class SamplerStats:
 
 
 class SamplerCore(StreamCore):
-    """Keeps `prefetch` batches, and at least half of that, asked for or ready."""
+    """Keeps at least half of `prefetch` batches, and at most all, requested or ready."""
 
     def __init__(self, link, config, options):
         self._decompress = options.decompress
@@ -57,12 +57,12 @@ class SamplerCore(StreamCore):
         self.prefetch = options.prefetch
         self._sampler_id = options.sampler_id
         self._opened_layout = BatchLayout(config, options.batch_size)
-        self._layout = self._opened_layout  # Of the batches that come.
+        self._layout = self._opened_layout  # The layout of the next batches.
         self._taken = 0
         self._ready = collections.deque()
         self._open_sent = False
-        self._owed_credits = 0  # For batches that were taken, and not yet sent.
-        # The batch that is being put together; of the reading thread alone.
+        self._owed_credits = 0  # Credits for taken batches that are not sent yet.
+        # The batch that is being assembled; only the reading thread uses these.
         self._header = self._block = None
         self._received = 0
 
@@ -84,10 +84,10 @@ class SamplerCore(StreamCore):
     def next_request_locked(self):
         if not self._open_sent:
             request = self.opening_locked()
-            self._owed_credits = 0  # What was taken since the stream began is among the credits below.
+            self._owed_credits = 0  # The credits below include batches that were taken since the stream began.
             request.credits = self.prefetch - len(self._ready)
             return request.SerializeToString(), None
-        # Several credits travel together: a message for each batch would cost as much as a small batch does.
+        # Several credits are sent together, because a message for each batch would cost as much as a small batch.
         if self._owed_credits < (self.prefetch + 1) // 2:
             return None, None
         request = _SampleRequest()
@@ -166,16 +166,16 @@ class SamplerCore(StreamCore):
 
 
 class DrawCore(SamplerCore):
-    """Draws a batch when one is asked for, and none ahead: of any size up to the options', one at a time.
+    """Draws one batch at a time on request, of any size up to the options', without fetching ahead.
 
-    Its stream begins with the first one. A stream that breaks while none is asked for is the end of it.
+    Its stream begins with the first request. It ends if its stream breaks while no batch is requested.
     """
 
     def __init__(self, link, config, options):
         super().__init__(link, config, options)
         self.largest = options.batch_size
-        self._wanted = None  # Items of the batch that is asked for.
-        self._asked = False  # For it, on the current stream.
+        self._wanted = None  # Items of the requested batch.
+        self._asked = False  # True once it was requested on the current stream.
 
     def reset_locked(self):
         super().reset_locked()
@@ -209,16 +209,16 @@ class DrawCore(SamplerCore):
 class Sampler:
     """Samples batches from a table; see Client.sampler. Threads may share it: each batch goes to one of them.
 
-    It is an iterator of batches without an end, and closes at the end of a `with` block. Connections that break are
-    made again; what the server refuses is final, and raised by every next() once the batches that had come are taken.
+    It is an iterator of batches without an end, and closes at the end of a `with` block. It reconnects after a loss. A
+    refusal by the server is final, and raised by every next() once the batches that had come are taken.
     """
 
     def __init__(self, core: SamplerCore):
         self._core = core
 
     def next(self, timeout: Optional[float] = None) -> Batch:
-        """The next batch. Waits at most `timeout` seconds, by default the sampler's own; DeadlineExceeded says why
-        there is none, and it may be tried again."""
+        """The next batch. Waits at most `timeout` seconds, by default the sampler's own. DeadlineExceeded says why
+        there is none; the call may be repeated."""
         return self._core.take(Deadline(self._core.timeout if timeout is None else timeout))
 
     def stats(self) -> SamplerStats:
@@ -232,8 +232,8 @@ class Sampler:
         return self.next()
 
     def close(self) -> None:
-        """Ends the sampler, and a next() that is under way in another thread with Cancelled. Batches that were fetched
-        ahead are dropped."""
+        """Ends the sampler. A next() in another thread raises Cancelled, and batches that were fetched ahead are
+        dropped."""
         self._core.end()
 
     def __repr__(self):

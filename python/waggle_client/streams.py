@@ -1,4 +1,4 @@
-"""Streams: where a writer's rows are added, and items are made of them."""
+"""Streams: they add a writer's rows, and make items of them."""
 
 import bisect
 import dataclasses
@@ -13,7 +13,7 @@ from waggle_client._insert import WriterCore
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_MAX_STREAMS = 65_536  # Of a writer, by the server.
+_MAX_STREAMS = 65_536  # The server's limit for a writer.
 _WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler takes magnitudes"
 
 
@@ -21,11 +21,11 @@ _WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler tak
 class Items:
     """Items of rows that are appended with them; see Stream.append_rows.
 
-    last_rows: which of the rows that are appended are the last ones of windows; an array of indices.
+    last_rows: the last row of each window; an array of indices of the appended rows.
     rows: how many rows the windows have. They may reach back to rows that were appended before.
     priorities: None is the highest priority that an item of the table has.
     rows and priorities are one number for all, or one for each of last_rows; priorities may have the shape [items, 1].
-    table: need not be named where the writer has one.
+    table: may be left out if the writer has one table.
     """
 
     last_rows: "ArrayLike"
@@ -43,19 +43,19 @@ class _Prepared:
         self._lists = (first_rows, rows, contexts, priorities)
 
     def between(self, begin, end):
-        """The table, and first rows, rows, context rows and priorities of those whose last row is so."""
+        """The table, and first rows, rows, context rows and priorities of items whose last row is in [begin, end)."""
         part = slice(bisect.bisect_left(self._last_rows, begin), bisect.bisect_left(self._last_rows, end))
         return (self.table, *(values[part] for values in self._lists))
 
 
 def _count(prepared, begin, end):
-    """Of the items whose last row is so: how many they are, and how many rows their windows have together."""
+    """The number of items whose last row is in [begin, end), and the number of rows of their windows together."""
     parts = [entry.between(begin, end) for entry in prepared]
     return sum(len(part[2]) for part in parts), sum(sum(part[2]) for part in parts)
 
 
 def _of(values, array):
-    """What was given, for messages: small ones as they are."""
+    """The argument as text for messages: scalars by value, arrays by type and shape."""
     return f"{array.dtype}{list(array.shape)}" if array.ndim else _check.got(values)
 
 
@@ -99,12 +99,12 @@ class _Rows:
 
     def __init__(self, core: WriterCore, lanes: int, writer: Any = None):
         self._core = core
-        self._writer = writer  # Which ends when nobody has it any more.
+        self._writer = writer  # It would end when it is no longer referenced.
         self._buffer = core.new_buffer(lanes)
 
     @property
     def next_row(self) -> int:
-        """The index in the stream of the row that comes next; it counts from 0, over episodes."""
+        """The index in the stream of the next row; it counts from 0, over all episodes."""
         return self._buffer.next_row
 
     def _table_index(self, table):
@@ -123,12 +123,12 @@ class _Rows:
                 )
 
     def _check_priorities(self, table, values, count):
-        """One number for each item; none where the values are None."""
+        """One number for each item; empty if the values are None."""
         if values is None:
             return np.empty(0)
         priorities = _numbers("priorities", values, count, np.float64)
         low, high = self._core.priority_bounds[table]
-        bad = np.flatnonzero(~((low <= priorities) & (priorities <= high)))  # No NaN is.
+        bad = np.flatnonzero(~((low <= priorities) & (priorities <= high)))  # NaN is bad, too.
         if bad.size:
             value = priorities[bad[0]]
             raise self._bad_priority(f"priorities: entry {bad[0]} is {value}", value, table)
@@ -142,7 +142,7 @@ class _Rows:
         return errors.InvalidArgument(f'{got}; with the priority_exponent of table "{name}" the most is {high:.6g}')
 
     def _append(self, values, begins):
-        """A row of each lane, of which `begins` are those where an episode begins."""
+        """Adds a row to each lane; an episode begins with it in the lanes of `begins`."""
         buffer, core = self._buffer, self._core
         with core.changed:
             core.make_room_locked(buffer.rows == buffer.capacity, buffer.step_bytes)
@@ -153,8 +153,8 @@ class _Rows:
 
 
 class Stream(_Rows):
-    """One stream of rows, such as what one environment does. One thread at a time; streams of a writer may be used by
-    different threads."""
+    """One stream of rows, such as the steps of one environment. One thread at a time; different threads may use
+    different streams of a writer."""
 
     def __init__(self, core: WriterCore, writer: Any = None):
         super().__init__(core, 1, writer)
@@ -162,10 +162,10 @@ class Stream(_Rows):
     def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
         """Adds a row: a dictionary with a value for each column.
 
-        begins_episode: no window reaches from this row or a later one to one before it, and stacks end there. Make the
-        items of an episode before the next one begins.
+        begins_episode: no window or stack reaches from this row or a later one to an earlier row. Make the items of an
+        episode before the next one begins.
 
-        Blocks while too much is unacknowledged. Raises InvalidArgument, and has done nothing, for a value that its
+        Blocks while too much is unacknowledged. Raises InvalidArgument, and changes nothing, for a value that its
         column cannot have.
         """
         if begins_episode is not False:
@@ -182,9 +182,9 @@ class Stream(_Rows):
     ) -> None:
         """Makes an item of a window: the stream's last `rows` rows, or as many from `first_row` on.
 
-        The window has to lie within the episode, and within the stream's newest rows, as many as the longest window of
-        the writer's tables has. Without a priority the item gets the highest that an item of the table has. The table
-        need not be named where the writer has one. Blocks like append.
+        The window must lie within the episode, and within the stream's newest rows, as many as the longest window of
+        the writer's tables has. Without a priority the item gets the highest that an item of the table has. `table` may
+        be left out if the writer has one. Blocks like append.
         """
         buffer, core = self._buffer, self._core
         index = self._table_index(table)
@@ -228,7 +228,7 @@ class Stream(_Rows):
     ) -> int:
         """Adds many rows at once, each column an array [rows, …], and makes items of them.
 
-        begins_episode: at which rows an episode begins: indices, or a boolean a row.
+        begins_episode: the rows at which an episode begins: indices, or a boolean a row.
 
         Returns the stream's index of the first row. If waiting for room times out, `next_row` says how many were added,
         with the items whose last row is among them.
@@ -256,7 +256,7 @@ class Stream(_Rows):
                 for row in begins[np.searchsorted(begins, done) : np.searchsorted(begins, done + step)]:
                     buffer.begin_episode_at(int(row) - done)
                 buffer.extend(values, done, done + step)
-                # In the block of their rows: later ones may come too late for windows that end before their block.
+                # Items go into the block of their rows. A later block may come too late, when the rows are forgotten.
                 size = step * buffer.step_bytes
                 for entry in prepared:
                     table, *lists = entry.between(done, done + step)
@@ -266,8 +266,8 @@ class Stream(_Rows):
         return first
 
     def _prepare(self, items, first, count, episodes):
-        """Checks the items of `count` rows that are to be added as row `first` and on; `episodes` are the first rows of
-        the present episode and those that begin."""
+        """Checks the items of `count` rows that will be added from row `first` on; `episodes` are the first rows of the
+        present episode and of those that begin."""
         if not isinstance(items, Items):
             raise _check.wrong_type("items", items, "Items(…)")
         table = self._table_index(items.table)
@@ -300,7 +300,7 @@ class Stream(_Rows):
 
 
 class Lanes(_Rows):
-    """Several streams that get one row each at a time, such as what a vectorised environment does. One thread at a
+    """Several streams that get one row each at a time, such as the steps of a vectorised environment. One thread at a
     time."""
 
     def __init__(self, core: WriterCore, count: int, writer: Any = None):
@@ -312,7 +312,7 @@ class Lanes(_Rows):
     def append(self, rows: Mapping[str, Any], *, begins_episode: Optional["ArrayLike"] = None) -> None:
         """Adds a row to each lane: each column is an array [lanes, …].
 
-        begins_episode: in which lanes an episode begins with this row: indices, or a boolean a lane.
+        begins_episode: the lanes in which an episode begins with this row: indices, or a boolean a lane.
         """
         values = self._buffer.admit(rows, (len(self),))
         if len(self) == 1:

@@ -1,4 +1,4 @@
-"""Tables: what their rows are, which items are sampled from them and how."""
+"""Tables: their rows, their items, and how items are sampled."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple, Union
@@ -67,38 +67,38 @@ class Field:
 
 
 def first(column: str, stack: int = 1) -> Field:
-    """The column in the window's first row; with `stack` above 1 in the rows before it too, oldest first."""
+    """The column in the window's first row; with `stack` above 1 also in the rows before it, oldest first."""
     return Field(column, "first", stack)
 
 
 def last(column: str, stack: int = 1) -> Field:
-    """The column in the window's last row; with `stack` above 1 in the rows before it too, oldest first."""
+    """The column in the window's last row; with `stack` above 1 also in the rows before it, oldest first."""
     return Field(column, "last", stack)
 
 
 def all_rows(column: str, stack: int = 1) -> Field:
     """The column in every row of the window, padded with zeros to the table's max_window.
 
-    Where the table has transition_rows these are the rows, and that is what they are padded to.
+    If the table has transition_rows, only the transition's rows, padded to transition_rows.
     """
     return Field(column, "all", stack)
 
 
 def future(column: str, stack: int = 1) -> Field:
-    """The column in a row behind the window's first, each as likely, drawn anew each time that the item is sampled.
+    """The column in a random row behind the window's first, all equally likely, drawn anew for each sample of the item.
 
     For goals in hindsight (HER's strategy "future", arXiv 1707.01495). All such fields of an item have the same row,
-    and batch.future_offsets says which. A table with one has transition_rows, and items of two rows or more, which go
-    on behind their transition, up to the end of the episode.
+    and batch.future_offsets says which. A table with such a field needs transition_rows, and items of two rows or more,
+    whose windows go on behind their transition, up to the end of the episode.
     """
     return Field(column, "future", stack)
 
 
 @dataclasses.dataclass(frozen=True)
 class Selector:
-    """How items are picked: to be sampled, or to leave a full table. Made by uniform, prioritized, fifo and so on.
+    """How items are picked, for sampling or for leaving a full table. Made by uniform, prioritized, fifo and so on.
 
-    options: those of SamplerConfig in replay.proto; what is 0 or False there by default need not be said.
+    options: those of SamplerConfig in replay.proto; options that are 0 or False by default may be left out.
     """
 
     kind: str
@@ -115,10 +115,10 @@ class Selector:
 
 @dataclasses.dataclass(frozen=True)
 class Recent:
-    """Emphasis on what is new: `share` of the draws are made among the newest items only.
+    """Emphasis on new items: `share` of the draws are made among the newest items only.
 
-    These are `items`, or with a `decay` (eta in arXiv 1906.04009) all of them in the first batch of every `period`, and
-    ever fewer in those after it, down to `items`.
+    Their number is `items`. With a `decay` (eta in arXiv 1906.04009) it begins with all items in the first batch of
+    every `period`, and falls to `items` in the batches after it.
     """
 
     share: float = 1.0
@@ -143,7 +143,7 @@ def _recent_options(recent):
 
 
 def uniform(*, without_replacement: bool = False, recent: Optional[Recent] = None) -> Selector:
-    """Every item equally often. without_replacement: a batch has no item twice."""
+    """Picks every item equally often. without_replacement: a batch has no item twice."""
     without_replacement = _check.boolean("without_replacement", without_replacement)
     return Selector("uniform", {"without_replacement": without_replacement, **_recent_options(recent)})
 
@@ -158,12 +158,12 @@ def prioritized(
     independent_draws: bool = False,
     recent: Optional[Recent] = None,
 ) -> Selector:
-    """In proportion to (priority + epsilon) ** exponent.
+    """Picks items in proportion to (priority + epsilon) ** exponent.
 
     absolute: priorities may be negative, and count by their magnitude.
     uniform_share: this share of the draws is made uniformly.
     without_replacement: a batch has no item twice.
-    independent_draws: the draws of a batch do not know of each other; otherwise a batch is stratified.
+    independent_draws: the draws of a batch are independent; by default a batch is stratified.
     """
     options = {
         "priority_exponent": _check.number("exponent", exponent, 0),
@@ -177,22 +177,22 @@ def prioritized(
 
 
 def fifo() -> Selector:
-    """The oldest item."""
+    """Picks the oldest item."""
     return Selector("fifo")
 
 
 def lifo() -> Selector:
-    """The newest item."""
+    """Picks the newest item."""
     return Selector("lifo")
 
 
 def min_heap() -> Selector:
-    """The item of the lowest priority."""
+    """Picks the item of the lowest priority."""
     return Selector("min_heap")
 
 
 def max_heap() -> Selector:
-    """The item of the highest priority."""
+    """Picks the item of the highest priority."""
     return Selector("max_heap")
 
 
@@ -200,10 +200,10 @@ def max_heap() -> Selector:
 class RateLimiter:
     """When a table may be sampled from and inserted into.
 
-    Nothing is sampled before there are `min_items`. With samples_per_insert above 0 whoever is too fast, writers or
-    samplers, waits so that this ratio is kept, within `error_buffer` samples: by default a tenth of what min_items
-    make. Instead of it, min_difference and max_difference bound inserts * samples_per_insert - samples. The exact rule
-    is at RateLimiterConfig in replay.proto.
+    Sampling begins with `min_items`. With samples_per_insert above 0 the faster of writers and samplers waits, so that
+    this ratio is kept within `error_buffer` samples: by default a tenth of the samples for min_items. Instead of it,
+    min_difference and max_difference bound inserts * samples_per_insert - samples. RateLimiterConfig in replay.proto
+    has the exact rule.
     """
 
     min_items: int = 1
@@ -227,26 +227,26 @@ class RateLimiter:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """All there is to say about a table.
+    """The configuration of a table.
 
-    columns: what a row is, by name.
-    view: what a sampled item has: for each of its fields a column and which rows of the item's window. By default every
-        column under its own name, from all rows, or from the one row where max_window is 1.
-    sampler, remover: how items are picked to be sampled, and to leave when the table is full.
+    columns: the columns of a row, by name.
+    view: the fields of a sampled item: for each a column and which rows of the item's window. By default every column
+        under its own name, from all rows, or from the one row if max_window is 1.
+    sampler, remover: how items are picked for sampling, and for leaving when the table is full.
     max_items, max_bytes: past these items leave. Bytes are those of rows in the server's memory.
     max_window: the most rows that an item may have.
-    transition_rows: where the view has a future field, how many of a window's first rows first, last and all_rows are
+    transition_rows: if the view has a future field, how many of a window's first rows first, last and all_rows are
         about: n + 1 for a transition of n steps. Otherwise 0.
     max_times_sampled: an item leaves once it was sampled this often; 0 is never.
-    seed: which items are drawn follows from it and the name, as far as the order of requests does.
-    compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them,
-        with the packages lz4 and zstandard.
-    durability: "none", "checkpoint" or "log": what of the table outlives its server.
-    log_sync: with "log", acknowledged is what is on the disk, so that it outlives the machine as well.
+    seed: the drawn items follow from the seed, the table's name and the order of requests.
+    compression: "lz4" or "zstd" by column: how rows are sent and kept. The writer compresses them, with the packages
+        lz4 and zstandard.
+    durability: "none", "checkpoint" or "log": the part of the table that outlives its server.
+    log_sync: with "log", rows are on the disk before they are acknowledged, so that they outlive the machine as well.
     memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with
         --data-dir.
 
-    InvalidArgument for what no table could be; the rest is the server's to check, when it creates the table.
+    InvalidArgument for an impossible configuration; the server checks the rest when it creates the table.
     """
 
     name: str
@@ -330,7 +330,7 @@ class Table:
 
 
 def queue(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
-    """A table from which every item is sampled once, the oldest first; a full one makes writers wait."""
+    """A table from which every item is sampled once, the oldest first. Writers wait while it is full."""
     max_items = _check.integer("max_items", max_items, 1)
     limiter = RateLimiter(samples_per_insert=1.0, min_difference=0.0, max_difference=float(max_items))
     fixed = {"sampler": fifo(), "max_items": max_items, "max_times_sampled": 1, "rate_limiter": limiter}
@@ -338,7 +338,7 @@ def queue(name: str, columns: Mapping[str, Column], max_items: int, **options) -
 
 
 def stack(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
-    """As a queue, with the newest item first."""
+    """Like a queue, but the newest item comes first."""
     return queue(name, columns, max_items, **{"sampler": lifo(), **options})
 
 

@@ -1,4 +1,4 @@
-"""Priorities on their way back: sent from a thread of its own, for whoever has no time to wait for each answer."""
+"""Updates of priorities from a thread of their own, without waiting for each answer."""
 
 import collections
 import threading
@@ -14,14 +14,14 @@ from waggle_client.info import UpdateCounts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# 24 bytes each; the server takes some hundred thousand at a time.
+# 24 bytes each; the server allows a few hundred thousand at a time.
 MAX_KEYS = 100_000
 _MAX_PENDING = 1 << 18
 _ATTEMPT_SECONDS = 10.0
 
 
 def unsigned(name: str, values) -> np.ndarray:
-    """As uint64 [items]."""
+    """The values as uint64 [items]."""
     wanted = "an array of uint64 [items]"
     array = _check.array(name, values, wanted)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
@@ -33,7 +33,7 @@ def unsigned(name: str, values) -> np.ndarray:
 
 
 def checked_updates(keys, generations, *priorities) -> dict:
-    """The arrays of an update, or without priorities of a deletion, by name."""
+    """The arrays of an update, or without priorities those of a deletion, by name."""
     arrays = {"keys": unsigned("keys", keys), "generations": unsigned("generations", generations)}
     if priorities:
         wanted = "an array of numbers [items] or [items, 1]"
@@ -54,14 +54,14 @@ def checked_updates(keys, generations, *priorities) -> dict:
 
 
 def encode(request_class, table, arrays, begin, end) -> bytes:
-    """The request of these entries."""
+    """The request with entries `begin` to `end`."""
     return request_class(table=table).SerializeToString() + b"".join(
         _wire.packed(request_class.DESCRIPTOR, name, array[begin:end]) for name, array in arrays.items()
     )
 
 
 class _Core:
-    """What the thread knows, so that an updater that is forgotten can be collected. Everything that begins with an
+    """The thread's part of an updater, so that a forgotten updater can be collected. Everything that begins with an
     underscore is guarded by `changed`."""
 
     def __init__(self, link, table):
@@ -71,14 +71,14 @@ class _Core:
         self.changed = threading.Condition()
         # Updates as they came: their number, counted from 1, and their arrays by name. Parts of one have its number.
         self._pending = collections.deque()
-        self._sending = collections.deque()  # Those of the request that is under way; older than those above.
-        self._given = 0  # The number of the last one.
-        self._entries = 0  # Of all that are not answered.
+        self._sending = collections.deque()  # Updates of the current request; older than the pending ones.
+        self._given = 0  # The number of the last update.
+        self._entries = 0  # Entries of all unanswered updates.
         self._counts = UpdateCounts(0, 0, 0)
         self._failure = None  # Final.
         self._away = None  # Why the last attempt failed, while none has succeeded since.
         self._closed = False
-        # Of the thread alone.
+        # Used only by the thread.
         self.backoff = Backoff()
         self.missing_since = None  # On the monotonic clock.
         self._thread = threading.Thread(target=self._run, name="waggle-priorities", daemon=True)
@@ -114,12 +114,12 @@ class _Core:
         self._counts = UpdateCounts(counts.applied + applied, counts.stale + stale, counts.unknown + unknown)
 
     def _oldest_locked(self):
-        """The number of the first update that is not answered."""
+        """The number of the first unanswered update."""
         first = self._sending or self._pending
         return first[0][0] if first else self._given + 1
 
     def _take(self):
-        """What is to be sent next; None once closed."""
+        """The arrays of the next request; None once closed."""
         with self.changed:
             self.changed.wait_for(lambda: self._pending or self._closed)
             if self._closed:
@@ -144,7 +144,7 @@ class _Core:
                 self._send(arrays)
         except errors.Error as error:
             self._fail(error)
-        except Exception as error:  # The user's thread has to hear of it: this one has nobody to tell.
+        except Exception as error:  # The user's thread must raise it; this thread has no caller.
             self._fail(errors.Internal(f"{self.what}: {type(error).__name__}: {error}"))
 
     def _fail(self, error):
@@ -154,7 +154,7 @@ class _Core:
             self.changed.notify_all()
 
     def _send(self, arrays):
-        """Tries once to send what was taken, which is answered then, or pending again."""
+        """Tries once to send the arrays. They are then answered, or pending again."""
         count = len(arrays["keys"])
         request = encode(self.link.request("UpdatePriorities"), self.table, arrays, 0, count)
         try:
@@ -164,7 +164,7 @@ class _Core:
         except errors.NotFound:
             if not self._may_be_made_again():
                 raise
-            counts = (0, 0, count)  # They went with a server that was restarted: the table was there before.
+            counts = (0, 0, count)  # The table existed before, so a restart of the server has lost these items.
         except errors.Error as error:
             if self.link.closed() or not may_pass(error):
                 raise
@@ -180,15 +180,15 @@ class _Core:
             self.changed.notify_all()
 
     def _may_be_made_again(self):
-        """Whether the table, which is missing, may yet come back: this client's streams make its own again, and those
-        of others have the time that streams wait for them."""
+        """True if the missing table may still come back: this client's streams make its own tables again, and other
+        clients have NOT_FOUND_PATIENCE seconds for theirs."""
         now = time.monotonic()
         if self.missing_since is None:
             self.missing_since = now
         return self.link.has_created(self.table) or now - self.missing_since < NOT_FOUND_PATIENCE
 
     def _wait(self, error):
-        """Before another attempt, or until closed. Meanwhile what was to be sent is pending, and so the first to be
+        """Waits before another attempt, or until closed. Meanwhile the arrays are pending, and the first to be
         dropped."""
         with self.changed:
             self._pending.extendleft(reversed(self._sending))
@@ -203,7 +203,7 @@ class _Core:
     def flush(self, deadline):
         with self.changed:
             self.check_locked()
-            last = self._given  # Others may go on adding.
+            last = self._given  # Other threads may go on adding.
             while self._oldest_locked() <= last:
                 if deadline.over():
                     raise errors.DeadlineExceeded(
@@ -227,35 +227,35 @@ class PriorityUpdater:
     """Sends new priorities of a table's items without waiting for each answer; see Client.priority_updater.
     Thread-safe.
 
-    What comes while a request is under way goes with the next one, in its order. While the server is away or slow
-    updates gather, up to a quarter of a million entries with those that are being sent, or the last update, however
-    large. Then the oldest that are not just being sent are dropped and counted as unknown: a server that was away for
-    so long has most likely lost their items. So are those counted whose table went with its server. An error that no
-    attempt can mend is raised by the next call, and so is a table that is still missing after five seconds, unless this
-    client had created it.
+    Updates that come during a request go with the next one, in their order. While the server is away or slow updates
+    gather, up to a quarter of a million entries with those that are being sent, or the last update, however large. Then
+    the oldest ones that are not being sent are dropped and counted as unknown, because a server that was away for so
+    long has most likely lost their items. Updates of a table that was lost with its server also count as unknown. The
+    next call raises final errors, and also if a table is still missing after five seconds, unless this client had
+    created it.
     """
 
     def __init__(self, link, table: str):
         self._core = _Core(link, table)
 
     def update(self, keys: "ArrayLike", generations: "ArrayLike", priorities: "ArrayLike") -> None:
-        """As Client.update_priorities, without waiting: the arrays are copied."""
+        """Like Client.update_priorities, without waiting: the arrays are copied."""
         arrays = checked_updates(keys, generations, priorities)
         if len(arrays["keys"]) > 0:
             self._core.add({name: array.copy() for name, array in arrays.items()})
 
     def flush(self, timeout: Optional[float] = 60.0) -> UpdateCounts:
-        """Waits until all that was given before is answered, and says what became of it so far. DeadlineExceeded after
-        `timeout` seconds; None waits without a limit."""
+        """Waits until all earlier updates are answered, and returns the counts so far. DeadlineExceeded after `timeout`
+        seconds; None waits without a limit."""
         self._core.flush(Deadline(timeout))
         return self._core.counts()
 
     def counts(self) -> UpdateCounts:
-        """Of all updates that were answered."""
+        """The counts of all answered updates."""
         return self._core.counts()
 
     def close(self, timeout: Optional[float] = 10.0) -> None:
-        """Flushes and ends; it ends all the same where that raises. May be called again."""
+        """Flushes and ends; it also ends if the flush raises. May be called again."""
         deadline = Deadline(timeout)
         with self._core.changed:
             closed = self._core._closed
@@ -278,7 +278,7 @@ class PriorityUpdater:
         try:
             self.close(1.0)
         except errors.Error as lost:
-            log.warning("%s", lost)  # What is on its way up already says more.
+            log.warning("%s", lost)  # The block's own exception is more important.
 
     def __del__(self):
         core = getattr(self, "_core", None)

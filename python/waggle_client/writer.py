@@ -1,4 +1,4 @@
-"""Writers: what one gets to see of them."""
+"""The class of writers that users get."""
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
@@ -17,8 +17,8 @@ class Writer:
     """Writes rows and items; see Client.writer. Threads may share it: each stream is for one of them at a time.
 
     append and the other methods that add are those of its first stream. At the end of a `with` block it flushes and
-    closes. What the server refuses for good, such as another writer of its id, is raised by the next call, and by
-    close() if no call has been told of it.
+    closes. A final refusal by the server, such as of another writer with the same id, is raised by the next call, and
+    by close() if no call has raised it.
     """
 
     def __init__(self, core: WriterCore):
@@ -27,7 +27,7 @@ class Writer:
 
     @property
     def writer_id(self) -> str:
-        """As the server and `waggle why` know it."""
+        """The writer's name in the server and in `waggle why`."""
         return self._core.options.writer_id
 
     def __repr__(self):
@@ -35,7 +35,7 @@ class Writer:
         return f'<waggle_client.Writer "{core.options.writer_id}" to {", ".join(core.tables)} at {core.link.address}>'
 
     def stream(self) -> Stream:
-        """A stream of its own, for one environment. A writer may have 65,536."""
+        """A new stream, for one environment. A writer may have 65,536."""
         return Stream(self._core, self)
 
     def lanes(self, count: int) -> Lanes:
@@ -73,9 +73,9 @@ class Writer:
         self._core.set_policy_version(_check.integer("version", version, 0, (1 << 63) - 1))
 
     def flush(self, timeout: Optional[float] = 60.0) -> None:
-        """Waits until all that was added is acknowledged: is in its tables, and as safe as their durability promises.
-        DeadlineExceeded after `timeout` seconds (None waits without a limit) says why it is not; nothing is lost by
-        that, and it may be called again."""
+        """Waits until all added rows and items are acknowledged: they are in their tables, and as safe as the
+        durability promises. DeadlineExceeded after `timeout` seconds (None waits without a limit) says why they are
+        not. It loses nothing, and flush may be called again."""
         self._core.flush(Deadline(timeout))
 
     def stats(self) -> WriterStats:
@@ -85,10 +85,9 @@ class Writer:
     def close(self, timeout: Optional[float] = 10.0) -> None:
         """Flushes and ends. May be called again.
 
-        DeadlineExceeded if something is left unacknowledged after `timeout` seconds. It is closed all the same, and the
-        message says how much of that was never sent, and is lost, and how much was sent: the server may have applied
-        it, or may yet, so that whoever writes it again may have it twice. A flush() before, which may be called until
-        it returns, leaves no such doubt.
+        DeadlineExceeded if blocks are unacknowledged after `timeout` seconds. The writer is closed all the same. The
+        message says how much was never sent and is lost, and how much was sent. The server may apply sent blocks later,
+        so that writing them again may insert them twice. To avoid that, call flush() until it returns before close().
         """
         self._core.close(Deadline(timeout))
 
@@ -102,7 +101,7 @@ class Writer:
         try:
             self._core.close(Deadline(_CLOSE_AFTER_ERROR))
         except errors.Error as lost:
-            log.warning("%s", lost)  # What is on its way up already says more.
+            log.warning("%s", lost)  # The block's own exception is more important.
 
     def __del__(self):
         core = getattr(self, "_core", None)
