@@ -1,4 +1,4 @@
-"""Lets `python FOLDER` run the package that lies in the folder; an actor starts it so."""
+"""Runs the package in this folder, for `python FOLDER`, which actors use."""
 
 import os
 import sys
@@ -6,5 +6,5 @@ import sys
 from waggle_environment.__main__ import main
 
 if __name__ == "__main__":
-    sys.path.insert(1, os.getcwd())  # Environments of the user's are found as `python -m` finds them.
+    sys.path.insert(1, os.getcwd())  # So that the user's environments are found, as by `python -m`.
     sys.exit(main())

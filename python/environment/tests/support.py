@@ -1,4 +1,4 @@
-"""Lanes of an environment in memory that a test lays out as an actor does."""
+"""Lanes of an environment in memory with an actor's layout."""
 
 import os
 import struct
@@ -15,7 +15,7 @@ def row_bytes(spec):
 
 
 def lay_out(spec, lanes):
-    """One group of lanes in memory of its own."""
+    """One group of lanes in its own memory."""
     rows = row_bytes(spec)
     header = 32 + 8 + 8 * len(rows)
     end = -(-header // 64) * 64

@@ -13,7 +13,7 @@ from waggle_environment._single import SingleLanes
 
 
 class Walkers:
-    """Two agents as PettingZoo's parallel environments have them: `a` leaves after two steps, `b` after four."""
+    """A parallel environment of PettingZoo's form with two agents: `a` leaves after two steps, `b` after four."""
 
     def __init__(self, b_is_truncated=False):
         self.possible_agents = ["a", "b"]

@@ -1,4 +1,4 @@
-"""Episodes that are filmed."""
+"""Films of episodes."""
 
 import os
 import tempfile
@@ -23,7 +23,7 @@ except ImportError:
 
 
 class Drawn(gymnasium.Env):
-    """Shows its step, and ends after 3."""
+    """Observes its step, and ends after 3."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
     observation_space = spaces.Box(0, 10, (), np.float32)

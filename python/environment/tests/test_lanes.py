@@ -1,4 +1,4 @@
-"""Rows of lanes equal those of a slow reference, which is written from the table of autoreset modes."""
+"""Compares rows of lanes with a slow reference, which follows the table of autoreset modes."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def random_space(draw, depth=0):
 
 
 def with_mask(draw, space, action_space):
-    """How a mask is shown: not at all, inside the observation or in `info`."""
+    """Where the mask is: nowhere, inside the observation or in `info`."""
     choices = int(action_space.n) if isinstance(action_space, spaces.Discrete) else None
     if isinstance(action_space, spaces.MultiDiscrete):
         choices = int(action_space.nvec.sum())
@@ -49,7 +49,7 @@ def with_mask(draw, space, action_space):
 
 
 class Scripted(gymnasium.Env):
-    """All that it shows follows from its seed and its actions; it ends at random, in one of the three ways."""
+    """Its rows follow from its seed and its actions. Episodes end at random, in one of the three ways."""
 
     def __init__(self, shape_seed, action_space=None):
         draw = random.Random(shape_seed)
@@ -75,7 +75,7 @@ class Scripted(gymnasium.Env):
 
 
 def flat(space, value, name):
-    """Pairs of a name and an array, by a recursion of its own."""
+    """Pairs of a name and an array, by an independent recursion."""
     if isinstance(space, spaces.Dict):
         for key, inner in space.spaces.items():
             yield from flat(inner, value[key], f"{name}/{key}")
@@ -175,7 +175,7 @@ class LanesTest(unittest.TestCase):
             vector = SyncVectorEnv([lambda: Scripted(shapes)] * 3, autoreset_mode=AutoresetMode.NEXT_STEP)
             lanes = VectorLanes(vector, "Scripted")
             group = support.lay_out(lanes.spec, 3)
-            references = [Reference(Scripted(shapes), 5 + lane) for lane in range(3)]  # As SyncVectorEnv seeds them.
+            references = [Reference(Scripted(shapes), 5 + lane) for lane in range(3)]  # SyncVectorEnv's seeds.
             group.seeds[:] = 5
             for step in range(300):
                 command = RESET if step == 0 or draw.random() < 0.02 else STEP

@@ -1,4 +1,4 @@
-"""Serves the actor that has started this process: its socket is descriptor 3, the memory they share descriptor 4."""
+"""Serves the actor that has started this process: the socket is descriptor 3, the shared memory descriptor 4."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ _NEEDED = ("gymnasium", "numpy")
 
 
 def _serve(connection):
-    # Before what may print: what an environment prints goes where its errors go.
+    # Imported after dup2, because imports may print: output must go to the error stream.
     from waggle_environment._memory import VERSION, open_groups
     from waggle_environment._open import open_lanes
 

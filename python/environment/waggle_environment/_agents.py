@@ -1,4 +1,4 @@
-"""An environment of several agents, as PettingZoo's parallel ones are, in the form that SingleLanes steps."""
+"""Adapts an environment of several agents, such as PettingZoo's parallel ones, to SingleLanes."""
 
 import numpy as np
 from gymnasium import spaces
@@ -11,8 +11,8 @@ _ALIVE = "observation/alive"
 
 
 class ParallelAgents:
-    """The episode ends when all agents have left. One that leaves earlier shows zeros until then; the leaf
-    `observation/alive` says which agents are there."""
+    """The episode ends when all agents have left. An agent that leaves earlier has zeros as its observations until
+    then; the leaf `observation/alive` says which agents are there."""
 
     spec = None
 
@@ -89,4 +89,4 @@ def _zeros(space):
         return np.array(space.start)
     if isinstance(space, (spaces.MultiBinary, spaces.Box)):
         return np.zeros(space.shape, space.dtype)
-    return None  # Refused when it is turned into leaves.
+    return None  # leaves_of refuses this space.

@@ -1,4 +1,4 @@
-"""Episodes as files, which Gymnasium's RecordVideo writes."""
+"""Films of episodes, which Gymnasium's RecordVideo writes."""
 
 import sys
 import warnings
@@ -10,10 +10,10 @@ from waggle_environment._refused import Refused
 
 
 class _FilmedEpisodes(RecordVideo):
-    """Writes each episode that still gets a number, of those that all lanes share, once it has ended."""
+    """Writes each episode that gets one of the lanes' shared numbers, once it has ended."""
 
     def __init__(self, environment, folder, numbers):
-        with warnings.catch_warnings():  # It warns of files that may be replaced.
+        with warnings.catch_warnings():  # RecordVideo warns of files that may be replaced.
             warnings.simplefilter("ignore")
             super().__init__(environment, folder, episode_trigger=lambda _: False)
         self._numbers = numbers
@@ -35,7 +35,7 @@ class _FilmedEpisodes(RecordVideo):
 
 
 def film(groups, name, folder, episodes):
-    """Wraps all lanes of groups that were reset once, to see their spaces."""
+    """Wraps all lanes of groups, which must have been reset once."""
     numbers = iter(range(episodes))
     try:
         groups[0].render()

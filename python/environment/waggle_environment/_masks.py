@@ -1,4 +1,4 @@
-"""Masks of legal actions, which environments show in one of two ways: inside the observation, or in `info`."""
+"""Masks of legal actions, which environments have inside the observation or in `info`."""
 
 import numpy as np
 from gymnasium import spaces
@@ -10,7 +10,7 @@ MASK = "action_mask"
 
 
 def observation_leaves(space, action_space, info, notes, agent="", path=()):
-    """The leaves of what is observed, and those of a mask that `info` has."""
+    """The leaves of the observation, and the leaf of a mask in `info`."""
     if isinstance(space, spaces.Dict) and MASK in space.spaces:
         return _with_mask_inside(space, action_space, notes, agent, path), []
     observations = leaves_of(space, f"{agent}observation", notes, path=path)
@@ -20,7 +20,7 @@ def observation_leaves(space, action_space, info, notes, agent="", path=()):
 
 
 def _with_mask_inside(space, action_space, notes, agent, path):
-    """{"observation": …, "action_mask": …}, as PettingZoo's and many others' have it."""
+    """The leaves of {"observation": …, "action_mask": …}, a form that PettingZoo and others use."""
     others = {key: inner for key, inner in space.spaces.items() if key != MASK}
     leaves = []
     for key, inner in others.items():

@@ -5,17 +5,17 @@ import struct
 
 import numpy as np
 
-_HEADER = struct.Struct("<8sIIQII")  # Magic, version, bytes of the header, of all, groups, arrays of a group.
-_GROUP = struct.Struct("<II")  # Lanes, and the number of the first.
+_HEADER = struct.Struct("<8sIIQII")  # Magic, version, bytes of the header, bytes of all, groups, arrays of a group.
+_GROUP = struct.Struct("<II")  # Number of lanes, index of the first.
 _MAGIC = b"WAGGLEEN"
 VERSION = 1
 
-# What a lane is to do.
+# Commands of a lane.
 LEAVE = 0
 STEP = 1
 RESET = 2
 
-# What a lane shows.
+# Step types of a lane's row.
 FIRST = 0
 MID = 1
 LAST = 2
@@ -43,7 +43,7 @@ class Group:
 
 
 def open_groups(descriptor, spec):
-    """The groups that the header names. ValueError for a header of another kind."""
+    """The groups of the memory. ValueError if its header has another magic, version or size."""
     memory = mmap.mmap(descriptor, 0)
     magic, version, _, size, groups, arrays = _HEADER.unpack_from(memory)
     if magic != _MAGIC or version != VERSION or size != len(memory):

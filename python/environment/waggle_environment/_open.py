@@ -10,7 +10,7 @@ _RENDER_MODE = "rgb_array"
 
 
 def open_lanes(scheme, options, group_lanes):
-    """One object a group of lanes, with `spec` and `run`."""
+    """One object for each group of lanes, with `spec` and `run`."""
     if scheme == "gymnasium":
         return _open_gymnasium(options, group_lanes)
     if scheme == "pettingzoo":
@@ -19,7 +19,7 @@ def open_lanes(scheme, options, group_lanes):
 
 
 def _constructed(make, key, kwargs):
-    """What `make` returns; keywords that it does not know are refused by the key that has them."""
+    """The result of `make`; unknown keywords are refused with the key that has them."""
     try:
         return make(**kwargs)
     except TypeError as error:
@@ -71,7 +71,7 @@ class _Maker:
         self._filmed = "video" in options
         if self._filmed:
             self._kwargs["render_mode"] = _RENDER_MODE
-            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # Of pygame: there need be no screen.
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame then needs no screen.
         self._wrappers = [_wrapper(one) for one in options.get("wrappers") or []]
         self._id = options["id"]
         if self._id.startswith("ALE/"):
@@ -88,14 +88,14 @@ class _Maker:
             self._id = name
 
     def has_same_vector(self):
-        """Whether lanes of a vector environment are what single ones are: Atari's preprocess, for example."""
+        """True if a vector environment has the spaces of a single one. Atari's preprocesses, so it has not."""
         spec = self._gymnasium.registry.get(self._id)
         if spec is None or spec.vector_entry_point is None or self._wrappers:
             return False
         single = self.make()
         try:
             vector = self.make_vector(1)
-        except Exception:  # It may not take what the single one takes.
+        except Exception:  # It may refuse the single one's arguments.
             return False
         finally:
             single.close()
@@ -111,7 +111,7 @@ class _Maker:
             if self._filmed and "render_mode" in str(error.__cause__):
                 raise self._no_pictures() from error
             raise
-        # Gymnasium itself makes one of another mode, or none, and warns.
+        # For an unknown mode Gymnasium only warns, and makes an environment of another mode or none.
         if self._filmed and (_RENDER_MODE not in environment.metadata.get("render_modes", [])
                              or environment.render_mode != _RENDER_MODE):
             raise self._no_pictures()

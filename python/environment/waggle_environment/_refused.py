@@ -1,5 +1,5 @@
-"""The error for what cannot be had; this module needs nothing but Python."""
+"""The error for impossible environments; this module needs only Python."""
 
 
 class Refused(Exception):
-    """Something that the environment has and Waggle cannot take, or that is not there: one sentence says it."""
+    """Waggle cannot take a part of the environment, or a part is missing. The message is one sentence."""

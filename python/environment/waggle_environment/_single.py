@@ -1,4 +1,4 @@
-"""Lanes that are environments of their own, each reset when its episode has ended."""
+"""Lanes with an environment each, which is reset when its episode has ended."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from waggle_environment._spaces import ActionReader, Spec, leaves_of, reward_lea
 class SingleLanes:
     """Environments with Gymnasium's `reset` and `step`, all of one kind.
 
-    One that has `leaves(notes)` says itself what its leaves are (observations, actions, rewards), and its rewards are
-    one value a leaf.
+    An environment with `leaves(notes)` names its own leaves (observations, actions, rewards), and its rewards are one
+    value a leaf.
     """
 
     def __init__(self, environments, name):
@@ -31,17 +31,17 @@ class SingleLanes:
             self._masks = len(in_info)
             self._observations += in_info
             actions = leaves_of(first.action_space, "action", notes)
-            # Rewards of several dimensions, as mo-gymnasium has them.
+            # Rewards of several dimensions, as in mo-gymnasium.
             rewards = [reward_leaf("reward", getattr(getattr(first, "reward_space", None), "shape", ()))]
         specification = getattr(first, "spec", None)
         limit = getattr(specification, "max_episode_steps", None)
         self.spec = Spec(self._observations, actions, rewards, limit or 0, notes=notes)
         self._actions = ActionReader(first.action_space, actions)
         one = self._observations[0]
-        # What `info` may not have all at once: a mask that the leaves do not have would be lost.
+        # A mask that appears in `info` later is an error: no leaf would hold it.
         has_mask = any(leaf.name.endswith(MASK) for leaf in self._observations)
         self._unexpected = None if has_mask or hasattr(first, "leaves") else MASK
-        # Nearly always there is one array and one number: they are written without asking where they are.
+        # Nearly always there is one array and one number, which are written without following paths.
         self._plain = len(self._observations) == 1 and not (one.path or one.starts() or self._masks)
         self._plain_reward = len(rewards) == 1 and rewards[0].shape == ()
 
@@ -83,11 +83,11 @@ class SingleLanes:
             group.rewards[0][:] = rewards
 
     def render(self):
-        """What the first environment looks like."""
+        """A picture of the first environment."""
         return self._environments[0].render()
 
     def wrap(self, wrapper):
-        """Puts `wrapper(environment)` in the place of each environment. The spaces stay."""
+        """Replaces each environment by `wrapper(environment)`, which must have the same spaces."""
         self._environments = [wrapper(environment) for environment in self._environments]
         self._steps = [environment.step for environment in self._environments]
 

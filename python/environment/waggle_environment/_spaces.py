@@ -14,7 +14,7 @@ _DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float
 
 @dataclasses.dataclass
 class Leaf:
-    """One array. `path` leads to it inside a value of the space; `start` is what its first choice is called there."""
+    """One array. `path` leads to it inside a value of the space; `start` is the number of its first choice there."""
 
     name: str
     kind: str
@@ -34,7 +34,7 @@ class Leaf:
         return told
 
     def find(self, value):
-        """What this leaf is to hold, of a value of the space."""
+        """This leaf's part of a value of the space."""
         for key in self.path:
             value = value[key]
         return value - self.start if self.starts() else value
@@ -49,7 +49,7 @@ class Spec:
     actions: list
     rewards: list
     max_episode_steps: int = 0
-    whole_groups: bool = False  # All lanes of a group are stepped together, or none.
+    whole_groups: bool = False  # True if the lanes of a group can only be stepped together.
     notes: list = dataclasses.field(default_factory=list)
 
     def to_json(self):
@@ -68,7 +68,7 @@ def reward_leaf(name="reward", shape=(), path=()):
 
 
 def leaves_of(space, name, notes, path=()):
-    """The leaves of a space, in the order of its keys. Adds what is changed on the way to `notes`."""
+    """The leaves of a space, in the order of its keys. Adds changes, such as of element types, to `notes`."""
     if isinstance(space, spaces.Dict):
         return [
             leaf
@@ -121,18 +121,18 @@ def _box(space, name, notes, path):
 
 
 def _bounds(bounds):
-    """One number if all are equal, else one an element."""
+    """One number if all are equal, else one for each element."""
     flat = np.asarray(bounds, np.float64).reshape(-1)
     return [float(flat[0])] if flat.size and (flat == flat[0]).all() else flat.tolist()
 
 
 def _number(value):
-    """JSON has no infinities."""
+    """The value in JSON, which has no infinities."""
     return "inf" if value == float("inf") else "-inf" if value == float("-inf") else value
 
 
 class ActionReader:
-    """Makes actions of an environment out of rows of arrays."""
+    """Makes an environment's actions from rows of arrays."""
 
     def __init__(self, space, leaves):
         self._space = space

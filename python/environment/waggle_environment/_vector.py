@@ -15,7 +15,7 @@ class VectorLanes:
         self._name = name
         mode = environment.metadata.get("autoreset_mode")
         if mode != AutoresetMode.NEXT_STEP:
-            # SAME_STEP shows two rows for one action; DISABLED waits for somebody to reset.
+            # SAME_STEP gives two rows for one action; DISABLED waits for a reset.
             raise Refused(f"environment.gymnasium.vector: {name} has the autoreset mode "
                           f"{getattr(mode, 'value', mode)}; wanted {AutoresetMode.NEXT_STEP.value}")
         notes = []
@@ -77,5 +77,5 @@ class VectorLanes:
 
 
 def _first_lane(info):
-    """The info of lane 0, of which a mask alone is wanted."""
+    """The mask in the info of lane 0."""
     return {MASK: info[MASK][0]} if MASK in info else {}
