@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast one Python process writes to and samples from a replay server: one line of JSON a case.
+"""Measures how fast one Python process writes to and samples from a replay server: one line of JSON a case.
 
 usage: throughput.py (--server HOST:PORT | --binary build/release/bin/waggle-replay-server) [--seconds S] [--only TEXT]
 
@@ -42,7 +42,7 @@ def rows_of(columns, count):
 
 
 def rate(seconds, step):
-    """Calls `step`, which returns how many items it dealt with, for so long; items a second."""
+    """Calls `step`, which returns its number of items, for so many seconds. Returns the start and the items."""
     step()
     items, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:

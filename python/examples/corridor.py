@@ -3,8 +3,8 @@
 
 usage: corridor.py HOST:PORT
 
-An agent walks along twelve cells and is rewarded at the far end. One thread acts and one learns: they share nothing but
-the table of values, and could as well be processes on different machines.
+An agent walks along twelve cells and is rewarded at the far end. One thread acts and one learns. They share only the
+table of values, and could as well be processes on different machines.
 """
 
 import sys
@@ -23,7 +23,7 @@ TABLE = waggle.Table(
         "cell": waggle.Column("int64"),
         "action": waggle.Column("int64"),
         "reward": waggle.Column("float32"),
-        "discount": waggle.Column("float32"),  # 0 where the episode ended.
+        "discount": waggle.Column("float32"),  # 0 in an episode's last row.
     },
     view={
         "cell": waggle.first("cell"),
@@ -40,7 +40,7 @@ TABLE = waggle.Table(
 
 
 def act(client, values, solved):
-    """Plays with some randomness until told to stop. A row is a cell, what was done there, and what came of it."""
+    """Acts with some randomness until `solved` is set. A row is a cell, the action there, its reward and discount."""
     random = np.random.default_rng(1)
     with client.writer("corridor", timeout=60) as writer:
         while not solved.is_set():
@@ -59,16 +59,16 @@ def act(client, values, solved):
                 if ended:
                     break
                 cell = after
-            # What follows the episode's last steps is nothing: shorter windows, which end with it.
+            # Shorter windows for the last steps, which end with the episode.
             for length in range(min(rows, STEPS), 0, -1):
                 writer.create_item("corridor", rows=length)
 
 
 def learn(client, values, solved):
-    """Learns from batches, and says of each item by how much it surprised."""
+    """Learns from batches, and sends back the size of each item's error as its priority."""
     with client.sampler("corridor", batch_size=64, timeout=60) as sampler:
         for updates, batch in enumerate(sampler, start=1):
-            # The window's last row is where the return is continued from, unless the episode ended in it.
+            # The return continues from the window's last row, unless the episode ended in it.
             rows = np.arange(STEPS + 1)
             ended = batch["discounts"][np.arange(len(batch)), batch.lengths - 1] == 0
             used = rows < np.where(ended, batch.lengths, batch.lengths - 1)[:, None]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the Python client by pip, as its users do, into an environment of its own, and tests what is there.
+"""Installs the Python client by pip, as its users do, into a new environment, and tests it there.
 
 usage: pip_install.py --server build/release/bin/waggle-replay-server
 
@@ -30,7 +30,7 @@ def run(*command, cwd):
 
 
 def missing():
-    """What this Python lacks, one a line."""
+    """The packages and programs that this Python lacks."""
     for module in NEEDED:
         code, output = run(sys.executable, "-c", f"import {module}", cwd="/")
         if code != 0:
@@ -60,7 +60,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        # Of a checkout's parts that it needs: building leaves files beside the sources.
+        # From a copy of the needed parts of the checkout, because building leaves files beside the sources.
         source = folder / "checkout/python"
         shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("*.binpb", "__pycache__", "build", "*.egg-info"))
         shutil.copytree(PACKAGE.parent / "proto", folder / "checkout/proto")

@@ -28,7 +28,7 @@ def missing_modules():
 
 
 def stage(folder):
-    """As an installation: the sources and the compiled descriptors."""
+    """Lays the sources and the compiled descriptors out as an installation does."""
     package = folder / "waggle_client"
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(HERE.parent / "waggle_client", package, ignore=shutil.ignore_patterns("*.binpb", "__pycache__"))
@@ -73,7 +73,7 @@ def main():
         program = unittest.main(module=None, argv=["run.py", "discover", "-s", str(HERE), *rest], exit=False)
     result = program.result
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    # For whoever counts: one closing line that says what ran.
+    # A last line for scripts that count tests.
     print(f"{result.testsRun - failed - len(result.skipped)} passed, {failed} failed, {len(result.skipped)} skipped")
     return 0 if result.testsRun > 0 and result.wasSuccessful() else 1
 

@@ -1,4 +1,4 @@
-"""What the tests share: a replay server as a process, a proxy that breaks connections, tables, and waiting."""
+"""Shared by the tests: a replay server as a process, a proxy that breaks connections, tables, and waiting."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ import numpy as np
 
 import waggle_client as waggle
 
-PATIENCE = 60.0  # Seconds after which something that has to happen does not; never how long something may take.
+PATIENCE = 60.0  # Seconds after which an expected event counts as missing; never a limit on a duration.
 
 COLUMNS = {"number": waggle.Column("int64"), "vector": waggle.Column("float32", (3,))}
 
@@ -24,7 +24,7 @@ def row(number):
 
 
 def queue_table(name, **options):
-    """First in, first out, each item once: what is drained from it is what was inserted, in that order."""
+    """First in, first out, each item once: draining it gives the inserted items, in their order."""
     options = {"max_items": 100_000, "max_window": 4, "max_times_sampled": 1, **options}
     return waggle.Table(name, COLUMNS, sampler=waggle.fifo(), **options)
 
@@ -38,7 +38,7 @@ def wait_until(condition, what):
 
 
 class Server:
-    """A replay server, as a user starts it."""
+    """A replay server, started as a user starts it."""
 
     def __init__(self, port=0, *flags):
         self.process = subprocess.Popen(
@@ -56,7 +56,7 @@ class Server:
                 break
         else:
             raise AssertionError(f"the replay server does not start: {''.join(self.output)}")
-        # Read on, so that it never waits for its output to be read.
+        # Its output is read all the time, so that it never waits for that.
         self._reader = threading.Thread(target=lambda: self.output.extend(self.process.stdout), daemon=True)
         self._reader.start()
 
@@ -80,7 +80,7 @@ class Server:
 
 
 class Proxy:
-    """Passes bytes on to a server, until it is told not to."""
+    """Passes bytes on to a server, until it is told to stop."""
 
     def __init__(self, target):
         self._target = ("127.0.0.1", target)
@@ -88,7 +88,7 @@ class Proxy:
         self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._sockets = []
-        self.drop_answers = False  # What the server says gets lost.
+        self.drop_answers = False  # True: the server's answers are lost.
         self.drop_requests = False
         self.dropped = 0  # Bytes.
         self.accepts = True
@@ -132,7 +132,7 @@ class Proxy:
             pass
 
     def cut(self):
-        """Breaks every connection; new ones may be made."""
+        """Breaks every connection; new ones can be made."""
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for each in sockets:
@@ -145,7 +145,7 @@ class Proxy:
 
 
 class ServerTest(unittest.TestCase):
-    """Tests against one server; each makes tables of its own."""
+    """Tests against one server; each makes its own tables."""
 
     @classmethod
     def setUpClass(cls):
@@ -158,11 +158,11 @@ class ServerTest(unittest.TestCase):
         self.name = self.id().rpartition(".")[2]
 
     def drain(self, client, table, count):
-        """The numbers of the next items of a queue, each the last row's of its window."""
+        """The numbers of the next items of a queue, each from the last row of its window."""
         return client.sample(table, count, timeout=PATIENCE)["last"].tolist()
 
     def soon(self, function):
-        """Runs it in a thread, and fails unless it ends; returns what it returned, raises what it raised."""
+        """Runs the function in a thread, and fails unless it ends; returns its result or raises its error."""
         outcome = []
 
         def run():

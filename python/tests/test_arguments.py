@@ -1,4 +1,4 @@
-"""Malformed arguments: every one of every public function is refused by its name, before anything is sent. [e2e]"""
+"""Malformed arguments: every public function refuses each of its arguments by name, before it sends a request. [e2e]"""
 
 import dataclasses
 import inspect
@@ -11,7 +11,7 @@ import waggle_client as waggle
 
 TYPE, VALUE = waggle.InvalidType, waggle.InvalidArgument
 
-# Malformed values by what is wanted, each with the error that it is.
+# Malformed values by the wanted kind, each with its error.
 TEXTS = [(5, TYPE), (None, TYPE), (b"m", TYPE), (["m"], TYPE)]
 BOOLEANS = [("yes", TYPE), (1, TYPE), (None, TYPE), (0.0, TYPE), (np.zeros(2, bool), TYPE)]
 NO_INTEGERS = [(2.5, TYPE), (2.0, TYPE), ("2", TYPE), (True, TYPE), (np.float32(2), TYPE), ([2], TYPE)]
@@ -38,11 +38,11 @@ UPDATE = {"keys": [1], "generations": [1], "priorities": [1.0]}
 
 
 def begins(refused):
-    """What rows of which an episode begins may not be, where they are several."""
+    """Malformed values of begins_episode for several rows."""
     return [("x", TYPE), (1.5, TYPE), ([0.5], TYPE), ([9], VALUE), ([-1], VALUE), ([[0]], VALUE), *refused]
 
 
-# By function: what it is called with besides, and malformed values of every argument.
+# By function: the good arguments, and malformed values of every argument.
 OF_A_CLIENT = {
     "create_table": (
         {"table": GOOD_TABLE},
@@ -240,7 +240,7 @@ OF_NOTHING = {
     ),
 }
 _MADE_BY_OTHERS = {"Sampler", "Writer", "Stream", "Lanes", "Batch", "PriorityUpdater"}
-_TOLD = {  # By the client: nobody else makes them. Items are read as they are appended.
+_TOLD = {  # Only the client makes these, but for Items, which are checked as they are appended.
     "Items", "Reconfiguration", "SamplerStats", "ServerInfo", "StorageInfo", "TableInfo", "UpdateCounts", "WriterStats",
 }  # fmt: skip
 
@@ -251,7 +251,7 @@ def arguments(function):
 
 class ArgumentsTest(ServerTest):
     def refused(self, where, functions):
-        """`where` has a function of each name, or is what gives it."""
+        """`where` has a function of each name."""
         for name, (good, malformed) in functions.items():
             for argument, values in malformed.items():
                 for value, kind in values:
@@ -268,7 +268,7 @@ class ArgumentsTest(ServerTest):
         self.assertIs(type(error), kind)
         self.assertIsInstance(error, TypeError if kind is TYPE else ValueError)
         self.assertEqual((error.code, error.reason), ("INVALID_ARGUMENT", ""))
-        # A column's name stands for the row that it is of.
+        # An error of a row names the column.
         self.assertRegex(str(error), rf"(?i)\b{argument}\b|column|a row is")
         self.assertNotRegex(str(error), "has type|protobuf|out of range|invalid literal|could not convert")
 
@@ -293,7 +293,7 @@ class ArgumentsTest(ServerTest):
         self.refused(waggle, OF_NOTHING)
 
     def test_calls_of_a_client_are_checked_before_anything_is_sent(self):
-        # Nobody is there: whatever is sent ends with another error.
+        # No server listens there: a request that is sent ends with another error.
         with waggle.Client("127.0.0.1:1", timeout=0) as client:
             self.refused(client, OF_A_CLIENT)
             with self.assertRaises(waggle.DeadlineExceeded):
@@ -314,7 +314,7 @@ class ArgumentsTest(ServerTest):
                 with self.subTest(argument=argument, value=value), self.assertRaises(kind) as raised:
                     stream.append_rows(ROWS, waggle.Items(**{"last_rows": [0], argument: value}))
                 self.check(raised.exception, argument, kind)
-        # None of it has changed anything.
+        # The refusals have changed nothing.
         self.assertEqual((stream.next_row, lanes.next_row), (1, 1))
         writer.flush(PATIENCE)
         self.assertEqual(self.client.table(self.name).items, 0)

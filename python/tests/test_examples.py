@@ -1,4 +1,4 @@
-"""What the README shows, and the examples. [e2e]"""
+"""The code of the README and other pages, and the examples. [e2e]"""
 
 import os
 import pathlib

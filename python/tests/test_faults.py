@@ -1,4 +1,4 @@
-"""Broken connections, servers that stop, die, come back or were never there. [e2e]"""
+"""Broken connections, and servers that stop, die, come back or never started. [e2e]"""
 
 import os
 import re
@@ -230,7 +230,7 @@ if sys.argv[3] == "more":
     writer.append({"number": 2, "vector": [0, 0, 0]})
 """
         self.client.create_table(waggle.Table(f"{self.name}/uniform", COLUMNS))
-        # Several at a time: whether gRPC hung was a matter of chance.
+        # Several at a time, because gRPC hung only now and then.
         for more, told in (("nothing", "^$"), ("more", "dropped without close.*1 rows and 0 items.*lost")):
             command = [sys.executable, "-c", program, self.server.address, f"{self.name}/uniform", more]
             running = [
@@ -267,7 +267,7 @@ class RestartedServerTest(unittest.TestCase):
                     server = Server(server.port)
                     writer.flush(PATIENCE)
                 stats = writer.stats()
-                # The windows of the first three reach back to what was lost.
+                # The windows of the first three reach back to lost rows.
                 self.assertEqual((stats.items_inserted, stats.items_without_rows), (50 + 47, 3))
                 refused = re.findall(r"(\d+) items were refused", "".join(logs.output))
                 self.assertEqual(sum(map(int, refused)), 3, logs.output)

@@ -1,4 +1,4 @@
-"""Processes that are forked while a client is in use: the new one is told so, the old one goes on. [e2e]"""
+"""Processes that are forked while a client is in use: the new one gets errors, the old one goes on. [e2e]"""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import waggle_client as waggle
 @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
 class ForksTest(ServerTest):
     def in_a_child(self, function):
-        """What it returned in a forked process, a string."""
+        """The string that the function returned in a forked process."""
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -32,7 +32,7 @@ class ForksTest(ServerTest):
 
     @contextlib.contextmanager
     def held(self, *users, locks=()):
-        """Another thread is in the midst of using these: in a new process it never gets out again."""
+        """Another thread holds the locks of these, which nothing in a new process will release."""
         inside, over = threading.Event(), threading.Event()
 
         def use():
@@ -81,7 +81,7 @@ class ForksTest(ServerTest):
         for name, call in calls.items():
             with self.subTest(name), self.held(writer, sampler, updater):
                 self.assertRegex(self.in_a_child(lambda: self.told(call)), "FailedPrecondition: .*forked.*before")
-        # It ends there without waiting, and without what is the old one's to send.
+        # It ends there without waiting, and without sending the old process's rows.
         ends = lambda: [self.told(end) for end in (writer.close, sampler.close, updater.close, self.client.close)][-1]
         with self.held(writer, sampler, updater, locks=[self.client._children._lock]):
             self.assertRegex(self.in_a_child(ends), "it returned None")

@@ -71,7 +71,7 @@ class SamplingTest(ServerTest):
         self.client.create_table(table)
         self.assertEqual(self.client.table(self.name).table, table)
         lengths = (30, 7, 2, 19)
-        ends = []  # By row, what lies behind its episode's last one.
+        ends = []  # By row: the number behind its episode's last row.
         with self.client.writer(self.name) as writer:
             for length in lengths:
                 begin = len(ends)
@@ -93,7 +93,7 @@ class SamplingTest(ServerTest):
         self.assertTrue((batch["goal"] < np.array(ends)[batch["number"]]).all())
         np.testing.assert_array_equal(batch["goals"][:, 1, 0], batch["goal"])
         np.testing.assert_array_equal(batch["goals"][:, 0, 0], batch["goal"] - 1)
-        # Each first row's last one can be drawn: the bound above is met.
+        # The episode's last row can be drawn: the bound above is reached.
         self.assertTrue((batch["goal"] + 1 == np.array(ends)[batch["number"]]).any())
 
     def test_future_offsets_are_for_tables_with_a_future_field(self):
@@ -291,7 +291,7 @@ class SingleBatchesTest(ServerTest):
                 writer.create_item()
 
     def samplers(self):
-        """Whether each that the server remembers is connected."""
+        """By sampler that the server remembers: True if it is connected."""
         request = self.client._link.request("Explain")(table=self.name)
         parties = self.client._link.call("Explain", request, "explaining").tables[0].parties
         return [party.connected for party in parties if party.kind == 2]
@@ -395,7 +395,7 @@ class PrioritiesTest(ServerTest):
             for number in range(10):
                 writer.append(row(number))
                 writer.create_item()
-        self.batch = self.client.sample(self.name, 10)  # Stratified, of equal priorities: every item once.
+        self.batch = self.client.sample(self.name, 10)  # Stratified with equal priorities: every item once.
         self.assertEqual(sorted(self.batch["number"].tolist()), list(range(10)))
 
     def test_new_priorities_are_applied(self):

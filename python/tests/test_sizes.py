@@ -1,4 +1,4 @@
-"""What is large: rows, steps of many lanes and batches that just fit, and those that do not. [e2e]"""
+"""Large rows, steps of many lanes and batches that just fit, and those that do not. [e2e]"""
 
 import unittest
 
@@ -21,7 +21,7 @@ class SizesTest(ServerTest):
     def test_rows_of_most_of_a_message_travel_also_beside_others(self):
         size = 40 * MIB
         self.create(size, max_times_sampled=1)
-        # Each stream's row is less than block_bytes may be, or more; two never fit into one message.
+        # A row is larger than block_bytes, and two never fit into one message.
         with self.client.writer(self.name, block_bytes=32 * MIB, max_delay=1000) as writer:
             for number in range(2):
                 stream = writer.stream()
@@ -38,11 +38,11 @@ class SizesTest(ServerTest):
         size = 15 * MIB
         self.create(size, max_times_sampled=1)
         with self.client.writer(self.name, block_bytes=32 * MIB, max_delay=1000) as writer:
-            for number in range(2):  # Less than block_bytes together.
+            for number in range(2):  # Together smaller than block_bytes.
                 stream = writer.stream()
                 stream.append(self.row(number, size))
                 stream.create_item()
-            lanes = writer.lanes(3)  # More than a message beside them.
+            lanes = writer.lanes(3)  # Together with them larger than a message.
             lanes.append({"number": [2, 3, 4], "frame": np.zeros((3, size), np.uint8)})
             lanes.create_items()
             writer.flush(PATIENCE)
@@ -56,7 +56,7 @@ class SizesTest(ServerTest):
         ) as refused:
             self.create(100 * MIB)
         self.assertEqual(refused.exception.reason, "bad_configuration")
-        self.create(63 * MIB - 8)  # As well as the number.
+        self.create(63 * MIB - 8)  # The number takes the other 8 bytes.
 
     def test_a_row_that_this_client_cannot_send_is_refused_when_the_writer_is_made(self):
         self.create(60 * MIB)

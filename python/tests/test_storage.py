@@ -1,4 +1,4 @@
-"""Tables that outlive their server: checkpoints, a disk that is full, coming back. [e2e]"""
+"""Tables that outlive their server: checkpoints, a full disk, coming back. [e2e]"""
 
 import dataclasses
 import resource
@@ -29,7 +29,7 @@ class StorageTest(unittest.TestCase):
         self.server = Server(port, *self.flags)
 
     def limit_files(self, size):
-        """To the server its disk is full once a file has so many bytes; -1 is no limit."""
+        """Makes the server's disk full once a file has so many bytes; -1 is no limit."""
         _, hard = resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
 
@@ -97,7 +97,7 @@ class StorageTest(unittest.TestCase):
         with self.client.writer("kept") as writer:
             self.fill(writer, 0, 5)
         self.client.checkpoint()
-        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: 10 and 20"):  # It is no saved one yet.
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: 10 and 20"):  # It is not saved yet.
             self.client.create_table(larger, if_saved_differs="replace")
         for policy in (None, "refuse"):
             self.restart()
@@ -131,7 +131,7 @@ class StorageTest(unittest.TestCase):
             for begin in range(0, 400, 100):
                 self.fill(writer, begin, begin + 50)
                 if begin % 200 == 0:
-                    writer.flush(PATIENCE)  # Otherwise it is killed with blocks on their way.
+                    writer.flush(PATIENCE)  # Else the server is killed with blocks on their way.
                 self.restart()
                 self.fill(writer, begin + 50, begin + 100)
             writer.flush(PATIENCE)

@@ -146,7 +146,7 @@ class TablesTest(ServerTest):
                 call()
         with self.assertRaisesRegex(waggle.NotFound, "nowhere"):
             self.client.clear("nowhere")
-        with self.assertRaises(LookupError):  # Of the language's own kinds as well.
+        with self.assertRaises(LookupError):  # It is also one of Python's own errors.
             self.client.table("nowhere")
 
     def test_a_table_may_be_waited_for(self):

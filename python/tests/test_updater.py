@@ -1,4 +1,4 @@
-"""Priorities that are sent without waiting for each answer. [e2e]"""
+"""Updates of priorities without waiting for each answer. [e2e]"""
 
 import queue
 import threading
@@ -26,7 +26,7 @@ class UpdaterTest(ServerTest):
         super().setUp()
         self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(1.0), max_items=10))
         fill(self.client, self.name, 10)
-        self.batch = self.client.sample(self.name, 10)  # Stratified, of equal priorities: every item once.
+        self.batch = self.client.sample(self.name, 10)  # Stratified with equal priorities: every item once.
         self.names = (self.batch.keys, self.batch.generations)
 
     def test_updates_are_applied_in_their_order_and_counted(self):
@@ -34,7 +34,7 @@ class UpdaterTest(ServerTest):
             for round_ in range(100):
                 priorities = (self.batch["number"] == round_ % 10).astype(np.float64)
                 updater.update(*self.names, priorities)
-                priorities[:] = -1  # It has been copied.
+                priorities[:] = -1  # The updater has copied them.
             counts = updater.flush(PATIENCE)
             self.assertEqual((counts.applied, counts.stale, counts.unknown), (1000, 0, 0))
             self.assertEqual(updater.counts(), counts)
@@ -117,7 +117,7 @@ class RestartedServerTest(unittest.TestCase):
                 self.assertEqual(updater.flush(PATIENCE).unknown, 4)
 
     def restarted(self):
-        """Clients of two that share a table, the second's updater, and the server without the table."""
+        """Two clients that share a table, the second's updater, and the server without the table."""
         server = Server()
         self.addCleanup(lambda: server.kill())
         actor, learner = (waggle.Client(server.address, timeout=PATIENCE) for _ in range(2))
@@ -152,7 +152,7 @@ class RestartedServerTest(unittest.TestCase):
 
 
 class HeldLink:
-    """In place of a server: answers once it is told what."""
+    """Stands in for a server: answers when the test says so."""
 
     address = "held:1"
 
@@ -176,7 +176,7 @@ class HeldLink:
         return "nowhere"
 
     def next(self):
-        """The keys of the request that is under way."""
+        """The keys of the current request."""
         return self._requests.get(timeout=PATIENCE)
 
     def answer(self, keys):
@@ -230,8 +230,8 @@ class HeldUpdatesTest(unittest.TestCase):
             self.assertTrue(flushing.wait(PATIENCE))
             self.update([2])
             self.link.answer(first)
-            second = self.link.next()  # Others would go on and on.
-            thread.join()  # Its flush has a timeout.
+            second = self.link.next()  # Other threads could go on adding for ever.
+            thread.join()  # Ends at the latest at its flush's timeout.
         self.assertEqual([each.applied for each in counts], [1])
         self.link.answer(second)
         self.assertEqual(self.updater.flush(PATIENCE).applied, 2)
@@ -243,12 +243,12 @@ class HeldUpdatesTest(unittest.TestCase):
         updates = [np.arange(1 + i * size, 1 + (i + 1) * size) for i in range(8)]
         self.update(updates[0])
         self.assertEqual(self.link.next(), updates[0].tolist())
-        for keys in updates[1:7]:  # A quarter of a million has room for five of them.
+        for keys in updates[1:7]:  # The limit of a quarter of a million has room for five of them.
             self.update(keys)
         self.assertEqual(self.updater.counts().unknown, 2 * size)
         self.link.fail()
         self.assertTrue(backoff.waiting.acquire(timeout=PATIENCE))
-        self.update(updates[7])  # That which was being sent goes for it.
+        self.update(updates[7])  # The update that was being sent is dropped for it.
         self.assertEqual(self.updater.counts().unknown, 3 * size)
         backoff.over.release()
         sent = []

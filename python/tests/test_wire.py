@@ -1,4 +1,4 @@
-"""What is read from the wire: encodings, and servers that do not do as they should. [grpc]"""
+"""Reading from the wire: encodings, and servers that send wrong messages. [grpc]"""
 
 import concurrent.futures
 import unittest
@@ -53,7 +53,7 @@ class EncodingTest(unittest.TestCase):
 
 
 class OddServer:
-    """Answers Describe with one table, and streams with what it is given."""
+    """Answers Describe with one table, and streams with the given messages."""
 
     def __init__(self, answers):
         self._answers = answers
@@ -189,7 +189,7 @@ class OddServerTest(unittest.TestCase):
 
 
 class _OneSpec:
-    """Takes the one spec that is added."""
+    """Collects the one spec that is added."""
 
     def __init__(self, target):
         self._target = target

@@ -1,4 +1,4 @@
-"""What was written is what is sampled, however it was cut into blocks; what cannot be is refused by name. [e2e]"""
+"""Samples equal the written rows, however these were cut into blocks; impossible values are refused by name. [e2e]"""
 
 import gc
 import importlib.util
@@ -21,7 +21,7 @@ VIEW = {
 
 class WritingTest(ServerTest):
     def check_windows(self, table, windows):
-        """The queue holds these windows, as lists of the numbers of their rows."""
+        """Checks that the queue holds these windows, as lists of the numbers of their rows."""
         longest = self.client.table(table).table.max_window
         with self.client.sampler(table, 1, timeout=PATIENCE) as sampler:
             for window in windows:
@@ -84,7 +84,7 @@ class WritingTest(ServerTest):
         self.check_windows(self.name, windows)
 
     def check_stacks(self, table, windows, stack):
-        """The queue holds windows of these lists of numbers, each with the stack of its last row."""
+        """Checks that the queue holds windows of these lists of numbers, each with the stack of its last row."""
         with self.client.sampler(table, 1, timeout=PATIENCE) as sampler:
             for window, stacked in zip(windows, stack):
                 batch = sampler.next()
@@ -266,7 +266,7 @@ class WritingTest(ServerTest):
                     lanes.create_items(lanes=[1])
                     stream.create_item()
             if importlib.util.find_spec({"lz4": "lz4", "zstd": "zstandard"}[codec]) is not None:
-                self.assertLess(self.client.table(name).bytes, 180 * 750)  # Half of what a row has are zeros.
+                self.assertLess(self.client.table(name).bytes, 180 * 750)  # Half of a row's bytes are zeros.
             batch = self.client.sample(name, 120)
             self.assertEqual(batch["number"][:, 0].tolist(), np.repeat(np.arange(60), 2).tolist())
             for column in ("zeros", "noise", "vector"):
@@ -311,7 +311,7 @@ class WritingTest(ServerTest):
         writer.append(row(9))
         with self.assertLogs("waggle_client", "WARNING") as logs:
             holder = [writer]
-            holder.append(holder)  # So that it is for the collector.
+            holder.append(holder)  # A cycle, which only the collector frees.
             del writer, holder
             gc.collect()
         self.assertRegex(logs.output[0], "dropped without close")
@@ -395,7 +395,7 @@ class WritingTest(ServerTest):
         with self.assertRaisesRegex(TimeoutError, "not acknowledged.*inserts wait"):
             writer.flush(timeout=0.2)
         self.assertEqual(writer.stats().seconds_waited, waited)
-        # It goes on where it was.
+        # Inserts go on once items are sampled.
         with self.client.sampler(self.name, 1, prefetch=16) as sampler:
             for _ in range(created):
                 sampler.next(PATIENCE)
@@ -443,7 +443,7 @@ class WritingTest(ServerTest):
         self.client.create_table(waggle.Table(self.name, columns, sampler=waggle.fifo(), max_times_sampled=1))
         floats = (np.float16, np.float32, np.float64, np.longdouble)
         wholes = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.bool_)
-        # As NumPy 2 compares a scalar to a number of Python's; before 1.24 and from 2.2 on there is one way only.
+        # NumPy 2's way of comparing a scalar to a Python number. Before 1.24 and from 2.2 on there is only one way.
         promote = getattr(np, "_set_promotion_state", None)
         if promote is not None:
             self.addCleanup(promote, np._get_promotion_state())
@@ -454,7 +454,7 @@ class WritingTest(ServerTest):
                 if promote is not None:
                     promote(state)
                 good = {"wide": 1.0, "narrow": 1.0, "whole": 1}
-                for make in (lambda value: value, np.array):  # Scalars, and arrays without a dimension.
+                for make in (lambda value: value, np.array):  # Scalars, and arrays without dimensions.
                     for kind in (*floats, *wholes):
                         value = make(kind(1))
                         writer.append({"wide": value, "narrow": value, "whole": value if kind in wholes else 1})
@@ -470,7 +470,7 @@ class WritingTest(ServerTest):
                     for column, bad in (("narrow", np.float64(1e39)), ("whole", np.uint64(1 << 63))):
                         with self.assertRaisesRegex(waggle.InvalidArgument, f'"{column}"'):
                             writer.append({**good, column: make(bad)})
-                huge = np.array([np.longdouble(np.finfo(np.float64).max) * 2])  # Infinite as float64, or already.
+                huge = np.array([np.longdouble(np.finfo(np.float64).max) * 2])  # Infinite as float64, or as longdouble.
                 with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: entry 0 is inf.*finite"):
                     writer.append_rows({name: [1] for name in columns}, waggle.Items([0], priorities=huge))
                 with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: entry 0 is inf.*finite"):
@@ -522,7 +522,7 @@ class WritingTest(ServerTest):
                 writer.append(row(3))
                 writer.create_item()
                 raise ZeroDivisionError
-        self.assertEqual(self.drain(self.client, self.name, 1), [3])  # What was added before has come all the same.
+        self.assertEqual(self.drain(self.client, self.name, 1), [3])  # The earlier item has been inserted.
 
     def test_a_second_writer_of_an_id_is_refused(self):
         self.client.create_table(queue_table(self.name, view=VIEW))
@@ -532,9 +532,9 @@ class WritingTest(ServerTest):
             writer.flush(PATIENCE)
             second = self.client.writer(self.name, writer_id="the-one")
             with self.assertRaisesRegex(waggle.FailedPrecondition, "another writer has this id"):
-                second.append(row(0))  # Which may be told already.
+                second.append(row(0))  # This may raise already.
                 second.flush(PATIENCE)
-            second.close()  # It was told already.
+            second.close()  # Does not raise again.
 
 
 if __name__ == "__main__":
