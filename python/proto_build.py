@@ -13,7 +13,7 @@ NAME = "waggle_v1.binpb"
 
 
 def proto_root():
-    """Where the .proto files are: beside this file in a source distribution, at the top of a checkout otherwise."""
+    """The folder of the .proto files: beside this file in a source distribution, else at the top of a checkout."""
     candidates = (HERE / "proto", HERE.parent / "proto")
     for candidate in candidates:
         if all((candidate / file).is_file() for file in FILES):

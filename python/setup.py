@@ -1,4 +1,4 @@
-"""Adds to setuptools' steps what pyproject.toml cannot say: the .proto files are compiled, or go into the archive."""
+"""Extends setuptools' steps, which pyproject.toml cannot: the .proto files are compiled, or go into the archive."""
 
 import pathlib
 import shutil

@@ -280,7 +280,7 @@ class WritingTest(ServerTest):
             for number in range(10):
                 writer.append(row(number))
                 writer.create_item(names[number % 2])
-            with self.assertRaisesRegex(waggle.InvalidArgument, "none of this writer's"):
+            with self.assertRaisesRegex(waggle.InvalidArgument, "wanted one of this writer's"):
                 writer.create_item(rows=1)
         self.assertEqual(self.drain(self.client, names[0], 5), [0, 2, 4, 6, 8])
         self.assertEqual(self.drain(self.client, names[1], 5), [1, 3, 5, 7, 9])
@@ -363,7 +363,7 @@ class WritingTest(ServerTest):
                 writer.append(row(number))
             for message, call in {
                 "outside .1, 4.": lambda: writer.create_item(rows=5),
-                "none of this writer's": lambda: writer.create_item("elsewhere"),
+                "wanted one of this writer's": lambda: writer.create_item("elsewhere"),
                 "priority: -1": lambda: writer.create_item(priority=-1),
                 "priority: nan": lambda: writer.create_item(priority=float("nan")),
                 "newest 4 rows": lambda: writer.create_item(rows=2, first_row=5),

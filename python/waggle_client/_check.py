@@ -99,7 +99,7 @@ def identifier(name: str, value: Any) -> str:
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
     if text(name, value) not in choices:
-        raise InvalidArgument(f"{name}: {_short.repr(value)} is none of {', '.join(choices)}")
+        raise InvalidArgument(f"{name}: got {_short.repr(value)}; wanted one of {', '.join(choices)}")
     return value
 
 

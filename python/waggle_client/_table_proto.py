@@ -36,7 +36,7 @@ def _set(message, where, **values):
 def _set_enum(message, field, where, name):
     names = _wire.enum_names(message.DESCRIPTOR.fields_by_name[field].enum_type)
     if name not in names:
-        raise InvalidArgument(f"{where}: {name!r} is none of {', '.join(names)}")
+        raise InvalidArgument(f"{where}: got {name!r}; wanted one of {', '.join(names)}")
     setattr(message, field, names[name])
 
 

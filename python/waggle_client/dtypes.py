@@ -19,7 +19,7 @@ def dtype_name(dtype) -> str:
         name = None
     if name not in NAMES:
         kind = InvalidArgument if isinstance(dtype, (str, np.dtype, type)) else InvalidType
-        raise kind(f"dtype: {dtype!r} is none of {', '.join(NAMES)}")
+        raise kind(f"dtype: got {dtype!r}; wanted one of {', '.join(NAMES)}")
     return name
 
 

@@ -56,7 +56,7 @@ class ColumnRules:
             array = self._convert(value, lead)
         if self._is_float and not self._is_finite(array):
             index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise self._refusal(f"element {list(index)} is {array[index]}; values have to be finite")
+            raise self._refusal(f"element {list(index)} is {array[index]}; values must be finite")
         return array
 
     def _is_finite(self, array):

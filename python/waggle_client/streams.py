@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _MAX_STREAMS = 65_536  # The server's limit for a writer.
-_WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler takes magnitudes"
+_WANTED_PRIORITY = "it must be finite, and >= 0 unless the table's sampler takes magnitudes"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,8 @@ class _Rows:
     def _table_index(self, table):
         index = self._core.table_index.get(_check.text("table", table)) if table is not None else 0
         if index is None or (table is None and len(self._core.tables) > 1):
-            raise errors.InvalidArgument(f"table: {table!r} is none of this writer's: {', '.join(self._core.tables)}")
+            tables = ", ".join(self._core.tables)
+            raise errors.InvalidArgument(f"table: got {table!r}; wanted one of this writer's: {tables}")
         return index
 
     def _check_lengths(self, table, rows):

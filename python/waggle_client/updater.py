@@ -48,7 +48,7 @@ def checked_updates(keys, generations, *priorities) -> dict:
         bad = np.flatnonzero(~np.isfinite(arrays["priorities"]))
         if bad.size:
             raise errors.InvalidArgument(
-                f"priorities: entry {bad[0]} is {arrays['priorities'][bad[0]]}; it has to be finite"
+                f"priorities: entry {bad[0]} is {arrays['priorities'][bad[0]]}; it must be finite"
             )
     return arrays
 
