@@ -337,7 +337,7 @@ TEST_CASE("what stops an actor is told to the hub", "[unit]") {
     fixture.hub.AdoptEnvironment(false);
     fixture.hub.Set([](Assignment* assignment) { assignment->environment = testing::FakeEnvironmentSpec(); });
     code = absl::StatusCode::kFailedPrecondition;
-    words = "this actor's environment is Counting";
+    words = "environment: got Counting";
   }
   SECTION("a broken experiment") {
     fixture.hub.Set([](Assignment* assignment) { assignment->experiment_yaml = "algorithm: {name: fake, n_stp: 1}"; });

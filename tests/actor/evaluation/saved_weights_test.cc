@@ -125,7 +125,7 @@ TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
              StartsWith(folder.path() + " is empty; wanted a run"));
   std::ofstream(folder.File("file")) << "text";
   CHECK_THAT(message(folder.path(), absl::StatusCode::kNotFound),
-             StartsWith(folder.path() + " holds nothing that was saved; wanted"));
+             StartsWith(folder.path() + " holds no saved weights; wanted"));
   CHECK_THAT(message(folder.File("file"), absl::StatusCode::kNotFound),
              StartsWith(folder.File("file") + " is a file;"));
   CHECK_THAT(message(folder.File("none"), absl::StatusCode::kNotFound),
@@ -138,7 +138,7 @@ TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
   contents.texts[kCheckpointAlgorithm] = "fake";
   Save(folder.File("old"), contents);
   CHECK_THAT(message(folder.File("old"), absl::StatusCode::kInvalidArgument),
-             StartsWith(folder.File("old") + " does not say of which experiment it is"));
+             StartsWith(folder.File("old") + " names no experiment"));
 }
 
 TEST_CASE("Damaged best weights are no reason to take others in silence", "[unit]") {
