@@ -387,7 +387,7 @@ TEST_CASE("An environment that has changed after a reopening or a reset is refus
   }
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(status.message()), Catch::Contains("observation/another"));
-  CHECK_THAT(std::string(status.message()), Catch::Contains("it was"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("; wanted"));
 }
 
 TEST_CASE("Lanes continue while another lane's stream is lost", "[grpc]") {
