@@ -24,7 +24,7 @@ TEST_CASE("verdicts are counted as applied, or as refused and by their reason", 
                                                                          {"gradients_refused_stale", 2}});
 }
 
-TEST_CASE("every verdict has a name of its own, and refusals are counted without what was applied", "[unit]") {
+TEST_CASE("every verdict has its own name, and applied gradients do not count as refusals", "[unit]") {
   std::set<std::string> names;
   GradientCounts counts;
   counts.applied = 3;
