@@ -14,8 +14,8 @@
 
 namespace waggle {
 
-// How a reader treats keys that mean nothing beside the others. A user's are a mistake. Earlier versions printed every
-// key: theirs are passed over.
+// The treatment of keys that mean nothing beside the others. A user's are refused as mistakes. Earlier versions printed
+// every key: theirs are passed over.
 enum class KeysWithoutMeaning { kRefused, kPassedOver };
 
 // Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
@@ -67,11 +67,11 @@ class ConfigReader final : public ConfigVisitor {
 
   // A mapping or list that is being visited.
   struct Frame {
-    const YamlNode* node = nullptr;  // Null where it is absent or not what it should be.
-    SourcePosition position;         // Of the node, or of the nearest one around it.
+    const YamlNode* node = nullptr;  // Null if it is absent or of the wrong kind.
+    SourcePosition position;         // The node's, or the nearest one's around it.
     std::string path;
     std::vector<std::string> known;  // Keys asked for.
-    std::vector<std::string> inner;  // Those of the sections in it, "section.key".
+    std::vector<std::string> inner;  // Keys asked for in its sections, "section.key".
     bool allow_other_keys = false;
     int64_t errors_before = 0;
   };
@@ -79,7 +79,7 @@ class ConfigReader final : public ConfigVisitor {
   std::string PathOf(absl::string_view key) const;
   // The value under `key`, or null if it is absent.
   const YamlNode* Lookup(const char* key);
-  // The same, and null, which is reported, where it is no text.
+  // The same, but a value that is not text is reported, and null.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   nlohmann::ordered_json ToJson(const YamlNode& node, const char* key);
