@@ -239,7 +239,7 @@ class GrpcHubLink final : public HubLink {
     shared_->changed.SignalAll();
   }
 
-  // Introduces the worker; a second time with the hub's earlier answers.
+  // Introduces the worker; a later time with the place that the hub gave it first.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     v1::JoinRequest request = NewJoinRequest(options_, worker_id_);
     if (joined_) {
