@@ -133,7 +133,7 @@ struct StepRequest {
 constexpr absl::Duration kStepLeaseLife = absl::Seconds(10);
 constexpr absl::Duration kStepLeaseUse = absl::Seconds(5);
 
-// An experiment, and the hub where it runs.
+// An experiment, and the hub that runs it.
 struct RunAddress {
   // NOLINTNEXTLINE(google-explicit-constructor): the address is enough for a hub with one experiment.
   RunAddress(std::string hub_address, std::string experiment = "")

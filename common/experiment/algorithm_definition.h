@@ -43,7 +43,7 @@ class AlgorithmOptions {
 // An algorithm's plan depends on these beside its options.
 struct PlanContext {
   const EnvironmentSpec& environment;
-  const std::map<std::string, NetworkSpec>& networks;  // As the configuration has them, by name.
+  const std::map<std::string, NetworkSpec>& networks;  // The configuration's, by name.
   const ReplayOptions& replay;
   const LearnerOptions& learner;
 };

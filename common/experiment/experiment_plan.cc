@@ -197,7 +197,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
                                         [](const NetworkPlan& network) { return !network.normalizers.empty(); });
     problems.AddUnless(!normalizes, "learner.processes: ", learners,
-                       ": each would normalise observations by what it has seen itself; wanted 1, or "
+                       ": each would normalise observations by its own data; wanted 1, or "
                        "normalize_observations: false");
     problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "

@@ -37,7 +37,7 @@ constexpr double kHubWeights = 6;
 constexpr double kLearnerActivations = 3;
 constexpr double kActorActivations = 2;
 
-// What the estimates are made from.
+// The sizes that the estimates need.
 struct Sizes {
   double weights = 0;  // Bytes of the parameters of the network that acts.
   // Bytes of the values, input included, that all networks, and the acting one, compute for one row of observations.

@@ -19,7 +19,7 @@ struct HubClientOptions {
   std::string experiment_id;  // One of those that run there.
   // This worker's id; empty: a new one is made.
   std::string worker_id;
-  Role role = Role::kActor;  // What this process is.
+  Role role = Role::kActor;  // This process's.
   std::string address;       // HOST:PORT at which this process serves; empty if it does not.
   // This process's index in its role, if its user chooses one; otherwise the hub gives one out.
   std::optional<int64_t> index;

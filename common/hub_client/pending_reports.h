@@ -24,7 +24,7 @@ class PendingReports {
   void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
   void SetFailure(const absl::Status& failure);
 
-  // Adds what is pending.
+  // Adds the pending reports.
   void Fill(v1::HeartbeatRequest* request) const;
   // `request`, filled before, was answered.
   void Acknowledge(const v1::HeartbeatRequest& request);

@@ -46,7 +46,7 @@ struct Held {
   const WorkOrder order;
   const StopToken stop;
   bool reported_ended = false;  // In the call that is under way, or in the last one.
-  Thread thread;                // Last: it uses what is above.
+  Thread thread;                // Last: it uses everything above.
 };
 
 std::string InWords(const WorkOrder& order) {

@@ -21,7 +21,7 @@ class AsyncSaver {
  public:
   // `store` and `metrics` outlive this object, which alone uses the store.
   AsyncSaver(CheckpointStore* store, Metrics* metrics);
-  // Waits until what was handed over is written or has failed.
+  // Waits until the last checkpoint is written or has failed.
   ~AsyncSaver();
 
   // True if a checkpoint is under way, so that the next Save() would wait.

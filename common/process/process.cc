@@ -149,7 +149,7 @@ absl::Status CheckLimits() {
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     if (const rlim_t left = FreeFiles(limit.rlim_cur, kLeastFiles); left < kLeastFiles) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("this process may have ", limit.rlim_cur, " open files and connections (ulimit -n), of which ",
+          absl::StrCat("this process may have ", limit.rlim_cur, " open files and connections (ulimit -n), and ",
                        limit.rlim_cur - left, " are open already; it needs at least ", kLeastFiles, " more"));
     }
   }
@@ -158,7 +158,7 @@ absl::Status CheckLimits() {
     if (probe == MAP_FAILED) {
       return absl::ResourceExhaustedError(absl::StrCat("this process may have ", limit.rlim_cur >> 20,
                                                        " MiB of address space (ulimit -v); it needs at least ",
-                                                       kLeastBytes >> 20, " MiB beside what it has at its start"));
+                                                       kLeastBytes >> 20, " MiB more than at its start"));
     }
     munmap(probe, kLeastBytes);
   }

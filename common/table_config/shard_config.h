@@ -13,7 +13,7 @@ namespace waggle {
 inline constexpr int64_t kMaxShards = 1024;
 
 // The configuration of shard `shard` of `shards`: limits are divided so that the parts add up to the whole, except
-// min_items, of which each has at least 1; the seeds differ. With one shard it is the configuration itself.
+// min_items, which is at least 1 in each; the seeds differ. With one shard it is the configuration itself.
 // INVALID_ARGUMENT for a configuration that is not valid, or that is too small to be divided: the message names the
 // setting.
 absl::StatusOr<TableConfig> ShardConfig(const TableConfig& config, int64_t shard, int64_t shards);

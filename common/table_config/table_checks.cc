@@ -220,7 +220,8 @@ void CheckCompression(const TableConfig& config, Problems* problems) {
 }
 
 void CheckStorage(const TableConfig& config, Problems* problems) {
-  problems->AddUnless(IsKnown(config.durability), "durability: ", static_cast<int>(config.durability), " is none");
+  problems->AddUnless(IsKnown(config.durability), "durability: got ", static_cast<int>(config.durability),
+                      "; wanted none, checkpoint or log");
   problems->AddUnless(!config.log_sync || config.durability == Durability::kLog,
                       "log_sync: means nothing with durability ", Name(config.durability));
   if (config.memory_limit < 0) {

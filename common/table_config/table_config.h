@@ -124,7 +124,7 @@ struct TableConfig {
   RemoverConfig remover;
   RateLimiterConfig rate_limiter;
   int64_t max_items = 0;
-  int64_t max_bytes = 0;          // Of rows.
+  int64_t max_bytes = 0;          // The rows' bytes.
   int64_t max_times_sampled = 0;  // 0: no limit.
   int64_t max_window = 1;         // Rows an item may have.
   int64_t transition_rows = 0;    // Rows of its window for kFirst, kLast and kAll; 0: all. Only beside kFuture.

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a model of gradients counts its numbers and says what it is", "[unit]") {
+TEST_CASE("a model of gradients counts its numbers and describes itself", "[unit]") {
   const GradientModel model = {0xAB, {{"actor", 3}, {"critic", 4}}};
   CHECK(model.NumElements() == 7);
   CHECK(model.DebugString() == "network 00000000000000ab, actor: 3, critic: 4");

@@ -88,7 +88,7 @@ Applied Apply(const std::string& yaml, const std::vector<std::pair<std::string, 
   return applied;
 }
 
-TEST_CASE("An override replaces a value, and says where it comes from", "[unit]") {
+TEST_CASE("An override replaces a value and its origin", "[unit]") {
   const Applied applied = Apply("a:\n  b: 1\n", {{"a.b", "2"}, {"a.b", "[3, 'x']"}});
   CHECK(applied.errors.empty());
   const YamlNode& b = applied.root.Find("a")->value.Find("b")->value;

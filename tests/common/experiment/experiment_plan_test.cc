@@ -97,7 +97,7 @@ struct RememberingOptions : AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// A table of windows of one kind, and two networks, the first of which acts.
+// A table of windows of one kind, and two networks; the first one acts.
 absl::StatusOr<AlgorithmPlan> PlanRemembering(const RememberingOptions& options, const PlanContext& context) {
   NetworkNeed actor{"actor", {{"q", HeadKind::kQ}}};
   actor.acts = true;

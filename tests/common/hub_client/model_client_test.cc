@@ -20,7 +20,7 @@ using testing::MakeModel;
 using testing::SlicesOf;
 using testing::ValueOf;
 
-TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
+TEST_CASE("The model ports over gRPC keep the ports' promises", "[grpc]") {
   std::unique_ptr<testing::ParamServer> server;
   testing::CheckModelConformance([&server] {
     server = std::make_unique<testing::ParamServer>();

@@ -239,7 +239,7 @@ class Fixture {
   Thread thread_;
 };
 
-TEST_CASE("A worker says what it is, and works on several orders at once", "[grpc]") {
+TEST_CASE("A worker introduces itself, and works on several orders at once", "[grpc]") {
   Fixture fixture;
   fixture.options.address = "10.0.0.1:7003";
   fixture.options.wanted_index = 5;

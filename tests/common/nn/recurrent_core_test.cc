@@ -78,7 +78,7 @@ RecurrentCore::Unrolled ByModule(const Fixture& fixture, Module* module, const C
   return call();
 }
 
-TEST_CASE("a core computes what LibTorch's module does, gradients as well", "[unit]") {
+TEST_CASE("a core has the outputs and the gradients of LibTorch's module", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     Fixture fixture(kind);
     const RecurrentCore::Unrolled got = fixture.Run({});

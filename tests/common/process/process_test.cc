@@ -79,10 +79,9 @@ std::string SaidWithin(int resource, rlim_t most) {
 
 TEST_CASE("A process with too few descriptors or too little memory says so and ends", "[unit]") {
   for (const rlim_t files : {rlim_t{8}, rlim_t{16}, rlim_t{32}}) {
-    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files),
-               Catch::Contains("this process may have " + std::to_string(files) +
-                               " open files and connections (ulimit -n), of which ") &&
-                   Catch::Contains(" are open already; it needs at least 48 more"));
+    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files), Catch::Contains("this process may have " + std::to_string(files) +
+                                                                 " open files and connections (ulimit -n), and ") &&
+                                                     Catch::Contains(" are open already; it needs at least 48 more"));
   }
 #if !defined(__SANITIZE_ADDRESS__)  // It needs terabytes of it.
   CHECK_THAT(SaidWithin(RLIMIT_AS, rlim_t{512} << 20),

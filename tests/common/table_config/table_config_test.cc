@@ -121,7 +121,8 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
        [](TableConfig* c) {
          c->compression = {{"reward", Codec::kNone}};
        }},
-      {"durability: 9 is none", [](TableConfig* c) { c->durability = static_cast<Durability>(9); }},
+      {"durability: got 9; wanted none, checkpoint or log",
+       [](TableConfig* c) { c->durability = static_cast<Durability>(9); }},
       {"log_sync: means nothing with durability none", [](TableConfig* c) { c->log_sync = true; }},
       {"memory_limit: -1", [](TableConfig* c) { c->memory_limit = -1; }},
       {"has one of min_difference and max_difference", [](TableConfig* c) { c->rate_limiter.min_difference = 1; }},
@@ -183,7 +184,7 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
   }
 }
 
-TEST_CASE("a table with a future row has items of two rows and more, of which it samples the transition", "[unit]") {
+TEST_CASE("a table with a future row has items of at least two rows, and samples their transition", "[unit]") {
   TableConfig config = Good();
   REQUIRE(!config.HasFuture());
   REQUIRE(config.MinWindow() == 1);

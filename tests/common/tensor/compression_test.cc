@@ -40,7 +40,7 @@ TEST_CASE("compressed bytes survive the round trip", "[unit]") {
       std::string back(size, '\0');
       REQUIRE_OK(Back(codec, compressed, &back));
       REQUIRE(back == bytes);
-      // Of a wrong size.
+      // A wrong size.
       for (const size_t wrong : {size - 1, size + 1}) {
         std::string other(wrong, '\0');
         REQUIRE_CODE(Back(codec, compressed, &other), absl::StatusCode::kDataLoss);
