@@ -69,7 +69,7 @@ struct Evaluation {
 // The result of a run: the evaluation of the weights that are kept as its best.
 struct RunResult {
   Evaluation evaluation;
-  bool confirmed = false;  // The target was reached twice, and this is the second time.
+  bool confirmed = false;  // The target was reached a second time, by this evaluation.
 };
 
 // A turn in a run in lock-step (experiment.deterministic), in which one process at a time works.
@@ -154,12 +154,12 @@ class HubLink {
   // The hub's last assignment.
   virtual Assignment assignment() const = 0;
 
-  // Waits until `condition` holds of the assignment and returns it. CANCELLED after a stop, or when the run is over
-  // (IsOver) before it holds; any other error means that the hub refused this worker, and is final.
+  // Waits until `condition` is true for the assignment, and returns it. CANCELLED after a stop, or when the run is over
+  // (IsOver) before that; any other error means that the hub refused this worker, and is final.
   virtual absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                                const StopToken& stop) = 0;
 
-  // Reports; each is sent with the next heartbeat, which is hurried.
+  // Reports; each is sent with the next heartbeat, and hurries it.
   virtual void ReportEnvironment(const EnvironmentSpec& environment) = 0;
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
   // This learner has stopped training. The run may end once these last weights are evaluated.
@@ -187,7 +187,7 @@ class HubLink {
   // The same for actors and learners: stopped as soon as the run is finishing.
   virtual const StopToken& training_over() const = 0;
 
-  // Sends what is pending and says goodbye, within `timeout`.
+  // Sends the pending reports and says goodbye, within `timeout`.
   virtual void Leave(absl::Duration timeout) = 0;
 };
 

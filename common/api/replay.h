@@ -71,8 +71,8 @@ class ReplayWriter {
   struct Stats {
     uint64_t items_inserted = 0;      // Acknowledged.
     uint64_t items_without_rows = 0;  // Refused: their rows were lost with the server that held them.
-    absl::Duration waited;            // For room, in Append, the wait under way included.
-    bool waiting = false;             // For room, now.
+    absl::Duration waited;            // For room in Append, including the wait under way.
+    bool waiting = false;             // It waits for room now.
   };
   // Any thread.
   virtual Stats stats() const = 0;
@@ -109,8 +109,8 @@ class ReplaySampler {
 
   struct Stats {
     uint64_t batches = 0;
-    absl::Duration waited;       // For batches, in Next, the wait under way included.
-    bool waiting = false;        // For a batch, now.
+    absl::Duration waited;       // For batches in Next, including the wait under way.
+    bool waiting = false;        // It waits for a batch now.
     int64_t missing_shards = 0;  // Servers of a sharded buffer that are lost now.
   };
   // Any thread.
@@ -155,7 +155,7 @@ struct ReplayWriterOptions {
 struct ReplaySamplerOptions {
   TableConfig table;
   int64_t batch_size = 0;
-  int64_t prefetch = 4;                          // Batches asked for ahead; 0: none, of one server.
+  int64_t prefetch = 4;                          // Batches asked for ahead; 0, for one server only: none.
   int64_t max_batch_bytes = int64_t{512} << 20;  // Larger batches are refused.
   // Shown as the sampler that a table waits for, such as "learner"; may be empty.
   std::string sampler_id = {};

@@ -10,7 +10,7 @@
 
 namespace waggle {
 
-// Gathers everything that is wrong with a configuration, so that a user sees it all at once. Not thread-safe.
+// Gathers all errors of a configuration, so that a user sees them at once. Not thread-safe.
 class ConfigErrors {
  public:
   // `path` names the key ("learner.batch_size"); it may be empty.

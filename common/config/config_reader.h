@@ -18,9 +18,9 @@ namespace waggle {
 // every key: theirs are passed over.
 enum class KeysWithoutMeaning { kRefused, kPassedOver };
 
-// Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
-// one, or with the section in which it is known), a key given twice, a value of another type or out of range is an
-// error. A field whose value is wrong keeps its default. Not thread-safe.
+// Reads a YAML mapping into the fields that it visits, strictly. Errors are an unknown key (named with the nearest
+// known one, or with the section in which it is known), a key given twice, and a value of another type or out of range.
+// A field whose value is wrong keeps its default. Not thread-safe.
 //
 //   ConfigErrors errors;
 //   ConfigReader reader(root, &errors);
@@ -49,10 +49,10 @@ class ConfigReader final : public ConfigVisitor {
   bool IsGiven(const char* key, bool is_given) override { return Lookup(key) != nullptr || is_given; }
   void AllowOtherKeys() override;
 
-  // Reports the keys at the top that nothing asked for. Call once, last.
+  // Reports the unused keys at the top. Call once, last.
   void Finish();
 
-  // Reports a problem with the key at `path` ("replay.error_buffer"), where it stands or else where its section does.
+  // Reports a problem with the key at `path` ("replay.error_buffer"), at its place, or else at its section's.
   void Report(absl::string_view path, absl::string_view problem);
 
  private:

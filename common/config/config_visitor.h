@@ -26,8 +26,8 @@ namespace waggle {
 // Keys equal the fields' names. A key that is absent leaves its field at the default that the struct gives it. Problems
 // never stop the walk: a reader collects all of them, each with its file, line and path.
 //
-// Validate() checks what single fields cannot show. Its message has one line a problem; a line that begins with a
-// field's name, or a path such as "section.field", and a colon is reported where that field stands.
+// Validate() checks relations between fields. Its message has one line a problem; a line that begins with a field's
+// name, or a path such as "section.field", and a colon is reported at that field.
 class ConfigVisitor {
  public:
   virtual ~ConfigVisitor() = default;
@@ -56,7 +56,7 @@ class ConfigVisitor {
   // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read override those of the
   // mapping that is there.
   virtual void AnyValue(const char* key, std::string* json) { String(key, json); }
-  // A number, or a section that says how it moves; both of its ends are within the range.
+  // A number, or a section with its schedule; both of its ends are within the range.
   void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
   // A number, for both ends, or a section with `min` and `max`; min is at most max.

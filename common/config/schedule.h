@@ -16,7 +16,7 @@ struct Progress {
   int64_t env_steps = 0;  // Over all actors.
 };
 
-// A number that stands still or moves with the run. In a file either `clip: 0.2` or
+// A number that is constant or moves with the run. In a file either `clip: 0.2` or
 //
 //   clip: {from: 0.2, to: 0.05, shape: linear, of: run, start: 0, until: 0.8}
 //

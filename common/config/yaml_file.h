@@ -23,7 +23,7 @@ absl::StatusOr<YamlNode> ParseYaml(const std::string& text, const std::string& o
 // A file's contents. NOT_FOUND, PERMISSION_DENIED, … if it cannot be read, INVALID_ARGUMENT if it is too large.
 absl::StatusOr<std::string> ReadYamlFile(const std::string& path);
 
-// Splits "a.b=c" into {"a.b", "c"}. INVALID_ARGUMENT if it does not look like that.
+// Splits "a.b=c" into {"a.b", "c"}. INVALID_ARGUMENT for text of another form.
 absl::StatusOr<std::pair<std::string, std::string>> ParseOverride(absl::string_view text);
 
 // Sets the values that `overrides` name, in their order: {"learner.batch_size", "256"}. A path's parts are keys, and

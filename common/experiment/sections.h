@@ -139,7 +139,7 @@ struct ActorOptions {
   // local: each actor computes actions with weights of its own; server: the learner's process computes them for all
   // actors, on the learner's device. Not for actors that wait for each learner step.
   std::string inference = "local";
-  bool asks_learner() const { return inference == "server"; }  // For its actions.
+  bool asks_learner() const { return inference == "server"; }  // The learner's process computes its actions.
   double refresh_seconds = 0.05;                               // Newer weights are asked for at most this often.
   // Blocks sent and unacknowledged before the actor waits; a block is one chunk of every lane. A larger value rides out
   // a longer pause of the server; a smaller one keeps the data fresh, as waiting data was acted by weights that grow

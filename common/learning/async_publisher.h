@@ -36,7 +36,7 @@ class AsyncPublisher {
   // has published.
   absl::Status Publish(ModelSnapshot snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until all that was handed over is published. DEADLINE_EXCEEDED after `timeout`, else as Publish.
+  // Waits until all versions are published. DEADLINE_EXCEEDED after `timeout`, otherwise as Publish.
   absl::Status Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

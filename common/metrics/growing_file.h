@@ -38,10 +38,10 @@ class GrowingFile {
   // returns the error of that: a full disk must not fill the memory as well.
   absl::Status MakeRoom();
 
-  // Keeps a piece for Flush; an error is that of MakeRoom, and the piece is not taken.
+  // Keeps a piece for Flush. An error is MakeRoom's, and the piece is not taken.
   absl::Status Add(absl::string_view piece);
 
-  // Hands all that is kept to the operating system, or nothing of it.
+  // Hands all kept pieces to the operating system, or none of them.
   absl::Status Flush();
 
  private:

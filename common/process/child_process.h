@@ -19,7 +19,7 @@ struct ChildExit {
   double peak_rss_mebibytes = 0;
 
   bool ok() const { return code == 0 && signal == 0; }
-  // As a shell counts: the exit status, or 128 + the signal.
+  // A shell's status: the exit status, or 128 + the signal.
   int ShellStatus() const { return signal == 0 ? code : 128 + signal; }
   // "exited with status 1", "was killed by signal 9 (Killed)".
   std::string DebugString() const;

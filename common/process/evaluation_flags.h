@@ -32,7 +32,7 @@ std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64
 // Adds all except the path, `record` and `explore`. `flags` outlives the parsing.
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);
 
-// Adds those two: `name` ("--output") and --explore.
+// Adds the flags of `record`, under `name` ("--output"), and of `explore`.
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags);
 
 // The same as flags of waggle-actor, "--evaluate=PATH" among them.

@@ -91,7 +91,7 @@ class RowWriter {
     // The same with a pointer to each column's values, in the signature's order: faster than names.
     absl::Status Append(absl::Span<const void* const> columns, const StopToken& stop = StopToken());
 
-    // The next row begins an episode: no item reaches back over it, and no stack.
+    // The next row begins an episode: no item and no stack reaches back over it.
     void BeginEpisode() { begins_ = true; }
     // Rows since the episode began.
     int64_t episode_rows() const { return begins_ ? 0 : episode_rows_; }

@@ -19,7 +19,7 @@ struct ProcessSummary {
   std::string role;
   int64_t index = 0;  // Among those of its role.
   int64_t pid = 0;
-  int64_t exit = 0;  // As a shell counts.
+  int64_t exit = 0;  // A shell's status.
   double peak_rss_mebibytes = 0;
 };
 
