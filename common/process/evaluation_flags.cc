@@ -18,15 +18,15 @@ std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64
   CLI::Option* const folder =
       AddPathFlag(app, "--video", video, "DIR",
                   "Films episodes: writes DIR/episode-0.webp and so on, or .mp4 for an environment of Gymnasium");
-  CLI::Option* const number =
-      AddIntegerFlag(app, "--video-episodes", episodes, 1, kMostFilmed, "How many of them, the first that begin");
+  CLI::Option* const number = AddIntegerFlag(app, "--video-episodes", episodes, 1, kMostFilmed,
+                                             "The number of filmed episodes: the first that begin");
   SetNeeds(number, folder);
   return {folder, number};
 }
 
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags) {
   std::vector<CLI::Option*> options = {
-      AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "How many episodes"),
+      AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "The number of episodes"),
       AddIntegerFlag(app, "--seed", &flags->seed, 0, std::numeric_limits<int64_t>::max(),
                      "The start states follow from it: the same seed gives the same episodes; another one each time "
                      "unless given"),
@@ -41,8 +41,8 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
 }
 
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags) {
-  CLI::Option* const file = AddPathFlag(app, name, &flags->record, "FILE",
-                                        "The replay file that the episodes become, which must not be there");
+  CLI::Option* const file =
+      AddPathFlag(app, name, &flags->record, "FILE", "The replay file to write the episodes to; it must not exist");
   CLI::Option* const explore = AddSwitch(app, "--explore", &flags->explore, "Act as actors do rather than greedily");
   SetNeeds(explore, file);
   return {file, explore};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// CLI11 takes an empty string for "valid", and names the flag before the message.
+// CLI11 takes an empty string as "valid", and puts the flag before the message.
 std::string CheckAddress(const std::string& address, bool allow_port_zero) {
   const absl::Status status = ValidateHostPort(address, allow_port_zero);
   return std::string(status.message());
@@ -52,8 +52,7 @@ std::string NearestFlag(const CLI::App& app, int argc, const char* const* argv) 
   throw CLI::ValidationError(flag, absl::StrCat("got \"", absl::CHexEscape(got), "\"; wanted ", wanted));
 }
 
-// All values come through here as they were typed: what CLI11 itself says of one that does not fit names neither the
-// flag nor what would.
+// All values come through here as they were typed: CLI11's own errors name neither the flag nor the wanted values.
 CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::string& type,
                          const std::string& description, std::function<void(const std::string&)> take) {
   return app->add_option_function<std::string>(name, std::move(take), description)->type_name(type);
@@ -97,7 +96,7 @@ void SetExcludes(CLI::Option* option, CLI::Option* other) {
 }
 
 void SetReplaces(CLI::Option* option, CLI::Option* other) {
-  // Parsing comes before the look for what is missing.
+  // Parsing comes before the check for missing options.
   option->trigger_on_parse()->each([other](const std::string&) { other->required(false); });
 }
 
@@ -181,7 +180,7 @@ void AddCommonFlags(CLI::App* app, LogLevel* level) {
 }
 
 CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
-  return app->add_option("--param-server", *address, "Where the parameter server is: all else is learned from it")
+  return app->add_option("--param-server", *address, "The parameter server's address: all else is learned from it")
       ->envname("WAGGLE_PARAM_SERVER")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/false); })
       ->type_name("HOST:PORT")
@@ -191,9 +190,10 @@ CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
   const bool required = address->empty();
   return app
-      ->add_option("--listen", *address,
-                   "Where to serve; port 0 takes a free one, and 0.0.0.0 or [::] is every address of the machine, of "
-                   "IPv4 and IPv6")
+      ->add_option(
+          "--listen", *address,
+          "The address to serve at; port 0 takes a free one, and 0.0.0.0 or [::] is every address of the machine, of "
+          "IPv4 and IPv6")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
       ->type_name("HOST:PORT")
       ->capture_default_str()
