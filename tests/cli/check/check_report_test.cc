@@ -75,8 +75,7 @@ TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
   actor.device = "cuda:1";
   actor.device_bytes = 3072;
   CHECK(MemoryText({hub, actor}, int64_t{2} << 30) ==
-        "# memory that each process needs at most, about; without the environments' own and the libraries that all "
-        "share:\n"
+        "# memory that each process needs at most, about; without the environments' own and the shared libraries:\n"
         "#   param-server  8.0 MiB    program 8.0 MiB, weights 512 B\n"
         "#   12 x actor    64.0 MiB   program 64.0 MiB, and 3.0 KiB on cuda:1\n"
         "#   together      776.0 MiB  of the 2.0 GiB that this machine, or its control group, has\n");

@@ -44,7 +44,7 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
                         " is restarted: a table of durability none is made anew then\n");
   };
   CHECK(text == absl::StrCat("each of the 2 servers that have the table gets these values for itself; an experiment's "
-                             "limits are of all of them together\n",
+                             "limits are for all of them together\n",
                              changed(0), changed(1)));
   for (FakeServices* services : {&first, &second}) {
     REQUIRE(services->reconfigure_requests().size() == 2);
@@ -144,7 +144,7 @@ TEST_CASE("Servers behind one that failed are left as they are, and it may be un
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
   CHECK(absl::EndsWith(
       outcome.text, absl::StrCat("t at ", first.address(), ": it is not known whether it was changed: ", "gone\nt at ",
-                                 second.address(), ": NOT changed: it was not asked, for one before it has failed\n")));
+                                 second.address(), ": NOT changed: not asked, because a server before it failed\n")));
   CHECK(second.reconfigure_requests().size() == 1);
 }
 
@@ -164,8 +164,8 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
   CHECK(outcome.status.message() ==
         absl::StrCat(
             "nothing was changed; replay server 1, last at 10.0.0.3:7001, is missing: the parameter server heard "
-            "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back as it "
-            "was. To change those that are there alone, say so: --experiment pole-x7k2q --replay-server ",
+            "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back "
+            "unchanged. To change only the servers that are there, name them: --experiment pole-x7k2q --replay-server ",
             services.address()));
   CHECK(services.reconfigure_requests().empty());
   gone->set_index(2);
@@ -185,7 +185,7 @@ TEST_CASE("A dry run tells what servers that are there would change, though othe
   ReplayServers run = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
   ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &run);
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
-  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing is changed then");
+  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing would be changed");
   CHECK(absl::StartsWith(outcome.text, "replay server 0 is missing: "));
   CHECK(absl::StrContains(outcome.text, absl::StrCat("for long\n", would)));
   // Who made the table of a run knows how.

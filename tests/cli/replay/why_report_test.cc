@@ -223,9 +223,9 @@ TEST_CASE("The silent process that a table waits for comes before every setting"
   Explanations explanations = Sample();
   const std::string all = WhyText(explanations, {}, /*in_full=*/false);
   CHECK(WhyText(explanations, {}, /*in_full=*/false, silent) ==
-        "actor-1, process 77 on bee, has sent no heartbeat for 4.0 s: it is stopped, hangs or is cut off, and is to "
+        "actor-1, process 77 on bee, has sent no heartbeat for 4.0 s: it is stopped, hangs or is cut off, and should "
         "write to c at 127.0.0.1:2; another setting would let the others go on for a moment only\n"
-        "learner, process 78 on bee, has sent no heartbeat for 42.0 s: it is stopped, hangs or is cut off, and is to "
+        "learner, process 78 on bee, has sent no heartbeat for 42.0 s: it is stopped, hangs or is cut off, and should "
         "sample from c at 127.0.0.1:2; another setting would let the others go on for a moment only\n" +
             all);
   const auto json = nlohmann::json::parse(WhyJson(explanations, {}, silent));
