@@ -39,7 +39,7 @@ absl::Status AskHealth(const std::string& address, const std::string& service, a
   CondVar answered;
   bool done = false;
   stub.UnaryCall(&context, kCheck, grpc::StubOptions(), &request, &response, [&](grpc::Status status) {
-    MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
+    MutexLock lock(&mutex);  // Held while signalling: the waiting thread then destroys all this.
     answer = std::move(status);
     done = true;
     answered.Signal();
