@@ -56,8 +56,8 @@ class ExperimentClient {
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;
 
-  // The newest experiments, at most `limit`, in these states (all if there is none). If the answer has a token there
-  // are more. Makes one call for each thousand experiments; `timeout` is for one call.
+  // The newest experiments, at most `limit`, in these states (all if `states` is empty). If the answer has a token
+  // there are more. Makes one call for each thousand experiments; `timeout` is for one call.
   absl::StatusOr<v1::ListExperimentsResponse> List(int64_t limit, const std::vector<v1::RunState>& states,
                                                    absl::Duration timeout) const;
 

@@ -29,7 +29,7 @@ std::vector<std::string> Addresses(const ReplayServers& servers) {
   return addresses;
 }
 
-// What an import waits for, server by server.
+// The reasons why an import waits, server by server.
 std::string WhyBlocked(const std::string& plain, ReplayServers* servers) {
   const std::string table = servers->TableName(plain);
   std::vector<std::string> reasons;

@@ -29,7 +29,7 @@ template <class Response>
 struct ReplayAnswer {
   std::string address;
   absl::Status status;
-  Response response;  // Empty where the status is not OK.
+  Response response;  // Empty if the status is not OK.
 };
 
 // The more useful of two servers' errors: the first, but not a NOT_FOUND if there is another, as the server that could
