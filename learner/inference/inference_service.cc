@@ -85,7 +85,7 @@ class ActHandler final : public StreamHandler<Message<v1::ActRequest>, Message<v
                            response.header.mutable_version()->set_epoch(answer->version.epoch);
                            response.header.mutable_version()->set_version(answer->version.version);
                            response.data = std::move(answer->data);
-                           // One that does not read its answers is not read from.
+                           // The next request is read only when this answer was.
                            peer->Send(std::move(response), [peer] { peer->RequestNext(); });
                          });
   }
