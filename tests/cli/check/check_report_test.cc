@@ -56,7 +56,7 @@ TEST_CASE("A network's core stands between its torso and its heads", "[unit]") {
              Catch::Contains("observation: float32[4]; [64] [64] gru [32]; q [2]; "));
 }
 
-TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {
+TEST_CASE("The estimate includes an actor's unacknowledged rows for lost servers", "[unit]") {
   CHECK(Estimate({{"replay.servers", "3"}}).find("; while servers are lost, at most 192\n") != std::string::npos);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("The byte limit bounds the estimate", "[unit]") {
   CHECK(text.find("about 49.0 MiB") != std::string::npos);
 }
 
-TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
+TEST_CASE("The estimate lists the memory of each process and the machine's memory", "[unit]") {
   ProcessMemory hub;
   hub.role = Role::kParamServer;
   hub.parts = {{"program", 8 << 20}, {"weights", 512}};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what `waggle plot` draws: python3 tests/cli/run/plot_runs_test.py"""
+"""Tests of `waggle plot`: python3 tests/cli/run/plot_runs_test.py"""
 
 import json
 import math
@@ -145,7 +145,7 @@ class CurveTest(unittest.TestCase):
         self.assertAlmostEqual(spreads[4], 10 * math.sqrt(2))
         _, means, spreads, _ = plot_runs.mean_and_spread(curves, False, points=5)
         self.assertEqual([means[1], means[3], means[4]], [15, 30, 40])
-        self.assertTrue(math.isnan(spreads[4]))  # Of one run there is no spread.
+        self.assertTrue(math.isnan(spreads[4]))  # One run has no spread.
 
     def test_a_gap_in_one_curve_is_one_in_the_mean(self):
         curves = [([0, 1, 2, 3, 4], [1, 1, math.nan, 1, 1]), ([0, 4], [3, 3])]
@@ -196,7 +196,7 @@ class CommandTest(PlotTest):
             self.assertGreaterEqual(len(panel.lines), 3, panel.get_title())  # Two seeds and their mean.
         labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
         self.assertEqual(len(labels), 6)
-        # Of two seeds, one of which has ended, the mean goes on to the end of the other.
+        # The mean over two seeds, one of which has ended, goes on to the end of the other.
         folders = [self.run_folder("short"), self.run_folder("long", seed=3)]
         two = plot_runs.Picture([plot_runs.Run(folder) for folder in folders])
         self.assertEqual(max(two.panels[1].lines[-2].get_xdata()), 6.5)
