@@ -56,7 +56,7 @@ absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& re
                         absl::ToInt64Seconds(patience), " s"));
     }
     if (stop.WaitFor(kSubmitPause)) {
-      return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` tells");
+      return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` shows it");
     }
   }
 }

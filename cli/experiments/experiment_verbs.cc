@@ -62,7 +62,7 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
     }
     out->flush();
     if (!out->good()) {
-      return absl::DataLossError("what is told cannot be written");
+      return absl::DataLossError("the output cannot be written");
     }
   } while (!response.events().empty());
   return absl::OkStatus();

@@ -87,7 +87,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       }
     }
     if (printer->failed() || !out->good()) {
-      return absl::DataLossError("what is told cannot be written");
+      return absl::DataLossError("the output cannot be written");
     }
     if (closed) {
       const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();

@@ -61,7 +61,7 @@ absl::Status AskPages(v1::InspectRequest request, int64_t limit, absl::Duration 
 absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Duration timeout, ReplayServers* servers) {
   if (!question.page.empty() && servers->size() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a page is one server's; say which of the ", servers->size(), " with --replay-server"));
+        absl::StrCat("a page is of one server: name one of the ", servers->size(), " with --replay-server"));
   }
   Inspections inspections;
   absl::Status error;

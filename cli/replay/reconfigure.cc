@@ -73,7 +73,7 @@ absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServe
   if (plan->empty() && *all_asked) {
     const std::vector<std::string> names(known.begin(), known.end());
     return absl::NotFoundError(absl::StrCat("no table named \"", change.table, "\"", DidYouMean(change.table, names),
-                                            "; there ", names.empty() ? "is none" : "are ",
+                                            "; there ", names.empty() ? "are no tables" : "are ",
                                             absl::StrJoin(names, ", ")));
   }
   return absl::OkStatus();

@@ -107,7 +107,7 @@ absl::Status CheckExecutables(const Experiment& experiment, const std::string& f
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
     const std::string path = absl::StrCat(folder, "/", ExecutableName(process));
     if (access(path.c_str(), X_OK) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
+      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which must be beside waggle"));
     }
   }
   return absl::OkStatus();

@@ -56,7 +56,7 @@ absl::Status AskHealth(const std::string& address, const std::string& service, a
     return absl::NotFoundError(absl::StrCat(address, " has no service ", service));
   }
   if (!status.ok()) {
-    return Annotate(status, absl::StrCat(what, " does not say how it is"));
+    return Annotate(status, absl::StrCat(what, " does not report its health"));
   }
   if (response.value() != kServing) {
     return absl::FailedPreconditionError(absl::StrCat(what, " does not serve: status ", response.value(),

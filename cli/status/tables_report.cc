@@ -157,7 +157,7 @@ std::string TablesText(const std::vector<ReplayServerState>& servers) {
       rows.push_back(TableRow(server, table));
     }
   }
-  return rows.size() == 1 ? "  no table yet, or none that answers\n" : AlignedColumns(rows, "  ");
+  return rows.size() == 1 ? "  no table yet, or no server answers\n" : AlignedColumns(rows, "  ");
 }
 
 void AddTables(const std::vector<ReplayServerState>& servers, Json* json) {

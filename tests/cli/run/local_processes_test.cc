@@ -117,7 +117,7 @@ TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]")
 
 TEST_CASE("A missing executable is named", "[unit]") {
   const absl::Status status = CheckExecutables(Experiment(), "/none");
-  CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which has to lie beside"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which must be beside"));
 }
 
 }  // namespace
