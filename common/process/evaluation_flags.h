@@ -12,30 +12,30 @@ class Option;
 
 namespace waggle {
 
-// How to evaluate saved weights: the flags of `waggle evaluate`, which it hands to waggle-actor.
+// How to evaluate saved weights: the flags of `waggle evaluate`, which passes them to waggle-actor.
 struct EvaluationFlags {
-  std::string path;  // The weights, or a folder with them.
+  std::string path;  // The weights, or a folder or file that holds them.
   int64_t episodes = 100;
-  std::optional<int64_t> seed;  // Absent: a new one each time.
+  std::optional<int64_t> seed;  // Nothing: another one each time.
   std::string device;           // Empty: the device of the experiment's actors.
   bool newest = false;          // The newest weights rather than the best.
   bool json = false;
-  std::string video;  // The folder for pictures of episodes; empty: none are made.
+  std::string video;  // The folder for films of episodes. Empty: no films.
   int64_t video_episodes = 1;
-  std::string record;    // The replay file to write the episodes to; empty: none.
-  bool explore = false;  // Act as actors do, with exploration.
+  std::string record;    // The replay file to write the episodes to. Empty: none.
+  bool explore = false;  // Act as actors do.
 };
 
 // Adds --video and --video-episodes. An empty `video`: nothing is filmed.
 std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64_t* episodes);
 
-// Adds all except the path, `record` and `explore`. `flags` outlives the parsing.
+// Adds all but the path, `record` and `explore`. `flags` outlives the parsing.
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);
 
-// Adds the flags of `record`, under `name` ("--output"), and of `explore`.
+// Adds these two: `name` ("--output") and --explore.
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags);
 
-// The same as flags of waggle-actor, "--evaluate=PATH" among them.
+// The same as flags of waggle-actor, with "--evaluate=PATH".
 std::vector<std::string> ActorArguments(const EvaluationFlags& flags);
 
 }  // namespace waggle
