@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-// A bound that no float32 reaches is none.
+// A bound beyond the largest float32 counts as absent.
 bool HasBothBounds(const SpaceLeaf& action, int64_t element) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   return action.Low(element) >= -kLargest && action.High(element) <= kLargest;

@@ -1,4 +1,4 @@
-// waggle-actor: steps environments and writes what happens, or evaluates greedily: during a run, or what one saved.
+// waggle-actor: steps environments and writes rows to replay, or evaluates the weights of a run or saved weights.
 
 #include <cstdint>
 #include <iostream>
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& de
 // A worker with its own way to the gradient server.
 class LinkedWorker final : public GradientWorker {
  public:
-  // In the order in which they need each other.
+  // Each needs those before it.
   std::unique_ptr<GradientTaker> link;
   std::unique_ptr<GradientSink> sink;
   std::unique_ptr<GradientWorker> worker;
@@ -104,12 +104,12 @@ absl::StatusOr<std::unique_ptr<GradientWorker>> NewGradientWorker(const Algorith
 
 struct ActorFlags {
   std::string hub_address;
-  std::string listen;  // Empty: nowhere.
+  std::string listen;  // Empty: does not listen.
   bool evaluate = false;
   std::optional<int64_t> index;
 };
 
-// What an actor, or an evaluator, does for the pool.
+// The work of an actor or an evaluator of the pool.
 class ActorWork final : public PoolWork {
  public:
   explicit ActorWork(std::string hub_address) : hub_address_(std::move(hub_address)) {}
@@ -132,7 +132,7 @@ class ActorWork final : public PoolWork {
       return NewGrpcReplayConnection(
           addresses, [hub] { return hub->assignment().replay_servers; }, order.experiment_id);
     };
-    // What an evaluator has pulled is kept until it has said how good it is.
+    // The server keeps an evaluator's weights until the evaluator has reported on them.
     const std::string holder = evaluate ? run_worker_id : "";
     ports.new_subscriber = [&run, &holder](const std::string& model) {
       return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(run, model, holder));
@@ -143,7 +143,7 @@ class ActorWork final : public PoolWork {
       return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);
     };
     ports.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
-    // A replay server remembers writers by name: nobody else has this one.
+    // A replay server remembers writers by name, so this one is unique.
     ports.process_id = run_worker_id;
     return evaluate ? RunEvaluator(ports) : RunActor(ports);
   }
@@ -171,7 +171,7 @@ absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
   return WorkForPool(options, &work, stop);
 }
 
-// The weights that act, of a learner's whole state: any algorithm puts its own back and publishes it.
+// The acting weights in a learner's whole state: the algorithm restores the state and publishes them.
 absl::StatusOr<ModelSnapshot> LearnerWeights(const AlgorithmDefinitions& definitions,
                                              const AlgorithmImplementations& algorithms,
                                              const CheckpointContents& learner, const PolicyRequest& request) {
@@ -209,10 +209,10 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
   return EvaluateSaved(weights, options, ports, stop);
 }
 
-// 0, 1 if it could not be done, 2 if there is nothing that could be evaluated, 130 if interrupted.
+// Returns 0, 1 if it failed, 2 if there is nothing to evaluate, 130 if interrupted.
 int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
   const char* const verb = flags.record.empty() ? "waggle evaluate: " : "waggle record: ";
-  absl::StatusOr<SavedEvaluation> evaluation = absl::UnknownError("nothing was done");
+  absl::StatusOr<SavedEvaluation> evaluation = absl::UnknownError("the evaluation has not run");
   const int status = RunProcess("evaluate", level, [&](const StopToken& stop) {
     evaluation = Evaluate(flags, stop);
     return absl::OkStatus();
@@ -240,22 +240,22 @@ int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily, for one "
-      "experiment after the other, as the parameter server says. With --evaluate it takes part in none, but says how "
-      "well saved weights do, as waggle evaluate does by it.",
+      "Steps environments with the newest weights and writes the rows to replay, or evaluates greedily, for one "
+      "experiment after the other, as the parameter server says. With --evaluate it joins no experiment: it evaluates "
+      "saved weights, as waggle evaluate does.",
       "waggle-actor");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   waggle::ActorFlags flags;
   waggle::EvaluationFlags saved;
   waggle::AddCommonFlags(app.get(), &level);
   CLI::Option* const hub = waggle::AddParamServerFlag(app.get(), &flags.hub_address);
-  waggle::SetRequired(waggle::AddListenFlag(app.get(), &flags.listen), false);  // For questions after its health.
+  waggle::SetRequired(waggle::AddListenFlag(app.get(), &flags.listen), false);  // For health checks.
   waggle::AddSwitch(app.get(), "--evaluator", &flags.evaluate,
                     "Runs greedy episodes and reports their returns instead of training, for several experiments at "
                     "once");
   waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, 9999,
-                         "Which of an experiment's actors, or evaluators, this one would rather be, where that is "
-                         "free: its random numbers and its share of the exploration follow from it");
+                         "Preferred index among an experiment's actors, or evaluators, used if it is free: the random "
+                         "numbers and the share of the exploration follow from it");
   CLI::Option* const evaluate_saved =
       waggle::AddPathFlag(app.get(), "--evaluate", &saved.path, "PATH", "Evaluates the saved weights that PATH holds");
   waggle::SetReplaces(evaluate_saved, hub);

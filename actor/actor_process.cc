@@ -30,24 +30,24 @@ namespace {
 
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
 constexpr absl::Duration kMaxRetry = absl::Seconds(5);
-// Others' steps come free within milliseconds where they use them up, or seconds after they are lost.
+// Other actors' steps become free within milliseconds if they are used up, or within seconds if an actor is lost.
 constexpr absl::Duration kFirstStepsRetry = absl::Milliseconds(10);
 constexpr absl::Duration kMaxStepsRetry = absl::Seconds(1);
-// For the last rows to be acknowledged, and for the last report to the hub.
+// Limit for the acknowledgement of the last rows, and for the last report to the hub.
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
-// For the last rows of a run that is over: what the rate limiter keeps out then stays out.
+// Limit for the last rows of a run that is over: rows that the rate limiter keeps out then stay out.
 constexpr absl::Duration kLastRowsTimeout = absl::Milliseconds(100);
 
-// What both kinds of process know once there is an experiment.
+// Facts that both kinds of process know once there is an experiment.
 struct Setting {
   Assignment assignment;
   Experiment experiment;
-  std::unique_ptr<VectorEnvironment> environments;  // Null if nothing is to be acted on.
+  std::unique_ptr<VectorEnvironment> environments;  // Null if the process does not act.
   EnvironmentSpec environment;
   Rng rng = Rng(0);  // This process's own.
 };
 
-// Which lanes a process of this role steps.
+// The lanes that a process of this role steps.
 LaneOptions LanesOf(const Experiment& experiment, Role role) {
   LaneOptions lanes;
   lanes.lanes = role == Role::kEvaluator ? experiment.evaluation.episodes : experiment.actor.lanes;
@@ -56,7 +56,7 @@ LaneOptions LanesOf(const Experiment& experiment, Role role) {
   return lanes;
 }
 
-// `stop`: until when this process has something to do.
+// Gives up once `stop` is requested.
 absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, const StopToken& stop) {
   ports.metrics->SetActivity("waiting for an experiment");
   Setting setting;
@@ -70,7 +70,7 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
   const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), RoleName(role),
                                        static_cast<uint64_t>(setting.assignment.index))
                                 .Next();
-  // One that is started again must not repeat what was done before it.
+  // A restarted process must not repeat earlier draws.
   setting.rng = Rng::Split(of_index, "life", setting.assignment.life);
   if (role == Role::kEvaluator && !setting.experiment.evaluation.enabled) {
     return setting;
@@ -91,20 +91,20 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
   return setting;
 }
 
-// Tells the hub what the environment is, and makes sure that all actors mean the same one.
+// Reports the environment's spec to the hub. FAILED_PRECONDITION if other actors have another one.
 absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting) {
   ports.hub->ReportEnvironment(setting.environment);
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
                           AwaitHub(ports.hub, "the run's environment", ports.hub->training_over(),
                                    [](const Assignment& known) { return known.environment.has_value(); }));
   if (!(*assignment.environment == setting.environment)) {
-    return absl::FailedPreconditionError(absl::StrCat("this actor's environment is ", setting.environment.DebugString(),
-                                                      "; the run's is ", assignment.environment->DebugString()));
+    return absl::FailedPreconditionError(absl::StrCat("environment: got ", setting.environment.DebugString(),
+                                                      "; wanted the run's, ", assignment.environment->DebugString()));
   }
   return absl::OkStatus();
 }
 
-// The way to replay, with every table of the plans there.
+// A connection to replay, with every table of the plans created.
 absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports, int64_t servers,
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
@@ -135,8 +135,7 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   return options;
 }
 
-// How many lanes the run has. Actors join one after the other; those that the experiment asks for are counted before
-// they are there.
+// The run's number of lanes. Actors that the experiment asks for are counted before they join.
 int64_t AllLanes(const Setting& setting, int64_t actors_now) {
   const ActorOptions& actor = setting.experiment.actor;
   return std::max({actors_now, actor.processes, setting.assignment.index + 1}) * actor.lanes;
@@ -151,7 +150,7 @@ PolicyRequest ActorPolicy(Setting* setting) {
   request.first_lane = setting->assignment.index * actor.lanes;
   request.all_lanes = AllLanes(*setting, setting->assignment.actors);
   request.seed = setting->rng.Next();
-  // What each lane of the run has behind it on average; nothing in an index's first life, which follows from the seed.
+  // The average steps of the run's lanes so far; 0 in an index's first life, so that it follows from the seed.
   request.first_step = setting->assignment.life == 0 ? 0 : setting->assignment.earlier_env_steps / request.all_lanes;
   return request;
 }
@@ -177,14 +176,14 @@ absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, 
   return ports.new_remote_policy(std::move(options), ports.hub->training_over());
 }
 
-// Where an actor's rows go: to replay, or to whatever computes gradients of them.
+// The destination of an actor's rows: replay, or a gradient worker.
 struct Outlet {
   std::unique_ptr<ReplayConnection> replay;
   std::unique_ptr<ReplayWriter> writer;
-  GradientWorker* gradients = nullptr;  // The writer, where it is one.
+  GradientWorker* gradients = nullptr;  // The writer, if it is a gradient worker.
 };
 
-// Makes the weights known that the run begins with; whoever comes first does.
+// Publishes the run's first weights, unless another worker has.
 absl::Status PublishFirstWeights(const ActorPorts& ports, GradientWorker* worker, const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot weights, worker->FirstWeights());
   const std::unique_ptr<ModelPublisher> publisher = ports.new_publisher();
@@ -278,9 +277,9 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
-    // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
+    // Once the run is over there are no more samples, so the rate limiter may keep the rows out for good.
     if (over) {
-      LogInfo("the run is over, and the last of what was acted is not learned from: ", flushed.message());
+      LogInfo("the run is over; the last rows are not learned from: ", flushed.message());
     } else {
       LogWarning("the last rows may be lost: ", flushed.ToString());
     }
@@ -319,7 +318,7 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   return loop.Run(stop);
 }
 
-// Says goodbye when the run is over, or at once, and why, if this is no peaceful end.
+// Leaves the hub once the run is over, or at once, with the reason, after an error.
 absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
   if (status.ok() || (absl::IsCancelled(status) && ports.hub->training_over().StopRequested())) {
     ports.metrics->SetActivity("done");

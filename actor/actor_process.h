@@ -21,7 +21,7 @@
 
 namespace waggle {
 
-// What a policy is made from, without a tensor library in it: see PolicyContext in common/rl/network_policy.h.
+// The inputs of a policy's creation, without a tensor library: see PolicyContext in common/rl/network_policy.h.
 struct PolicyRequest {
   const Experiment* experiment = nullptr;  // Outlives the policy.
   EnvironmentSpec environment;
@@ -33,37 +33,37 @@ struct PolicyRequest {
   int64_t first_step = 0;
 };
 
-// What an actor or an evaluator needs from outside. Pointers are borrowed and never null.
+// The dependencies of an actor or an evaluator. Pointers are borrowed and never null.
 struct ActorPorts {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
   const EnvironmentDefinitions* environments = nullptr;
   const AlgorithmDefinitions* algorithms = nullptr;
-  // The way to the replay servers at these addresses. Not called by an evaluator.
+  // Connects to the replay servers at these addresses. Not called by an evaluator.
   std::function<absl::StatusOr<std::unique_ptr<ReplayConnection>>(const std::vector<std::string>& addresses)>
       connect_replay;
   std::function<absl::StatusOr<std::unique_ptr<ModelSubscriber>>(const std::string& model)> new_subscriber;
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
   // A policy that the learner computes; see common/inference/remote_policy.h. Not called by an evaluator.
   std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
-  // Of an actor whose gradients are pushed (learner.gradients: push): computes them, and pushes them. The references
-  // outlive it. Not called by an evaluator, as what follows.
+  // Makes the worker that computes and pushes gradients (learner.gradients: push). The references outlive it. Neither
+  // this nor new_publisher is called by an evaluator.
   std::function<absl::StatusOr<std::unique_ptr<GradientWorker>>(const Experiment& experiment,
                                                                 const EnvironmentSpec& environment)>
       new_gradient_worker;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   // Names this process among all that ever take part in the run.
   std::string process_id;
-  // An experiment that makes this process take more is refused, with RESOURCE_EXHAUSTED, before a policy is made.
+  // An experiment that needs more memory is refused, with RESOURCE_EXHAUSTED, before a policy is made.
   int64_t memory_bytes = MachineMemoryBytes();
 };
 
-// Takes part in a run until it is over: waits for the experiment, makes environments, says what they are, creates the
-// replay tables, waits for the first weights and acts. OK when the run is over or the process is told to stop; any
-// other end is told to the hub before it is returned. Says goodbye to the hub.
+// Acts until the run is over: waits for the experiment, makes environments, reports their spec, creates the replay
+// tables, waits for the first weights and acts. OK when the run is over or the process is told to stop. An error is
+// reported to the hub, then returned. Leaves the hub at the end.
 absl::Status RunActor(const ActorPorts& ports);
 
-// The same for a process that evaluates the newest weights time and again.
+// The same for a process that evaluates the newest weights repeatedly.
 absl::Status RunEvaluator(const ActorPorts& ports);
 
 }  // namespace waggle

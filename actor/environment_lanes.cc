@@ -15,7 +15,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const
                                                                            const EnvironmentOptions& options,
                                                                            int64_t lanes, Rng rng) {
   if (lanes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("lanes: ", lanes, "; wanted at least 1"));
+    return absl::InvalidArgumentError(absl::StrCat("lanes: got ", lanes, "; wanted at least 1"));
   }
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition.spec(options));
   WAGGLE_RETURN_IF_ERROR(spec.Validate());
@@ -68,7 +68,7 @@ absl::StatusOr<StepOutcome> EnvironmentLanes::Step(size_t lane, absl::Span<const
                                                    absl::Span<float* const> rewards, size_t row) {
   const size_t elements = rewards_.size();
   float* const written = rewards.size() == 1 ? rewards[0] + row * elements : rewards_.data();
-  // Every return below returns this variable, so that it is never copied: that is a tenth of a short step's time.
+  // Every return below returns this variable, so that it is not copied: a copy takes a tenth of a short step's time.
   absl::StatusOr<StepOutcome> outcome =
       environments_[lane]->Step(ActionsOf(actions, action_row), ObservationsOf(observations, row), written);
   if (!outcome.ok()) {

@@ -14,19 +14,19 @@
 
 namespace waggle {
 
-// `lanes` copies of an environment, seeded from `rng`. INVALID_ARGUMENT for less than one, or where the definition's
-// own facts and a copy's differ.
+// `lanes` copies of an environment, seeded from `rng`. INVALID_ARGUMENT if `lanes` is less than 1, or the
+// definition's spec and a copy's differ.
 absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
                                                                            const EnvironmentOptions& options,
                                                                            int64_t lanes, Rng rng);
 
-// Copies of one environment, stepped each by itself, between arrays that have rows of several lanes: one array
-// [rows, …] for each leaf of the spec's actions, observations or rewards, in their order. What a policy chose becomes
-// what the environment wants here, and only here (ScaleAction). Errors name the lane. One thread.
+// Copies of one environment, each stepped by itself. Arrays have rows of several lanes: one array [rows, …] for each
+// leaf of the spec's actions, observations or rewards, in their order. Actions are scaled here, and only here
+// (ScaleAction). Errors name the lane. One thread.
 class EnvironmentLanes {
  public:
-  // At least one, all of one spec: what MakeEnvironments returns. `lane_name` is what errors call a lane: "lane",
-  // "evaluation lane". Lane 0 has the number `first_lane` in them.
+  // At least one environment, all of one spec, as MakeEnvironments returns. Errors call a lane `lane_name` ("lane",
+  // "evaluation lane") and number lane 0 `first_lane`.
   EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name,
                    size_t first_lane = 0);
 
@@ -37,8 +37,8 @@ class EnvironmentLanes {
   // Starts an episode and writes row `row` of `observations`.
   absl::Status Reset(size_t lane, absl::Span<void* const> observations, size_t row);
 
-  // Takes row `action_row` of `actions` and writes row `row` of `observations` and `rewards`. INVALID_ARGUMENT for a
-  // reward that is not finite; else the environment's own errors.
+  // Takes row `action_row` of `actions` and writes row `row` of `observations` and `rewards`. INVALID_ARGUMENT if a
+  // reward is not finite; else the environment's own errors.
   absl::StatusOr<StepOutcome> Step(size_t lane, absl::Span<const void* const> actions, size_t action_row,
                                    absl::Span<void* const> observations, absl::Span<float* const> rewards, size_t row);
 
@@ -62,7 +62,7 @@ class EnvironmentLanes {
   std::vector<size_t> observation_bytes_;
   std::vector<Action> actions_;
   std::vector<size_t> reward_elements_;
-  std::vector<float> rewards_;  // Of one lane, back to back; used where there are several leaves.
+  std::vector<float> rewards_;  // One lane's, back to back; used if there are several leaves.
 
   // One lane's, by leaf.
   std::vector<void*> observation_pointers_;

@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// Adds what is outside of its box for the first time to `outside`, by leaf.
+// Adds each leaf's first element outside its box to `outside`, by leaf.
 void FindOutside(const EnvironmentSpec& spec, const ReadyLanes& ready, std::map<size_t, std::string>* outside) {
   for (size_t leaf = 0; leaf < spec.observations.size(); ++leaf) {
     const SpaceLeaf& space = spec.observations[leaf];

@@ -28,7 +28,7 @@ class LeafArrays {
   // One for each spec, in their order.
   const std::vector<void*>& pointers() const { return pointers_; }
 
-  // Writes row `row` from row `from_row` of other arrays of the same specs.
+  // Copies row `from_row` of other arrays of the same specs to row `row`.
   void CopyRow(absl::Span<const void* const> from, size_t from_row, size_t row) const {
     for (size_t i = 0; i < pointers_.size(); ++i) {
       std::memcpy(static_cast<char*>(pointers_[i]) + row * row_bytes_[i],

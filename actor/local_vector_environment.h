@@ -14,11 +14,11 @@
 
 namespace waggle {
 
-// Environments in this process. Send steps them, one after the other, so whatever was sent is ready, in that order,
-// when Recv is called, which never waits. One thread.
+// Environments in this process. Send steps them, one after the other. Recv never waits: the lanes that were sent are
+// ready, in that order. One thread.
 class LocalVectorEnvironment : public VectorEnvironment {
  public:
-  // At least one, all of one spec: what MakeEnvironments returns. Errors call lane 0 `first_lane`.
+  // At least one environment, all of one spec, as MakeEnvironments returns. Errors call lane 0 `first_lane`.
   explicit LocalVectorEnvironment(std::vector<std::unique_ptr<Environment>> environments, int64_t first_lane = 0);
 
   const EnvironmentSpec& spec() const override { return environments_.spec(); }
@@ -30,7 +30,7 @@ class LocalVectorEnvironment : public VectorEnvironment {
   absl::StatusOr<Picture> Draw(int64_t lane) const override { return environments_.Draw(static_cast<size_t>(lane)); }
 
  private:
-  // Write the next row.
+  // These write the next row.
   absl::Status StepLane(int64_t lane, absl::Span<const void* const> actions, size_t action_row);
   absl::Status StartEpisode(int64_t lane);
 

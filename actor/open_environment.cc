@@ -21,7 +21,7 @@
 namespace waggle {
 namespace {
 
-// A folder that Python runs. It has the package waggle_environment, of the release that this executable is of.
+// A folder that Python runs. It has the package waggle_environment of this executable's release.
 constexpr char kBridge[] = "/../share/waggle/environment";
 
 // The folder's name is UTF-8: see CheckVideo.
@@ -32,7 +32,7 @@ std::string VideoJson(const VideoOptions& video) {
   return absl::StrCat(",\"video\":", json.dump(-1, ' ', /*ensure_ascii=*/true));
 }
 
-// What the package is told of the environment. Ids have no character that JSON escapes, and the others are JSON.
+// The environment's options for the package. Ids have no character that JSON escapes, and the others are JSON.
 std::string OptionsJson(const EnvironmentOptions& options, const std::optional<VideoOptions>& video) {
   if (options.Scheme() == kPettingZoo) {
     return absl::StrCat("{\"id\":\"", options.pettingzoo.id, "\",\"kwargs\":", options.pettingzoo.kwargs, "}");
@@ -46,7 +46,7 @@ std::string OptionsJson(const EnvironmentOptions& options, const std::optional<V
 absl::Status CheckVideo(const EnvironmentOptions& environment, const VideoOptions& video) {
   if (!environment.is_built_in() && environment.Scheme() != kGymnasium) {
     return absl::InvalidArgumentError(absl::StrCat("--video: got an environment of ", environment.Scheme(),
-                                                   ", of which there are no pictures; wanted one of ", kGymnasium,
+                                                   ", which has no pictures; wanted one of ", kGymnasium,
                                                    " or a built-in one"));
   }
   if (environment.Scheme() == kGymnasium && !IsUtf8(video.folder)) {
@@ -69,14 +69,14 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   options.options_json = OptionsJson(environment, lanes.video);
   options.environment_name = environment.name;
   options.lanes = lanes.lanes;
-  options.processes = lanes.video.has_value() ? 1 : environment.processes;  // Which counts the episodes.
+  options.processes = lanes.video.has_value() ? 1 : environment.processes;  // One process counts the episodes.
   options.in_order = lanes.in_order;
   options.max_failures = lanes.max_failures;
   options.seed = rng.Next();
   return ProcessEnvironments::Create(options, stop);
 }
 
-// Without its transforms.
+// Opens the environment without its transforms.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenUntransformed(const EnvironmentDefinitions& built_in,
                                                                      const EnvironmentOptions& options,
                                                                      const LaneOptions& lanes, Rng rng,
@@ -118,7 +118,8 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const Environ
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,
                                                                    const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const bool starts_lanes, TransformsStartLanes(options));  // Opening may take long.
+  WAGGLE_ASSIGN_OR_RETURN(const bool starts_lanes,
+                          TransformsStartLanes(options));  // Checked first, as opening may take long.
   EnvironmentOptions inner = options;
   if (starts_lanes && inner.gymnasium.vector == "auto") {
     inner.gymnasium.vector = "false";

@@ -16,28 +16,27 @@
 
 namespace waggle {
 
-// What an actor tells the pool that it can step: EnvironmentOptions::Offer of every environment that may be opened
-// here. Whether this machine's Python has what an environment needs is known once it is opened.
+// The environments that an actor offers the pool: EnvironmentOptions::Offer of each that may be opened here. A missing
+// Python package is found only when an environment is opened.
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in);
 
 struct LaneOptions {
   int64_t lanes = 1;
-  // Recv gives lanes in the order of their numbers once all that are under way are ready, so that the same seed gives
-  // the same rows. Without it, lanes that are ready do not wait for others.
+  // Recv gives lanes in the order of their numbers, once all lanes under way are ready, so that the same seed gives the
+  // same rows. If false, lanes that are ready do not wait for others.
   bool in_order = false;
-  // Films episodes: of built-in environments as animated WebP, of Gymnasium's as its RecordVideo writes them, in one
-  // process. INVALID_ARGUMENT for others, and UNIMPLEMENTED for a built-in one that does not draw itself.
+  // Films episodes: built-in environments as animated WebP, Gymnasium's by its RecordVideo, in one process.
+  // INVALID_ARGUMENT for other environments; UNIMPLEMENTED if a built-in one cannot draw itself.
   std::optional<VideoOptions> video;
-  // So many failures in a row of one of Python's processes end the run: see ProcessEnvironmentsOptions.
+  // Failures in a row of one Python process that end the run: see ProcessEnvironmentsOptions.
   int64_t max_failures = 5;
-  // Transforms of rewards are left out, so that returns are the environment's own.
+  // Leaves out reward transforms, so that returns are the environment's own.
   bool raw_rewards = false;
 };
 
-// Opens the environment that `options` name, wherever it runs: in this process if it is one of `built_in`, else in
-// processes that are started here; its transforms stand around it. Random numbers follow from `rng`. NOT_FOUND or
-// INVALID_ARGUMENT, with what is missing, if it cannot be had; CANCELLED after a stop. The calling thread must outlive
-// what is returned.
+// Opens the environment that `options` name, with its transforms around it: in this process if it is one of `built_in`,
+// else in new processes or on servers. Random numbers follow from `rng`. NOT_FOUND or INVALID_ARGUMENT, with the cause,
+// if it cannot be opened; CANCELLED after a stop. The calling thread must outlive the result.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
                                                                    const EnvironmentOptions& options,
                                                                    const LaneOptions& lanes, Rng rng,

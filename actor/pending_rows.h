@@ -13,8 +13,8 @@
 
 namespace waggle {
 
-// Each lane's row, from when its action is chosen until it is known what that led to. Where all lanes step together
-// nothing is copied. One thread.
+// Each lane's row, from the choice of its action until the action's result is known. Nothing is copied if all lanes
+// step together. One thread.
 class PendingRows {
  public:
   // Rows that are complete.
@@ -25,16 +25,16 @@ class PendingRows {
 
   PendingRows(const EnvironmentSpec& environment, const Policy& policy, int64_t lanes);
 
-  // Keeps what the lanes showed, and what a policy decided there. If they are all lanes, in their order, the arrays are
-  // borrowed until the next Take, else they are copied.
+  // Keeps the lanes' observations and the policy's decisions. The arrays are borrowed until the next Take if they have
+  // all lanes in order, else copied.
   void Keep(const ReadyLanes& shown, const PolicyOutput& decided);
 
-  // The rows that were kept of these lanes, with what their actions led to; a lane of which nothing was kept yet, as it
-  // shows its very first row, is left out. Valid until the next call of either, and as long as what it was given.
+  // The kept rows of these lanes, with the results of their actions. A lane is left out if it has no kept row yet,
+  // because it shows its very first. Valid until the next Keep or Take, and as long as `led_to`.
   Complete Take(const ReadyLanes& led_to);
 
-  // Rows that only show what these lanes show now: nothing is decided there yet, and what else belongs to a row is
-  // zero. What is kept stays as it is. Valid until the next call, and as long as what it was given.
+  // Rows with these lanes' present observations; all that is not decided yet is zero. Kept rows do not change. Valid
+  // until the next call, and as long as `shown`.
   Complete Show(const ReadyLanes& shown);
 
  private:
@@ -64,8 +64,8 @@ class PendingRows {
   LaneRows borrowed_rows_;         // All lanes', without outcomes.
   std::unique_ptr<ByLane> own_;    // Null until lanes do not step together.
   std::unique_ptr<ByLane> shown_;  // Null until there is something to show.
-  std::vector<uint8_t> kept_;      // By lane: whether anything was ever kept.
-  size_t lanes_kept_ = 0;          // Of them.
+  std::vector<uint8_t> kept_;      // By lane: true once a row was kept.
+  size_t lanes_kept_ = 0;          // How many of them are true.
   std::vector<int64_t> with_rows_;
   const std::vector<int64_t> all_lanes_;
 };

@@ -9,8 +9,7 @@
 
 namespace waggle {
 
-// The memory that a policy writes its decisions for `lanes` lanes to, made to the measure of the environment's actions
-// and its own columns.
+// Memory for a policy's decisions for `lanes` lanes, sized for the environment's actions and the policy's columns.
 class PolicyBuffers {
  public:
   PolicyBuffers(const Policy& policy, const std::vector<SpaceLeaf>& actions, int64_t lanes);

@@ -12,14 +12,14 @@
 
 namespace waggle {
 
-// Actions drawn at random, each legal one with the same probability, in the form in which a policy gives them. Elements
-// that are not bounded on both sides are drawn from [-1, 1], moved into their bounds. Not thread-safe.
+// Uniformly random legal actions, in the form of a policy's. Elements without bounds on both sides are drawn from [-1,
+// 1], moved into their bounds. Not thread-safe.
 class RandomActions {
  public:
   // The spec is valid and outlives this.
   RandomActions(const EnvironmentSpec& spec, int64_t lanes, Rng rng);
 
-  // One action for each row, within what its masks allow. Valid until the next call.
+  // One action for each row, as its masks allow. Valid until the next call.
   absl::Span<const void* const> Draw(const ReadyLanes& ready);
   // The same for rows of these observations, an array [rows, …] for each leaf.
   absl::Span<const void* const> Draw(int64_t rows, absl::Span<const void* const> observations);
@@ -28,7 +28,7 @@ class RandomActions {
   struct Action {
     const SpaceLeaf* leaf = nullptr;
     bool scaled = false;
-    // The observation that is its mask; negative: it has none.
+    // The index of its mask's observation; negative: no mask.
     int mask = -1;
   };
 

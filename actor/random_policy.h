@@ -12,10 +12,10 @@
 
 namespace waggle {
 
-// Draws its actions at random, as RandomActions does: what learning is compared with. It has no weights. One thread.
+// Draws random actions, as RandomActions does: the baseline of learning. It has no weights. One thread.
 class RandomPolicy final : public Policy {
  public:
-  // The spec is valid.
+  // The spec must be valid.
   RandomPolicy(EnvironmentSpec spec, int64_t lanes, Rng rng);
 
   std::vector<ArraySpec> columns() const override { return {}; }

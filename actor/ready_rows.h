@@ -12,32 +12,32 @@
 
 namespace waggle {
 
-// Where a vector environment gathers the rows that its next Recv gives. Two sets of observations take turns, so that a
-// row can be recorded together with what its action led to. Not thread-safe.
+// The rows that a vector environment's next Recv gives. Two sets of observations alternate, so that a row can be
+// recorded together with its action's result. Not thread-safe.
 class ReadyRows {
  public:
   ReadyRows(const EnvironmentSpec& spec, int64_t lanes);
 
-  // Drops what was gathered and not shown.
+  // Drops gathered rows that were not shown.
   void Clear() { rows_ = 0; }
   int64_t rows() const { return static_cast<int64_t>(rows_); }
 
-  // Where the next row's observations go: row rows() of each array.
+  // The arrays of the next row's observations, which is row rows() of each.
   absl::Span<void* const> observations() { return frames_[1 - current_].observations.pointers(); }
-  // The same of rewards.
+  // The arrays of rewards, in the same way.
   absl::Span<float* const> rewards() const { return reward_pointers_; }
-  // Where the next row's elements of a reward leaf go.
+  // The next row's elements of a reward leaf.
   float* Rewards(size_t leaf) { return rewards_[leaf].data() + rows_ * reward_elements_[leaf]; }
   size_t RewardElements(size_t leaf) const { return reward_elements_[leaf]; }
-  // The next row's rewards are zeros.
+  // Sets the next row's rewards to zeros.
   void ZeroRewards();
 
-  // The next row is complete.
+  // Completes the next row.
   void Add(int64_t lane, StepType step_type, float discount);
-  // Whether the lane's newest row is an episode's last.
+  // True if the lane's newest row is an episode's last.
   bool AtEnd(int64_t lane) const { return at_end_[static_cast<size_t>(lane)] != 0; }
 
-  // What was gathered; as VectorEnvironment::Recv says for how long.
+  // The gathered rows. They stay valid as VectorEnvironment::Recv documents.
   ReadyLanes Show();
 
  private:

@@ -46,7 +46,7 @@ absl::Status RolloutLoop::WaitForWeights() {
   parts_.metrics->Set("waiting_fraction", 1);
   LogInfo("waiting for the first weights");
   WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot snapshot, parts_.weights->WaitAndTake());
-  LogInfo("acts, from version ", snapshot.version.version, " of the weights on");
+  LogInfo("acting, from version ", snapshot.version.version, " of the weights on");
   return LoadWeights(snapshot);
 }
 
@@ -121,8 +121,8 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
-  // Allows() also tells the hub what was taken. Lanes that others wait for, in step, cannot wait for steps that one of
-  // these has left: they act on until the hub ends the run. An unroll is not cut short.
+  // Allows() also reports the steps taken. Actors in step wait for each other, so they must not wait for the last steps
+  // of one of them: they act until the hub ends the run. An unroll is not cut short.
   const bool can_wait = options_.rows_per_version == 0 || (!options_.awaits_versions && version_rows_ == 0);
   if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now) || !can_wait) {
     return absl::OkStatus();
@@ -151,7 +151,7 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(parts_.policy->Act(input, ActMode::kExplore, output));
   if (const std::optional<ModelVersion> acted = parts_.policy->acted_version();
       acted.has_value() && parts_.writer->block_rows() == 0) {
-    policy_version_ = *acted;  // Of a block's rows these weights are the oldest.
+    policy_version_ = *acted;  // The oldest weights that act in the block.
   }
   pending_.Keep(ready_, *output);
   CountSteps();
@@ -165,7 +165,7 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
                                                                                        : absl::OkStatus();
 }
 
-// Whenever this is called every lane is under way.
+// Every lane must be under way.
 absl::StatusOr<ReadyLanes> RolloutLoop::Receive(const StopToken& stop) {
   const int64_t lanes = parts_.environments->lanes();
   return parts_.environments->Recv(ActsInStep() ? lanes : std::min(options_.min_ready_lanes, lanes), stop);
@@ -188,7 +188,7 @@ void RolloutLoop::CountEpisodes() {
       continue;
     }
     if (total.is_over) {
-      continue;  // Its last row again: see ProcessEnvironments.
+      continue;  // Its last row is shown again: see ProcessEnvironments.
     }
     total.value += ready.raw_rewards != nullptr ? ready.raw_rewards[row] : ScalarReward(rewards, ready.rewards, row);
     if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
@@ -234,7 +234,7 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
   block_began_ = SteadyNow();
   if (!newer.has_value()) {
     LogWarning("no weights after version ", policy_version_.version, " within ",
-               absl::FormatDuration(options_.version_patience), ": acts for another unroll by these");
+               absl::FormatDuration(options_.version_patience), ": acting for another unroll by these");
     return absl::OkStatus();
   }
   return LoadWeights(*newer);
@@ -248,7 +248,7 @@ absl::Status RolloutLoop::Flush(const StopToken& stop) {
     parts_.policy->SetAllLanes(parts_.all_lanes());
   }
   block_began_ = SteadyNow();
-  // In lock-step what is reported is of the end of a turn.
+  // In lock-step metrics are reported at the end of a turn.
   if (parts_.turns == nullptr && block_began_ - reported_at_ >= options_.report_period) {
     Report(block_began_);
   }
@@ -263,7 +263,7 @@ void RolloutLoop::CountInserted(int64_t items) {
   }
 }
 
-// The last rows go out although everything is to stop, so with a token of their own.
+// The last rows are sent after the stop, so they need a stop token of their own.
 absl::Status RolloutLoop::Drain() {
   StopToken give_up;
   StopToken drained;

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-// A lease of which little is used is renewed so long after it was asked for: well before it is good no more.
+// The age at which a lease is renewed even if little of it is used, well before it expires.
 constexpr absl::Duration kRenewAfter = absl::Seconds(2);
 
 }  // namespace
@@ -96,7 +96,7 @@ absl::Status StepBudget::AskOnce() {
     request.allowed = allowed_;
   }
   const absl::Time now = SteadyNow();
-  // The first time is infinitely long after none before, which makes a rate of 0.
+  // The first request has a rate of 0, as the time before it is infinite.
   request.rate = static_cast<double>(request.used - asked_used_) /
                  absl::ToDoubleSeconds(std::max(now - asked_, absl::Microseconds(1)));
   WAGGLE_ASSIGN_OR_RETURN(const int64_t allowed, ask_(request, stop_));
@@ -108,7 +108,7 @@ absl::Status StepBudget::AskOnce() {
   good_until_ = now + kStepLeaseUse;
   due_ = used_.load(std::memory_order_relaxed) >= renew_at_;
   changed_.SignalAll();
-  return allowed > request.used ? absl::OkStatus() : absl::UnavailableError("none are left that others do not have");
+  return allowed > request.used ? absl::OkStatus() : absl::UnavailableError("other actors have all remaining steps");
 }
 
 }  // namespace waggle

@@ -20,13 +20,13 @@
 
 namespace waggle {
 
-// Environments in this process that several threads step, each a part of the lanes: for steps that take much longer
-// than the hand-over to another thread, which is some ten microseconds. A lane's rows are those of a
-// LocalVectorEnvironment of the same environments. One thread calls it.
+// Environments in this process that several threads step, each a part of the lanes. It pays off if a step takes much
+// longer than a hand-over between threads, some ten microseconds. A lane's rows equal those of a LocalVectorEnvironment
+// of the same environments. One thread calls it.
 class ThreadedEnvironments final : public VectorEnvironment {
  public:
-  // `environments`: at least one, all of one spec, as MakeEnvironments returns. `threads`: at least 1; no more are used
-  // than there are lanes. `in_order`: see LaneOptions.
+  // `environments`: at least one, all of one spec, as MakeEnvironments returns. `threads`: at least 1; at most one for
+  // each lane is used. `in_order`: see LaneOptions.
   ThreadedEnvironments(std::vector<std::unique_ptr<Environment>> environments, int64_t threads, bool in_order);
   ~ThreadedEnvironments() override;
 
@@ -42,15 +42,15 @@ class ThreadedEnvironments final : public VectorEnvironment {
   }
 
  private:
-  // Lanes that one thread at a time steps. A lane's number within it is counted from first_lane.
+  // Lanes that one thread at a time steps. Lanes are numbered from first_lane.
   struct Part {
     Part(std::vector<std::unique_ptr<Environment>> copies, int64_t first_lane);
 
-    LocalVectorEnvironment environments;  // The running task's, while there is one.
+    LocalVectorEnvironment environments;  // Used by the running task, if there is one.
     const int64_t first_lane;
     // The commands for the next task, and those of the running one.
     struct Commands {
-      bool reset = false;  // All lanes begin anew, under way or not.
+      bool reset = false;  // Resets all lanes, under way or not.
       std::vector<int64_t> starts;
       std::vector<int64_t> sends;
       LeafArrays actions;  // Row i is for sends[i].
@@ -65,19 +65,19 @@ class ThreadedEnvironments final : public VectorEnvironment {
     };
     Commands wanted;
     Commands running;
-    bool is_running = false;  // A task was submitted, and its rows are not taken.
-    // How the task ended; absent while it runs. The mutex of the whole guards it.
+    bool is_running = false;  // A task was submitted, and its rows are not taken yet.
+    // The task's result; absent while it runs. Guarded by mutex_.
     std::optional<absl::Status> status;
   };
 
-  // Has the part do what is wanted of it, unless it runs.
+  // Submits the part's commands, unless a task runs.
   absl::Status RunIfDue(Part* part);
   absl::Status RunAllDue();
   void Do(Part* part) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes the rows of parts that are done, in the order of their lanes.
+  // Takes the rows of finished parts, in the order of their lanes.
   absl::Status TakeRows() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status TakeRowsOf(Part* part);
-  // Waits until a part, or if `all` every part, that runs is done.
+  // Waits until a running part, or every one if `all`, is done.
   absl::Status AwaitDone(bool all, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const bool in_order_;
@@ -86,14 +86,14 @@ class ThreadedEnvironments final : public VectorEnvironment {
   std::vector<size_t> observation_bytes_;
   std::vector<size_t> action_bytes_;
   std::unique_ptr<ReadyRows> rows_;
-  std::vector<size_t> order_;  // In which rows of a part are taken.
+  std::vector<size_t> order_;  // The order in which a part's rows are taken.
   Mutex mutex_;
   CondVar done_;
   std::unique_ptr<Executor> executor_;  // Last: its tasks use everything above.
 };
 
-// `lanes` copies of an environment in this process, seeded from `rng`, which options.threads threads step: the calling
-// one if that is 1. `in_order`: see LaneOptions. Errors are those of MakeEnvironments.
+// `lanes` copies of an environment in this process, seeded from `rng`, stepped by options.threads threads; by the
+// calling one if that is 1. `in_order`: see LaneOptions. Errors are those of MakeEnvironments.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
                                                                         const EnvironmentOptions& options,
                                                                         int64_t lanes, Rng rng, bool in_order = false);

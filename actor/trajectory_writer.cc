@@ -15,7 +15,7 @@
 namespace waggle {
 namespace {
 
-// Blocks wait for their acknowledgement for a moment at most, so a few buffers serve an actor that keeps pace.
+// Blocks are acknowledged soon, so a few buffers suffice.
 constexpr size_t kMaxFreeBuffers = 8;
 
 template <size_t kBytes>
@@ -25,8 +25,8 @@ void CopyFixed(const char* source, absl::Span<const int64_t> lanes, const size_t
   }
 }
 
-// Copies row lanes[i] of `bytes` to row places[i] for each i. Scalars are most of the rows there are, and a copy of
-// known size is a single instruction.
+// Copies row lanes[i] of `bytes` to row places[i] for each i. Most rows are scalars, and a copy of known size is a
+// single instruction.
 void CopyLanes(const char* source, size_t bytes, absl::Span<const int64_t> lanes, const size_t* places,
                char* destination) {
   switch (bytes) {
@@ -43,7 +43,7 @@ void CopyLanes(const char* source, size_t bytes, absl::Span<const int64_t> lanes
   }
 }
 
-// The longest window that an initial priority looks at; 0 where none does.
+// The longest window that an initial priority needs; 0 if there is none.
 int64_t HistoryRows(const std::vector<TablePlan>& plans) {
   int64_t rows = 0;
   for (const TablePlan& plan : plans) {
@@ -54,7 +54,7 @@ int64_t HistoryRows(const std::vector<TablePlan>& plans) {
   return rows;
 }
 
-// True if its items come in at the highest priority of those that the table has.
+// True if its items are inserted at the table's highest priority.
 bool NeedsHighestPriority(const TablePlan& plan) {
   return plan.table.UsesPriorities() && !plan.initial_priority;
 }
@@ -69,7 +69,7 @@ absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("private_columns: ", options.private_columns, " is negative"));
   }
   if (options.plans.empty()) {
-    return absl::InvalidArgumentError("there is no table to write to");
+    return absl::InvalidArgumentError("plans: got none; wanted at least one table");
   }
   for (const TablePlan& plan : options.plans) {
     const std::string context = absl::StrCat("table ", plan.table.name);
@@ -93,7 +93,7 @@ absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
   return absl::OkStatus();
 }
 
-// Whether some windows reach over the ends of episodes.
+// True if windows of some plan cross the ends of episodes.
 bool CrossEpisodes(const std::vector<TablePlan>& plans) {
   return std::any_of(plans.begin(), plans.end(),
                      [](const TablePlan& plan) { return plan.window.kind == WindowPlan::Kind::kUnroll; });
@@ -249,7 +249,7 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.first_row = window.first_row;
   item.rows = window.rows;
   item.priority = 1;
-  // What comes before the episode is no part of any stack.
+  // Rows before the episode are not part of a stack.
   const uint64_t episode_begin = lanes_[static_cast<size_t>(lane)].episode_begin;
   item.context_rows =
       static_cast<uint32_t>(std::min(max_context_[plan], window.first_row - std::min(window.first_row, episode_begin)));
@@ -288,7 +288,7 @@ absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& s
   return absl::OkStatus();
 }
 
-// The rows of a lane lie one after the other however many chunks they are.
+// A lane's rows are contiguous, in any number of chunks.
 std::vector<ChunkInfo> TrajectoryWriter::TakeChunks() {
   std::stable_sort(begins_.begin(), begins_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<ChunkInfo> chunks;
@@ -318,8 +318,8 @@ std::vector<ChunkInfo> TrajectoryWriter::TakeChunks() {
   return chunks;
 }
 
-// A block's buffer that is full in every lane is laid out as it travels. Any other is moved together first, downwards
-// and in order, so that nothing is overwritten before it was moved.
+// The buffer of a block that is full in every lane already has the layout of a message. Any other is compacted first,
+// downwards and in order, so that no rows are overwritten before they are moved.
 ByteSlices TrajectoryWriter::TakeData() {
   char* end = block_.get();
   for (const Column& column : columns_) {

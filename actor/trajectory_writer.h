@@ -19,16 +19,16 @@
 
 namespace waggle {
 
-// A row of lanes' streams: what is known once its action was taken and what that led to has come. Each array is
-// [lanes, …] of all the writer's lanes.
+// Rows of lanes' streams, complete with the results of their actions. Each array is [lanes, …] of all the writer's
+// lanes.
 struct LaneRows {
-  // For each of the environment's leaves of a kind one, in their order.
+  // One array for each of the environment's leaves of a kind, in their order.
   absl::Span<const void* const> observations;
   absl::Span<const void* const> actions;
   absl::Span<const float* const> rewards;
   const float* discounts = nullptr;
   const int32_t* step_types = nullptr;
-  absl::Span<void* const> policy_columns;  // As the policy declares them.
+  absl::Span<void* const> policy_columns;  // The policy's, in its order.
   const float* private_values = nullptr;   // [lanes, private_columns].
 };
 
@@ -37,45 +37,46 @@ struct TrajectoryWriterOptions {
   EnvironmentSpec environment;
   std::vector<ArraySpec> policy_columns;
   int64_t private_columns = 0;
-  // Tables to fill, all of one signature. It names columns of the environment's and of the policy's.
+  // Tables to fill, all of one signature. It names columns of the environment and of the policy.
   std::vector<TablePlan> plans;
   int64_t chunk_rows = 16;  // Rows of a lane that are handed over together.
-  // Fewer rows go into a block of large ones; at least one does.
+  // The limit of a block. A block has at least one row, even if it is larger.
   int64_t max_block_bytes = int64_t{4} << 20;
 };
 
 // Turns rows of a vector of lanes into blocks of chunks and items, as table plans say, and hands them to a replay
-// writer. Lanes need not keep step: a block has of each lane the rows that came. Stream number i is lane i; a chunk of
-// its own begins with each episode, but where windows reach over episodes' ends. A step's item may come with a later
-// block than its first rows do; steps whose window is not complete when the writer is destroyed become no item. It is
-// not made of the client library's RowWriter, which takes 3.6 times as long for the same rows and items of 32 lanes
-// (actor_bench, actor/write_rows_32). One thread.
+// writer. Lanes need not keep step: a block has the rows of each lane that came. Stream number i is lane i. Each
+// episode begins a new chunk, unless windows cross episodes. A step's item may come in a later block than its first
+// rows. Windows that are incomplete when the writer is destroyed are dropped. It does not use the client library's
+// RowWriter, which takes 3.6 times as long for the same rows and items of 32 lanes (actor_bench, actor/write_rows_32).
+// One thread.
 class TrajectoryWriter {
  public:
   // INVALID_ARGUMENT for options that contradict each other. `sink` is borrowed.
   static absl::StatusOr<std::unique_ptr<TrajectoryWriter>> Create(TrajectoryWriterOptions options, ReplayWriter* sink);
 
-  // Copies the next row of each of `lanes`, which are its own and named once, into the present block, which must not be
-  // full; of `rows` nothing else is read. INVALID_ARGUMENT if a lane's step types do not make episodes, or a plan's
-  // priority is negative or not finite; nothing may be appended after an error.
+  // Copies the next row of each of `lanes`, each named once, into the present block, which must not be full. Other
+  // lanes of `rows` are not read. INVALID_ARGUMENT if a lane's step types do not make episodes, or a plan's priority is
+  // negative or not finite. The writer must not be used after an error.
   absl::Status Append(absl::Span<const int64_t> lanes, const LaneRows& rows);
 
-  // The most rows that a lane has in the present block, and whether no more fit of it.
+  // The most rows that a lane has in the present block.
   int64_t block_rows() const { return block_rows_; }
-  // A block that has an unroll of every lane is full as it is: whoever learns from them need not wait for more rows.
+  // True if the present block is full. A block with an unroll of every lane is full, so that the learner does not wait
+  // for more rows.
   bool BlockIsFull() const {
     return block_rows_ == max_block_rows_ || (crosses_episodes_ && items_.size() >= lanes_.size());
   }
 
-  // Hands over the present block, full or not; does nothing where it is empty. `policy_version`: of the weights that
-  // chose all its actions. Blocks as ReplayWriter::Append does, and returns what that returns.
+  // Hands over the present block, full or not; does nothing if it is empty. `policy_version`: the version of the
+  // weights that chose all its actions. Blocks as ReplayWriter::Append does, and returns its status.
   absl::Status Flush(uint64_t policy_version, const StopToken& stop);
 
   // Items handed over so far.
   int64_t items_written() const { return items_written_; }
 
  private:
-  // A column of the signature: where its rows come from, and where they go in a block.
+  // A column of the signature: its rows' source, and their place in a block.
   struct Column {
     size_t source = 0;  // The index into StreamColumns().
     size_t row_bytes = 0;
@@ -85,7 +86,7 @@ class TrajectoryWriter {
   struct Lane {
     uint64_t next_row = 0;
     int64_t block_rows = 0;      // In the present block.
-    uint64_t episode_begin = 0;  // The row.
+    uint64_t episode_begin = 0;  // The episode's first row.
   };
 
   TrajectoryWriter(TrajectoryWriterOptions options, std::vector<Column> columns, int64_t max_block_rows,
@@ -93,7 +94,7 @@ class TrajectoryWriter {
 
   void CopyColumns(absl::Span<const int64_t> lanes, const LaneRows& rows);
   absl::Status CutWindows(absl::Span<const int64_t> lanes, const LaneRows& rows);
-  // The present block's, which is not empty.
+  // Takes the chunks of the present block, which must not be empty.
   std::vector<ChunkInfo> TakeChunks();
   absl::Status AddItem(size_t plan, int64_t lane, const RowWindow& window);
   ByteSlices TakeData();
@@ -101,12 +102,12 @@ class TrajectoryWriter {
   const TrajectoryWriterOptions options_;
   const std::vector<Column> columns_;
   const int64_t max_block_rows_;
-  const bool crosses_episodes_;  // Some windows do.
+  const bool crosses_episodes_;  // True if some windows cross episodes.
   const bool highest_priority_;  // True if its blocks ask for it.
   ReplayWriter* const sink_;
   BufferPool pool_;
   std::vector<std::vector<WindowCutter>> cutters_;  // By plan, then by lane.
-  std::unique_ptr<WindowHistory> history_;          // Null where no plan needs it.
+  std::unique_ptr<WindowHistory> history_;          // Null if no plan needs it.
   std::vector<uint64_t> max_context_;               // By plan.
   std::vector<Lane> lanes_;
   std::vector<RowWindow> completed_;
@@ -115,15 +116,15 @@ class TrajectoryWriter {
   std::vector<size_t> places_;
 
   std::shared_ptr<char> block_;
-  int64_t block_rows_ = 0;       // The most that a lane has in it.
-  std::vector<ItemInfo> items_;  // Of the present block.
-  // The lanes and rows of the present block where an episode begins, in the order in which they came.
+  int64_t block_rows_ = 0;       // The most rows of a lane in the present block.
+  std::vector<ItemInfo> items_;  // The present block's.
+  // The lanes and rows of the present block where an episode begins, in order of arrival.
   std::vector<std::pair<int64_t, int64_t>> begins_;
   int64_t items_written_ = 0;
 };
 
-// The columns that a stream can have: one for each leaf of the environment, of its name, observations first, then
-// actions and rewards; kDiscount and kStepType; then the policy's.
+// The columns that a stream can have: one for each leaf of the environment, with its name, in the order observations,
+// actions, rewards; then kDiscount and kStepType; then the policy's.
 std::vector<ArraySpec> StreamColumns(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns);
 
 }  // namespace waggle

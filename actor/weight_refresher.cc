@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Keeps a subscriber whose waits return early from being asked in a tight loop.
+// Prevents a tight loop if a subscriber's waits return early.
 constexpr absl::Duration kMinPeriod = absl::Milliseconds(1);
 
 }  // namespace
@@ -73,7 +73,7 @@ void WeightRefresher::Run() {
       changed_.SignalAll();
       return;
     }
-    if (fetched.ok() == away) {  // Once an absence, however long.
+    if (fetched.ok() == away) {  // Logged once for each absence.
       away = !away;
       LogInfo(away ? "no newer weights for the moment, going on without: " : "newer weights again", fetched.message());
     }

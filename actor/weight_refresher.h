@@ -15,30 +15,29 @@
 
 namespace waggle {
 
-// Fetches newer weights on a thread of its own, so that acting never waits for the network. A server that is away
-// (UNAVAILABLE, DEADLINE_EXCEEDED) is asked again with growing pauses; any other error is final. Thread-safe.
+// Fetches newer weights on a thread of its own, so that acting never waits for the network. Retries with growing pauses
+// while the server is away (UNAVAILABLE, DEADLINE_EXCEEDED); any other error is final. Thread-safe.
 class WeightRefresher {
  public:
-  // Starts fetching, until `stop` or the refresher's end. `period`: the least time from one fetch to the next.
-  // `backoff`: how long to leave a server alone that is away.
+  // Fetches until `stop` or the refresher's end. `period`: the least time between fetches. `backoff`: pauses between
+  // attempts to reach a server that is away.
   WeightRefresher(absl::Duration period, const Backoff& backoff, std::unique_ptr<ModelSubscriber> subscriber,
                   const StopToken& stop);
   ~WeightRefresher();
 
-  // The newest weights that nobody has taken yet, if any; never waits for the network. The final error, if there was
-  // one.
+  // The newest weights that were not taken yet, if any; never waits for the network. The final error, if there was one.
   absl::StatusOr<std::optional<ModelSnapshot>> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits for weights that nobody has taken yet. CANCELLED after a stop.
+  // Waits for weights that were not taken yet. CANCELLED after a stop.
   absl::StatusOr<ModelSnapshot> WaitAndTake() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The same for `patience` at most: none after that.
+  // The same, for `patience` at most: nullopt after that.
   absl::StatusOr<std::optional<ModelSnapshot>> WaitAndTake(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Stats {
     absl::Duration waited;               // In WaitAndTake, the wait under way included.
-    bool waiting = false;                // There, now.
-    std::optional<ModelVersion> newest;  // That was fetched, whether or not somebody has taken it.
+    bool waiting = false;                // True while WaitAndTake waits.
+    std::optional<ModelVersion> newest;  // The newest fetched version, taken or not.
   };
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -48,7 +47,7 @@ class WeightRefresher {
 
   const absl::Duration period_;
   Backoff backoff_;       // Used by thread_ only.
-  const StopToken stop_;  // Its own, so that its end stops nobody else.
+  const StopToken stop_;  // Its own, so that its end stops only this.
   const StopToken::Callback stop_with_owner_;
   const std::unique_ptr<ModelSubscriber> subscriber_;  // Used by thread_ only.
 
@@ -56,13 +55,13 @@ class WeightRefresher {
   CondVar changed_;
   WaitClock waits_ ABSL_GUARDED_BY(mutex_);
   std::optional<ModelSnapshot> newest_ ABSL_GUARDED_BY(mutex_);
-  std::optional<ModelVersion> version_ ABSL_GUARDED_BY(mutex_);  // Of the last that was fetched.
+  std::optional<ModelVersion> version_ ABSL_GUARDED_BY(mutex_);  // The last fetched version.
   absl::Status final_error_ ABSL_GUARDED_BY(mutex_);
 
   Thread thread_;
 };
 
-// Whether a model port's error says that the server is away, so that asking again makes sense.
+// True if a model port's error means that the server is away, so that a retry makes sense.
 bool IsServerAway(const absl::Status& status);
 
 }  // namespace waggle

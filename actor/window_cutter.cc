@@ -19,7 +19,7 @@ absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<Row
   }
   if (in_episode_ == (step_type == StepType::kFirst)) {
     return absl::InvalidArgumentError(absl::StrCat("row ", row, " has step type ", static_cast<int>(step_type),
-                                                   in_episode_ ? " within an episode" : " at an episode's begin",
+                                                   in_episode_ ? " within an episode" : " at an episode's beginning",
                                                    "; an episode's first row, and no other, has ",
                                                    static_cast<int>(StepType::kFirst)));
   }
@@ -91,7 +91,7 @@ absl::Status ValidateWindowPlan(const WindowPlan& plan, int64_t max_window) {
   }
   const bool has_period = plan.kind == WindowPlan::Kind::kSequence || plan.kind == WindowPlan::Kind::kUnroll;
   if (has_period && plan.period < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("window.period: ", plan.period, "; wanted at least 1"));
+    return absl::InvalidArgumentError(absl::StrCat("window.period: got ", plan.period, "; wanted at least 1"));
   }
   return absl::OkStatus();
 }

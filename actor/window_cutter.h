@@ -19,16 +19,16 @@ struct RowWindow {
   }
 };
 
-// Cuts one stream into windows as a plan says, across an episode's boundary only where it asks for unrolls. Every
-// window has at least two rows: a step, and the observation it led to. A sequence plan's windows start every `period`
-// rows from the episode's first one, until one reaches the episode's last row; that one may be shorter. One thread.
+// Cuts one stream into windows as a plan says. Only unrolls cross an episode's boundary. Every window has at least two
+// rows: a step, and the next observation. A sequence plan's windows start every `period` rows from the episode's first
+// one, until a window reaches the episode's last row; that window may be shorter. One thread.
 class WindowCutter {
  public:
   // The plan must be valid: see ValidateWindowPlan.
   explicit WindowCutter(const WindowPlan& plan) : plan_(plan) {}
 
-  // Takes the stream's next row and appends the windows that it completes. INVALID_ARGUMENT if an episode does not
-  // begin with kFirst or begins twice, or is longer than an episode plan allows; an unroll plan takes any step types.
+  // Adds the stream's next row and appends the windows that it completes. INVALID_ARGUMENT if an episode does not begin
+  // with kFirst, begins twice, or is longer than an episode plan allows. An unroll plan accepts any step types.
   absl::Status Add(uint64_t row, StepType step_type, std::vector<RowWindow>* completed);
 
  private:
@@ -39,10 +39,10 @@ class WindowCutter {
 
   const WindowPlan plan_;
   bool in_episode_ = false;
-  uint64_t next_ = 0;  // Where the next window starts; for an episode plan, where the episode did.
+  uint64_t next_ = 0;  // The next window's first row; the episode's first row for an episode plan.
 };
 
-// INVALID_ARGUMENT unless windows of at least two rows, and of at most `max_window`, follow from the plan.
+// INVALID_ARGUMENT unless the plan's windows have between two and `max_window` rows.
 absl::Status ValidateWindowPlan(const WindowPlan& plan, int64_t max_window);
 
 }  // namespace waggle

@@ -18,42 +18,42 @@ constexpr char kHelp[] =
 
 usage: waggle VERB ...
 
-of experiments on this machine:
-  run FILE      train one with processes of its own, and wait for its end
-  check FILE    check its file, print every value of it, and estimate what it takes
-  evaluate PATH run greedy episodes with what was trained, and say how well it does
+experiments on this machine:
+  run FILE      train an experiment with its own processes until it ends
+  check FILE    check an experiment's file, print all its values, and estimate the memory it needs
+  evaluate PATH run greedy episodes with trained weights, and report their returns
   play ENVIRONMENT
                 step an environment by hand, or at random
   record PATH --output FILE
-                write such episodes to a file of replay, as a data set
+                run episodes and write their rows to a replay file, as a data set
   plot RUN ...  draw the curves of runs, as a PNG
   serve-environment NAME
-                let others step a built-in environment, by dm_env_rpc
+                serve a built-in environment to other programs, by dm_env_rpc
 
-of a parameter server and its pool of processes:
-  submit FILE   hand an experiment in, to be run once there is room for it
-  list          the experiments that there are
-  status [ID]   what each process and each table of an experiment does, or of replay servers alone; without ID: the
-                processes of the pool and the experiments
-  watch ID      show how an experiment gets on, until it is over
+experiments of a parameter server and its pool of processes:
+  submit FILE   queue an experiment; it runs once the pool has room for it
+  list          list the experiments
+  status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
+                experiments; with --replay-server: replay servers that serve alone
+  watch ID      show an experiment's progress until it ends
   stop ID       end an experiment
-  resume ID     let one that was stopped, or has failed, go on
-  delete ID     delete one that has ended, with all that is kept of it
-  logs ID       what has happened to an experiment
+  resume ID     continue an experiment that was stopped or has failed
+  delete ID     delete an experiment that has ended, with all its saved data
+  logs ID       print the events of an experiment
   health HOST:PORT
-                whether a server of any kind serves, by its exit status
+                ask a server of any kind whether it serves; the exit status is the answer
 
-of replay tables:
-  why [TABLE]   who waits for whom at the tables of a running experiment, why, and what would free them
-  inspect TABLE the items of a table: their keys, ages, priorities and writers, or all columns of one
+replay tables:
+  why [TABLE]   show which processes wait at the tables of a running experiment, why, and which changes would free them
+  inspect TABLE show the items of a table: their keys, ages, priorities and writers, or all columns of one item
   reconfigure TABLE KEY=VALUE ...
                 change the limits of a table while it is in use
   replay export TABLE FILE
-                write what a table holds to a file
+                write a table's items to a file
   replay import FILE
                 insert a file's items into a table
 
-  help VERB     the flags of a verb; the same as waggle VERB --help
+  help VERB     print the flags of a verb; the same as waggle VERB --help
   --version     print the version
 )";
 
@@ -65,7 +65,7 @@ std::vector<Verb> AllVerbs() {
   return verbs;
 }
 
-// `got`: none of `verbs`, which stand behind `program`.
+// Says that `got` is not one of the verbs of `program`.
 PrintAndExit NoSuchVerb(const std::string& program, const std::string& got, const std::vector<std::string>& verbs) {
   return WrongUsage(program,
                     absl::StrCat(got.empty() ? "a verb is missing"

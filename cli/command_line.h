@@ -18,7 +18,7 @@ struct RunFlags {
   // Values that replace those of the file: --set, then --actors, --replay-servers, --learners and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
-  bool plot = true;        // Whether its curves are drawn at the end.
+  bool plot = true;        // True if the curves are drawn at the end.
 };
 
 struct PlotFlags {
@@ -27,7 +27,7 @@ struct PlotFlags {
   bool returns_only = false;
 };
 
-// Without an experiment and replay servers: of the pool and all experiments.
+// For the pool and all experiments if no experiment and no replay servers are given.
 struct StatusFlags {
   ReplayTarget target;
   bool json = false;
@@ -104,30 +104,30 @@ struct ExportFlags {
 struct ImportFlags {
   ReplayTarget target;
   std::string file;
-  std::string table;          // Empty: as the file says.
-  int64_t idle_seconds = 60;  // How long to wait while nothing is acknowledged.
+  std::string table;          // Empty: the file's own table.
+  int64_t idle_seconds = 60;  // The longest time without an acknowledgement.
 };
 
 struct ServeEnvironmentFlags {
   std::string name;
   std::string listen;
-  // Values of its section: {"environment.options.x", "1"}.
+  // Values of the environment section: {"environment.options.x", "1"}.
   std::vector<std::pair<std::string, std::string>> overrides;
-  int64_t seed = 1;  // What joins without one of their own follow from.
+  int64_t seed = 1;  // The seed for joins that bring none.
 };
 
 struct PlayFlags {
-  std::string environment;  // A built-in one's name, or an experiment's file, FILE.yaml.
+  std::string environment;  // A built-in environment's name, or an experiment's file, FILE.yaml.
   std::vector<std::pair<std::string, std::string>> overrides;
   int64_t episodes = 1;
   std::optional<int64_t> seed;  // Nothing: another one each time.
-  bool random = false;          // Random actions rather than those that are typed.
-  std::string video;            // The folder that pictures of episodes are written to. Empty: none are.
+  bool random = false;          // Random actions instead of typed ones.
+  std::string video;            // The folder for films of episodes. Empty: no films.
   int64_t video_episodes = 1;
   bool json = false;
 };
 
-// What there is to do instead: print a text and exit.
+// The alternative to running a verb: print a text and exit.
 struct PrintAndExit {
   std::string text;
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
@@ -142,7 +142,7 @@ using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags
                              StatusFlags, WatchFlags, ChangeFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
                              ReconfigureFlags, ExportFlags, ImportFlags, ServeEnvironmentFlags, PlayFlags>;
 
-// Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
+// Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);
 
 }  // namespace waggle

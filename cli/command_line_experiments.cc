@@ -22,9 +22,9 @@ Command ParseSubmit(CLI::App* app, int argc, const char* const* argv) {
   AddExperimentFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
   AddIntegerFlag(app, "--priority", &flags.priority, -kMaxExperimentPriority, kMaxExperimentPriority,
-                 absl::StrCat("From ", -kMaxExperimentPriority, " to ", kMaxExperimentPriority,
-                              ": experiments of higher ones come first"));
-  AddSwitch(app, "--watch", &flags.watch, "Then go on as `waggle watch`");
+                 absl::StrCat("A number from ", -kMaxExperimentPriority, " to ", kMaxExperimentPriority,
+                              "; experiments with a higher priority run first"));
+  AddSwitch(app, "--watch", &flags.watch, "Show the experiment's progress until it ends, as `waggle watch` does");
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
@@ -35,13 +35,13 @@ Command ParseSubmit(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseList(CLI::App* app, int argc, const char* const* argv) {
   ListFlags flags;
-  AddIntegerFlag(app, "--limit", &flags.limit, 1, kMaxListed, "How many, the newest first");
+  AddIntegerFlag(app, "--limit", &flags.limit, 1, kMaxListed, "The most experiments to print, the newest first");
   std::vector<std::pair<std::string, std::optional<RunState>>> states = {{"any", std::nullopt}};
   for (const RunState state : {RunState::kQueued, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
                                RunState::kLimit, RunState::kStopped, RunState::kFailed}) {
     states.emplace_back(RunStateName(state), state);
   }
-  AddChoiceFlag(app, "--state", &flags.state, states, "Those of this state alone");
+  AddChoiceFlag(app, "--state", &flags.state, states, "Print only experiments in this state");
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
@@ -53,7 +53,7 @@ Command ParseList(CLI::App* app, int argc, const char* const* argv) {
 Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
   StatusFlags flags;
   std::string id;
-  CLI::Option* const word = AddWord(app, "ID", &id, "An experiment's id; the pool and all experiments unless given");
+  CLI::Option* const word = AddWord(app, "ID", &id, "An experiment's id; by default the pool and all experiments");
   SetExcludes(word, AddReplayTarget(app, &flags.target));
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
@@ -68,7 +68,7 @@ Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
 Command ParseWatch(CLI::App* app, int argc, const char* const* argv) {
   WatchFlags flags;
   AddId(app, &flags.id);
-  AddSwitch(app, "--json", &flags.json, "Print JSON, as `waggle status ID --json`: a line every two seconds");
+  AddSwitch(app, "--json", &flags.json, "Print JSON, as `waggle status ID --json` does, one line every two seconds");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -92,8 +92,8 @@ Command ParseChange(CLI::App* app, int argc, const char* const* argv) {
 Command ParseLogs(CLI::App* app, int argc, const char* const* argv) {
   LogsFlags flags;
   AddId(app, &flags.id);
-  AddSwitch(app, "--follow", &flags.follow, "Go on with what happens to it, until it is over");
-  AddSwitch(app, "--json", &flags.json, "Print JSON, a line an event");
+  AddSwitch(app, "--follow", &flags.follow, "Print new events as they come, until the experiment ends");
+  AddSwitch(app, "--json", &flags.json, "Print JSON, one line per event");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -103,9 +103,9 @@ Command ParseLogs(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseHealth(CLI::App* app, int argc, const char* const* argv) {
   HealthFlags flags;
-  SetRequired(AddAddressFlag(app, "HOST:PORT", &flags.address, "Where the server is"), true);
+  SetRequired(AddAddressFlag(app, "HOST:PORT", &flags.address, "The server's address"), true);
   AddTextFlag(app, "--service", "NAME", &flags.service,
-              "A service by the name that the server has for its health; the server as a whole unless given");
+              "A name of the gRPC health protocol; by default the server as a whole");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -117,48 +117,45 @@ Command ParseHealth(CLI::App* app, int argc, const char* const* argv) {
 std::vector<Verb> ExperimentVerbs() {
   return {
       {"submit",
-       "Checks an experiment's file as `waggle check` does, hands it to a parameter server, which runs it once its "
-       "pool "
-       "has room for it, and prints its id. Exits with 0, 1 if the parameter server does not answer, 2 if the file or "
-       "a "
-       "flag is wrong; with --watch as `waggle watch`.",
+       "Checks an experiment's file as `waggle check` does, puts it into the queue of a parameter server, and prints "
+       "its id. The experiment runs once the pool has room for it. Exits with 0, 1 if the parameter server does not "
+       "answer, 2 if the file or a flag is wrong; with --watch as `waggle watch`.",
        &ParseSubmit},
       {"list",
        "Prints the experiments of a parameter server. Exits with 0, 1 if it does not answer, 2 if a flag is wrong.",
        &ParseList},
       {"status",
-       "Says what each process and each table of an experiment does, or what came of it; without ID, what the "
-       "processes of the pool do, and how the experiments stand; with --replay-server, how replay servers that serve "
-       "alone and their tables fare. Exits with 0, 1 if nobody answers, 2 if there is no such experiment or a flag is "
-       "wrong.",
+       "Shows each process and each table of an experiment, or the result if it has ended; without ID, the processes "
+       "of the pool and the experiments; with --replay-server, replay servers that serve alone and their tables. "
+       "Exits with 0, 1 if no server answers, 2 if there is no such experiment or a flag is wrong.",
        &ParseStatus},
       {"watch",
-       "Shows how an experiment gets on, until it is over. Exits with 0 if it was solved, or reached a limit and has "
-       "no target, 1 if it ended otherwise or the parameter server does not answer, 2 if there is no such experiment "
-       "or a flag is wrong, 130 if interrupted: the experiment goes on.",
+       "Shows an experiment's progress until it ends. Exits with 0 if the experiment was solved, or reached a limit "
+       "and has no target, 1 if it ended otherwise or the parameter server does not answer, 2 if there is no such "
+       "experiment or a flag is wrong, 130 if interrupted: the experiment goes on.",
        &ParseWatch},
       {"stop",
-       "Ends an experiment: one that runs ends as stopped, one that waits never begins, and what has ended stays as it "
-       "is. Exits with 0, 1 if the parameter server does not answer, 2 if there is no such experiment or a flag is "
-       "wrong.",
+       "Ends an experiment. A running experiment ends as stopped, a queued one never begins, and one that has ended "
+       "does not change. Exits with 0, 1 if the parameter server does not answer, 2 if there is no such experiment or "
+       "a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kStop>},
       {"resume",
-       "Puts an experiment that was stopped, or has failed, into the queue again, to go on from where it was. Exits "
-       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it was neither "
-       "stopped nor has failed, its workers have not ended yet, or a flag is wrong.",
+       "Puts an experiment that was stopped, or has failed, back into the queue; it continues from its saved state. "
+       "Exits with 0, 1 "
+       "if the parameter server does not answer, 2 if there is no such experiment, it was neither stopped nor has "
+       "failed, its workers have not ended yet, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kResume>},
       {"delete",
-       "Deletes an experiment that has ended, with all that is kept of it. Exits with 0, 1 if the parameter server "
-       "does not answer, 2 if there is no such experiment, it or one of its workers has not ended, or a flag is wrong.",
+       "Deletes an experiment that has ended, with all its saved data. Exits with 0, 1 if the parameter server does "
+       "not answer, 2 if there is no such experiment, it or one of its workers has not ended, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kDelete>},
       {"logs",
-       "Prints what has happened to an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter "
-       "server does not answer, 2 if there is no such experiment or a flag is wrong, 130 if interrupted.",
+       "Prints the events of an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter server "
+       "does not answer, 2 if there is no such experiment or a flag is wrong, 130 if interrupted.",
        &ParseLogs},
       {"health",
-       "Asks a server by the health protocol of gRPC whether it serves: for whatever starts processes and wants to "
-       "know whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer "
-       "within 3 seconds, 2 if a flag is wrong.",
+       "Asks a server by the gRPC health protocol whether it serves, for supervisors of processes. Exits with 0 if it "
+       "serves, 1 if it does not, does not know the service or does not answer within 3 seconds, 2 if a flag is wrong.",
        &ParseHealth},
   };
 }

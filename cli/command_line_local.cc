@@ -23,16 +23,17 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   AddExperimentFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
   AddIntegerFlag(app, "--actors", &actors, 1, kMaxActorProcesses,
-                 "How many actor processes; the same as --set actor.processes=N");
+                 "The number of actor processes; the same as --set actor.processes=N");
   AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMaxShards,
-                 "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N");
+                 "The number of replay servers, each with a part of one buffer; the same as --set replay.servers=N");
   AddIntegerFlag(app, "--learners", &learners, 1, kMaxLearnerProcesses,
-                 "How many learners, which step by the mean of their gradients; the same as --set learner.processes=N");
+                 "The number of learners, which step by the mean of their gradients; the same as --set "
+                 "learner.processes=N");
   AddIntegerFlag(app, "--seed", &seed, 0, std::numeric_limits<int64_t>::max(),
-                 "All randomness follows from it; the same as --set experiment.seed=N");
-  AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "Where results go; runs/NAME-TIME unless given");
+                 "The seed of all random numbers; the same as --set experiment.seed=N");
+  AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "The folder for results; by default runs/NAME-TIME");
   bool no_plot = false;
-  AddSwitch(app, "--no-plot", &no_plot, "Draw no curves at the end");
+  AddSwitch(app, "--no-plot", &no_plot, "Do not draw curves at the end");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -67,10 +68,9 @@ Command ParseSaved(CLI::App* app, bool records, int argc, const char* const* arg
   SetRequired(
       AddWord(
           app, "PATH", &flags.path,
-          "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
-          "weights, or else its newest; or a "
-          "folder of weights or of a learner's checkpoints, or one of these; or an experiment's file, FILE.yaml, for "
-          "random actions"),
+          "A run's folder, or an experiment's folder in a parameter server's data folder (experiments/ID): its best "
+          "weights, or its newest if it has no best ones. Or a folder of weights or of a learner's checkpoints, or "
+          "one of these. Or an experiment's file, FILE.yaml, for random actions"),
       true);
   if (records) {
     SetRequired(AddRecordFlags(app, "--output", &flags).front(), true);
@@ -99,11 +99,11 @@ Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
                       "A built-in environment, such as CartPole-v1, or an experiment's file, FILE.yaml"),
               true);
   AddOverrides(app, &flags.overrides);
-  AddIntegerFlag(app, "--episodes", &flags.episodes, 1, std::numeric_limits<int64_t>::max(), "How many episodes");
+  AddIntegerFlag(app, "--episodes", &flags.episodes, 1, std::numeric_limits<int64_t>::max(), "The number of episodes");
   AddIntegerFlag(app, "--seed", &flags.seed, 0, std::numeric_limits<int64_t>::max(),
-                 "The start states and random actions follow from it; another one each time unless given");
+                 "The seed of the start states and of random actions; by default another one each time");
   AddSwitch(app, "--random", &flags.random, "Take random actions");
-  AddSwitch(app, "--json", &flags.json, "Print JSON, an object a line: each row, unless --random, and each episode");
+  AddSwitch(app, "--json", &flags.json, "Print JSON, one object per line: each row, unless --random, and each episode");
   AddVideoFlags(app, &flags.video, &flags.video_episodes);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -113,12 +113,11 @@ Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
   PlotFlags flags;
-  SetRequired(
-      AddWords(app, "RUN", &flags.runs, "A run's folder; several that differ in their seed only become one curve"),
-      true);
+  SetRequired(AddWords(app, "RUN", &flags.runs, "A run's folder; runs that differ only in their seed become one curve"),
+              true);
   AddPathFlag(app, "--out", &flags.out, "FILE",
-              "The picture to write; RUN/curves.png for one run and curves.png for several unless given");
-  AddSwitch(app, "--returns", &flags.returns_only, "Draw the returns alone");
+              "The picture to write; by default RUN/curves.png for one run and curves.png for several");
+  AddSwitch(app, "--returns", &flags.returns_only, "Draw only the returns");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -131,7 +130,7 @@ Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) 
   AddListenFlag(app, &flags.listen);
   AddOverrides(app, &flags.overrides);
   AddIntegerFlag(app, "--seed", &flags.seed, 0, std::numeric_limits<int64_t>::max(),
-                 "All randomness follows from it where clients give no seed of their own");
+                 "The seed of all random numbers of clients that give no seed");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -143,28 +142,27 @@ Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) 
 std::vector<Verb> LocalVerbs() {
   return {
       {"run",
-       "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 "
-       "if that is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its "
-       "target, or needs more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
+       "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 if that "
+       "is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its target, or needs "
+       "more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
        &ParseRun},
       {"check",
-       "Checks an experiment's file, prints every value of it, and estimates what it takes. Exits with 0, 2 if the "
+       "Checks an experiment's file, prints all its values, and estimates the memory it needs. Exits with 0, 2 if the "
        "file or a flag is wrong.",
        &ParseCheck},
       {"evaluate",
-       "Runs greedy episodes with what was trained: mean return, its standard error, the spread, and how long "
-       "episodes are. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be evaluated, "
-       "130 if "
-       "interrupted.",
+       "Runs greedy episodes with trained weights, and reports their mean return, its standard error, their spread, "
+       "and their lengths. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be "
+       "evaluated, 130 if interrupted.",
        &ParseEvaluate},
       {"record",
-       "Runs episodes with what was trained, or of random actions, and writes their rows to a replay file, which "
+       "Runs episodes with trained weights, or with random actions, and writes their rows to a replay file. The file "
        "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
        &ParseRecord},
       {"play",
-       "Steps an environment by what is typed: a line is an action, its numbers with spaces between. Shows each row, "
-       "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, 2 "
-       "if a flag is wrong or the environment cannot be had, 1 if it failed.",
+       "Steps an environment by typed lines: each line is an action, its numbers separated by spaces. Shows each row, "
+       "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, "
+       "2 if a flag is wrong or the environment cannot be opened, 1 if it failed.",
        &ParsePlay},
       {"plot",
        "Draws the curves of runs as a PNG: returns, rates and policy lag. Runs of one experiment become one curve, "
@@ -172,9 +170,9 @@ std::vector<Verb> LocalVerbs() {
        "or a folder is wrong, 3 if there is no matplotlib, 1 if it failed otherwise.",
        &ParsePlot},
       {"serve-environment",
-       "Serves a built-in environment to clients that speak dm_env_rpc, until it is interrupted: worlds and joins may "
-       "set its options (as --set environment.options.KEY=VALUE does), a seed and lanes, which are stepped together. "
-       "Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
+       "Serves a built-in environment to clients that speak dm_env_rpc, until it is interrupted. Worlds and joins may "
+       "set the environment's options (as --set environment.options.KEY=VALUE does), a seed, and a number of lanes, "
+       "which are stepped together. Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
        &ParseServeEnvironment},
   };
 }

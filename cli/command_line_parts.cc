@@ -27,7 +27,7 @@ std::string CheckKey(const std::string& value) {
   return absl::SimpleAtoi(value, &key) ? "" : absl::StrCat("got \"", value, "\"; wanted an item's key, a number >= 0");
 }
 
-// Each text as KEY=VALUE; `name`: of what it is given as.
+// Parses each text as KEY=VALUE. `name` is the flag or argument, for errors.
 void TakeAssignments(const std::string& name, const std::vector<std::string>& texts, Overrides* assignments) {
   for (const std::string& text : texts) {
     auto parsed = ParseOverride(text);
@@ -38,7 +38,7 @@ void TakeAssignments(const std::string& name, const std::vector<std::string>& te
   }
 }
 
-// An option that may be given again takes one value each time: what follows is the verb's own argument.
+// Makes a repeatable option take one value each time: the word after the value is the verb's own argument.
 void TakeOneEachTime(CLI::Option* option) {
   option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -124,7 +124,7 @@ void AddOverrides(CLI::App* app, Overrides* overrides) {
       app->add_option_function<std::vector<std::string>>(
              "--set",
              [overrides](const std::vector<std::string>& texts) { TakeAssignments("--set", texts, overrides); },
-             "Replaces a value of the file, such as learner.batch_size=256; may be given again")
+             "Replace a value of the file, such as learner.batch_size=256; may be given again")
           ->type_name("KEY=VALUE"));
 }
 
@@ -142,17 +142,18 @@ void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* 
 }
 
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target) {
-  app->add_option("--param-server", target->param_server, "Where the parameter server is; all replay servers it knows")
+  app->add_option("--param-server", target->param_server, "The parameter server; its replay servers are asked")
       ->envname("WAGGLE_PARAM_SERVER")
       ->type_name("HOST:PORT")
       ->check(CheckAddress);
   TakeOneEachTime(app->add_option("--replay-server", target->replay_servers,
-                                  "A replay server, instead; may be given again, or several with commas between them")
+                                  "A replay server to ask instead; may be given again, or several with commas between "
+                                  "them")
                       ->type_name("HOST:PORT")
                       ->delimiter(',')
                       ->check(CheckAddress));
   return AddTextFlag(app, "--experiment", "ID", &target->experiment_id,
-                     "Whose tables; may be left out where one experiment runs");
+                     "The experiment that the tables belong to; may be left out if one experiment runs");
 }
 
 }  // namespace waggle

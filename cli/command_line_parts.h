@@ -9,55 +9,55 @@
 #include "cli/command_line.h"
 #include "common/process/flags.h"
 
-// What the verbs' command lines are made of. As common/process/flags.h it does without the header of CLI11, which costs
-// a file ten seconds.
+// The parts of the verbs' command lines. Like common/process/flags.h it does not include the header of CLI11, which
+// costs a file ten seconds.
 
 namespace waggle {
 
-// A verb: its first word, what it says of itself, and how the words behind it are understood.
+// A verb: its first word, its description, and the parser of its command line.
 struct Verb {
   std::string name;
   std::string description;
   Command (*parse)(CLI::App* app, int argc, const char* const* argv);
 };
 
-// The verbs by what they are about, and the one of this name; null where there is none.
+// The verbs by subject, and the verb of a name, or null.
 std::vector<Verb> LocalVerbs();       // command_line_local.cc: this machine's files and processes.
-std::vector<Verb> ExperimentVerbs();  // command_line_experiments.cc: what a hub is asked.
+std::vector<Verb> ExperimentVerbs();  // command_line_experiments.cc: questions to a hub.
 std::vector<Verb> ReplayVerbs();      // command_line_replay.cc: the tables of replay servers.
 std::vector<Verb> ReplayFileVerbs();  // Behind `waggle replay`.
 const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name);
-// `program`: "waggle run". The verb's own words begin with argv[2].
+// `program` is such as "waggle run". The verb's own words begin with argv[2].
 Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv);
 
 // "PROGRAM: PROBLEM; see PROGRAM --help".
 PrintAndExit WrongUsage(const std::string& program, const std::string& problem);
 
-// Parses one verb's flags. Returns what to print instead of going on, if anything.
+// Parses one verb's flags. Returns a text to print instead of running the verb, if any.
 std::optional<PrintAndExit> ParseFlags(CLI::App* app, int argc, const char* const* argv);
-// As ParseFlags, for a verb that asks replay servers.
+// Like ParseFlags, for a verb that asks replay servers.
 std::optional<PrintAndExit> ParseWithTarget(CLI::App* app, const ReplayTarget& target, int argc,
                                             const char* const* argv);
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-// Words that stand by themselves: one, or one and more.
+// Adds an argument without a flag: one word, or one word or more.
 CLI::Option* AddWord(CLI::App* app, const std::string& name, std::string* word, const std::string& description);
 CLI::Option* AddWords(CLI::App* app, const std::string& name, std::vector<std::string>* words,
                       const std::string& description);
 CLI::Option* AddExperimentFile(CLI::App* app, std::string* file);
-// KEY=VALUE, once and more: as words, or behind --set.
+// Adds KEY=VALUE, once or more: as words, or after --set.
 void AddAssignments(CLI::App* app, Overrides* assignments, const std::string& description);
 void AddOverrides(CLI::App* app, Overrides* overrides);
 
-// Any text, called `type` in the help.
+// Adds a flag for any text, called `type` in the help.
 CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::string& type, std::string* text,
                          const std::string& description);
-// An item's key; keys, where it may be given again.
+// Adds a flag for an item's key; AddKeysFlag's may be given again.
 void AddKeyFlag(CLI::App* app, const std::string& name, std::optional<uint64_t>* key, const std::string& description);
 void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* keys, const std::string& description);
 
-// --param-server, --replay-server and --experiment, which is returned.
+// Adds --param-server, --replay-server and --experiment, and returns --experiment.
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target);
 
 }  // namespace waggle

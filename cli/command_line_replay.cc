@@ -11,7 +11,7 @@ namespace {
 
 Command ParseWhy(CLI::App* app, int argc, const char* const* argv) {
   WhyFlags flags;
-  AddWord(app, "TABLE", &flags.table, "A table; all unless given");
+  AddWord(app, "TABLE", &flags.table, "A table; by default all of them");
   AddReplayTarget(app, &flags.target);
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
@@ -30,11 +30,11 @@ Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
     orders.emplace_back(order, order);
   }
   AddChoiceFlag(app, "--order", &question.order, orders,
-                "Which items first: by key, newest, oldest, highest or lowest (priority)");
-  AddIntegerFlag(app, "--limit", &question.limit, 1, 1'000'000, "How many items");
-  AddTextFlag(app, "--page", "TOKEN", &question.page, "Go on where a listing ended");
-  AddKeysFlag(app, "--key", &question.keys, "Only the item of this key; may be given again");
-  AddKeyFlag(app, "--item", &question.item, "One item, with its columns");
+                "The order of the items: by key, newest, oldest, highest or lowest (priority)");
+  AddIntegerFlag(app, "--limit", &question.limit, 1, 1'000'000, "The most items to show");
+  AddTextFlag(app, "--page", "TOKEN", &question.page, "Continue a listing with the token that it ended with");
+  AddKeysFlag(app, "--key", &question.keys, "Show only the item with this key; may be given again");
+  AddKeyFlag(app, "--item", &question.item, "Show one item with its columns");
   AddSwitch(app, "--json", &flags.json, "Print JSON, with an item's columns in full");
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
@@ -46,9 +46,9 @@ Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
 Command ParseReconfigure(CLI::App* app, int argc, const char* const* argv) {
   ReconfigureFlags flags;
   SetRequired(AddWord(app, "TABLE", &flags.table, "A table"), true);
-  AddAssignments(app, &flags.changes, "What is to be, such as max_items=200000");
+  AddAssignments(app, &flags.changes, "A setting and its new value, such as max_items=200000");
   AddReplayTarget(app, &flags.target);
-  AddSwitch(app, "--dry-run", &flags.dry_run, "Only say what would change");
+  AddSwitch(app, "--dry-run", &flags.dry_run, "Only print what would change");
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
   }
@@ -58,7 +58,7 @@ Command ParseReconfigure(CLI::App* app, int argc, const char* const* argv) {
 Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
   ExportFlags flags;
   SetRequired(AddWord(app, "TABLE", &flags.table, "A table"), true);
-  SetRequired(AddWord(app, "FILE", &flags.file, "The file to write, which must not be there"), true);
+  SetRequired(AddWord(app, "FILE", &flags.file, "The file to write, which must not exist"), true);
   AddReplayTarget(app, &flags.target);
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
@@ -69,9 +69,9 @@ Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
 Command ParseImport(CLI::App* app, int argc, const char* const* argv) {
   ImportFlags flags;
   SetRequired(AddWord(app, "FILE", &flags.file, "A file that `waggle replay export` wrote"), true);
-  AddTextFlag(app, "--table", "TABLE", &flags.table, "The table to fill; that of the file unless given");
+  AddTextFlag(app, "--table", "TABLE", &flags.table, "The table to fill; by default the file's own table");
   AddIntegerFlag(app, "--idle-timeout", &flags.idle_seconds, 1, 1'000'000'000,
-                 "Give up once the table took nothing for so long, in seconds");
+                 "Give up if the table takes nothing for this long, in seconds");
   AddReplayTarget(app, &flags.target);
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
@@ -84,21 +84,20 @@ Command ParseImport(CLI::App* app, int argc, const char* const* argv) {
 std::vector<Verb> ReplayVerbs() {
   return {
       {"why",
-       "Says who waits for whom at the replay tables of a running experiment, why, and what would free them. Exits "
-       "with 0 if everything flows, 3 if somebody waits, 4 if somebody waits for what can never come, 1 if a server "
-       "does not answer or is missing, 2 if a flag is wrong or no server has the table.",
+       "Shows which processes wait at the replay tables of a running experiment, why, and which changes would free "
+       "them. Exits with 0 if no process waits, 3 if one waits, 4 if one waits for something that can never come, 1 "
+       "if a server does not answer or is missing, 2 if a flag is wrong or no server has the table.",
        &ParseWhy},
       {"inspect",
-       "Shows what is in a replay table: how priorities, samplings and policy versions are spread over its items, "
-       "some of these, or all columns of one. Exits with 0, 1 if no server answers, 2 if a flag is wrong or there is "
-       "no "
-       "such table or item.",
+       "Shows the contents of a replay table: how priorities, sample counts and policy versions are spread over its "
+       "items, some of the items, or all columns of one. Exits with 0, 1 if no server answers, 2 if a flag is wrong "
+       "or there is no such table or item.",
        &ParseInspect},
       {"reconfigure",
-       "Changes the limits, the rate limiter or the numbers of the sampler of a replay table while it is in use, on "
-       "all servers that have it. The values are each server's own, where those of an experiment's file are of all "
-       "servers together. Exits with 0 if it is as it was asked for, 1 if a server does not answer or is missing, or "
-       "somebody else changed the table meanwhile, 2 if it cannot be done.",
+       "Changes the limits, the rate limiter or the sampler's numbers of a replay table while it is in use, on all "
+       "servers that have it. The values are for each server; those of an experiment's file are for all servers "
+       "together. Exits with 0 if the change was made, 1 if a server does not answer or is missing, or another user "
+       "changed the table meanwhile, 2 if the change is not possible.",
        &ParseReconfigure},
   };
 }
@@ -106,14 +105,14 @@ std::vector<Verb> ReplayVerbs() {
 std::vector<Verb> ReplayFileVerbs() {
   return {
       {"export",
-       "Writes what a table of one replay server holds to a file, oldest items first, while the table goes on. Exits "
-       "with 0, 1 if the server does not answer, 2 if a flag is wrong, there is no such table or the file is there, "
-       "130 if interrupted.",
+       "Writes the items of a table on one replay server to a file, oldest first, while the table is in use. Exits "
+       "with 0, 1 if the server does not answer, 2 if a flag is wrong, there is no such table or the file exists, 130 "
+       "if interrupted.",
        &ParseExport},
       {"import",
-       "Inserts the items of a file into a replay table, which is created as the file says where it is not there. "
-       "Exits with 0, 1 if a server does not answer or the table takes nothing for too long, 2 if a flag or the file "
-       "is wrong or the table differs, 130 if interrupted.",
+       "Inserts the items of a file into a replay table, which is created from the file if it does not exist. Exits "
+       "with 0, 1 if a server does not answer or the table takes nothing for too long, 2 if a flag or the file is "
+       "wrong or the table differs, 130 if interrupted.",
        &ParseImport},
   };
 }

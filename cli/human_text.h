@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// Figures as people read them.
+// Figures for people.
 
 // "12.3k", "1.25M": three digits.
 std::string ShortNumber(double value);
@@ -23,8 +23,8 @@ std::string ShortDuration(absl::Duration duration);
 // "40 s", "3 min", "5 h", "12 d": in the unit that fits.
 std::string ShortAge(absl::Duration age);
 
-// Texts from processes may hold any bytes, also those that steer a terminal: only printable ASCII is left, one column a
-// byte, and of more than `width` columns an end of dots.
+// A text of a process may hold any bytes, such as a terminal's control sequences. Only printable ASCII is left, one
+// column a byte. A text of more than `width` columns ends in dots.
 std::string Printable(absl::string_view text, size_t width = absl::string_view::npos);
 
 // Rows of cells, printable, in columns as wide as their widest cell; each line begins with `indent`.

@@ -42,33 +42,34 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
-// Over which items a second are counted where no parameter server knows them.
+// The interval over which rates are measured if no parameter server knows them.
 constexpr absl::Duration kRatesInterval = absl::Seconds(1);
 
 int Complain(const char* verb, const absl::Status& status, int exit_status) {
-  // One problem a line, each by itself worth reading.
+  // One problem a line; each line must be clear by itself.
   std::cerr << "waggle " << verb << ": " << status.message() << std::endl;
   return exit_status;
 }
 
-// The request was wrong, as against a server that is away.
+// True if the request was wrong; false if a server is away.
 bool IsUsersFault(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
 }
 
-// Of not finding the servers to ask: a server of another kind is a wrong flag, one that knows none may yet.
+// The exit status if the servers to ask are not found. A server of another kind is a wrong flag; a hub that knows no
+// server yet is not.
 int FindExitStatus(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? 2 : 1;
 }
 
-// Of questions that are put to those that are there.
+// Names the missing servers on the standard error: the verb asks only those that are there.
 void TellMissing(const char* verb, const ReplayServers& servers) {
   for (const MissingReplayServer& server : servers.missing()) {
     std::cerr << "waggle " << verb << ": " << MissingText(server) << "\n";
   }
 }
 
-// Of what a hub was asked about experiments: prints its answer.
+// Prints a hub's answer about experiments.
 int Tell(const char* verb, const absl::StatusOr<std::string>& answer) {
   if (!answer.ok()) {
     return Complain(verb, answer.status(), ExperimentExitStatus(answer.status()));
@@ -99,7 +100,7 @@ int Do(const StatusFlags& flags) {
   return Tell("status", AskStatus(flags));
 }
 
-// Does what a signal ends, and then still tidies up. `body` returns the exit status.
+// Runs `body`, which returns the exit status, until a signal stops it; then it still tidies up.
 int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
   int exit_status = 1;
   const int status = RunProcess("waggle", LogLevel::kWarning, [&](const StopToken& stop) {
@@ -109,7 +110,7 @@ int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
   return status != 0 ? status : exit_status;
 }
 
-// A verb that only tells ends with its reader: `waggle watch ID --json | head -1`.
+// Makes a verb that only prints end with its reader: `waggle watch ID --json | head -1`.
 void EndWithReader() {
   signal(SIGPIPE, SIG_DFL);
 }
@@ -131,7 +132,7 @@ int Do(const SubmitFlags& flags) {
       return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }
     std::cout << submitted->text << std::flush;
-    if (!flags.watch) {  // Which says so itself.
+    if (!flags.watch) {  // `waggle watch` prints this itself.
       std::cerr << submitted->standing;
     }
     return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submitted->id, flags.json}, true, stop) : 0;
@@ -174,14 +175,14 @@ int Do(const CheckFlags& flags) {
   std::cout << ToYaml(checked->experiment) << "\n"
             << (checked->trial.has_value() ? TrialText(*checked->trial) : "") << *estimate
             << MemoryText(*memory, machine_bytes) << std::flush;
-  // It may be meant for another machine, or for several.
+  // Only a warning: the experiment may be meant for another machine, or for several.
   if (const absl::Status fits = CheckMemory(*memory, machine_bytes); !fits.ok()) {
     return Complain("check: warning", fits, 0);
   }
   return 0;
 }
 
-// Becomes another program, whose output and exit status are then this one's.
+// Replaces this process with another program, which gets its output and sets its exit status.
 int Become(const char* verb, std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (std::string& argument : command) {
@@ -198,7 +199,7 @@ int Do(const EvaluationFlags& flags) {
   return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
 }
 
-// The size of the standard output; nothing if it is no terminal.
+// The size of the standard output; zero if it is no terminal.
 TerminalSize OwnTerminal() {
   winsize size = {};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? TerminalSize{size.ws_col, size.ws_row} : TerminalSize();
@@ -230,7 +231,7 @@ int Do(const WhyFlags& flags) {
   }
   Explanations explanations = AskWhy(flags.table, kStatusTimeout, &*servers);
   if (const absl::Status failed = ErrorOfAll(explanations); !failed.ok()) {
-    // A table that nobody has may be a missing one's.
+    // An unknown table may be on a missing server.
     TellMissing("why", *servers);
     return Complain("why", failed, IsUsersFault(failed) && servers->missing().empty() ? 2 : 1);
   }
@@ -245,7 +246,7 @@ int Do(const WhyFlags& flags) {
   return WhyExitStatus(explanations, missing);
 }
 
-// Of questions that look at every item.
+// For requests that look at every item.
 constexpr absl::Duration kLongTimeout = absl::Seconds(60);
 
 int Do(const InspectFlags& flags) {
@@ -254,7 +255,7 @@ int Do(const InspectFlags& flags) {
     return Complain("inspect", servers.status(), FindExitStatus(servers.status()));
   }
   const absl::StatusOr<Inspections> inspections = AskInspect(flags.question, kLongTimeout, &*servers);
-  TellMissing("inspect", *servers);  // Their items, or the table, may be what is looked for.
+  TellMissing("inspect", *servers);  // The item, or the table, may be on a missing server.
   if (!inspections.ok()) {
     return Complain("inspect", inspections.status(),
                     IsUsersFault(inspections.status()) && servers->missing().empty() ? 2 : 1);
@@ -328,7 +329,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 int main(int argc, char** argv) {
   const int status =
       std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
-  // What was asked for and cannot be read was not done, whatever the verb says.
+  // If the output cannot be written the verb has failed, whatever its own status.
   if (!std::cout.flush()) {
     std::cerr << "waggle: the standard output cannot be written to" << std::endl;
     return status == 0 ? 1 : status;

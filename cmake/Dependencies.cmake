@@ -2,9 +2,9 @@
 
 find_program(WAGGLE_CCACHE ccache)
 if(WAGGLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The compiler's own list of what it read (CCACHE_DEPEND) is hashed after it has run, and a result is not kept if one of
-  # these files changed meanwhile: else an edit during a build would leave old code under the new text's key. A
-  # checkout's path, in arguments or in debug information, does not defeat the cache.
+  # CCACHE_DEPEND hashes the compiler's list of read files after it has run. A result is not kept if one of these files
+  # changed meanwhile: otherwise an edit during a build would leave old code under the new text's key. A checkout's
+  # path, in arguments or in debug information, does not defeat the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
       "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${WAGGLE_CCACHE}")
@@ -26,7 +26,7 @@ find_path(WAGGLE_LZ4_INCLUDE_DIR lz4.h REQUIRED)
 find_library(WAGGLE_LZ4_LIBRARY lz4 REQUIRED)
 find_path(WAGGLE_ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 find_library(WAGGLE_ZSTD_LIBRARY zstd REQUIRED)
-# Debian's package has no CMake package of it.
+# Debian's library has no CMake package.
 find_path(WAGGLE_WEBP_INCLUDE_DIR webp/mux.h REQUIRED)
 find_library(WAGGLE_WEBP_LIBRARY webp REQUIRED)
 find_library(WAGGLE_WEBPMUX_LIBRARY webpmux REQUIRED)
@@ -38,7 +38,7 @@ find_path(WAGGLE_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 if(WAGGLE_WITH_GRPC)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
-  # Not by its own package, which asks for everything that its static library could need.
+  # Its own CMake package asks for everything that its static library may need.
   find_path(WAGGLE_ROCKSDB_INCLUDE_DIR rocksdb/db.h REQUIRED)
   find_library(WAGGLE_ROCKSDB_LIBRARY rocksdb REQUIRED)
   add_library(waggle_rocksdb INTERFACE)
@@ -49,8 +49,8 @@ if(WAGGLE_WITH_GRPC)
 endif()
 
 if(WAGGLE_WITH_TORCH)
-  # WAGGLE_TORCH_ROOT links a LibTorch by hand, for a distribution whose own CMake package cannot be used: that of PyPI
-  # needs a CUDA toolkit to be found. LibTorch 2.x needs -DCMAKE_CXX_STANDARD=17 or, from 2.15, 20.
+  # WAGGLE_TORCH_ROOT links a LibTorch whose own CMake package cannot be used: PyPI's needs a CUDA toolkit. LibTorch 2.x
+  # needs -DCMAKE_CXX_STANDARD=17 or, from 2.15, 20.
   set(WAGGLE_TORCH_ROOT "" CACHE PATH "A LibTorch to link by hand (the folder that has include/ and lib/)")
   add_library(waggle_torch INTERFACE)
   if(WAGGLE_TORCH_ROOT)
@@ -67,7 +67,7 @@ if(WAGGLE_WITH_TORCH)
     find_package(Torch REQUIRED)
     target_link_libraries(waggle_torch INTERFACE ${TORCH_LIBRARIES})
     target_include_directories(waggle_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-    # That which the distribution's LibTorch was built with. One that is linked by hand has another, without headers.
+    # The Gloo that the distribution's LibTorch was built with. A LibTorch linked by hand has another, without headers.
     find_path(WAGGLE_GLOO_INCLUDE_DIR gloo/config.h REQUIRED)
     find_library(WAGGLE_GLOO_LIBRARY gloo REQUIRED)
     add_library(waggle_gloo INTERFACE)
@@ -78,7 +78,7 @@ endif()
 
 if(WAGGLE_BUILD_TESTS)
   find_package(Catch2 REQUIRED)
-  # Reads what was written.
+  # For tests, which read what Waggle wrote.
   find_library(WAGGLE_WEBPDEMUX_LIBRARY webpdemux REQUIRED)
   add_library(waggle_webp_demux INTERFACE)
   target_link_libraries(waggle_webp_demux INTERFACE waggle_webp "${WAGGLE_WEBPDEMUX_LIBRARY}")

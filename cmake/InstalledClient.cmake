@@ -1,5 +1,5 @@
-# What `cmake --install` puts in place for programs that use the replay server: find_package(Waggle) gives them
-# Waggle::replay_client, whose header is <waggle/replay.h>.
+# The client library that `cmake --install` installs: find_package(Waggle) gives programs Waggle::replay_client, whose
+# header is <waggle/replay.h>.
 
 target_include_directories(waggle_replay_client PUBLIC
   "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/replay_client/include>"
@@ -8,7 +8,7 @@ target_include_directories(waggle_replay_client PUBLIC
 target_compile_features(waggle_replay_client PUBLIC cxx_std_17)
 set_target_properties(waggle_replay_client PROPERTIES EXPORT_NAME replay_client)
 
-# All that these stand on.
+# Collects all libraries on which these depend.
 function(waggle_collect_libraries target out)
   get_target_property(aliased ${target} ALIASED_TARGET)
   if(aliased)
@@ -39,7 +39,7 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/WaggleConfigVersion.cmake"
 install(FILES "${CMAKE_SOURCE_DIR}/cmake/WaggleConfig.cmake" "${CMAKE_BINARY_DIR}/WaggleConfigVersion.cmake"
   COMPONENT replay_client DESTINATION "${config_folder}")
 
-# The headers that <waggle/replay.h> leads to.
+# The headers that <waggle/replay.h> includes.
 set(include_folder "${CMAKE_INSTALL_INCLUDEDIR}/waggle")
 file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/*.h)
 file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/tensor/*.h)

@@ -1,4 +1,4 @@
-# The three kinds of target there are. Each folder lists its own sources.
+# The three kinds of targets. Each folder lists its own sources.
 
 add_library(waggle_warnings INTERFACE)
 target_compile_options(waggle_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
@@ -6,12 +6,12 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(waggle_warnings INTERFACE -Wthread-safety -Werror=thread-safety)
 endif()
 if(WAGGLE_WERROR)
-  # GCC 12 sees uninitialised members in std::optional where there are none.
+  # GCC 12 wrongly reports uninitialised members in std::optional.
   target_compile_options(waggle_warnings INTERFACE -Werror -Wno-error=maybe-uninitialized)
 endif()
 
-# Where CMAKE_UNITY_BUILD is on, sources of a target are compiled in groups, so that what they include is read once: see
-# unity_groups.py. Those of other folders are compiled alone.
+# If CMAKE_UNITY_BUILD is on, sources of a target are compiled in groups, so that their headers are read once: see
+# unity_groups.py. Sources of other folders are compiled alone.
 function(waggle_group_sources target)
   if(NOT CMAKE_UNITY_BUILD)
     return()
@@ -22,7 +22,7 @@ function(waggle_group_sources target)
   set_property(GLOBAL APPEND_STRING PROPERTY WAGGLE_GROUPED "${target};${CMAKE_CURRENT_SOURCE_DIR};${own}\n")
 endfunction()
 
-# To be called once all targets are there.
+# Must be called after all targets are defined.
 function(waggle_finish_groups)
   get_property(targets GLOBAL PROPERTY WAGGLE_GROUPED)
   if(NOT targets)
@@ -41,14 +41,14 @@ function(waggle_finish_groups)
   endforeach()
 endfunction()
 
-# What runs when a process starts, or once a second: optimizing it would take as long as compiling it.
+# For code that runs once at a start, or once a second: optimizing it takes as long as compiling it.
 function(waggle_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# waggle_library(NAME SOURCES … DEPS … [TORCH | GRPC] [COLD]): a static library waggle_NAME, alias waggle::NAME. TORCH and
-# GRPC mark what includes the headers of LibTorch or gRPC; those with the same mark share one precompiled header. COLD
-# marks what is compiled quickly rather than to be fast.
+# waggle_library(NAME SOURCES … DEPS … [TORCH | GRPC] [COLD]): a static library waggle_NAME, alias waggle::NAME. TORCH
+# and GRPC mark targets that include the headers of LibTorch or gRPC; targets with the same mark share a precompiled
+# header. COLD marks targets that must compile quickly rather than run fast.
 function(waggle_library name)
   cmake_parse_arguments(ARG "TORCH;GRPC;COLD" "" "SOURCES;DEPS" ${ARGN})
   if(ARG_SOURCES)
@@ -68,7 +68,7 @@ function(waggle_library name)
   add_library(waggle::${name} ALIAS waggle_${name})
 endfunction()
 
-# waggle_binary(NAME SOURCES … DEPS … [TORCH | GRPC]): an installed executable. Its own sources put the parts together.
+# waggle_binary(NAME SOURCES … DEPS … [TORCH | GRPC]): an installed executable. Its own sources only connect the parts.
 function(waggle_binary name)
   cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -87,15 +87,15 @@ function(waggle_precompile target torch grpc)
   endif()
 endfunction()
 
-# Headers that cost each file seconds are precompiled once for all targets that include them: LibTorch's cost 20 s, those
-# of gRPC and of the generated messages 3 s, Catch's 1 s. They are others' headers only, named as others name them: what
-# they become is then the same in every checkout, and the compiler's cache serves all of them.
+# Headers that cost each file seconds are precompiled once for all targets that include them: LibTorch's cost 20 s,
+# those of gRPC and of the generated messages 3 s, Catch's 1 s. All are third-party headers, named in the usual way: the
+# result is equal in every checkout, and the compiler's cache serves all of them.
 set(waggle_common_headers "<algorithm>" "<functional>" "<map>" "<memory>" "<optional>" "<string>" "<vector>"
     "<absl/status/statusor.h>" "<absl/strings/str_cat.h>" "<absl/strings/str_join.h>" "<absl/time/time.h>")
 set(waggle_grpc_headers ${waggle_common_headers} "<grpcpp/grpcpp.h>" "<grpcpp/generic/generic_stub.h>"
     "<waggle/v1/model.grpc.pb.h>" "<waggle/v1/replay.grpc.pb.h>" "<waggle/v1/worker.grpc.pb.h>")
 
-function(waggle_use_torch target)  # What common/nn/torch.h includes.
+function(waggle_use_torch target)  # The headers that common/nn/torch.h includes.
   target_link_libraries(${target} PRIVATE waggle_torch)
   waggle_reuse_header(${target} torch "<torch/cuda.h>;<torch/types.h>;<torch/utils.h>;<torch/version.h>" waggle_torch)
 endfunction()
@@ -118,7 +118,7 @@ endfunction()
 
 function(waggle_reuse_header target name headers libraries)
   set(holder waggle_${name}_header)
-  # gRPC's package asks for -pthread of whoever links it; a precompiled header must be compiled alike.
+  # gRPC's package requires -pthread of its users; a precompiled header must be compiled with it too.
   target_compile_options(${target} PRIVATE -pthread)
   if(NOT TARGET ${holder})
     file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/${name}_header.cc" CONTENT "")

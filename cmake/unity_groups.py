@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Says which sources are compiled together.
+"""Groups sources that are compiled together.
 
 usage: unity_groups.py LINES < TARGETS
 
 Each line of the standard input is a target and its sources, with semicolons between them; the first two are the target
 and the folder of the sources. For each source that shares a group with another, prints "TARGET;PATH;GROUP". A group
-has at most LINES lines, and no two of its sources give one name to two things: files have helpers of their own, in
-unnamed namespaces, and call them what fits there. That no other source of the group so much as mentions the name of such
-a helper keeps a helper from being taken for something else.
+has at most LINES lines, and no two of its sources declare the same name. Sources have helpers in unnamed namespaces;
+no other source of the group may even mention the name of such a helper, so that it is not taken for something else.
 """
 
 import pathlib
 import re
 import sys
 
-# What is declared at the beginning of a line: a type, an alias, a constant or a variable, a function.
+# Declarations at the beginning of a line: a type, an alias, a constant or a variable, a function.
 NAMES = re.compile(
     r"^(?:template\b.*\n)?(?:"
     r"(?:struct|class|union|enum(?: class)?)\s+(?:\w+\([^)]*\)\s+)?(\w+)|"
@@ -24,7 +23,7 @@ NAMES = re.compile(
     r")",
     re.MULTILINE,
 )
-# A name that another file's declaration is taken over by; that two files do so is no clash.
+# An alias with the name of another file's declaration; two files may have it without a clash.
 TAKEN_OVER = re.compile(r"^using\s+[\w:]+::(\w+);", re.MULTILINE)
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"//.*")
@@ -51,7 +50,7 @@ class Source:
 
 
 def groups_of(sources, most_lines):
-    """Lists of sources, each put into the first list that has room and where it clashes with nothing."""
+    """Lists of sources. Each is put into the first list that has room and no clash with it."""
     groups = []
     for source in sources:
         for group in groups:

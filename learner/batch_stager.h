@@ -14,13 +14,13 @@ namespace waggle {
 struct StagedBatch {
   SampledBatch host;
   TensorBatch tensors;
-  std::optional<CopyStream> copies;  // On an accelerator.
+  std::optional<CopyStream> copies;  // Set on an accelerator.
 };
 
-// Makes tensors of `batch` in `staged`, whose map is used again from batch to batch, always for the same device. On an
-// accelerator all fields travel in one copy out of pinned memory, on a stream of its own, which nobody waits for: an
-// update is queued, not awaited, so the device still works on the batch before while this one travels.
-// INTERNAL or RESOURCE_EXHAUSTED where LibTorch cannot.
+// Makes tensors of `batch` in `staged`. Its map is reused from batch to batch, always for the same device. On an
+// accelerator all fields travel in one copy from pinned memory, on a separate stream without a wait: updates are
+// queued, so the device still computes the last batch while this one travels. INTERNAL or RESOURCE_EXHAUSTED if
+// LibTorch fails.
 absl::Status StageBatch(SampledBatch batch, torch::Device device, StagedBatch* staged);
 
 }  // namespace waggle

@@ -32,15 +32,15 @@ constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 
 struct LearnerFlags {
   std::string hub_address;
-  std::string listen;     // Empty: nowhere.
+  std::string listen;     // Empty: does not listen.
   std::string advertise;  // Empty: see ReachableAddress.
   std::optional<int64_t> index;
 };
 
-// What a learner does for the pool.
+// The work of a learner of the pool.
 class LearnerWork final : public PoolWork {
  public:
-  // `address` is where actors reach `inference`; empty and null where this process listens nowhere.
+  // `address` is where actors reach `inference`; empty and null if this process does not listen.
   LearnerWork(std::string hub_address, std::string address, InferenceService* inference)
       : hub_address_(std::move(hub_address)), address_(std::move(address)), inference_(inference) {}
 
@@ -73,7 +73,7 @@ class LearnerWork final : public PoolWork {
     process.output_dir = OutputFolderOf(order);
     const absl::Status status = RunLearner(process, connections);
     if (inference_ != nullptr) {
-      inference_->SetBatcher(nullptr, 0);  // The next experiment's actors get no actions of this one's.
+      inference_->SetBatcher(nullptr, 0);  // The next experiment's actors must not get this one's actions.
     }
     hub->Leave(kLeaveTimeout);
     ReturnFreedMemory(kMostKeptBytes);  // The next experiment may be a small one.
@@ -115,24 +115,24 @@ absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Trains one experiment after the other, as the parameter server says: samples from the replay servers, publishes "
-      "weights to the parameter server.",
+      "Trains the experiments that the parameter server assigns, one after the other: samples from the replay servers "
+      "and publishes weights to the parameter server.",
       "waggle-learner");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   waggle::LearnerFlags flags;
   waggle::AddCommonFlags(app.get(), &level);
   waggle::AddParamServerFlag(app.get(), &flags.hub_address);
-  // For actors that ask this learner for their actions (actor.inference: server).
+  // Serves actors that ask this learner for their actions (actor.inference: server).
   CLI::Option* const listen = waggle::AddListenFlag(app.get(), &flags.listen);
   waggle::SetRequired(listen, false);
   waggle::SetNeeds(
       waggle::AddAddressFlag(app.get(), "--advertise", &flags.advertise,
-                             "The address that actors are told; by default the one listened on, or where that stands "
-                             "for all of this machine the one from which it reaches the parameter server"),
+                             "The address that actors connect to; by default the listening address, or if that is a "
+                             "wildcard the address from which this process reaches the parameter server"),
       listen);
   waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, waggle::kMaxLearnerProcesses - 1,
-                         "Which of an experiment's learners this one would rather be, where learner.processes is more "
-                         "than 1 and that is free");
+                         "The index that this process prefers among an experiment's learners, if learner.processes is "
+                         "more than 1 and the index is free");
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }

@@ -27,7 +27,7 @@
 namespace waggle {
 namespace {
 
-// What the hub's word becomes before anything is connected.
+// The hub's assignment, ready to connect.
 struct Job {
   Assignment assignment;
   Experiment experiment;
@@ -65,12 +65,12 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   return job;
 }
 
-// Where checkpoints come from and go to.
+// Where checkpoints are read and written.
 struct Checkpoints {
-  std::unique_ptr<CheckpointStore> store;  // To write to; null: none are written.
+  std::unique_ptr<CheckpointStore> store;  // Null: no checkpoints are written.
   std::string run;
   int64_t first_step = 0;
-  bool restored = false;  // The algorithm has the state of one.
+  bool restored = false;  // The algorithm's state is from a checkpoint.
 };
 
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
@@ -93,8 +93,8 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
   return checkpoints;
 }
 
-// A learner that comes back without a checkpoint goes on from the hub's newest weights. A checkpoint is better even
-// where it is older: it has the whole state.
+// A learner that comes back without a checkpoint continues from the hub's newest weights. A checkpoint is better even
+// if it is older: it has the whole state.
 absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Checkpoints* checkpoints) {
   const std::optional<ModelVersion>& published = job->assignment.model_version;
   if (!published.has_value()) {
@@ -120,13 +120,13 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
   return absl::OkStatus();
 }
 
-// A learner's ways to and from one table.
+// A learner's connections to one table.
 struct TableLinks {
   std::unique_ptr<ReplaySampler> sampler;
   std::unique_ptr<PriorityUpdater> priorities;
 };
 
-// Those of every table of the plan, which are made where they are not there yet.
+// The links of all tables of the plan. Missing tables are created.
 absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopToken& stop, ReplayConnection* replay) {
   const LearnerOptions& learner = job.experiment.learner;
   std::vector<TableLinks> links;
@@ -206,14 +206,14 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   TrainLoop loop(loop_options, ports, job->trainee.get(), stepper);
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
-  // A learner is done before the run is: its last weights may have to be evaluated, also by way of a hub that was
-  // restarted and has lost them.
+  // A learner finishes before its run does: its last weights may have to be evaluated, even if the hub restarts and
+  // loses them.
   connections.metrics->SetActivity("done");
   connections.hub->run_over().Wait();
   return job->experiment.experiment.name;
 }
 
-// The hub has them too, so that failing to is no failure of this learner.
+// A failure is logged only: the hub has these weights too.
 void FetchBest(const std::string& model, const LearnerProcessOptions& options, const LearnerConnections& connections) {
   const Assignment assignment = connections.hub->assignment();
   if (options.output_dir.empty() || !IsOver(assignment.run_state)) {
@@ -232,7 +232,7 @@ absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConne
   if (model.ok()) {
     FetchBest(*model, options, connections);
   } else if (absl::IsCancelled(model.status()) && connections.hub->training_over().StopRequested()) {
-    // There is nothing to learn any more. The seat is held until the run is over, or the hub would fill it again.
+    // All steps are done. The learner keeps its seat until the run is over, or the hub would fill it again.
     connections.metrics->SetActivity("done");
     connections.hub->run_over().Wait();
   }

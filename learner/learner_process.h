@@ -21,14 +21,14 @@
 namespace waggle {
 
 struct LearnerProcessOptions {
-  // Checkpoints are in its folder "checkpoints", from which this learner goes on, and the run's best weights go to
-  // "best"; empty: there are none.
+  // The folder with "checkpoints", from which this learner continues, and "best", for the run's best weights. Empty:
+  // neither is kept.
   std::string output_dir;
-  // An experiment whose learner takes more is refused before anything of it is built, with RESOURCE_EXHAUSTED.
+  // An experiment whose learner needs more is refused with RESOURCE_EXHAUSTED before anything is built.
   int64_t memory_bytes = MachineMemoryBytes();
 };
 
-// How a learner reaches the others, and what it can learn with.
+// A learner's connections to other processes, and the algorithms that it knows.
 struct LearnerConnections {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
@@ -36,21 +36,21 @@ struct LearnerConnections {
       connect_replay;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
-  // Answers actors by this batcher, whose policy is of the network with this hash, from now on; null: by nobody. Null
-  // itself where this process listens nowhere.
+  // Answers actors by this batcher from now on; `network_hash` is of its policy's network. A null batcher: actors get
+  // no answers. A null function: this process does not listen.
   std::function<void(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash)> serve_inference;
-  // Of a run with several learners: the map of the group of this epoch, and an address of this machine by which the
-  // other learners reach it.
+  // For a run with several learners: the map of the group with this epoch, and an address of this machine that the
+  // other learners can reach.
   std::function<std::unique_ptr<KeyStore>(uint64_t epoch)> new_key_store;
   std::function<absl::StatusOr<std::string>()> group_host;
   const AlgorithmDefinitions* definitions = nullptr;
   const AlgorithmImplementations* algorithms = nullptr;
 };
 
-// A learner's whole life: waits until the hub knows an experiment, its environment and its replay servers, makes
-// the tables, trains, and writes a last checkpoint. It goes on from a checkpoint, where there is one to go on from;
-// else from the newest weights that the hub has, as another learner has gone before then. Returns OK when the run is
-// over or after a stop; the hub's refusal where it refuses this learner; any other error is reported to the hub too.
+// A learner's whole life. Waits until the hub knows an experiment, its environment and its replay servers, creates the
+// tables, trains, and writes a last checkpoint. Continues from a checkpoint if there is one; otherwise from the hub's
+// newest weights, which an earlier learner published. Returns OK when the run is over or after a stop; the hub's error
+// if it refuses this learner; any other error is reported to the hub too.
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections);
 
 }  // namespace waggle

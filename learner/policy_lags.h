@@ -7,16 +7,17 @@
 
 namespace waggle {
 
-// How old the policies were that acted what was learned from, in learner steps between the weights that acted an item
-// and the step that takes it. A value.
+// The ages of the policies that acted the items learned from: learner steps from the acting weights to the step that
+// takes the item. A value.
 struct PolicyLags {
-  int64_t items = 0;        // That were learned from.
-  int64_t too_old = 0;      // That were left out.
-  int64_t from_later = 0;   // Of `items`, those that say weights acted them that do not exist yet: their lag is 0.
-  int64_t sum = 0;          // Over `items`, when their gradient was computed.
-  int64_t sampled_sum = 0;  // The same when they came from replay: what was fetched ahead has waited since.
+  int64_t items = 0;    // Items that were learned from.
+  int64_t too_old = 0;  // Items that were left out.
+  // Part of `items`: acted by weights that do not exist yet, by the item's own account. Their lag is 0.
+  int64_t from_later = 0;
+  int64_t sum = 0;          // The sum over `items`, when their gradient was computed.
+  int64_t sampled_sum = 0;  // The same when they came from replay; batches fetched ahead wait after that.
   int64_t max = 0;
-  std::array<int64_t, kLagBuckets> buckets = {};  // Of `items`: see LagBucket.
+  std::array<int64_t, kLagBuckets> buckets = {};  // Counts of `items`: see LagBucket.
 
   void Add(int64_t lag, int64_t lag_when_sampled) {
     ++items;

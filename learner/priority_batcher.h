@@ -11,23 +11,23 @@
 
 namespace waggle {
 
-// Gathers the new priorities of several batches and sends them together, in fewer messages. On an accelerator they are
-// copied to the CPU while it goes on computing, and sent when the next ones have been gathered: by then they have
-// arrived, and the device has more to do. Not thread-safe.
+// Gathers the new priorities of several batches and sends them together, in fewer messages. On an accelerator a group
+// is copied to the CPU while the device computes on. It is sent when the next group is complete: by then the copy has
+// arrived. Not thread-safe.
 class PriorityBatcher {
  public:
-  // Sends after every `steps`-th batch. `updater` outlives this object.
+  // Sends after every `steps`-th batch. `updater` must outlive this object.
   PriorityBatcher(PriorityUpdater* updater, int64_t steps) : updater_(updater), steps_(steps) {}
 
-  // `priorities` is [batch's size], one for each of the batch's items. INVALID_ARGUMENT if it has another size or, from
-  // the updater, for one that is negative or not finite; other errors are the updater's.
+  // `priorities` is [batch size], one for each item of the batch. INVALID_ARGUMENT for another size or, from the
+  // updater, for a negative or non-finite priority; other errors are the updater's.
   absl::Status Add(const SampledBatch& batch, const torch::Tensor& priorities);
 
-  // Sends all that has been gathered. Waits for an accelerator.
+  // Sends all gathered priorities. Waits for an accelerator.
   absl::Status Send();
 
  private:
-  // What is sent together.
+  // Priorities that are sent together.
   struct Group {
     int64_t batches = 0;
     std::vector<uint64_t> keys;
@@ -36,16 +36,16 @@ class PriorityBatcher {
     std::vector<torch::Tensor> on_device;  // Priorities that are not on the CPU yet.
   };
 
-  // What has been gathered sets out for the CPU.
+  // Begins to copy the gathered priorities to the CPU.
   absl::Status Leave();
-  // Waits until what has set out is there, and sends it.
+  // Waits for the copies, and sends them.
   absl::Status SendLeft();
 
   PriorityUpdater* const updater_;
   const int64_t steps_;
   Group gathered_;
   Group left_;
-  std::optional<CopyStream> copies_;  // On an accelerator.
+  std::optional<CopyStream> copies_;  // Set on an accelerator.
 };
 
 }  // namespace waggle

@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// Steps are counted in doubles too.
+// Steps are counted in doubles too, which hold whole numbers up to this.
 constexpr uint64_t kMaxStep = uint64_t{1} << 53;
 
 }  // namespace
@@ -24,8 +24,7 @@ absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* sub
   }
   const uint64_t step = newest->version.version;
   if (step > kMaxStep) {
-    return absl::DataLossError(
-        absl::StrCat("the newest weights are of step ", step, "; at most ", kMaxStep, " can be"));
+    return absl::DataLossError(absl::StrCat("the newest weights: got step ", step, "; wanted at most ", kMaxStep));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(trainee->LoadPublished(*newest), "going on from the newest weights"));
   return std::optional<int64_t>(static_cast<int64_t>(step));

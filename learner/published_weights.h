@@ -12,14 +12,14 @@
 
 namespace waggle {
 
-// Puts the newest weights that the parameter server has into `trainee`, for a learner that comes back without a
-// checkpoint. Returns the step that they are of; nothing where the server has none. Waits for a server that is away:
-// CANCELLED after a stop. FAILED_PRECONDITION where they are of another network.
+// Loads the parameter server's newest weights into `trainee`, for a learner that comes back without a checkpoint.
+// Returns their step; nothing if the server has none. Waits for a server that is away: CANCELLED after a stop.
+// FAILED_PRECONDITION if the weights are of another network.
 absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* subscriber, const StopToken& stop,
                                                             Trainee* trainee);
 
-// What such a learner does not have, in words: what is published are the weights of the network that acts, and all else
-// of the plan begins as in a new run, but for the target of that network, which is set to it.
+// The state that such a learner lacks, in words. Only the weights of the acting network are published: all else of the
+// plan begins as in a new run, except that network's target, which is set to it.
 std::string NotPublished(const AlgorithmPlan& plan);
 
 }  // namespace waggle

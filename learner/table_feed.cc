@@ -49,8 +49,8 @@ void TableFeed::CountLags(int64_t step) {
   const int64_t waited = StepsSinceSampled(step);
   std::vector<int64_t> fresh;
   for (int64_t row = 0; row < batch.size; ++row) {
-    // Later than now where the learner was restored from before these weights, or where a foreign client says anything:
-    // 64 bits without a sign.
+    // Versions may be later than this step: the learner was restored from before these weights, or a foreign client
+    // sent any 64 unsigned bits.
     const bool later = static_cast<uint64_t>(versions[row]) > static_cast<uint64_t>(step);
     const int64_t lag = later ? 0 : step - versions[row];
     if (options_.max_policy_lag.has_value() && lag > *options_.max_policy_lag) {

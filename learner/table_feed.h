@@ -23,24 +23,24 @@ struct TableFeedOptions {
   std::optional<int64_t> max_policy_lag = {};
 };
 
-// How a replay table feeds a train loop: batches of it as tensors, how old the policy was that acted them, and new
-// priorities on their way back. One thread.
+// The batches of a replay table for a train loop: as tensors, with the lags of their policies, and with new priorities
+// on the way back. One thread.
 class TableFeed {
  public:
-  // The ports outlive the feed.
+  // The ports must outlive the feed.
   TableFeed(const TableFeedOptions& options, ReplaySampler* sampler, PriorityUpdater* updater)
       : options_(options), sampler_(sampler), updater_(updater), priorities_(updater, options.priority_update_steps) {}
 
-  // Waits for the next batch and stages it for learner step `step`. Items that are too old for it are left out; where
-  // all are, the batch after it is taken. Errors as of ReplaySampler::Next.
+  // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old; if all are,
+  // takes the next batch. Errors as of ReplaySampler::Next.
   absl::Status Next(int64_t step, const StopToken& stop);
-  // Of the last Next.
+  // The batch of the last Next.
   const TensorBatch& batch() const { return staged_.tensors; }
 
-  // New priorities of the batch's items, or none (undefined). Errors as of PriorityBatcher.
+  // New priorities of the batch's items; undefined: none. Errors as of PriorityBatcher.
   absl::Status Prioritize(const torch::Tensor& priorities);
 
-  // What was counted since it was last asked for; the largest lag is of all so far.
+  // Counted since the last call; the largest lag is over all calls.
   struct Counts {
     PolicyLags lags;
     PriorityUpdateCounts priorities;
@@ -52,9 +52,9 @@ class TableFeed {
   PriorityUpdater& updater() { return *updater_; }
 
  private:
-  // Takes note of the lags, and leaves out what is too old.
+  // Counts the lags, and leaves out items that are too old.
   void CountLags(int64_t step);
-  // How many learner steps ago the batch came from replay.
+  // The number of learner steps since the batch came from replay.
   int64_t StepsSinceSampled(int64_t step) const;
 
   const TableFeedOptions options_;
@@ -62,7 +62,8 @@ class TableFeed {
   PriorityUpdater* const updater_;
   PriorityBatcher priorities_;
   StagedBatch staged_;
-  // When each of the latest steps began, oldest first: what is fetched ahead waits for as many as are kept, or fewer.
+  // The start times of the latest steps, oldest first. A batch fetched ahead waits for at most as many steps as are
+  // kept.
   std::deque<std::pair<absl::Time, int64_t>> began_;
   Counts counts_;
   PriorityUpdateCounts counted_priorities_;

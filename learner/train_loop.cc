@@ -20,10 +20,10 @@
 namespace waggle {
 namespace {
 
-// Before the last checkpoint is tried again.
+// The pause before the last checkpoint is tried again.
 constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
-// Long enough for a heartbeat to tell of what was reported.
+// Long enough for a heartbeat to carry the reports.
 constexpr absl::Duration kShortestLifetime = absl::Seconds(2);
 
 }  // namespace
@@ -46,7 +46,7 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
 absl::Status TrainLoop::Run(const StopToken& stop) {
   last_report_ = SteadyNow();
   if (ports_.group == nullptr) {
-    // Those before a restore count too: limits are of the whole experiment.
+    // Steps before a restore count too: limits are for the whole experiment.
     ports_.metrics->Add("learner_steps", static_cast<double>(step_));
     reported_step_ = step_;
     BeginPublishing();
@@ -85,7 +85,7 @@ absl::Status TrainLoop::Train(const StopToken& stop) {
   while (status.ok() && !IsDone() && !stop.StopRequested()) {
     status = ports_.turns != nullptr ? TakeTurn(stop) : LearnOnce(stop);
   }
-  // A stop is how training normally ends.
+  // Training normally ends by a stop.
   return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
 
@@ -94,7 +94,7 @@ absl::Status TrainLoop::TrainInGroups(const StopToken& stop) {
   absl::Status status = Regroup(stop);
   while (status.ok() && !stop.StopRequested() && !(IsDone() && is_first())) {
     if (IsDone()) {
-      // The first learner may be lost before all know that it was done.
+      // The first learner may be lost before all members know that it is done.
       group.abandoned().Wait();
     } else {
       status = LearnOnce(group.abandoned());
@@ -150,7 +150,7 @@ absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
     }
     if (starved) {
       LogWarning("no batch came for ", absl::FormatDuration(options_.turn_patience), " of ", items,
-                 " items that were written: what is left of them is lost, and the turn ends");
+                 " written items: the rest of them is lost, and the turn ends");
       counted_ = {items, step_};
     }
   }
@@ -212,7 +212,7 @@ absl::Status TrainLoop::TrainStep() {
   }
   Progress progress = Now();
   if (ports_.group != nullptr) {
-    // Schedules go by it: what every learner has heard of the hub at another time would make them step apart.
+    // Schedules depend on it. Learners hear from the hub at different times, and would step apart.
     WAGGLE_RETURN_IF_ERROR(ports_.group->Agree(&progress));
   }
   WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
@@ -226,7 +226,7 @@ absl::Status TrainLoop::TrainStep() {
     WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
   }
   if (ports_.turns != nullptr) {
-    return absl::OkStatus();  // The turn ends with the rest.
+    return absl::OkStatus();  // The turn ends with the remaining items.
   }
   if (step_ % options_.learner.publish_period_steps == 0) {
     WAGGLE_RETURN_IF_ERROR(Publish());
@@ -256,7 +256,7 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
   if (const std::optional<absl::Status> result = saver_->TakeResult()) {
     checkpoints_.Ended(result->ok(), now);
   }
-  // Where the disk takes longer than the period, it is done as often as the disk can.
+  // If the disk takes longer than the period, a checkpoint begins as soon as the last one ends.
   if (!checkpoints_.IsDue(now) || saver_->busy()) {
     return absl::OkStatus();
   }
@@ -275,7 +275,7 @@ absl::Status TrainLoop::SaveCheckpoint() {
 
 absl::Status TrainLoop::SaveLastCheckpoint() {
   const Deadline deadline(options_.last_checkpoint_timeout);
-  saver_->Flush().IgnoreError();  // What became of an earlier one does not matter any more.
+  saver_->Flush().IgnoreError();  // An earlier checkpoint's result no longer matters.
   for (absl::Duration pause = kFirstSavePause; saver_->written_step() != step_;
        pause = std::min(2 * pause, kLongestSavePause)) {
     WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
@@ -306,12 +306,12 @@ absl::Status TrainLoop::Finish() {
   for (const auto& feed : feeds_) {
     take(Annotate(feed->priorities().Send(), "sending priorities"));
   }
-  // The disk first: it is needed most, and never away.
+  // The disk first: it matters most, and is never away.
   const bool saves = saver_ != nullptr && is_first();
   const absl::Status saved = saves ? SaveLastCheckpoint() : absl::OkStatus();
   take(saved);
   take(Report());
-  // At the end of a run its servers may be gone already, and then nobody needs these.
+  // At the end of a run the replay servers may be gone, and the priorities are useless.
   for (const auto& feed : feeds_) {
     if (const absl::Status flushed = feed->updater().Flush(options_.finish_timeout); !flushed.ok()) {
       LogWarning("the last priorities were not applied: ", flushed.ToString());
@@ -350,10 +350,10 @@ Progress TrainLoop::Now() const {
 
 absl::Status TrainLoop::Report() {
   Metrics& metrics = *ports_.metrics;
-  // What is a mean over the updates of a period is not repeated while there are none.
+  // Means over a period's updates are not repeated while there are no updates.
   const absl::Duration lifetime =
       ports_.turns != nullptr ? absl::InfiniteDuration() : std::max(2 * options_.report_period, kShortestLifetime);
-  if (is_first()) {  // Those of a group are counted once.
+  if (is_first()) {  // A group's steps are counted once.
     metrics.Add("learner_steps", static_cast<double>(step_ - std::exchange(reported_step_, step_)));
   }
   TableFeed::Counts all;

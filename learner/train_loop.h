@@ -31,30 +31,30 @@
 namespace waggle {
 
 struct TrainLoopOptions {
-  std::string algorithm;        // Its name, for checkpoints.
-  std::string run;              // Which run it is, for checkpoints.
-  std::string experiment_yaml;  // What is trained, for checkpoints.
+  std::string algorithm;        // The algorithm's name, for checkpoints.
+  std::string run;              // The run's name, for checkpoints.
+  std::string experiment_yaml;  // The experiment, for checkpoints.
   LearnerOptions learner;
-  int64_t first_step = 0;         // Where a restored learner goes on.
+  int64_t first_step = 0;         // The step at which a restored learner continues.
   int64_t max_learner_steps = 0;  // 0: no limit.
-  uint64_t epoch = 0;             // Of the weights that this learner publishes.
+  uint64_t epoch = 0;             // The epoch of the weights that this learner publishes.
   torch::Device device = torch::kCPU;
-  LearnerQuota quota;  // How far a turn goes, in lock-step.
-  // For a batch, in a turn. What the hub has counted may have been lost with its replay server.
+  LearnerQuota quota;  // The length of a turn, in lock-step.
+  // The longest wait for a batch in a turn. Items that the hub has counted may have been lost with their replay server.
   absl::Duration turn_patience = absl::Seconds(10);
-  // Between two looks at the metrics: reading one waits for the device.
+  // The time between two reports: reading a metric waits for the device.
   absl::Duration report_period = absl::Seconds(1);
-  absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
-  // That the last priorities may take, and the last weights after the end of the run.
+  absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See AsyncPublisherOptions.
+  // The time to send the last priorities, and the last weights after the end of the run.
   absl::Duration finish_timeout = absl::Seconds(5);
-  // How long the last checkpoint is tried again where it cannot be written. Shorter than `waggle run` waits for a
-  // process that it has asked to end.
+  // How long the loop tries to write the last checkpoint. Shorter than the time after which `waggle run` kills a
+  // process.
   absl::Duration last_checkpoint_timeout = absl::Seconds(8);
 };
 
-// What the loop talks to; all of it outlives the loop.
+// The loop's connections; all of them must outlive the loop.
 struct TrainLoopPorts {
-  // Of each table of the algorithm's plan, in their order.
+  // One for each table of the algorithm's plan, in the plan's order.
   struct Table {
     ReplaySampler* sampler = nullptr;
     PriorityUpdater* priorities = nullptr;
@@ -64,33 +64,33 @@ struct TrainLoopPorts {
   Metrics* metrics = nullptr;
   CheckpointStore* checkpoints = nullptr;                                // Null: none are written.
   std::function<std::optional<ModelVersion>()> known_version = nullptr;  // See AsyncPublisherOptions.
-  // Training has ended, and these last weights are being published. Null: nobody asks.
+  // Called when training has ended and these last weights are being published. May be null.
   std::function<void(const ModelVersion& version)> trained = nullptr;
-  // How long it is tried to publish the last weights: they may have to be evaluated. Null: the run ends with training.
+  // Publishing the last weights is tried until this stop: they may have to be evaluated. Null: the run ends with
+  // training.
   const StopToken* run_over = nullptr;
-  // How far the run is, but for the learner's own steps; called once an update. Null: that is all that is known.
+  // The run's progress without the learner's own steps; called once an update. Null: only those are known.
   std::function<Progress()> progress = nullptr;
-  // In lock-step: what has been written by its turn is learned from in it, and nothing else. Null: it learns all the
-  // time.
+  // In lock-step a turn learns from the items written before it, and from no others. Null: no lock-step.
   TurnTaker* turns = nullptr;
-  // Of a run with several learners: the first of a group publishes, saves and reports for all, under the group's epoch.
-  // Null: this learner is alone.
+  // For a run with several learners: the first of a group publishes, saves and reports for all, under the group's
+  // epoch. Null: this is the only learner.
   GroupMember* group = nullptr;
 };
 
-// Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a
-// trainee whose algorithm it knows nothing of. One thread.
+// Samples from each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, for a
+// trainee with any algorithm. One thread.
 class TrainLoop {
  public:
-  // `trainee` outlives the loop, and so does `stepper`.
+  // `trainee` and `stepper` must outlive the loop.
   TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Trainee* trainee, Stepper* stepper);
 
-  // Publishes the weights as they are, then trains. A checkpoint that cannot be written is tried again later; training
-  // goes on meanwhile. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the
-  // last priorities sent and a last checkpoint written; weights that were published are published again where they are
-  // lost, for as long as the loop lives. In a group this holds for its first learner; the others train until the stop.
-  // Otherwise the error that ended training: FAILED_PRECONDITION
-  // where a later learner has taken over; or the first of those that its end met, the others being logged.
+  // Publishes the current weights, then trains. Training goes on if a checkpoint cannot be written; it is tried again
+  // later. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the last
+  // priorities sent and a last checkpoint written. Published weights that are lost are published again as long as the
+  // loop lives. In a group this holds for its first learner; the others train until the stop. Otherwise returns the
+  // error that ended training: FAILED_PRECONDITION if a later learner has taken over; or the first error at its end,
+  // others being logged.
   absl::Status Run(const StopToken& stop);
 
   // Updates so far, those before a restore included.
@@ -98,17 +98,17 @@ class TrainLoop {
 
  private:
   absl::Status Train(const StopToken& stop);
-  // In one group after the other, until this learner, as the first of one, has done all steps.
+  // Trains in one group after the other, until this learner, as the first of a group, has done all steps.
   absl::Status TrainInGroups(const StopToken& stop);
-  // Waits for the next group, and begins with what its members agree on.
+  // Waits for the next group, and begins with its agreed state.
   absl::Status Regroup(const StopToken& stop);
   bool is_first() const { return ports_.group == nullptr || ports_.group->is_first(); }
   void BeginPublishing();
-  // Waits for its turn, and ends it with the weights published and the priorities applied.
+  // Waits for its turn. Ends it with the weights published and the priorities applied.
   absl::Status TakeTurn(const StopToken& stop);
-  // Learns from what there is by this turn. CANCELLED after a stop of `until`.
+  // Learns from the items that this turn has. CANCELLED after a stop of `until`.
   absl::Status LearnFrom(int64_t items, const StopToken& until);
-  // Stops `until` once a batch has been waited for for too long.
+  // Stops `until` if a batch takes too long.
   void StopIfStarved(const StopToken& over, const StopToken& until) const;
   bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
   // Waits for a batch of each table, and learns from them.
@@ -117,12 +117,12 @@ class TrainLoop {
   absl::Status Publish();
   // Writes a checkpoint if one is due.
   absl::Status SaveIfDue(absl::Time now);
-  // Copies the state, and leaves it to saver_.
+  // Copies the state for saver_ to write.
   absl::Status SaveCheckpoint();
-  // Returns once it is on the device, or has failed for too long.
+  // Returns once the checkpoint is on the device, or has failed for too long.
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
-  // The last weights, which need not be published where the last checkpoint has them and the run is over.
+  // Publishes the last weights; they need not be published if the last checkpoint has them and the run is over.
   absl::Status FlushWeights(bool has_checkpoint);
   Progress Now() const;
   absl::Status Report();
@@ -131,7 +131,7 @@ class TrainLoop {
   const TrainLoopPorts ports_;
   Trainee* const trainee_;
   Stepper* const stepper_;
-  std::optional<AsyncPublisher> publisher_;  // Absent where another learner publishes.
+  std::optional<AsyncPublisher> publisher_;  // Absent if another learner publishes.
   std::unique_ptr<AsyncSaver> saver_;        // Null: no checkpoints are written.
   CheckpointSchedule checkpoints_;
   std::vector<std::unique_ptr<TableFeed>> feeds_;  // By table.
@@ -139,13 +139,13 @@ class TrainLoop {
   int64_t step_ = 0;
   int64_t published_step_ = -1;
   int64_t reported_step_ = 0;
-  uint64_t epoch_ = 0;                // Of what is published.
-  std::atomic<bool> meeting_{false};  // The others of a group; atomic as the metrics' thread asks.
+  uint64_t epoch_ = 0;                // The epoch of the published weights.
+  std::atomic<bool> meeting_{false};  // Waits for other members of a group. Atomic, as the metrics' thread reads it.
 
   // In lock-step.
-  Progress turn_progress_;  // As the turn began.
-  // Items and learner steps from which on a turn's steps are counted: not from the run's first, as an earlier learner
-  // has learned from what came before, or it was lost.
+  Progress turn_progress_;  // At the beginning of the turn.
+  // A turn's steps are counted from these items and learner steps. They are not the run's first: an earlier learner has
+  // learned from the items before, or they were lost.
   struct Counted {
     int64_t items = 0;
     int64_t steps = 0;

@@ -14,7 +14,7 @@ absl::Status ParamFlags::Check() const {
     bool given;
     std::initializer_list<ParamRole> roles;
   };
-  // In the environment it is for all of a machine's processes, the hub among them.
+  // As an environment variable it is for all processes of a machine, the hub among them.
   const char* const everyones = std::getenv("WAGGLE_PARAM_SERVER");
   const Flag flags[] = {
       {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
@@ -58,26 +58,27 @@ GradientProcessOptions ParamFlags::Gradients() const {
 void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddChoiceFlag<ParamRole>(
       app, "--role", &flags->role, {{"hub", ParamRole::kHub}, {"reducer", ParamRole::kReducer}},
-      "What this process is: the hub, of which there is one; or, for experiments whose learner.gradients is push, a "
-      "part of their gradient server: the primary, or one of learner.gradient_server.reducers, as the hub says");
+      "The role of this process. hub: the one parameter server. reducer: a part of the gradient server of "
+      "experiments whose learner.gradients is push; the hub makes it the primary or one of "
+      "learner.gradient_server.reducers");
   AddListenFlag(app, &flags->listen);
   AddPathFlag(app, "--data-dir", &flags->data_folder, "DIR",
-              "hub, required: the folder for what must survive this process; its address is written there, to the file "
-              "\"address\"");
+              "hub, required: the folder for data that must survive this process. The hub writes its address to the "
+              "file \"address\" there");
   SetRequired(AddParamServerFlag(app, &flags->param_server), false);
   AddAddressFlag(
       app, "--advertise", &flags->advertise,
-      "reducer: where others find this process; by default where it listens, or where that stands for all of "
-      "this machine at the address from which it reaches the hub");
+      "reducer: the address that other processes connect to; by default the listening address, or if that is a "
+      "wildcard the address from which this process reaches the hub");
   AddIntegerFlag(app, "--index", &flags->index, 0, 9999,
-                 "reducer: which of an experiment's reducers this one would rather be, where that is free");
+                 "reducer: the index that this process prefers among an experiment's reducers, if it is free");
   AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
-              "hub: where an experiment's files go, which are its figures over time, its checkpoints and its best "
-              "weights; {id} in it stands for the experiment's id, and without it the hub takes one experiment. "
-              "Learners should see the same folder by the same "
-              "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
+              "hub: the folder for an experiment's files: its figures over time, its checkpoints and its best "
+              "weights. {id} in it stands for the experiment's id; without {id} the hub takes one experiment. "
+              "Learners should see the same folder by the same path: a learner that does not writes no checkpoints. "
+              "By default --data-dir/experiments/{id}/output");
   AddSwitch(app, "--no-plot", &flags->no_plot,
-            "hub: draws no curves.png of an experiment that has ended; it is drawn where python3 has matplotlib");
+            "hub: do not draw curves.png when an experiment has ended; drawing it needs a python3 with matplotlib");
   AddCommonFlags(app, &flags->log_level);
 }
 

@@ -29,7 +29,7 @@ struct ParamFlags {
   std::optional<int64_t> index;
   LogLevel log_level = LogLevel::kInfo;
 
-  // INVALID_ARGUMENT, naming the flag, for one that the role needs and that is not there, or that means nothing to it.
+  // INVALID_ARGUMENT, naming the flag, if the role's required flag is missing or a flag does not apply to the role.
   absl::Status Check() const;
   // "param-server", "reducer".
   const char* Name() const;

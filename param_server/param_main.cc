@@ -28,9 +28,8 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Waggle's parameter server. As the hub it keeps experiments and their newest weights, and knows all workers. As "
-      "a reducer it is a part of gradient servers, one after the other: it adds gradients up that actors push, or "
-      "steps "
-      "the weights from them in the learner's place.",
+      "a reducer it is a part of gradient servers, one after the other: it adds up the gradients that actors push, or "
+      "steps the weights with them in the learner's place.",
       "waggle-param-server");
   waggle::ParamFlags flags;
   waggle::AddParamFlags(app.get(), &flags);

@@ -24,38 +24,38 @@ void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
   AddCommonFlags(app, &flags->log_level);
   AddListenFlag(app, &flags->listen);
   AddAddressFlag(app, "--advertise", &flags->advertise,
-                 "Where others find this server; by default the address listened on, or where that stands for all of "
-                 "this machine the one from which it reaches the parameter server");
-  // Without one it serves whoever knows its address. A table whose name has a '/' is the experiment's that is named
-  // before it, and goes with it.
+                 "The address that other processes connect to; by default the listening address, or if that is a "
+                 "wildcard the address from which this server reaches the parameter server");
+  // Without one the server serves every client that knows its address. A table whose name has a '/' belongs to the
+  // experiment named before it, and is removed with that experiment.
   SetRequired(AddParamServerFlag(app, &flags->param_server), false);
   AddPathFlag(app, "--data-dir", &flags->data_dir, "DIR",
-              "Folder that tables are kept in whose durability is checkpoint or log, and rows past a memory_limit; "
-              "without one there can be none. A server that is started again with its folder is the same one to the "
-              "experiments whose tables it holds");
+              "The folder for tables whose durability is checkpoint or log, and for rows past a memory_limit; "
+              "without a folder such tables are refused. A server that restarts with the same folder keeps its place "
+              "in the experiments whose tables it holds");
   AddSecondsFlag(app, "--checkpoint-seconds", &flags->checkpoint_seconds,
-                 "Time between two checkpoints; 0: only when asked for, and at the end");
+                 "The time between two checkpoints; 0: only on request and at the end");
   flags->memory_bytes = DefaultTableBytes(machine_bytes);
   AddBytesFlag(
       app, "--memory-bytes", &flags->memory_bytes, kLeastTableBytes,
-      "Memory for the rows of all tables, such as 512MiB or 4G: past it those lose items that take more, and a table "
-      "that could never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
-      "that come in, for batches that go out and for rows lent to these; a sixteenth, at least 64 MiB and at most 16 "
-      "GiB, is for writers' newest rows, and a 32nd, at most 512 MiB, for writers that are away. By default what these "
-      "leave of four fifths of the machine's, or of the least that its control groups allow; more than there is is "
-      "warned of");
+      "Memory for the rows of all tables, such as 512MiB or 4G. Past it, a table that takes in more rows loses "
+      "items. A table that could never be full within it is refused. Other budgets come on top: blocks that come in, "
+      "batches that go out, and rows lent to these each get a sixteenth of it, at most 1 GiB; the newest rows of "
+      "writers get a sixteenth, at least 64 MiB and at most 16 GiB; the rows of writers that are away get a 32nd, at "
+      "most 512 MiB. By default all budgets together are four fifths of the machine's memory, or of the least limit "
+      "of its control groups. The server warns if they are more than the machine has");
   AddBytesFlag(
       app, "--experiment-bytes", &flags->experiment_bytes, kLeastTableBytes,
-      "What the rows of one experiment's tables may take on this server, in memory and on disk, such as 4G: a table "
-      "counts for its max_bytes, or for max_items windows of max_window rows if these are less, and one that would be "
-      "too much is refused. No limit unless given");
-  AddIntegerFlag(app, "--max-tables", &flags->max_tables, 1, 1'000'000, "How many tables there may be");
+      "The most bytes that the rows of one experiment's tables may take on this server, in memory and on disk, such "
+      "as 4G. A table counts for its max_bytes, or for max_items windows of max_window rows if these are less; a "
+      "table past the limit is refused. By default there is no limit");
+  AddIntegerFlag(app, "--max-tables", &flags->max_tables, 1, 1'000'000, "The most tables that this server may hold");
   AddChoiceFlag(app, "--if-saved-differs", &flags->if_saved_differs,
                 {{"refuse", SavedPolicy::kRefuse}, {"keep", SavedPolicy::kKeep}, {"replace", SavedPolicy::kReplace}},
-                "What becomes of a restored table where one that differs is created: refuse to, keep the restored "
-                "one, or replace it");
+                "If a client creates a table that differs from the restored one: refuse the new table, keep the "
+                "restored table, or replace it");
   AddIntegerFlag(app, "--index", &flags->index, 0, kMaxShards - 1,
-                 "Which of an experiment's replay servers this one would rather be, where that is free");
+                 "The index that this server prefers among an experiment's replay servers, if it is free");
 }
 
 std::string MemoryWarning(const ReplayServerOptions& options, int64_t machine_bytes) {
@@ -66,7 +66,7 @@ std::string MemoryWarning(const ReplayServerOptions& options, int64_t machine_by
   return absl::StrCat("--memory-bytes ", options.store.max_bytes, ", with ", beside,
                       " bytes beside it, is more than this machine, or its control group, has (", machine_bytes,
                       " bytes): the system may end this server before its tables are full; ",
-                      DefaultTableBytes(machine_bytes), " is what fits");
+                      DefaultTableBytes(machine_bytes), " would fit");
 }
 
 }  // namespace waggle

@@ -15,7 +15,7 @@ class App;
 
 namespace waggle {
 
-// Less holds no table that is of use: it was meant in another unit.
+// A smaller value was meant in another unit: it holds no useful table.
 inline constexpr int64_t kLeastTableBytes = int64_t{1} << 20;
 
 struct ReplayFlags {
@@ -24,23 +24,23 @@ struct ReplayFlags {
   std::string param_server;  // Empty: none.
   std::string data_dir;      // Empty: none.
   double checkpoint_seconds = 300;
-  int64_t memory_bytes = 0;                                              // Of the tables' rows.
-  int64_t experiment_bytes = ReplayStoreOptions().max_experiment_bytes;  // Of one experiment's rows.
+  int64_t memory_bytes = 0;                                              // For the tables' rows.
+  int64_t experiment_bytes = ReplayStoreOptions().max_experiment_bytes;  // For one experiment's rows.
   int64_t max_tables = ReplayStoreOptions().max_tables;
   SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
   std::optional<int64_t> index;
   LogLevel log_level = LogLevel::kInfo;
 
-  // What the server's options are by these.
+  // The server's options by these flags.
   ReplayServerOptions ServerOptions() const;
 };
 
-// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing; that of memory_bytes is what fits a
-// machine of so much memory.
+// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing. The default of memory_bytes is what
+// fits a machine with `machine_bytes` of memory.
 void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags);
 
-// What to warn of where a server with these options may take more memory than the machine, or its control group, has;
-// empty otherwise. Not refused: what the system says may be wrong, or change.
+// A warning if a server with these options may take more memory than the machine, or its control group, has; empty
+// otherwise. It is no error: the system's figure may be wrong, or change.
 std::string MemoryWarning(const ReplayServerOptions& options, int64_t machine_bytes);
 
 }  // namespace waggle

@@ -14,7 +14,7 @@ constexpr double kGoalHeight = 1;  // The height of the free end above the fixed
 constexpr double kMaxSpeed1 = 4 * M_PI;
 constexpr double kMaxSpeed2 = 9 * M_PI;
 
-// By whole turns into [-π, π].
+// Moves an angle by whole turns into [-π, π].
 double WrappedAngle(double angle) {
   while (angle > M_PI) {
     angle -= 2 * M_PI;
@@ -25,7 +25,7 @@ double WrappedAngle(double angle) {
   return angle;
 }
 
-// The state after some seconds in which it changes at these rates.
+// The state after `seconds` of change at these rates.
 Acrobot::State After(const Acrobot::State& state, double seconds, const Acrobot::State& rates) {
   Acrobot::State next;
   for (size_t i = 0; i < next.size(); ++i) {
@@ -91,8 +91,8 @@ bool Acrobot::Advance(absl::Span<const void* const> actions, absl::Span<void* co
   return terminated;
 }
 
-// In Gymnasium's order of operations, for links of length 1 and mass 1 whose centres are in their middles and whose
-// moments of inertia are 1.
+// In Gymnasium's order of operations. Links have length 1, mass 1, their centre in the middle and a moment of inertia
+// of 1.
 Acrobot::State Acrobot::RatesOf(const State& state, double torque) const {
   const auto [angle1, angle2, speed1, speed2] = state;
   const double cosine = std::cos(angle2);

@@ -52,7 +52,7 @@ class Acrobot : public EpisodicEnvironment {
   void Start(absl::Span<void* const> observations) override;
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
 
-  // How fast each number of the state changes under a torque.
+  // The rate of change of each number of the state under a torque.
   State RatesOf(const State& state, double torque) const;
   // Both angles' cosines and sines, and the speeds.
   void Show(void* observation) const;

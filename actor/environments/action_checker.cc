@@ -35,7 +35,7 @@ absl::Status ActionChecker::CheckAll(absl::Span<const void* const> actions) cons
   for (size_t i = 0; i < actions_.size(); ++i) {
     const Action& action = actions_[i];
     WAGGLE_RETURN_IF_ERROR(CheckElements(action.leaf, actions[i]));
-    int64_t choices_before = 0;  // Those of earlier elements: a mask has them first.
+    int64_t choices_before = 0;  // Choices of earlier elements, which come first in a mask.
     for (int64_t element = 0; !action.mask.empty() && element < action.leaf.array.NumElements(); ++element) {
       const int64_t choice = choices_before + ElementAt<int64_t>(actions[i], element);
       if (action.mask[static_cast<size_t>(choice)] == 0) {

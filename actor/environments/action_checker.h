@@ -24,8 +24,8 @@ class ActionChecker {
     }
   }
 
-  // INVALID_ARGUMENT, "action/move[1]: got 5; wanted an integer in [0, 2]", for an element that is outside its leaf's
-  // space or NaN, and for a choice that the mask forbids.
+  // INVALID_ARGUMENT, "action/move[1]: got 5; wanted an integer in [0, 2]", if an element is NaN or outside its leaf's
+  // space, or a choice is forbidden by the mask.
   absl::Status Check(absl::Span<const void* const> actions) const {
     const bool is_plain_choice =
         only_choices_ > 0 && static_cast<uint64_t>(ElementAt<int64_t>(actions[0])) < only_choices_;
@@ -43,8 +43,8 @@ class ActionChecker {
   absl::Status CheckAll(absl::Span<const void* const> actions) const;
 
   std::vector<Action> actions_;
-  // The choices of the only action, if it is discrete and has no mask: most environments are checked by one comparison.
-  // Else 0.
+  // The choices of the only action, if it is discrete and has no mask, else 0. Most environments are checked by one
+  // comparison.
   uint64_t only_choices_ = 0;
   bool has_masks_ = false;
 };

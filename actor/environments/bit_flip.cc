@@ -60,7 +60,7 @@ void BitFlip::Show(absl::Span<void* const> observations) const {
 }
 
 absl::StatusOr<Picture> BitFlip::Draw() const {
-  // A bit is a cell, and its goal the dot in it, which cannot be seen once they are equal.
+  // A bit is a cell, and its goal the dot in it. The dot is invisible once they are equal.
   const int64_t columns = std::min(num_bits_, kBitsInRow);
   GridPicture grid((num_bits_ + columns - 1) / columns, columns);
   for (int64_t i = 0; i < num_bits_; ++i) {

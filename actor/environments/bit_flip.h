@@ -20,10 +20,10 @@ struct BitFlipSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// The action i turns bit i over, until all bits are those of a goal: BitFlip-v0, the bit-flipping environment of
-// hindsight experience replay (arXiv 1707.01495, section 3.1). A step's reward is 0 if it reaches the goal, which is
-// terminal, else -1. Episodes are truncated after as many steps as there are bits. The bits are shown twice, as the
-// observation and as the achieved goal, and the goal as the desired one.
+// Action i flips bit i, until all bits equal a goal: BitFlip-v0, the bit-flipping environment of hindsight experience
+// replay (arXiv 1707.01495, section 3.1). A step's reward is 0 if it reaches the goal, which is terminal, else -1.
+// Episodes are truncated after as many steps as there are bits. The bits are shown twice, as the observation and as the
+// achieved goal, and the goal as the desired one.
 class BitFlip : public EpisodicEnvironment {
  public:
   using Settings = BitFlipSettings;

@@ -25,22 +25,22 @@ EnvironmentDefinitions BuiltinEnvironments() {
     WAGGLE_CHECK(definitions.Register(name, std::move(definition)).ok(), "two built-in environments have one name");
   };
   add("Acrobot-v1", DefinitionOf<Acrobot>("Swing two links up by the joint between them; Gymnasium's Acrobot-v1"));
-  add("BitFlip-v0", DefinitionOf<BitFlip>("Turn bits over, one a step, until they are those of a goal"));
+  add("BitFlip-v0", DefinitionOf<BitFlip>("Flip bits, one in each step, until they equal a goal"));
   add("CartPole-v1",
       DefinitionOf<CartPole>("Balance a pole on a cart by pushing the cart left or right; Gymnasium's CartPole-v1"));
   add("CartPoleHiddenVelocity-v1",
       DefinitionOf<CartPoleHiddenVelocity>("CartPole-v1 that shows no velocities, for policies that remember"));
   add("Catch-v0", DefinitionOf<CatchBall>("Catch a falling ball with a paddle, seen as a picture; bsuite's catch"));
   EnvironmentDefinition deep_sea =
-      DefinitionOf<DeepSea>("Find the one treasure of a deep sea, away from which all else leads; bsuite's deep sea");
+      DefinitionOf<DeepSea>("Find the only treasure of a deep sea against misleading rewards; bsuite's deep sea");
   deep_sea.follows_seed = false;
   add("DeepSea-v0", std::move(deep_sea));
   add("GridWorld-v0", DefinitionOf<GridWorld>("Walk to a goal past walls; a mask shows which moves are possible"));
-  add("MemoryCue-v0", DefinitionOf<MemoryCue>("Choose last what was shown first, for policies that remember"));
+  add("MemoryCue-v0", DefinitionOf<MemoryCue>("Choose the cue that was shown first, for policies that remember"));
   add("MountainCar-v0",
       DefinitionOf<MountainCar>("Drive a weak car out of a valley by rocking it; Gymnasium's MountainCar-v0"));
   add("MountainCarConfounded-v0",
-      DefinitionOf<MountainCarConfounded>("MountainCar-v0 that shows the action before, which cloners copy"));
+      DefinitionOf<MountainCarConfounded>("MountainCar-v0 that shows the previous action, which cloners copy"));
   add("MountainCarContinuous-v0",
       DefinitionOf<MountainCarContinuous>("The same by any force; Gymnasium's MountainCarContinuous-v0"));
   add(kNullEnvironment, NullEnvironment::Definition());

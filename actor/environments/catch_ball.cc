@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostCells = 100;
 constexpr double kMostPixels = 1000;
 
-// The first of `pixels` pixels that shows the cell of this number, of `cells`.
+// The first of `pixels` pixels that shows cell `cell` of `cells`.
 int64_t FirstPixel(int64_t cell, int64_t cells, int64_t pixels) {
   return cell * pixels / cells;
 }

@@ -20,15 +20,15 @@ struct CatchSettings {
   std::optional<int64_t> size;  // Height and width of the picture in pixels; none: a pixel for each cell.
 
   void Visit(ConfigVisitor& visitor);
-  // INVALID_ARGUMENT for a picture with less than a pixel for each cell.
+  // INVALID_ARGUMENT if the picture has less than a pixel for each cell.
   absl::Status Validate() const;
 };
 
-// A ball falls by a row in each step, and a paddle in the last row is to catch it: Catch-v0, bsuite's catch (arXiv
-// 1908.03568) as a picture. Actions move the paddle to the left (0), not (1) or to the right (2). The ball lands
-// after rows - 1 steps, which is terminal: the reward is 1 if it lands on the paddle, else -1. All rewards before are
-// 0. The picture has one channel, [1, height, width]: 255 for ball and paddle, else 0. Where it has more pixels than
-// there are cells, each cell is a block of them, and blocks differ by at most a pixel in height and in width.
+// A ball falls by a row in each step, and a paddle in the last row must catch it: Catch-v0, bsuite's catch (arXiv
+// 1908.03568) as a picture. Actions move the paddle to the left (0), not (1) or to the right (2). The ball lands after
+// rows - 1 steps, which is terminal: the reward is 1 if it lands on the paddle, else -1. All rewards before are 0. The
+// picture has one channel, [1, height, width]: 255 for ball and paddle, else 0. If there are more pixels than cells,
+// each cell is a block of pixels, and blocks differ by at most a pixel in height and in width.
 class CatchBall : public EpisodicEnvironment {
  public:
   using Settings = CatchSettings;

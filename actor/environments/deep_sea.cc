@@ -67,7 +67,7 @@ void DeepSea::Show(void* observation) const {
 }
 
 absl::StatusOr<Picture> DeepSea::Draw() const {
-  GridPicture grid(size_ + 1, size_);  // With the ground, where the diver ends.
+  GridPicture grid(size_ + 1, size_);  // The last row is the ground, where the diver ends.
   for (int64_t column = 0; column < size_; ++column) {
     grid.FillCell(size_, column, kSoft);
   }

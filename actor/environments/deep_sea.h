@@ -16,7 +16,7 @@ namespace waggle {
 struct DeepSeaSettings {
   int64_t size = 10;              // Rows, and columns.
   bool randomize_actions = true;  // The action that goes right is drawn for each cell. Otherwise it is 1 in all cells.
-  int64_t seed_of_map = 0;        // These draws follow from it alone, so all copies have one map.
+  int64_t seed_of_map = 0;        // Determines these draws alone, so all copies have one map.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }

@@ -15,15 +15,15 @@
 
 namespace waggle {
 
-// What one action led to.
+// The result of one action.
 struct StepOutcome {
-  // The episode ended in a terminal state: nothing follows, so its value is zero.
+  // The episode ended in a terminal state, whose value is zero.
   bool terminated = false;
-  // The episode was cut off, by a time limit or the like: what would follow still has value.
+  // The episode was cut off, by a time limit for example: the last state still has a value.
   bool truncated = false;
 };
 
-// One copy of an environment. One thread; deterministic: the same seed and actions give the same everything.
+// One copy of an environment. One thread; deterministic: the same seed and actions give the same results.
 class Environment {
  public:
   virtual ~Environment() = default;
@@ -34,15 +34,15 @@ class Environment {
   // order, of the leaf's NumBytes() bytes.
   virtual absl::Status Reset(absl::Span<void* const> observations) = 0;
 
-  // Takes one action, an array for each leaf of spec().actions, within its bounds; writes the observations it led to,
-  // the final ones of an episode included, and all elements of all spec().rewards, back to back. INVALID_ARGUMENT for
-  // an action out of range or NaN, or that the newest mask forbids, after which nothing has changed;
-  // FAILED_PRECONDITION before the first Reset and after an episode's end.
+  // Takes one action, an array for each leaf of spec().actions, within its bounds. Writes the resulting observations,
+  // an episode's final ones included, and all elements of all spec().rewards, back to back. INVALID_ARGUMENT, with
+  // nothing changed, if the action is out of range, NaN or forbidden by the newest mask; FAILED_PRECONDITION before the
+  // first Reset and after an episode's end.
   virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) = 0;
 
-  // A picture of the present state, for people. All pictures of one environment have the same size. UNIMPLEMENTED
-  // for one that cannot draw itself.
+  // A picture of the present state, for people. All pictures of one environment have the same size. UNIMPLEMENTED if
+  // the environment cannot draw itself.
   virtual absl::StatusOr<Picture> Draw() const {
     return absl::UnimplementedError(spec().name + " has no picture of its state");
   }
@@ -53,11 +53,11 @@ class Environment {
 // conformance suite by environments_test.
 struct EnvironmentDefinition {
   std::string description;  // One line.
-  // Its facts, without making one.
+  // The spec, without making an environment.
   std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)> spec;
-  // A new copy whose every draw follows from `seed`.
+  // A new copy; all its draws follow from `seed`.
   std::function<absl::StatusOr<std::unique_ptr<Environment>>(const EnvironmentOptions& options, uint64_t seed)> create;
-  // False: it draws nothing, so all copies and all episodes are alike under the same actions.
+  // False: it draws nothing, so all copies and episodes are alike under the same actions.
   bool follows_seed = true;
 };
 

@@ -16,14 +16,14 @@
 
 namespace waggle {
 
-// The settings of an environment that has none.
+// Settings without fields, for environments without options.
 struct NoSettings {
   void Visit(ConfigVisitor&) {}
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// Reads `environment.options`. `Settings` is a struct with Visit and Validate, as every section of an experiment has
-// them. INVALID_ARGUMENT with one line for each mistake.
+// Reads `environment.options`. `Settings` is a struct with Visit and Validate, like every section of an experiment.
+// INVALID_ARGUMENT with one line for each mistake.
 template <class Settings>
 absl::StatusOr<Settings> ReadSettings(const EnvironmentOptions& options) {
   constexpr char kPath[] = "environment.options";
@@ -34,7 +34,7 @@ absl::StatusOr<Settings> ReadSettings(const EnvironmentOptions& options) {
   return settings;
 }
 
-// The registry's entry of an environment class, which has a type `Settings`, `static EnvironmentSpec Spec(const
+// The registry's entry of an environment class. The class has a type `Settings`, `static EnvironmentSpec Spec(const
 // Settings&)` and a constructor of `const Settings&` and a seed.
 template <class Class>
 EnvironmentDefinition DefinitionOf(std::string description) {

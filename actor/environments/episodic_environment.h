@@ -14,8 +14,8 @@ namespace waggle {
 // The largest `max_episode_steps` that settings may have.
 inline constexpr double kMostEpisodeSteps = 1e9;
 
-// What all built-in environments share: it refuses wrong actions and steps outside an episode, and truncates episodes
-// after spec().max_episode_steps. A derived class says how an episode starts and what an action does.
+// The base of all built-in environments. It refuses wrong actions and steps outside an episode, and truncates episodes
+// after spec().max_episode_steps. A derived class defines an episode's start and an action's effect.
 class EpisodicEnvironment : public Environment {
  public:
   EpisodicEnvironment(const EpisodicEnvironment&) = delete;
@@ -31,13 +31,13 @@ class EpisodicEnvironment : public Environment {
 
   // Draws the start of an episode and writes its observations.
   virtual void Start(absl::Span<void* const> observations) = 0;
-  // Takes an action that the spec and the newest masks allow; writes the observations it leads to and all elements of
-  // all rewards. Returns whether the state that it leads to is terminal.
+  // Takes an action that the spec and the newest masks allow. Writes the resulting observations and all elements of all
+  // rewards. Returns true if the new state is terminal.
   virtual bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) = 0;
 
-  // Steps that the episode has had, without the one under way.
+  // The episode's steps so far, without the one under way.
   int64_t steps() const { return steps_; }
-  // An episode is under way from here, without a step yet: for starts that a test chooses. Reset calls it by itself.
+  // Begins an episode without a step yet, for starts that a test chooses. Reset calls it by itself.
   void BeginEpisode();
 
  private:

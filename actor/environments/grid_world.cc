@@ -21,7 +21,7 @@ bool IsWall(const GridWorldSettings& grid, int64_t cell) {
   return std::find(grid.walls.begin(), grid.walls.end(), cell) != grid.walls.end();
 }
 
-// The cell that an action leads to; `cell` itself if a wall or the edge is in the way.
+// The cell after an action; `cell` itself if a wall or the edge is in the way.
 int64_t Move(const GridWorldSettings& grid, int64_t cell, int64_t action) {
   constexpr int64_t kRight[kNumActions] = {-1, 0, 1, 0};
   constexpr int64_t kDown[kNumActions] = {0, 1, 0, -1};

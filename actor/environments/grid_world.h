@@ -19,11 +19,11 @@ struct GridWorldSettings {
   int64_t width = 5;
   int64_t height = 5;
   std::vector<int64_t> walls;  // Cells that cannot be entered.
-  double slip = 0;             // The share of moves that go to one of both sides of where they should.
+  double slip = 0;             // The share of moves that go sideways instead.
   int64_t max_episode_steps = 100;
 
   void Visit(ConfigVisitor& visitor);
-  // INVALID_ARGUMENT for a wall that is outside or at the goal, and for a goal that no other cell leads to.
+  // INVALID_ARGUMENT if a wall is outside or at the goal, or if no other cell leads to the goal.
   absl::Status Validate() const;
 };
 
@@ -37,7 +37,7 @@ class GridWorld : public EpisodicEnvironment {
 
   static EnvironmentSpec Spec(const Settings& settings = Settings());
 
-  // The settings are valid.
+  // `settings` must be valid.
   GridWorld(const Settings& settings, uint64_t seed);
 
   absl::StatusOr<Picture> Draw() const override;

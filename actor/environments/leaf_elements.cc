@@ -21,7 +21,7 @@ bool Holds(const SpaceLeaf& leaf, int64_t element, double value) {
   if (leaf.array.dtype != DType::kFloat32) {
     return range.Holds(value);
   }
-  // The bound 0.1 is met by the float32 nearest to it, which is above 0.1.
+  // The float32 nearest to 0.1, which is above it, is within a bound of 0.1.
   return In(static_cast<double>(static_cast<float>(range.low)), static_cast<double>(static_cast<float>(range.high)))
       .Holds(value);
 }

@@ -27,7 +27,7 @@ MemoryCue::MemoryCue(const Settings& settings, uint64_t seed)
       shown_(1 + static_cast<size_t>(settings.cues)) {}
 
 void MemoryCue::Start(absl::Span<void* const> observations) {
-  shown_[1 + cue_] = 0;  // The cue of an episode that had no step.
+  shown_[1 + cue_] = 0;  // Clears the cue of an episode without a step.
   cue_ = static_cast<size_t>(rng_.UniformInt(shown_.size() - 1));
   Show(0, observations[0]);
 }
@@ -47,7 +47,7 @@ void MemoryCue::Show(int64_t steps, void* observation) {
 }
 
 absl::StatusOr<Picture> MemoryCue::Draw() const {
-  // A cell is a cue, lit if it is shown. The line below is the share of the steps that are left.
+  // A cell is a cue, lit if it is shown. The line below is the share of remaining steps.
   const auto cues = static_cast<int64_t>(shown_.size()) - 1;
   const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(cues))));
   const int64_t rows = (cues + columns - 1) / columns;

@@ -24,8 +24,8 @@ struct MemoryCueSettings {
 
 // The first observation of an episode shows a cue, and the last action must be its number: MemoryCue-v0, after the
 // memory length experiment of bsuite (arXiv 1908.03568). The last step's reward is 1 if it is, else -1, and the episode
-// terminates. Other actions and rewards count for nothing and are 0. Element 0 of the observation is the share of the
-// steps that are left, the others are one for each cue: 1 for the episode's, in its first observation alone. A policy
+// terminates. Other actions have no effect, and other rewards are 0. Element 0 of the observation is the share of
+// remaining steps. The others are one for each cue: 1 for the episode's cue, in its first observation alone. A policy
 // without a memory has a mean return of 2 / cues - 1.
 class MemoryCue : public EpisodicEnvironment {
  public:
@@ -41,7 +41,7 @@ class MemoryCue : public EpisodicEnvironment {
   // The cue is uniform.
   void Start(absl::Span<void* const> observations) override;
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
-  // Writes the observation after so many steps of the episode.
+  // Writes the observation after `steps` steps of the episode.
   void Show(int64_t steps, void* observation);
 
   const int64_t length_;

@@ -17,16 +17,16 @@ namespace waggle {
 struct MountainCarSettings {
   double force = 0.001;
   double gravity = 0.0025;
-  double goal_speed = 0;  // At least, to be at the goal.
+  double goal_speed = 0;  // The least speed at the goal.
   int64_t max_episode_steps = 200;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// A car in a valley that has to rock to get out of it, accelerated to the left (0), not (1) or to the right (2):
-// numerically equal to Gymnasium's MountainCar-v0. Reward -1 a step; terminated at position 0.5 and beyond, truncated
-// after 200 steps.
+// A car that must rock to get out of a valley, accelerated to the left (0), not (1) or to the right (2): numerically
+// equal to Gymnasium's MountainCar-v0. Reward -1 a step; terminated at position 0.5 and beyond, truncated after 200
+// steps.
 class MountainCar : public EpisodicEnvironment {
  public:
   using Settings = MountainCarSettings;

@@ -11,9 +11,9 @@
 
 namespace waggle {
 
-// MountainCar that also shows the action before, 1 (not accelerated) at an episode's start: MountainCarConfounded-v0, a
-// task on which imitation goes wrong (arXiv 1905.11979, section 3). An expert's action is nearly always the one before
-// it, so a cloner that is shown that copies it instead of looking at the car. The leaves are observation/car and
+// MountainCar that also shows the previous action, 1 (not accelerated) at an episode's start: MountainCarConfounded-v0,
+// a task on which imitation goes wrong (arXiv 1905.11979, section 3). An expert's action nearly always equals the
+// previous one, so a cloner copies that instead of looking at the car. The leaves are observation/car and
 // observation/previous_action.
 class MountainCarConfounded : public Environment {
  public:

@@ -17,7 +17,7 @@ namespace waggle {
 struct MountainCarContinuousSettings {
   double power = 0.0015;  // The acceleration by an action of 1.
   double gravity = 0.0025;
-  double goal_speed = 0;  // At least, to be at the goal.
+  double goal_speed = 0;  // The least speed at the goal.
   int64_t max_episode_steps = 999;
 
   void Visit(ConfigVisitor& visitor);

@@ -9,7 +9,7 @@ constexpr double kLeft = -1.2;
 constexpr double kRight = 0.6;
 constexpr double kSteps = 60;
 
-// A point of the slope, or so much above it.
+// A point of the slope, or `above` it.
 PlanePoint OnSlope(double x, double above = 0) {
   return {x, 0.45 * std::sin(3 * x) + above};
 }
@@ -24,7 +24,7 @@ Picture DrawMountainCar(double position, double goal) {
   }
   picture.DrawLine(OnSlope(goal), OnSlope(goal, 0.2), 0.01, kInk);
   picture.FillRectangle(OnSlope(goal, 0.14), {goal + 0.08, OnSlope(goal).y + 0.2}, kGreen);
-  // Across the slope.
+  // The angle across the slope.
   const double angle = std::atan(1.35 * std::cos(3 * position));
   const PlanePoint along = {0.05 * std::cos(angle), 0.05 * std::sin(angle)};
   const PlanePoint center = {position - std::sin(angle) * 0.05, OnSlope(position).y + std::cos(angle) * 0.05};

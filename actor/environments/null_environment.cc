@@ -33,7 +33,7 @@ auto WithType(const SpaceLeaf& leaf, const Visit& visit) {
     case DType::kFloat64:
       return visit(static_cast<double*>(nullptr));
     default:
-      WAGGLE_CHECK(leaf.array.dtype == DType::kFloat32, "the configuration gives no box such elements");
+      WAGGLE_CHECK(leaf.array.dtype == DType::kFloat32, "boxes have elements of a type of LeafOptions");
       return visit(static_cast<float*>(nullptr));
   }
 }
@@ -68,7 +68,7 @@ std::vector<char> DrawAll(const SpaceLeaf& leaf, Rng* rng) {
 
 EnvironmentDefinition NullEnvironment::Definition() {
   EnvironmentDefinition definition;
-  definition.description = "Nothing happens, in spaces that the configuration says: to measure the system around it";
+  definition.description = "Nothing happens, in configured spaces, to measure the system around it";
   definition.spec = [](const EnvironmentOptions& options) -> absl::StatusOr<EnvironmentSpec> {
     WAGGLE_RETURN_IF_ERROR(ReadSettings<NoSettings>(options).status());
     return options.spec.Spec();

@@ -9,9 +9,9 @@
 
 namespace waggle {
 
-// An environment of any spaces in which nothing happens, to measure what is around it: Null-v1. It shows one
-// observation, which follows from its seed, at every step; masks allow everything. Rewards are 0. Its episodes are
-// truncated after spec.max_episode_steps, and a step costs a copy of the observation.
+// An environment of any spaces in which nothing happens, to measure the system around it: Null-v1. Every step shows the
+// same observation, which follows from the seed. Masks allow every choice. Rewards are 0. Its episodes are truncated
+// after spec.max_episode_steps, and a step costs a copy of the observation.
 class NullEnvironment : public EpisodicEnvironment {
  public:
   // For the registry. Its spec is `environment.spec`, and it has no options.

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMaxStartSpeed = 1;
 constexpr double kMaxSpeed = 8;
 
-// Into [-π, π). The remainder has the divisor's sign, as Python's has.
+// Moves an angle into [-π, π). The remainder has the divisor's sign, as in Python.
 double NormalizedAngle(double angle) {
   constexpr double kTurn = 2 * M_PI;
   double remainder = std::fmod(angle + M_PI, kTurn);

@@ -26,7 +26,7 @@ struct PendulumSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// A pendulum that a torque in [-2, 2] is to swing up and hold there: numerically equal to Gymnasium's Pendulum-v1. A
+// A pendulum that a torque in [-2, 2] must swing up and hold upright: numerically equal to Gymnasium's Pendulum-v1. A
 // step's reward is -(angle² + 0.1 speed² + 0.001 torque²), of the angle from upright in [-π, π) and the speed before
 // the step. Episodes have 200 steps and are truncated, never terminated.
 class Pendulum : public EpisodicEnvironment {

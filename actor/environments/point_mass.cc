@@ -23,7 +23,7 @@ void Move(double action, PointMass::Coordinate* coordinate) {
   }
 }
 
-// One coordinate's difference between the goals that the leaves show.
+// One coordinate's difference between the desired and the achieved goal.
 double DifferenceToGoal(const PointMass::Coordinate& coordinate) {
   return static_cast<double>(static_cast<float>(coordinate.position)) -
          static_cast<double>(static_cast<float>(coordinate.goal));

@@ -23,11 +23,11 @@ struct PointMassSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// A point in the square [-1, 1]² that is accelerated in both directions and is to reach a goal and stay there:
-// PointMass-v0, with goals as those of Gymnasium's robots are (arXiv 1802.09464). A step is 0.1 seconds: the velocity
+// A point in the square [-1, 1]² that is accelerated in both directions and must reach a goal and stay there:
+// PointMass-v0, with goals like those of Gymnasium's robots (arXiv 1802.09464). A step is 0.1 seconds: the velocity
 // becomes 0.9 of itself plus 0.2 times the action, which is in [-1, 1]², and then moves the position. The edge stops
-// what moves against it. The observation is position and velocity, the achieved goal is the position. A step's reward
-// follows from the achieved and the desired goal that it shows. Episodes are truncated, never terminated.
+// the point. The observation is position and velocity, the achieved goal is the position. A step's reward follows from
+// the achieved and the desired goal that it shows. Episodes are truncated, never terminated.
 class PointMass : public EpisodicEnvironment {
  public:
   using Settings = PointMassSettings;

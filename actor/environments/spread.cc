@@ -111,7 +111,7 @@ void Spread::AddContactForces() {
     for (size_t b = a + 1; b < forces_.size(); ++b) {
       const double distance = Distance(state_.positions[a], state_.positions[b]);
       if (distance == 0) {
-        continue;  // There is no direction in which they could be pushed apart.
+        continue;  // At one position there is no direction to push in.
       }
       const double penetration = SoftPlus(-(distance - kTouchingDistance) / kContactMargin) * kContactMargin;
       const double x = kContactForce * (state_.positions[a].x - state_.positions[b].x) / distance * penetration;

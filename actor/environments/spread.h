@@ -15,7 +15,7 @@ namespace waggle {
 
 // `environment.options` of Spread-v0.
 struct SpreadSettings {
-  int64_t agents = 2;        // There are as many landmarks.
+  int64_t agents = 2;        // The number of landmarks equals it.
   double local_ratio = 0.5;  // The weight of an agent's own collisions; that of the distances is 1 - local_ratio.
   int64_t max_episode_steps = 25;
 
@@ -23,15 +23,15 @@ struct SpreadSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// Agents that push themselves about a plane and are to cover all landmarks without touching each other: Spread-v0,
-// numerically equal to simple_spread_v3 of mpe2 1.1 (first in arXiv 1706.02275) with discrete actions. The other
-// agents' communication, which is always zero there, is not shown. Agent i has the leaves agent_i/observation,
-// agent_i/action and agent_i/reward.
+// Agents that move in a plane and must cover all landmarks without touching each other: Spread-v0, numerically equal to
+// simple_spread_v3 of mpe2 1.1 (first in arXiv 1706.02275) with discrete actions. The other agents' communication,
+// which is always zero there, is not shown. Agent i has the leaves agent_i/observation, agent_i/action and
+// agent_i/reward.
 //
 // Actions: none (0), left (1), right (2), down (3), up (4). An observation is the agent's own velocity and position,
-// and relative to it the positions of all landmarks and then of the other agents: (x, y) each. A step's reward is
-// -(1 - local_ratio) times the sum over landmarks of the distance to the nearest agent, less local_ratio for each agent
-// that the agent overlaps with. Episodes are truncated, never terminated.
+// then the positions of all landmarks and of the other agents relative to it: (x, y) each. A step's reward is -(1 -
+// local_ratio) times the sum over landmarks of the distance to the nearest agent, less local_ratio for each agent that
+// the agent overlaps with. Episodes are truncated, never terminated.
 class Spread : public EpisodicEnvironment {
  public:
   using Settings = SpreadSettings;
@@ -60,7 +60,7 @@ class Spread : public EpisodicEnvironment {
   // All at rest; agents and landmarks uniform in [-1, 1] in both coordinates.
   void Start(absl::Span<void* const> observations) override;
   bool Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) override;
-  // Adds to forces_ the forces by which agents that touch push each other apart.
+  // Adds the forces between agents that touch to forces_.
   void AddContactForces();
   void WriteRewards(float* rewards) const;
   void Show(absl::Span<void* const> observations);

@@ -17,7 +17,7 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
     const Deadline next(options_.period);
     status = EvaluateIfAny(weights, stop);
     if (status.ok()) {
-      // The last weights of a run are waited for.
+      // Training's end cuts the pause short, so that the last weights are evaluated.
       parts_.hub->training_over().WaitFor(next.Left());
     }
   }
@@ -32,7 +32,7 @@ absl::Status EvaluationLoop::RunInTurns(const StopToken& stop) {
       return absl::OkStatus();
     }
     WAGGLE_RETURN_IF_ERROR(turn);
-    // The newest are there: where these have been evaluated there is nothing to be done.
+    // The newest weights are published by now. If they were evaluated there is nothing to do.
     WAGGLE_RETURN_IF_ERROR(EvaluateIfAny(PullWeights(/*wait=*/false, stop), stop));
     parts_.turns->End();
   }

@@ -18,16 +18,16 @@
 namespace waggle {
 
 struct EvaluationLoopOptions {
-  int64_t episodes = 1;          // Of an evaluation.
-  int64_t confirm_episodes = 1;  // Of the second one of the same weights.
-  // From the start of one evaluation to the start of the next, while there is training.
+  int64_t episodes = 1;          // In an evaluation.
+  int64_t confirm_episodes = 1;  // In the second evaluation of the same weights.
+  // Between the starts of two evaluations during training.
   absl::Duration period = absl::ZeroDuration();
-  // Weights that reach this are evaluated a second time, as the run is solved only if they reach it again.
+  // Weights that reach this return are evaluated a second time: the run is solved only if they reach it again.
   std::optional<double> target_return;
 };
 
-// Evaluates the newest weights time and again, each version once unless it reaches the target, and reports to the hub.
-// One thread.
+// Evaluates the newest weights repeatedly, each version once unless it reaches the target, and reports to the hub. One
+// thread.
 class EvaluationLoop {
  public:
   // Everything is borrowed; `policy` is the evaluator's.
@@ -40,18 +40,18 @@ class EvaluationLoop {
     // In lock-step: one evaluation in each turn, until training is over. Null: not in lock-step.
     TurnTaker* turns = nullptr;
   };
-  // `backoff`: how long to leave a server alone that is away.
+  // `backoff`: pauses between attempts to reach a server that is away.
   EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts);
 
-  // Until `stop`, after which it returns OK. Any error but that the weights' server is away is final.
+  // Evaluates until `stop`, then returns OK. Any error is final, unless the weights' server is away.
   absl::Status Run(const StopToken& stop);
 
  private:
-  // One evaluation in each turn, until there are none any more.
+  // Runs one evaluation in each turn, until there are no more turns.
   absl::Status RunInTurns(const StopToken& stop);
   absl::Status EvaluateIfAny(const absl::StatusOr<std::optional<ModelSnapshot>>& weights, const StopToken& stop);
-  // Newer ones than were evaluated, which are waited for or not: nothing where there are none. Outlasts a server that
-  // is away.
+  // Pulls weights newer than those evaluated, waiting for them if `wait`; nullopt if there are none. Retries while the
+  // server is away.
   absl::StatusOr<std::optional<ModelSnapshot>> PullWeights(bool wait, const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);
   // Evaluates the weights that the policy has. Returns whether they reached the target.

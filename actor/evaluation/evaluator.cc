@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// A greedy policy may never end an episode. An evaluation with so long a one is told of.
+// A greedy policy may never end an episode. A warning is logged after this many steps.
 constexpr int64_t kLongEpisode = 20'000;
 
 }  // namespace
@@ -67,7 +67,7 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   for (int64_t rows = 0;; ++rows) {
     if (rows == kLongEpisode && environments_->spec().max_episode_steps == 0) {
       LogWarning("evaluation: ", episodes_running_, " episodes have taken ", rows,
-                 " steps and go on; an environment that need not end wants a time limit: environment.transforms: "
+                 " steps and continue; an environment without an end needs a time limit: environment.transforms: "
                  "[{time_limit: {steps: ...}}]");
     }
     WAGGLE_ASSIGN_OR_RETURN(const ReadyLanes ready, environments_->Recv(under_way, stop));
@@ -76,7 +76,7 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
     if (under_way == 0) {
       return absl::OkStatus();
     }
-    // Here no lane is under way, so that another round may follow.
+    // No lane is under way here, so another round may follow.
     if (stop.StopRequested()) {
       return absl::CancelledError("the evaluation was stopped");
     }
@@ -107,7 +107,7 @@ void Evaluator::TakeRows(const ReadyLanes& ready) {
         --episodes_running_;
       }
     }
-    // A lane that others wait for acts on.
+    // If lanes step together, a lane acts until all episodes are over.
     if (over_[lane] == 0 || environments_->lanes_step_together()) {
       observations_.CopyRow(ready.observations, row, acting_.size());
       first_[acting_.size()] = ready.first[row];

@@ -15,33 +15,33 @@
 
 namespace waggle {
 
-// How episodes went: one entry each, in the same order.
+// The results of episodes, one entry for each, in the same order.
 struct EpisodeOutcomes {
   std::vector<double> returns;  // Sums of the steps' scalar rewards: see ScalarReward.
   std::vector<double> lengths;  // Steps.
 };
 
-// Measures how well a policy does when it is greedy. Every lane runs exactly one episode, and waits until the others'
-// are over, without being computed: if lanes started again until enough episodes are over, short episodes would come in
-// more often than long ones. Start states go on from one evaluation to the next, so no two see the same. One thread.
+// Measures a greedy policy. Every lane runs exactly one episode in a round, then idles until the round is over: if
+// lanes started again, short episodes would be overrepresented. Start states continue from one evaluation to the next,
+// so evaluations see different ones. One thread.
 class Evaluator {
  public:
   // `policy`, with a slot for each lane, is borrowed; a lane's number is its slot.
   Evaluator(std::unique_ptr<VectorEnvironment> environments, Policy* policy);
 
-  // Runs `episodes`, at least 1, with the policy's present weights: as many rounds of all lanes as it takes, the last
-  // of them perhaps of fewer. A round in which the environment broke off an episode is run again. CANCELLED after a
-  // stop. `version` of the result is not set.
+  // Runs `episodes`, at least 1, with the policy's present weights, in rounds of all lanes; the last round may have
+  // fewer. A round with an episode that the environment broke off is run again. CANCELLED after a stop. The result's
+  // `version` is not set.
   absl::StatusOr<Evaluation> Evaluate(int64_t episodes, const StopToken& stop);
   absl::StatusOr<EpisodeOutcomes> RunEpisodes(int64_t episodes, const StopToken& stop);
 
  private:
-  // One episode in each of the first so many lanes.
+  // Runs one episode in each of the first `episodes` lanes.
   absl::Status RunRound(int64_t episodes, const StopToken& stop);
   absl::Status StartEpisodes(int64_t episodes);
-  // Notes what the lanes show, and keeps the rows of those that must act.
+  // Adds the lanes' rewards, and keeps the rows of lanes that must act.
   void TakeRows(const ReadyLanes& ready);
-  // Has them act.
+  // Acts in the lanes of acting_.
   absl::Status SendActions();
 
   const std::unique_ptr<VectorEnvironment> environments_;
@@ -49,11 +49,11 @@ class Evaluator {
   Policy* const policy_;
   PolicyBuffers buffers_;
   std::vector<int64_t> acting_;    // The lanes that must act.
-  const LeafArrays observations_;  // Theirs, in the same order.
+  const LeafArrays observations_;  // Their observations, in the same order.
   std::vector<uint8_t> first_;
   std::vector<uint8_t> over_;  // By lane: its episode of this round is over.
   int64_t episodes_running_ = 0;
-  EpisodeOutcomes outcomes_;  // Of this round, by lane.
+  EpisodeOutcomes outcomes_;  // This round's, by lane.
 };
 
 }  // namespace waggle

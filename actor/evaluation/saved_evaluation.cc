@@ -18,7 +18,7 @@
 namespace waggle {
 namespace {
 
-// More lanes make no pass of a network quicker, and each takes memory.
+// More lanes do not make a forward pass faster, and each takes memory.
 constexpr int64_t kMostLanes = 256;
 
 absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const SavedEvaluationOptions& options,

@@ -17,21 +17,21 @@
 
 namespace waggle {
 
-// How well saved weights do.
+// The result of an evaluation of saved weights.
 struct SavedEvaluation {
   SavedKind kind = SavedKind::kWeights;
   std::string folder;
   std::string experiment;
   std::string algorithm;
   std::string environment;
-  std::optional<uint64_t> epoch;    // Of the learner that made them; a learner's checkpoint does not know its own.
-  std::optional<uint64_t> version;  // That learner's step; random actions have none.
-  std::optional<double> env_steps;  // Of the run when they were published; a learner does not know them.
-  bool explored = false;            // It acted as an actor does, not greedily.
+  std::optional<uint64_t> epoch;    // The learner's; absent for a learner's checkpoint.
+  std::optional<uint64_t> version;  // The learner's step; absent for random actions.
+  std::optional<double> env_steps;  // The run's, at publication; absent for a learner's checkpoint.
+  bool explored = false;            // True if it explored, as an actor does.
   int64_t seed = 0;
   SampleStatistics returns;
   SampleStatistics lengths;             // In steps.
-  double seconds = 0;                   // That the episodes took.
+  double seconds = 0;                   // Spent on the episodes.
   std::optional<std::string> recorded;  // The replay file of the episodes.
   std::optional<std::string> video;     // The folder of the files that show episodes.
 };
@@ -41,19 +41,19 @@ struct SavedEvaluationOptions {
   int64_t seed = 0;
   std::string device;  // Empty: the experiment's own.
   std::optional<VideoOptions> video;
-  // A new replay file that the episodes become, of the environment that is trained in; absent: they are of that of
-  // evaluations, and forgotten.
+  // A new replay file for the episodes, which then run in the training environment. Absent: they run in the evaluation
+  // environment and are not saved.
   std::optional<std::string> record;
-  bool explore = false;  // Acts as an actor does. Only beside `record`.
+  bool explore = false;  // Explores as an actor does. Only with `record`.
 };
 
-// How the evaluation gets its environments and networks. Pointers are borrowed and never null.
+// The evaluation's sources of environments and networks. Pointers are borrowed and never null.
 struct SavedEvaluationPorts {
   const EnvironmentDefinitions* environments = nullptr;
   const AlgorithmDefinitions* algorithms = nullptr;
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
-  // The weights with which the learner of this state acts. FAILED_PRECONDITION if the state is not that of the
-  // request's experiment.
+  // The acting weights in a learner's state. FAILED_PRECONDITION if the state is of another experiment than the
+  // request's.
   std::function<absl::StatusOr<ModelSnapshot>(const CheckpointContents& learner, const PolicyRequest& request)>
       learner_weights;
 };

@@ -75,7 +75,7 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
 
 std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   const SampleStatistics& returns = evaluation.returns;
-  // One episode tells nothing of how they differ.
+  // One episode has no spread.
   const bool spread = returns.count > 1;
   Json json;
   json["path"] = evaluation.folder;
@@ -98,7 +98,7 @@ std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   json["seconds"] = evaluation.seconds;
   json["recorded"] = OrNull(evaluation.recorded);
   json["video"] = OrNull(evaluation.video);
-  // Bytes that are no UTF-8 are replaced: this must not throw.
+  // Bytes that are not UTF-8 are replaced, so that this does not throw.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -6,7 +6,7 @@
 
 namespace waggle {
 
-// What `waggle evaluate` prints, with the line break at its end.
+// The output of `waggle evaluate`, with a line break at its end.
 std::string SavedEvaluationText(const SavedEvaluation& evaluation);
 std::string SavedEvaluationJson(const SavedEvaluation& evaluation);
 

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr char kWanted[] =
     "wanted a run's folder, an experiment's folder in a parameter server's data folder, or a folder of weights or of a "
     "learner's checkpoints; or an experiment's file, FILE.yaml, for random actions";
-// A run that goes on replaces what it has saved while that is read.
+// A running experiment may replace saved files while they are read.
 constexpr int kMostAttempts = 5;
 
 struct Place {
@@ -33,7 +33,7 @@ struct Place {
   SavedKind kind = SavedKind::kWeights;
 };
 
-// Where weights may lie below a folder, the best choice first.
+// Paths of weights below a folder, the best choice first.
 constexpr struct {
   const char* folder;
   SavedKind kind;
@@ -49,7 +49,7 @@ constexpr struct {
     {"output/checkpoints", SavedKind::kLearner},
 };
 
-// Whether something was saved in a folder, be it whole or damaged.
+// True if the folder has a checkpoint, whole or damaged.
 absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -60,8 +60,7 @@ absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
   return step.has_value();
 }
 
-// The folders of the experiments that a parameter server has, where `path` is its data folder or that of a run which
-// has one.
+// The folders of a parameter server's experiments. `path` is its data folder, or the folder of a run that has one.
 std::vector<std::string> ExperimentsIn(const std::string& path) {
   std::vector<std::string> folders;
   for (const char* const experiments : {"hub/experiments", "experiments"}) {
@@ -98,10 +97,10 @@ absl::StatusOr<Place> FindPlace(const std::string& path, bool newest) {
   }
   std::error_code error;
   return absl::NotFoundError(
-      absl::StrCat(path, fs::is_empty(path, error) ? " is empty" : " holds nothing that was saved", "; ", kWanted));
+      absl::StrCat(path, fs::is_empty(path, error) ? " is empty" : " holds no saved weights", "; ", kWanted));
 }
 
-// The newest whole one in a folder that had one a moment ago.
+// Loads the newest whole checkpoint of a folder that had one a moment ago.
 absl::StatusOr<CheckpointContents> LoadNewest(const std::string& folder) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
   absl::StatusOr<std::optional<CheckpointContents>> contents = std::optional<CheckpointContents>();
@@ -115,7 +114,7 @@ absl::StatusOr<CheckpointContents> LoadNewest(const std::string& folder) {
   }
   WAGGLE_RETURN_IF_ERROR(contents.status());
   if (!contents->has_value()) {
-    return absl::NotFoundError(absl::StrCat("what was in ", folder, " is gone"));
+    return absl::NotFoundError(absl::StrCat("the checkpoints in ", folder, " were removed"));
   }
   return **std::move(contents);
 }
@@ -127,8 +126,7 @@ absl::StatusOr<SavedWeights> FromContents(CheckpointContents contents, Place pla
   if (contents.texts.count(kCheckpointAlgorithm) > 0) {
     const auto experiment = contents.texts.find(kCheckpointExperiment);
     if (experiment == contents.texts.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(weights.folder, " does not say of which experiment it is: an older Waggle wrote it"));
+      return absl::InvalidArgumentError(absl::StrCat(weights.folder, " names no experiment: an older Waggle wrote it"));
     }
     weights.kind = SavedKind::kLearner;
     weights.experiment_yaml = experiment->second;

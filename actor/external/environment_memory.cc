@@ -23,7 +23,7 @@ size_t Aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Bytes of a lane's row of each array of a group, in the order of the page.
+// Bytes of a lane's row in each array of a group, in the order of docs/environment_memory.md.
 std::vector<size_t> RowBytes(const EnvironmentSpec& spec) {
   std::vector<size_t> rows = {sizeof(LaneCommand), sizeof(uint64_t), sizeof(int32_t), sizeof(float)};
   for (const ArraySpec& reward : spec.rewards) {
@@ -86,12 +86,12 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
     return absl::ResourceExhaustedError(absl::StrCat("memory to share with an environment: got ", end,
                                                      " bytes for the lanes of a process; wanted at most ", kMostBytes));
   }
-  // Taken now, so that a machine that has no such memory refuses here and does not kill somebody later.
+  // Allocated now, so that a lack of memory is an error here and does not kill a process later.
   if (const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(end)); error != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("memory to share with an environment: got ", strerror(error), " for ", end, " bytes"));
   }
-  // If the process could shrink it, reading here would end this process.
+  // If the environment process could shrink it, reads here would crash this process.
   if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return absl::ErrnoToStatus(errno, "sealing the memory that is shared with an environment");
   }

@@ -10,14 +10,15 @@
 
 namespace waggle {
 
-// What a lane is told to do when its group runs.
+// A lane's command when its group runs.
 enum class LaneCommand : uint8_t {
   kLeave = 0,
-  kStep = 1,   // Takes its action; after an episode's end starts the next one, whatever the action.
+  kStep = 1,   // Takes its action; after an episode's end ignores it and starts the next episode.
   kReset = 2,  // Starts an episode.
 };
 
-// Lanes that one call of their process steps, as arrays in shared memory with a row a lane: docs/environment_memory.md.
+// Lanes that their process steps in one call, as arrays in shared memory with a row for each lane:
+// docs/environment_memory.md.
 struct LaneGroup {
   int64_t first_lane = 0;
   int64_t lanes = 0;
@@ -30,10 +31,10 @@ struct LaneGroup {
   std::vector<char*> observations;
 };
 
-// The memory that an actor shares with one environment process. Movable; not thread-safe.
+// Memory that an actor shares with one environment process. Movable; not thread-safe.
 class EnvironmentMemory {
  public:
-  // Empty, but its descriptor is there for the process to inherit.
+  // Creates empty memory, with a descriptor for the process to inherit.
   static absl::StatusOr<EnvironmentMemory> Create();
   EnvironmentMemory(EnvironmentMemory&& other) noexcept;
   EnvironmentMemory& operator=(EnvironmentMemory&& other) noexcept;
@@ -41,8 +42,8 @@ class EnvironmentMemory {
 
   int descriptor() const { return descriptor_; }
 
-  // Once: makes room for these groups of lanes, numbered from `first_lane` on, and writes the header that says where
-  // each array is. RESOURCE_EXHAUSTED where there is no such memory.
+  // Allocates memory for these groups of lanes, numbered from `first_lane` on, and writes the header with each array's
+  // offset. Called once. RESOURCE_EXHAUSTED if there is not enough memory.
   absl::Status Arrange(const EnvironmentSpec& spec, const std::vector<int64_t>& group_lanes, int64_t first_lane);
 
   std::vector<LaneGroup>& groups() { return groups_; }

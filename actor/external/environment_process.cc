@@ -21,12 +21,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxMessageBytes = size_t{16} << 20;
-// At whether a process that has closed its socket has ended, a millisecond each.
+// Checks for the end of a process that has closed its socket, a millisecond apart.
 constexpr int kMostLooks = 200;
 
 static_assert(sizeof(waggle_message) == 8, "docs/environment_memory.md says so");
 
-// Its libraries must not have a thread for each core in each process.
+// Numeric libraries must not start a thread for each core in each process.
 std::vector<std::pair<std::string, std::string>> OneThread() {
   return {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
 }
@@ -73,7 +73,7 @@ EnvironmentProcess::~EnvironmentProcess() {
 
 void EnvironmentProcess::KillGroup() {
   siginfo_t exit = {};
-  // No other group can have this number until the process has been waited for.
+  // The group's number is not reused until the process is reaped.
   if (waitid(P_PID, static_cast<id_t>(child_->pid()), &exit, WEXITED | WNOHANG | WNOWAIT) == 0) {
     kill(-child_->pid(), SIGKILL);
   }
@@ -85,7 +85,7 @@ absl::Status EnvironmentProcess::Run(size_t group) {
   if (sent.ok()) {
     return sent;
   }
-  // It may have said why before it went, in a message of several pieces.
+  // The process may have sent its error before it ended, in several pieces.
   std::vector<size_t> done;
   absl::Status said;
   for (int i = 0; i < kMostLooks && said.ok(); ++i) {
@@ -127,7 +127,7 @@ absl::Status EnvironmentProcess::Receive(std::vector<size_t>* done) {
     waggle_message frame;
     std::memcpy(&frame, received_.data() + taken, sizeof(frame));
     if (frame.bytes > kMaxMessageBytes) {
-      return absl::InternalError(absl::StrCat(options_.environment_name, ": a message of ", frame.bytes,
+      return absl::InternalError(absl::StrCat(options_.environment_name, ": message: got ", frame.bytes,
                                               " bytes; wanted at most ", kMaxMessageBytes));
     }
     if (received_.size() - taken - sizeof(frame) < frame.bytes) {
@@ -166,8 +166,8 @@ absl::Status EnvironmentProcess::TakeMessage(uint8_t kind, size_t group, const s
     const std::string message = absl::StrCat(text("message"), traceback.empty() ? "" : "\n", traceback);
     return final ? absl::InvalidArgumentError(message) : absl::InternalError(message);
   }
-  return absl::InternalError(absl::StrCat(options_.environment_name, ": message ", kind, " for group ", group,
-                                          ", which nothing has asked for"));
+  return absl::InternalError(
+      absl::StrCat(options_.environment_name, ": message ", kind, " for group ", group, ", which was not requested"));
 }
 
 absl::Status EnvironmentProcess::TakeSpec(const std::string& json) {
@@ -177,7 +177,7 @@ absl::Status EnvironmentProcess::TakeSpec(const std::string& json) {
 }
 
 absl::Status EnvironmentProcess::Gone() {
-  // A process that ends closes its socket a moment before.
+  // An ending process closes its socket a moment before it ends.
   siginfo_t ended = {};
   for (int i = 0; i < kMostLooks && ended.si_pid == 0 &&
                   waitid(P_PID, static_cast<id_t>(child_->pid()), &ended, WEXITED | WNOHANG | WNOWAIT) == 0;

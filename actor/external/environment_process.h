@@ -19,16 +19,16 @@ namespace waggle {
 struct EnvironmentProcessOptions {
   std::vector<std::string> command;  // The executable's path, then its arguments.
   std::string scheme;                // "gymnasium".
-  std::string options_json;          // Of the scheme: an object.
-  std::string environment_name;      // What errors and the spec call it.
+  std::string options_json;          // The scheme's options: an object.
+  std::string environment_name;      // The name in errors and the spec.
   std::vector<int64_t> group_lanes;
   int64_t first_lane = 0;
 };
 
-// A process of any language that steps lanes of an environment: docs/environment_memory.md. Nothing here waits but, for
-// a fifth of a second at most, for the end of a process that has closed its socket. Its errors are UNAVAILABLE where
-// the process is gone, INVALID_ARGUMENT where it says that it cannot be had, INTERNAL for everything else that it says
-// or does wrong. Not thread-safe.
+// A process of any language that steps lanes of an environment: docs/environment_memory.md. Calls do not block, but may
+// wait a fifth of a second for the end of a process that has closed its socket. Errors are UNAVAILABLE if the process
+// has ended, INVALID_ARGUMENT if it reports that the environment cannot be opened, and INTERNAL for any other error or
+// wrong message. Not thread-safe.
 class EnvironmentProcess {
  public:
   // Starts the process, which then opens the environment.
@@ -37,20 +37,20 @@ class EnvironmentProcess {
   EnvironmentProcess(const EnvironmentProcess&) = delete;
   EnvironmentProcess& operator=(const EnvironmentProcess&) = delete;
 
-  // To be polled for reading; then Receive is to be called.
+  // Poll it for reading, then call Receive.
   int descriptor() const { return socket_; }
   pid_t pid() const { return child_->pid(); }
 
-  // Takes what has come, and adds the numbers of groups that are done to `done`.
+  // Reads the messages received, and adds the numbers of finished groups to `done`.
   absl::Status Receive(std::vector<size_t>* done);
 
-  // Whether the environment is open and the memory arranged, so that groups may run.
+  // True if the environment is open and the memory arranged, so that groups may run.
   bool ready() const { return ready_; }
-  // Once it has said so.
+  // Present once the process has sent it.
   const std::optional<ExternalSpec>& spec() const { return spec_; }
   std::vector<LaneGroup>& groups() { return memory_.groups(); }
 
-  // Has the lanes of a group, which does not run yet, do as its commands say.
+  // Runs the commands of a group that is idle.
   absl::Status Run(size_t group);
 
  private:
@@ -60,7 +60,7 @@ class EnvironmentProcess {
   absl::Status Send(uint8_t kind, size_t group, const std::string& json);
   absl::Status TakeMessage(uint8_t kind, size_t group, const std::string& json, std::vector<size_t>* done);
   absl::Status TakeSpec(const std::string& json);
-  // Kills the process and what it has started, such as a simulator.
+  // Kills the process and its children, such as a simulator.
   void KillGroup();
   absl::Status Gone();
 

@@ -26,7 +26,7 @@ absl::Status Wrong(const std::string& key, const Json& got, const char* wanted) 
   return absl::InternalError(absl::StrCat("spec: ", key, ": got ", got.dump().substr(0, 100), "; wanted ", wanted));
 }
 
-// The member of an object; null where there is none.
+// A member of an object; null if it is missing.
 const Json& Member(const Json& object, const char* key) {
   static const Json* const none = new Json();
   const auto found = object.find(key);

@@ -8,15 +8,15 @@
 
 namespace waggle {
 
-// What an environment process says of its environment.
+// An environment process's description of its environment.
 struct ExternalSpec {
   EnvironmentSpec environment;
-  bool whole_groups = false;       // All lanes of a group run together, or none.
-  std::vector<std::string> notes;  // What is changed on the way, in words.
+  bool whole_groups = false;       // True if the lanes of a group only run together.
+  std::vector<std::string> notes;  // The conversions, in words.
 };
 
-// Reads the message SPEC of docs/environment_memory.md. INTERNAL for what is no such message; INVALID_ARGUMENT for a
-// spec that Waggle cannot take.
+// Reads the message SPEC of docs/environment_memory.md. INTERNAL if it is malformed; INVALID_ARGUMENT if Waggle does
+// not support the spec.
 absl::StatusOr<ExternalSpec> ParseExternalSpec(const std::string& json, const std::string& name);
 
 }  // namespace waggle

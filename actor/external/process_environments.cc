@@ -20,9 +20,9 @@
 namespace waggle {
 namespace {
 
-// After so many answers in a row a process has shown that it works.
+// Answers in a row after which a process's failures are forgotten.
 constexpr int64_t kProvenRuns = 100;
-// Between looks at whether to stop.
+// Between checks of the stop token.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 // The lanes of each group of a process: two groups, so that one steps while actions are chosen for the other.
@@ -250,15 +250,15 @@ absl::Status ProcessEnvironments::BecomeReady(Worker* worker) {
       LogInfo(options_.environment_name, ": ", note);
     }
   } else if (!(said.environment == spec_.environment) || said.whole_groups != spec_.whole_groups) {
-    return absl::FailedPreconditionError(absl::StrCat("the environment is ", said.environment.DebugString(),
-                                                      " now; it was ", spec_.environment.DebugString()));
+    return absl::FailedPreconditionError(absl::StrCat("environment: got ", said.environment.DebugString(),
+                                                      "; wanted, as before, ", spec_.environment.DebugString()));
   }
   worker->ready = true;
   for (size_t g = 0; g < worker->groups.size(); ++g) {
     LaneGroup& memory = worker->process->groups()[g];
     for (int64_t row = 0; row < memory.lanes; ++row) {
       const auto lane = static_cast<uint64_t>(memory.first_lane + row);
-      // One that is started again must not repeat what was done before it.
+      // A restarted process must not repeat earlier draws.
       memory.seeds[row] =
           Rng::Split(Rng::Split(options_.seed, "lane", lane).Next(), "start", static_cast<uint64_t>(worker->starts))
               .Next();
@@ -361,7 +361,7 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
   health_.last_error = std::string(why.message());
   const bool was_ready = std::exchange(worker->ready, false);
   ++worker->failures;
-  // One that never worked is not tried again.
+  // A process that never worked is not started again.
   if (!have_spec_ || absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why) ||
       worker->failures >= options_.max_failures) {
     return absl::FailedPreconditionError(
@@ -401,13 +401,14 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
 }
 
 bool ProcessEnvironments::NeedsEnd(int64_t lane) const {
-  // Lanes that step together must all begin their next episodes at once: one that is at an end shows it once more.
+  // Lanes that step together must begin their next episodes at once: a lane at an episode's end shows it again.
   return spec_.whole_groups || !rows_->AtEnd(lane);
 }
 
 void ProcessEnvironments::EndEpisode(const Worker& worker, size_t g, int64_t row) {
   AddRow(worker.lost->groups()[g], row);
-  for (size_t leaf = 0; leaf < observation_bytes_.size(); ++leaf) {  // It may have been lost because of these.
+  for (size_t leaf = 0; leaf < observation_bytes_.size();
+       ++leaf) {  // The observations may be why the process was lost.
     char* const shown =
         static_cast<char*>(rows_->observations()[leaf]) + static_cast<size_t>(rows_->rows()) * observation_bytes_[leaf];
     if (!CheckObservation(spec().observations[leaf], shown).ok()) {

@@ -26,23 +26,23 @@ struct ProcessEnvironmentsOptions {
   int64_t lanes = 1;
   int64_t processes = 1;                                 // At most one a lane.
   bool in_order = false;                                 // See LaneOptions.
-  uint64_t seed = 0;                                     // Each lane's follows from it.
-  absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it can step.
+  uint64_t seed = 0;                                     // Determines each lane's seed.
+  absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it is ready.
   absl::Duration step_timeout = absl::Minutes(1);        // For an answer.
   absl::Duration first_retry = absl::Milliseconds(500);  // Before a process is started again; doubles.
   absl::Duration max_retry = absl::Seconds(30);
-  int64_t max_failures = 5;  // Of one process, with fewer than kProvenRuns answers between: then the run fails.
+  int64_t max_failures = 5;  // Failures of one process, less than kProvenRuns answers apart, after which the run fails.
 };
 
-// Environments in processes of their own, each with two groups of lanes where it has two lanes: one steps while
-// actions are chosen for the other. A process that is lost, is silent for too long or answers what cannot be is started
-// again, while the others go on; the episodes of its lanes end as truncated by the last rows that it showed, with
-// rewards of 0. In a group whose lanes step together a lane that shows an episode's end already shows it once more. One
-// thread, which outlives this: the processes die with it.
+// Environments in processes of their own. A process with two lanes or more has two groups of lanes: one steps while
+// actions are chosen for the other. A process that ends, is silent for too long or sends a wrong answer is restarted,
+// while the others continue. The episodes of its lanes are truncated at the last rows that it showed, with rewards of
+// 0. If lanes step together, a lane that already shows an episode's end shows it again. One thread, which must outlive
+// this: the processes die with it.
 class ProcessEnvironments final : public VectorEnvironment {
  public:
-  // Starts the processes and waits until all can step. INVALID_ARGUMENT for an environment that cannot be had;
-  // CANCELLED after a stop.
+  // Starts the processes and waits until all are ready. INVALID_ARGUMENT if the environment cannot be opened; CANCELLED
+  // after a stop.
   static absl::StatusOr<std::unique_ptr<ProcessEnvironments>> Create(const ProcessEnvironmentsOptions& options,
                                                                      const StopToken& stop);
 
@@ -55,37 +55,37 @@ class ProcessEnvironments final : public VectorEnvironment {
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
   EnvironmentHealth health() const override { return health_; }
 
-  // What is changed on the way from the environment, in words.
+  // The conversions of the environment's data, in words.
   const std::vector<std::string>& notes() const { return spec_.notes; }
 
  private:
   struct Group {
     int64_t first_lane = 0;
-    std::vector<LaneCommand> wanted;  // By lane of the group: what it is to do next.
-    std::vector<LaneCommand> told;    // While it runs: what its lanes do.
+    std::vector<LaneCommand> wanted;  // By lane of the group: its next command.
+    std::vector<LaneCommand> told;    // While it runs: its lanes' commands.
     bool running = false;
-    bool answered = false;  // It runs no more, and its rows are not taken yet.
+    bool answered = false;  // It has answered, and its rows are not taken yet.
   };
   struct Worker {
     EnvironmentProcessOptions options;
     std::vector<Group> groups;
-    std::unique_ptr<EnvironmentProcess> process;  // Null until it is started again.
-    // The last one that could step and is lost: what its lanes showed last is in its memory.
+    std::unique_ptr<EnvironmentProcess> process;  // Null until it is restarted.
+    // The last lost process that was ready: its memory has its lanes' last rows.
     std::unique_ptr<EnvironmentProcess> lost;
-    bool ready = false;  // It can step.
-    absl::Time acts_at;  // When it is late, or, without a process, to be started.
+    bool ready = false;  // It has opened the environment.
+    absl::Time acts_at;  // The deadline of an answer, or, without a process, of the restart.
     int64_t starts = 0;
     int64_t failures = 0;  // In a row.
-    int64_t runs = 0;      // Answers since its start.
+    int64_t runs = 0;      // Answers since the process's start.
   };
 
   ProcessEnvironments(ProcessEnvironmentsOptions options, std::vector<Worker> workers);
 
   absl::Status AwaitFirstSpecs(const StopToken& stop);
-  // Waits for processes, at most so long, and takes what they say.
+  // Waits for messages, up to `timeout`, and handles them.
   absl::Status Poll(absl::Duration timeout);
   absl::Status TakeFrom(Worker* worker);
-  // Takes the rows of all groups in order, if none runs any more.
+  // Takes the rows of all groups in order, once none runs.
   absl::Status TakeAllInOrder();
   absl::Status Start(Worker* worker);
   absl::Status BecomeReady(Worker* worker);
@@ -95,11 +95,11 @@ class ProcessEnvironments final : public VectorEnvironment {
   // Runs a group that is idle and has something to do.
   absl::Status RunIfDue(Worker* worker, size_t group);
   absl::Status RunAllDue();
-  // An error is final.
+  // Handles a process's failure. A returned error is final.
   absl::Status Lose(Worker* worker, const absl::Status& why);
-  // Whether a lane whose process is lost shows an episode's end before it begins another.
+  // True if a lane of a lost process must show an episode's end before it begins another episode.
   bool NeedsEnd(int64_t lane) const;
-  // The lane's episode ends with what it showed last.
+  // Truncates the lane's episode at the row that it showed last.
   void EndEpisode(const Worker& worker, size_t group, int64_t row);
 
   const ProcessEnvironmentsOptions options_;

@@ -7,16 +7,15 @@
 
 namespace waggle {
 
-// What becomes of an actor's rows where gradients are pushed (learner.gradients: push): each block is an unroll of
-// every lane, of which a gradient is computed at once, by the weights that acted it, and pushed. Nothing is kept. One
-// thread, but for stats().
+// The writer of an actor whose gradients are pushed (learner.gradients: push). Each block is an unroll of every lane.
+// Its gradient is computed at once, by the weights that acted, and pushed. Rows are not kept. One thread, but for
+// stats().
 class GradientWorker : public ReplayWriter {
  public:
-  // The weights that the run begins with, as every worker computes them from its seed; version and progress are left to
-  // the caller.
+  // The run's first weights, which every worker computes from the run's seed. The caller sets version and progress.
   virtual absl::StatusOr<ModelSnapshot> FirstWeights() = 0;
 
-  // What acts from now on: gradients are by these. FAILED_PRECONDITION if they are of another network.
+  // Loads the weights that act and that gradients are computed by. FAILED_PRECONDITION if they are of another network.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;
 };
 

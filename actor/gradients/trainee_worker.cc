@@ -17,7 +17,7 @@ namespace {
 
 constexpr absl::Duration kReportPeriod = absl::Seconds(1);
 
-// Pushes each gradient and changes nothing here: newer weights come by themselves.
+// Pushes each gradient and changes no weights: newer weights are pulled.
 class PushStepper final : public Stepper {
  public:
   explicit PushStepper(GradientSink* sink) : sink_(sink) {}
@@ -27,13 +27,13 @@ class PushStepper final : public Stepper {
                               return group->gradients().to(torch::kCPU, torch::kFloat32, /*non_blocking=*/false,
                                                            /*copy=*/true);
                             }));
-    // The tensor goes when its last reader is done with the numbers.
+    // The last reader of the numbers frees the tensor.
     const auto owner = std::make_shared<torch::Tensor>(numbers);
     WAGGLE_RETURN_IF_ERROR(sink_->Push(std::shared_ptr<const float>(owner, numbers.data_ptr<float>()), based_on, stop));
     return false;
   }
 
-  // Of the gradients to come.
+  // The version that following gradients are based on.
   ModelVersion based_on;
   StopToken stop;
 
@@ -58,7 +58,7 @@ class TraineeWorker final : public GradientWorker {
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
     const TablePlan& table = trainee_->plan().algorithm.tables[0];
     if (block.items.empty()) {
-      return absl::OkStatus();  // An unroll that was cut short by the end of the run.
+      return absl::OkStatus();  // An unroll cut short by the run's end.
     }
     WAGGLE_ASSIGN_OR_RETURN(const TensorBatch batch, UnrollBatch(block, table, device_));
     stepper_.stop = stop;

@@ -12,9 +12,9 @@
 
 namespace waggle {
 
-// A worker that computes gradients by the experiment's algorithm. `sink` and `metrics` outlive it; it reports
-// learner-like means of the algorithm's metrics ("algorithm/…") and items_learned. INVALID_ARGUMENT where the
-// experiment does not fit the environment.
+// A worker that computes gradients by the experiment's algorithm. `sink` and `metrics` outlive it. Like a learner it
+// reports means of the algorithm's metrics ("algorithm/…") and items_learned. INVALID_ARGUMENT if the experiment does
+// not fit the environment.
 absl::StatusOr<std::unique_ptr<GradientWorker>> NewTraineeWorker(
     const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
     const AlgorithmImplementations& implementations, torch::Device device, GradientSink* sink, Metrics* metrics);

@@ -18,14 +18,14 @@ absl::Status CheckUnrolls(const InsertBlock& block, const TablePlan& table) {
       block.items.size() == block.chunks.size() &&
       std::all_of(block.items.begin(), block.items.end(), [rows](const ItemInfo& item) { return item.rows == rows; });
   if (!whole || !items || block.chunks.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("a block of ", block.chunks.size(), " chunks with ",
+    return absl::InvalidArgumentError(absl::StrCat("block: got ", block.chunks.size(), " chunks with ",
                                                    block.items.size(), " items; wanted an unroll of ", rows,
                                                    " rows in each chunk"));
   }
   const size_t bytes =
       block.chunks.size() * static_cast<size_t>(rows) * static_cast<size_t>(BytesARow(table.table.signature));
   if (block.data.size() != bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a block of ", block.data.size(), " bytes; wanted ", bytes));
+    return absl::InvalidArgumentError(absl::StrCat("block: got ", block.data.size(), " bytes; wanted ", bytes));
   }
   return absl::OkStatus();
 }

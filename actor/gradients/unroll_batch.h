@@ -8,8 +8,8 @@
 
 namespace waggle {
 
-// The batch that a learner would sample of this block, without a table between: its items are the batch's rows.
-// `table` is of unrolls. INVALID_ARGUMENT unless every chunk of the block is a whole unroll, and an item.
+// The batch that a learner would sample from a table with this block: its items are the batch's rows. `table` must be
+// of unrolls. INVALID_ARGUMENT unless every chunk of the block is a whole unroll, and an item.
 absl::StatusOr<TensorBatch> UnrollBatch(const InsertBlock& block, const TablePlan& table, torch::Device device);
 
 }  // namespace waggle

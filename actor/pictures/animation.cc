@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kEndShownFor = absl::Seconds(1);
 
-// WebPConfigLosslessPreset's level, in [0, 9]: more is slower, and these drawings hardly become shorter.
+// WebPConfigLosslessPreset's level, in [0, 9]: higher levels are slower and hardly compress these drawings better.
 constexpr int kEffort = 1;
 
 int Milliseconds(absl::Duration duration) {
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> Animation::Finish() {
   WAGGLE_CHECK(encoder_ != nullptr, "an animation has a picture");
   WebPData data;
   WebPDataInit(&data);
-  // A call without a picture says when the last one ends.
+  // A call without a picture sets the end of the last one.
   if (!WebPAnimEncoderAdd(encoder_.get(), nullptr, Milliseconds(length_ + kEndShownFor), nullptr) ||
       !WebPAnimEncoderAssemble(encoder_.get(), &data)) {
     return ErrorOfEncoder();

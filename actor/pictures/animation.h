@@ -21,10 +21,11 @@ class Animation {
   Animation(const Animation&) = delete;
   Animation& operator=(const Animation&) = delete;
 
-  // INVALID_ARGUMENT for a picture of another size than the first one's; INTERNAL, with the library's words, if it
+  // INVALID_ARGUMENT if the picture's size differs from the first one's; INTERNAL, with the library's message, if it
   // cannot be encoded.
   absl::Status Add(const Picture& picture);
-  // The file's bytes, with the last picture shown a second longer. At least one picture was added; nothing may follow.
+  // The file's bytes, with the last picture shown a second longer. At least one picture must have been added. The last
+  // call.
   absl::StatusOr<std::string> Finish();
 
  private:

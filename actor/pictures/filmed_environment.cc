@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// An animation is kept in memory until its episode's end, and episodes may be of any length.
+// Limits the memory of a long episode: an animation is kept until its episode's end.
 constexpr int64_t kMostPictures = 10'000;
 
 }  // namespace
@@ -36,7 +36,7 @@ FilmedEnvironment::~FilmedEnvironment() {
 absl::Status FilmedEnvironment::Reset(absl::Span<void* const> observations) {
   WAGGLE_RETURN_IF_ERROR(environment_->Reset(observations));
   if (animation_ != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(Write());  // Its episode was given up.
+    WAGGLE_RETURN_IF_ERROR(Write());  // Its episode was abandoned.
   }
   episode_ = begun_->fetch_add(1);
   if (episode_ >= options_.episodes) {
@@ -81,7 +81,7 @@ EnvironmentDefinition Filmed(EnvironmentDefinition definition, const VideoOption
       [create = std::move(definition.create), options, begun = std::make_shared<std::atomic<int64_t>>(0)](
           const EnvironmentOptions& settings, uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Environment> environment, create(settings, seed));
-    // Those that draw at all draw before their first episode too.
+    // An environment that can draw can draw before its first episode.
     WAGGLE_RETURN_IF_ERROR(Annotate(environment->Draw().status(), "--video"));
     return std::make_unique<FilmedEnvironment>(std::move(environment), options, begun);
   };

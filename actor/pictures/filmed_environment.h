@@ -14,12 +14,11 @@
 
 namespace waggle {
 
-// An environment that writes pictures of some of its episodes, FOLDER/episode-N.webp. It is stepped like the one
-// inside; a file that cannot be written ends a step with an error. An episode that is given up has a file, too. One
-// thread.
+// An environment that writes pictures of some of its episodes, FOLDER/episode-N.webp. It behaves like the inner
+// environment. A step fails if a file cannot be written. An abandoned episode has a file, too. One thread.
 class FilmedEnvironment final : public Environment {
  public:
-  // `begun`: how many episodes have begun in all copies, which share it.
+  // `begun`: the number of episodes begun, shared by all copies.
   FilmedEnvironment(std::unique_ptr<Environment> environment, VideoOptions options,
                     std::shared_ptr<std::atomic<int64_t>> begun);
   ~FilmedEnvironment() override;
@@ -38,14 +37,14 @@ class FilmedEnvironment final : public Environment {
   const VideoOptions options_;
   const std::shared_ptr<std::atomic<int64_t>> begun_;
   std::unique_ptr<Animation> animation_;  // The film of the episode under way; null: it is not filmed.
-  int64_t pictures_ = 0;                  // In it.
+  int64_t pictures_ = 0;                  // In the animation.
   int64_t episode_ = 0;                   // Its number.
 };
 
-// A definition whose copies are filmed, the first options.episodes of all their episodes.
+// A definition whose copies film the first options.episodes of all their episodes.
 EnvironmentDefinition Filmed(EnvironmentDefinition definition, const VideoOptions& options);
 
-// Makes the folder, and sees that files can be written to it. INVALID_ARGUMENT if not.
+// Makes the folder. INVALID_ARGUMENT unless files can be written to it.
 absl::Status PrepareVideoFolder(const std::string& folder);
 
 }  // namespace waggle

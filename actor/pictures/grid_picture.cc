@@ -3,7 +3,7 @@
 namespace waggle {
 namespace {
 
-// Steps in which something jumps to another cell are shown longer than those of something that moves.
+// Jumps from cell to cell are shown longer than smooth motion.
 constexpr absl::Duration kShownFor = absl::Milliseconds(200);
 constexpr double kRim = 0.04;
 constexpr Color kEmpty = {232, 232, 232};

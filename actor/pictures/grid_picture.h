@@ -13,7 +13,7 @@ class GridPicture {
   GridPicture(int64_t rows, int64_t columns);
 
   void FillCell(int64_t row, int64_t column, Color color);
-  // A disc in the cell's middle, over what fills it.
+  // A disc in the cell's middle, over its fill.
   void DrawDot(int64_t row, int64_t column, Color color, double radius = 0.3);
 
   const Picture& picture() const { return picture_; }

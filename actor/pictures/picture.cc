@@ -20,7 +20,7 @@ int64_t PixelAtOrInside(double coordinate, int64_t pixels) {
   return coordinate >= static_cast<double>(pixels) ? pixels : static_cast<int64_t>(coordinate);
 }
 
-// How much of pixel `pixel`, which goes from there to there + 1, lies in [from, to].
+// The length of [pixel, pixel + 1] within [from, to].
 double Overlap(int64_t pixel, double from, double to) {
   const auto begin = static_cast<double>(pixel);
   return std::clamp(std::min(begin + 1, to) - std::max(begin, from), 0.0, 1.0);
@@ -49,7 +49,7 @@ Color Picture::PixelAt(int64_t x, int64_t y) const {
   return {pixel[0], pixel[1], pixel[2]};
 }
 
-// A pixel is covered by as much as its centre lies inside of the edge, between half a pixel outside and half inside.
+// A pixel's coverage grows from 0 if its centre is half a pixel outside the edge to 1 if it is half a pixel inside.
 void Picture::DrawLine(const PlanePoint& from, const PlanePoint& to, double thickness, Color color) {
   const double x = Column(from.x);
   const double y = Row(from.y);

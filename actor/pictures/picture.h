@@ -31,10 +31,10 @@ struct PlanePoint {
   double y = 0;
 };
 
-// A part of a plane as pixels. What is drawn outside of it is cut off, and edges are smooth. Not thread-safe.
+// A part of a plane as pixels. Drawings are clipped to it, and edges are smooth. Not thread-safe.
 class Picture {
  public:
-  // The part of the plane, which is not empty.
+  // The part of the plane, which must not be empty.
   struct View {
     double left = 0;
     double right = 1;
@@ -42,8 +42,8 @@ class Picture {
     double top = 1;
   };
 
-  // Paper. The longer side has 400 pixels, the other as many as its length asks for, but at least 1. `shown_for`: how
-  // long an animation shows it.
+  // Blank paper. The longer side has 400 pixels, the other side its share, but at least 1. `shown_for`: the picture's
+  // time in an animation.
   explicit Picture(const View& view, absl::Duration shown_for = absl::Milliseconds(33));
 
   int64_t width() const { return width_; }
@@ -61,10 +61,10 @@ class Picture {
   void FillRectangle(const PlanePoint& bottom_left, const PlanePoint& top_right, Color color);
 
  private:
-  // In pixels, from the left and from the top.
+  // Coordinates in pixels, from the left and from the top.
   double Column(double x) const { return (x - view_.left) * scale_; }
   double Row(double y) const { return (view_.top - y) * scale_; }
-  // Lays so much of a color, in [0, 1], over a pixel.
+  // Blends a share of a color, in [0, 1], over a pixel.
   void Blend(int64_t column, int64_t row, double share, Color color);
 
   const View view_;

@@ -5,10 +5,11 @@
 
 namespace waggle {
 
-// Which episodes of an environment become files that show them.
+// The episodes of an environment that become films.
 struct VideoOptions {
-  std::string folder;  // Made where it is missing. Each episode becomes a file, episode-0 and so on, replaced if there.
-  int64_t episodes = 1;  // The first so many that begin.
+  std::string
+      folder;  // Made if missing. Each episode becomes a file, episode-0 and so on; existing files are replaced.
+  int64_t episodes = 1;  // The first ones that begin.
 };
 
 }  // namespace waggle

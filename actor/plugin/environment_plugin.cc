@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kEntry[] = "waggle_environment_plugin";
 
-// A loaded library and which of its environments is meant.
+// A loaded library and the name of one of its environments.
 class Plugin {
  public:
   static absl::StatusOr<std::shared_ptr<const Plugin>> Load(const std::string& library, const std::string& name,
@@ -84,7 +84,7 @@ class PluginEnvironment final : public Environment {
                                    float* rewards) override {
     if (!running_) {
       return absl::FailedPreconditionError(
-          absl::StrCat(spec().name, ": a step after the episode's end; it wants a reset"));
+          absl::StrCat(spec().name, ": got a step after the episode's end; wanted a reset"));
     }
     int32_t end = WAGGLE_EPISODE_GOES_ON;
     if (plugin_->calls().step(lane_, actions.data(), observations.data(), rewards, &end) != 0) {

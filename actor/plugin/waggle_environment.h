@@ -11,11 +11,11 @@ extern "C" {
 
 #define WAGGLE_ENVIRONMENT_PLUGIN_VERSION 1
 
-/* What a step has led to. */
+/* The state after a step. */
 enum {
   WAGGLE_EPISODE_GOES_ON = 0,
-  WAGGLE_EPISODE_TERMINATED = 1, /* A terminal state: nothing that follows has value. */
-  WAGGLE_EPISODE_TRUNCATED = 2   /* Cut off, by a time limit or the like. */
+  WAGGLE_EPISODE_TERMINATED = 1, /* A terminal state, whose value is zero. */
+  WAGGLE_EPISODE_TRUNCATED = 2   /* Cut off, by a time limit for example. */
 };
 
 /* A lane is one copy of the environment. An actor calls all of this from one thread, unless environment.threads is
@@ -23,12 +23,12 @@ enum {
 struct waggle_environment_calls {
   uint32_t version; /* WAGGLE_ENVIRONMENT_PLUGIN_VERSION */
 
-  /* Says what the environment is, in JSON: see "The spec" in docs/environment_memory.md. `options` is the experiment's
+  /* The environment's spec, in JSON: see "The spec" in docs/environment_memory.md. `options` is the experiment's
    * environment.plugin.options, a JSON object. The text stays valid until the next call. NULL: there is no such
-   * environment, and last_error says why. */
+   * environment; see last_error. */
   const char* (*describe)(const char* name, const char* options);
 
-  /* A new lane, all of whose random numbers follow from the seed. NULL: last_error says why there is none. */
+  /* Makes a lane. All its random numbers follow from the seed. NULL on an error: see last_error. */
   void* (*create)(const char* name, const char* options, uint64_t seed);
 
   /* Starts an episode and writes its first observations: one array for each observation of the spec, in its order.
@@ -42,11 +42,11 @@ struct waggle_environment_calls {
 
   void (*destroy)(void* lane);
 
-  /* Why this thread's last call failed. The text stays valid until its next call. */
+  /* The cause of this thread's last failure. The text stays valid until its next call. */
   const char* (*last_error)(void);
 };
 
-/* The library's only exported function. What it returns stays valid as long as the library is loaded. */
+/* The library's only exported function. Its result stays valid as long as the library is loaded. */
 const struct waggle_environment_calls* waggle_environment_plugin(void);
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@ constexpr int64_t kChunkRows = 256;
 constexpr int64_t kMaxItems = 10'000'000;
 constexpr int64_t kMaxBytes = int64_t{1} << 40;
 
-// One lane's rows, from the environment to the writer.
+// Writes one lane's rows from the environment to the writer.
 class Recorder {
  public:
   Recorder(VectorEnvironment* environment, Policy* policy, ActMode mode, TrajectoryWriter* writer,
@@ -53,7 +53,7 @@ class Recorder {
   }
 
  private:
-  // From its first row, which has come, to its last one.
+  // Runs an episode from its first row, already received, to its last.
   absl::Status RunEpisode() {
     outcomes_.returns.push_back(0);
     outcomes_.lengths.push_back(0);
@@ -98,7 +98,7 @@ class Recorder {
     return absl::OkStatus();
   }
 
-  // Writes the row that is kept, with the present action and what it led to.
+  // Writes the kept row, with the present action and its result.
   absl::Status Write(absl::Span<const float* const> rewards, const float* discounts) {
     const std::vector<const void*> observations(observations_.pointers().begin(), observations_.pointers().end());
     const std::vector<const void*> actions(buffers_.output()->actions.begin(), buffers_.output()->actions.end());
@@ -127,7 +127,7 @@ class Recorder {
   const StopToken& stop_;
   const EnvironmentSpec& spec_;
   PolicyBuffers buffers_;
-  const LeafArrays observations_;  // The row that is kept.
+  const LeafArrays observations_;  // The kept row.
   const LeafArrays zeros_;         // Rewards.
   int32_t step_type_ = 0;
   uint8_t first_ = 0;

@@ -14,13 +14,13 @@
 namespace waggle {
 
 // The table that recorded episodes fill: rows with every leaf of the environment, the discount and the step type. An
-// item is one step of an episode, two rows; it shows the first of these, and the observations of the second.
+// item is one step of an episode, two rows. Its view has the first row and the second row's observations.
 TablePlan RecordedTable(const EnvironmentSpec& environment);
 
 // Runs whole episodes and writes all their rows to `sink`, which fills RecordedTable. An episode's last row has the
-// final observation, and zeros for the action and what would follow from it. Actions are written as the policy gives
-// them: see ScaleAction. `environment` has one lane and `policy` one slot. UNAVAILABLE if the environment broke off an
-// episode; CANCELLED after a stop.
+// final observation, and zeros for the action and its results. Actions are written as the policy chose them: see
+// ScaleAction. `environment` has one lane and `policy` one slot. UNAVAILABLE if the environment broke off an episode;
+// CANCELLED after a stop.
 absl::StatusOr<EpisodeOutcomes> RecordEpisodes(int64_t episodes, ActMode mode, VectorEnvironment* environment,
                                                Policy* policy, ReplayWriter* sink, const StopToken& stop);
 

@@ -13,7 +13,8 @@
 
 namespace waggle {
 
-// A request has no more bytes: settings and actions. A map's entry takes many times as much in memory as on the wire.
+// The limit of a request, which has settings or actions. A map's entry takes many times as much in memory as on the
+// wire.
 inline constexpr size_t kMaxRequestBytes = size_t{1} << 20;
 
 // The service dm_env_rpc.v1.Environment.

@@ -29,7 +29,7 @@ void EnvironmentSession::OnMessage(Message<dm::EnvironmentRequest> message) {
     error->set_code(static_cast<int32_t>(status.code()));
     error->set_message(AsUtf8(status.message()));
   }
-  // A client that does not read its responses is not read either.
+  // No request is read until the response is sent, so a client must read its responses.
   peer_->Send(std::move(response), [peer = peer_] { peer->RequestNext(); });
 }
 
@@ -121,7 +121,7 @@ absl::Status EnvironmentSession::ResetWorld(const dm::ResetWorldRequest& request
 absl::Status EnvironmentSession::Extension(const std::string& bytes, google::protobuf::Any* response) const {
   google::protobuf::Any request;
   if (!request.ParseFromString(bytes)) {
-    return absl::InvalidArgumentError("extension: got bytes that are no google.protobuf.Any");
+    return absl::InvalidArgumentError("extension: got bytes that do not parse; wanted a google.protobuf.Any");
   }
   return AnswerProperty(request, worlds_->properties(), response);
 }

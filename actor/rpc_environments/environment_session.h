@@ -12,8 +12,9 @@
 
 namespace waggle {
 
-// One client's stream of dm_env_rpc: answers each request, in their order, by a response of its kind or by an error,
-// after which the stream goes on. Its end leaves the world. The bytes of an extension are a message's data.
+// One client's stream of dm_env_rpc. It answers each request, in their order, with a response of its kind or an error;
+// the stream continues after an error. The stream's end leaves the world. The bytes of an extension are a message's
+// data.
 class EnvironmentSession final
     : public StreamHandler<Message<dm::EnvironmentRequest>, Message<dm::EnvironmentResponse>> {
  public:

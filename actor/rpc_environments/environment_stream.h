@@ -10,9 +10,9 @@
 
 namespace waggle {
 
-// An EnvironmentSession whose requests are answered on an executor's threads: making and stepping environments takes
-// too long for the transport's. A request that is being answered when the stream ends is answered to nobody, and its
-// world is left after it.
+// An EnvironmentSession whose requests are answered on an executor's threads, as making and stepping environments takes
+// too long for the transport's threads. If the stream ends during a request, the answer is dropped and the world is
+// left after it.
 class EnvironmentStream final
     : public StreamHandler<Message<dm::EnvironmentRequest>, Message<dm::EnvironmentResponse>> {
  public:
@@ -24,7 +24,7 @@ class EnvironmentStream final
   void OnPeerDone() override { session_->OnPeerDone(); }
 
  private:
-  // Shared with the request that is being answered. There is no more than one: it asks for the next.
+  // Shared with the request being answered. There is at most one, as it asks for the next.
   const std::shared_ptr<EnvironmentSession> session_;
   std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer_;
   Executor::Lane lane_;

@@ -21,11 +21,11 @@ namespace {
 
 constexpr char kSection[] = "environment.dm_env_rpc";
 
-// Servers of others turn clients away that ask for signs of life more often than every five minutes. That one has
-// fallen silent is told by the time of its answers.
+// gRPC servers refuse clients that ping more often than every five minutes by default. Silent servers are found by the
+// timeout of answers.
 constexpr Keepalive kForeignKeepalive = {absl::Minutes(10), absl::Seconds(20)};
 
-// gRPC ends the process for metadata of another form.
+// gRPC aborts the process on metadata of another form.
 bool IsMetadataKey(const std::string& key) {
   return !key.empty() && key.size() <= 128 && !absl::StartsWith(key, "grpc-") && !absl::EndsWith(key, "-bin") &&
          std::all_of(key.begin(), key.end(), [](unsigned char c) {

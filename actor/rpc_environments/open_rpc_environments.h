@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// Opens so many lanes of environments of servers; `in_order` as LaneOptions has it. INVALID_ARGUMENT, with the key of
-// what is wrong, for settings that cannot be sent; otherwise the errors of RpcEnvironments::Create.
+// Opens `lanes` lanes of servers' environments; `in_order` is as in LaneOptions. INVALID_ARGUMENT, with the wrong key,
+// if settings cannot be sent; otherwise the errors of RpcEnvironments::Create.
 absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenRpcEnvironments(const DmEnvRpcOptions& options, int64_t lanes,
                                                                        bool in_order, Rng rng, const StopToken& stop);
 

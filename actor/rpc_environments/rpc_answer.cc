@@ -19,7 +19,7 @@ const dm::Tensor& TensorIn(const dm::StepResponse& answer, const RpcLeaf& leaf) 
   return answer.observations().find(leaf.uid)->second;
 }
 
-// Elements of one lane; those of a leaf that has the dimension of the lanes in front are `row * count` and on.
+// Reads one lane's elements. They begin at `row * count` if the leaf has the lanes' dimension in front.
 absl::Status ReadLeaf(const RpcLeaf& leaf, const ArraySpec& array, const dm::StepResponse& answer, int64_t row,
                       void* out) {
   const int64_t count = array.NumElements();

@@ -10,18 +10,19 @@
 
 namespace waggle {
 
-// An answer to a step, for one lane, beside its observations and rewards.
+// One lane's part of an answer to a step, without observations and rewards.
 struct RpcRow {
-  std::optional<float> discount;     // Absent: the server tells none.
-  std::optional<int32_t> step_type;  // If it steps several lanes.
+  std::optional<float> discount;     // Absent if the server has none.
+  std::optional<int32_t> step_type;  // Present if the server steps several lanes.
 };
 
-// INTERNAL, with the server's name of it, unless all that the spec asks for is there, in its types and shapes.
+// INTERNAL, with the tensor's name on the server, unless the answer has all tensors that the spec asks for, in their
+// types and shapes.
 absl::Status CheckAnswer(const RpcSpec& spec, const dm::StepResponse& answer);
 
-// Writes the observations and rewards of a stream's lane `row` to where `rows` has the row that is `ahead` after its
-// next; Add remains to be called. The answer has been checked. INTERNAL, with the leaf's name, for what is not finite,
-// no choice, or a discount outside [0, 1].
+// Writes the observations and rewards of a stream's lane `row` to row `ahead` after the next one of `rows`. The caller
+// calls Add. The answer must have passed CheckAnswer. INTERNAL, with the leaf's name, if a number is not finite, a
+// choice is invalid, or a discount is outside [0, 1].
 absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, int64_t ahead,
                                ReadyRows* rows);
 

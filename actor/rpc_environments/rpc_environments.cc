@@ -20,12 +20,12 @@
 namespace waggle {
 namespace {
 
-// Between looks at whether to stop, and at what is late.
+// Between checks of the stop token and of deadlines.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
-// How long servers may take to let their worlds go.
+// The time that servers have to destroy their worlds.
 constexpr absl::Duration kFarewell = absl::Seconds(1);
 constexpr size_t kMaxShownText = 500;
-// Seeds of others may have no more bits.
+// Other servers' seeds may be limited to 31 bits.
 constexpr uint64_t kMaxSeed = 0x7FFFFFFF;
 
 gpr_timespec FromNow(absl::Duration duration) {
@@ -35,7 +35,7 @@ gpr_timespec FromNow(absl::Duration duration) {
                             gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
 }
 
-// A world that was created or joined is not left behind.
+// A world that was created or joined must be left.
 void LeaveOrCancel(RpcSession* session) {
   if (session->is_joined() || session->has_created()) {
     session->Leave();
@@ -197,7 +197,7 @@ absl::Status RpcEnvironments::TakeEvent(const RpcStream::Operation& operation, b
     return absl::OkStatus();
   }
   Group& group = groups_[session->group()];
-  if (group.session.get() != session) {  // It is lost.
+  if (group.session.get() != session) {  // The session is lost.
     return absl::OkStatus();
   }
   if (!news.ok()) {
@@ -235,11 +235,11 @@ absl::Status RpcEnvironments::LookAtTimes() {
       Open(&group);
     } else {
       const absl::Duration allowed = group.ready ? options_.answer_timeout : options_.open_timeout;
-      WAGGLE_RETURN_IF_ERROR(Lose(
-          &group, absl::DeadlineExceededError(absl::StrCat("no answer within ", absl::FormatDuration(allowed),
-                                                           "; a server needs a worker for each stream, of which ",
-                                                           groups_.size(), " are open to ", options_.servers.size(),
-                                                           options_.servers.size() == 1 ? " server" : " servers"))));
+      WAGGLE_RETURN_IF_ERROR(
+          Lose(&group, absl::DeadlineExceededError(absl::StrCat(
+                           "no answer within ", absl::FormatDuration(allowed),
+                           "; a server needs a worker for each stream: ", groups_.size(), " are open to ",
+                           options_.servers.size(), options_.servers.size() == 1 ? " server" : " servers"))));
     }
   }
   return absl::OkStatus();
@@ -258,7 +258,7 @@ void RpcEnvironments::Open(Group* group) {
     lanes.mutable_int64s()->add_array(session.spec.lanes);
     session.join[kLanesSetting] = lanes;
   }
-  // One that is opened again must not repeat what was done before it.
+  // A reopened stream must not repeat earlier draws.
   const uint64_t own = Rng::Split(options_.seed, "lane", static_cast<uint64_t>(group->first_lane)).Next();
   const auto seed =
       static_cast<int64_t>(Rng::Split(own, "start", static_cast<uint64_t>(group->opened)).Next() & kMaxSeed);
@@ -279,8 +279,8 @@ absl::Status RpcEnvironments::BecomeReady(Group* group) {
   if (!have_spec_) {
     WAGGLE_RETURN_IF_ERROR(TakeFirstSpec(said));
   } else if (!said.Matches(spec_)) {
-    return absl::FailedPreconditionError(absl::StrCat("the environment is ", said.environment.DebugString(),
-                                                      " now; it was ", spec_.environment.DebugString()));
+    return absl::FailedPreconditionError(absl::StrCat("environment: got ", said.environment.DebugString(),
+                                                      "; wanted, as before, ", spec_.environment.DebugString()));
   }
   group->ready = true;
   group->in_sequence = false;
@@ -339,10 +339,10 @@ absl::Status RpcEnvironments::TakeAllInOrder() {
 }
 
 absl::Status RpcEnvironments::TakeRows(Group* group) {
-  // All lanes or none: if one is wrong, the others too end with what they showed before.
+  // All rows are taken or none: if one is wrong, all lanes' episodes end with the rows that they showed before.
   taken_.clear();
   for (size_t row = 0; row < group->told.size(); ++row) {
-    if (group->wanted[row] == Command::kBegin) {  // It does not want what came of its last action.
+    if (group->wanted[row] == Command::kBegin) {  // The result of its last action is not wanted.
       continue;
     }
     const int64_t lane = group->first_lane + static_cast<int64_t>(row);
@@ -389,7 +389,7 @@ absl::StatusOr<RpcEnvironments::TakenRow> RpcEnvironments::KindOf(const Group& g
                                               begins ? "0, as an episode begins" : "1 or 2"));
     }
   }
-  // A step that begins sequences must not end one; and with several lanes a stream it is always running.
+  // A step that begins sequences must not end one. A stream of several lanes is always running.
   if (state != dm::RUNNING && (!ends || begins || options_.batch > 0)) {
     return absl::InternalError(absl::StrCat("state: got ", static_cast<int>(state), "; wanted ",
                                             static_cast<int>(dm::RUNNING), begins ? ", as an episode begins" : ""));
@@ -406,7 +406,7 @@ absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
   health_.last_error = absl::StrCat(AddressOf(*group), ": ", OneLine(why.message(), kMaxShownText));
   const bool was_ready = std::exchange(group->ready, false);
   ++group->failures;
-  if (group->session->has_created()) {  // Whether or not it could be joined.
+  if (group->session->has_created()) {  // Even if it could not be joined.
     group->world_name = group->session->world_name();
   }
   const absl::Time now = SteadyNow();
@@ -439,13 +439,13 @@ absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
 }
 
 void RpcEnvironments::GiveUp(Group* group, const absl::Status& why) {
-  if (absl::IsDeadlineExceeded(why)) {  // It would not answer that either.
+  if (absl::IsDeadlineExceeded(why)) {  // The server would not answer a request to leave either.
     group->session->Cancel();
   } else {
     LeaveOrCancel(group->session.get());
   }
   Retire(std::move(group->session));
-  // A reset may follow, which opens it again at once.
+  // A reset may follow, and must reopen the stream at once.
   group->acts_at = SteadyNow();
   group->running = group->answered = false;
   std::fill(group->told.begin(), group->told.end(), Command::kNothing);
@@ -469,7 +469,7 @@ void RpcEnvironments::EndLanes(Group* group) {
 }
 
 void RpcEnvironments::EndEpisode(const Group& group, size_t row) {
-  if (group.lost != nullptr) {  // It was read before, and so it can be read again.
+  if (group.lost != nullptr) {  // The answer was read before, so there is no error.
     ReadRow(group.lost->spec(), *group.lost->shown(), static_cast<int64_t>(row), 0, rows_.get()).IgnoreError();
   }
   rows_->ZeroRewards();

@@ -26,33 +26,33 @@ struct RpcEnvironmentsOptions {
     std::string address;  // For messages.
     std::shared_ptr<grpc::Channel> channel;
   };
-  std::vector<Server> servers;  // Streams are spread over them by turns.
-  RpcSessionOptions session;    // The settings of each stream, but for its lanes and seed.
+  std::vector<Server> servers;  // Streams are assigned to them in turn.
+  RpcSessionOptions session;    // Each stream's settings, without its lanes and seed.
   int64_t lanes = 1;
-  int64_t batch = 0;         // Lanes of a stream, which its server steps together; 0: one, by itself.
-  bool seeds_world = false;  // Each stream's world has a seed of its own, as the setting "seed".
-  bool seeds_join = false;   // Each stream's join has.
+  int64_t batch = 0;         // Lanes of a stream, which its server steps together; 0: one lane without a dimension.
+  bool seeds_world = false;  // Gives each stream's world its own setting "seed".
+  bool seeds_join = false;   // Gives each stream's join its own setting "seed".
   bool in_order = false;     // See LaneOptions.
-  uint64_t seed = 0;         // Each stream's follows from it.
-  absl::Duration open_patience = absl::Seconds(20);      // How long the first streams may find no server.
-  absl::Duration open_timeout = absl::Minutes(2);        // From a stream's first message until it can step.
+  uint64_t seed = 0;         // Determines each stream's seed.
+  absl::Duration open_patience = absl::Seconds(20);      // Limit for the first streams to reach their servers.
+  absl::Duration open_timeout = absl::Minutes(2);        // From a stream's first message until it is ready.
   absl::Duration answer_timeout = absl::Minutes(1);      // For an answer to a step.
   absl::Duration first_retry = absl::Milliseconds(500);  // Before a stream is opened again; doubles.
   absl::Duration max_retry = absl::Seconds(30);
-  int64_t max_failures = 10;  // So many of one stream, with fewer than kProvenAnswers between, end the run.
+  int64_t max_failures = 10;  // Failures of one stream, less than kProvenAnswers answers apart, that end the run.
 };
 
-// Environments of servers that speak dm_env_rpc, each lane, or each batch of lanes, by a stream of its own; all are
-// under way at once. A stream that is lost, is silent for too long or answers what cannot be is opened again, while the
-// others go on; the episodes of its lanes end as truncated by the last rows that it showed, with rewards of 0. What a
-// server announces is checked before memory is taken. One thread.
+// Environments of dm_env_rpc servers. Each lane, or each batch of lanes, has a stream of its own; all step at once. A
+// stream that is lost, is silent for too long or sends a wrong answer is reopened, while the others continue. The
+// episodes of its lanes are truncated at the last rows that it showed, with rewards of 0. Sizes that a server announces
+// are checked before memory is taken. One thread.
 class RpcEnvironments final : public VectorEnvironment {
  public:
-  // Answers of a stream in a row after which it has shown that it works.
+  // Answers in a row after which a stream's failures are forgotten.
   static constexpr int64_t kProvenAnswers = 100;
 
-  // Opens the streams and waits until all can step. INVALID_ARGUMENT for an environment that cannot be had; UNAVAILABLE
-  // if a server is not there; CANCELLED after a stop.
+  // Opens the streams and waits until all are ready. INVALID_ARGUMENT if the environment cannot be opened; UNAVAILABLE
+  // if a server cannot be reached; CANCELLED after a stop.
   static absl::StatusOr<std::unique_ptr<RpcEnvironments>> Create(RpcEnvironmentsOptions options, const StopToken& stop);
   // Leaves the worlds; does not wait long for servers that are silent.
   ~RpcEnvironments() override;
@@ -66,29 +66,29 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
   EnvironmentHealth health() const override { return health_; }
 
-  // The changes on the way from the server, in words.
+  // The conversions of the server's data, in words.
   const std::vector<std::string>& notes() const { return spec_.notes; }
 
  private:
-  // A lane's present or next task.
+  // A lane's present or next command.
   enum class Command : uint8_t { kNothing, kStep, kBegin };
   // A stream and its lanes.
   struct Group {
     size_t number = 0;
     int64_t first_lane = 0;
-    std::vector<Command> wanted;          // By lane of the group: what it is to do next.
-    std::vector<Command> told;            // While a step is under way: what its lanes do.
+    std::vector<Command> wanted;          // By lane of the group: its next command.
+    std::vector<Command> told;            // While a step is under way: its lanes' commands.
     bool running = false;                 // A step is under way, or its rows are not taken yet.
     bool answered = false;                // Its rows are not taken yet.
-    bool begins = false;                  // It begins new sequences in all lanes.
+    bool begins = false;                  // The step begins new sequences in all lanes.
     bool in_sequence = false;             // The server's state is RUNNING.
-    std::unique_ptr<RpcSession> session;  // Null until it is opened again.
-    // The last one that could step and is lost: it has what its lanes showed last.
+    std::unique_ptr<RpcSession> session;  // Null until it is reopened.
+    // The last lost session that was ready: it has its lanes' last rows.
     std::unique_ptr<RpcSession> lost;
-    bool ready = false;      // It can step.
-    absl::Time acts_at;      // When it is late, or, without a session, to be opened.
-    std::string world_name;  // The world that was created for it last.
-    int64_t opened = 0;      // How often.
+    bool ready = false;      // It has joined its world.
+    absl::Time acts_at;      // The deadline of an answer, or, without a session, of the reopening.
+    std::string world_name;  // The world created for it last.
+    int64_t opened = 0;      // Times opened.
     int64_t failures = 0;    // In a row.
     int64_t answers = 0;     // Since it was opened.
   };
@@ -102,32 +102,32 @@ class RpcEnvironments final : public VectorEnvironment {
   explicit RpcEnvironments(RpcEnvironmentsOptions options);
 
   absl::Status AwaitFirstSpecs(const StopToken& stop);
-  // Takes all events that there are; waits for the first of them, at most so long.
+  // Handles all events that there are; waits up to `timeout` for the first.
   absl::Status Poll(absl::Duration timeout);
   absl::Status TakeEvent(const RpcStream::Operation& operation, bool ok);
-  // Opens the streams whose time has come, and gives up those that are late.
+  // Opens the streams that are due, and gives up those past their deadline.
   absl::Status LookAtTimes();
   void Open(Group* group);
   absl::Status BecomeReady(Group* group);
   absl::Status TakeFirstSpec(const RpcSpec& spec);
-  // Takes the rows of all streams in order, if none is under way any more.
+  // Takes the rows of all streams in order, once none is under way.
   absl::Status TakeAllInOrder();
   absl::Status TakeRows(Group* group);
-  // The lane's row of the answer, the next after those of taken_.
+  // Reads the lane's row of the answer, the next after those in taken_.
   absl::StatusOr<TakenRow> ReadRowOf(const Group& group, int64_t lane);
-  // INTERNAL for a state or a step type that cannot follow.
+  // Determines a row's step type. INTERNAL if its state or step type is out of order.
   absl::StatusOr<TakenRow> KindOf(const Group& group, int64_t lane, const RpcRow& row) const;
-  // Steps a stream that is idle and whose lanes all have something to do.
+  // Steps a stream that is idle and whose lanes all have a next command.
   void RunIfDue(Group* group);
-  // An error is final.
+  // Handles a stream's failure. A returned error is final.
   absl::Status Lose(Group* group, const absl::Status& why);
   // Ends a stream whose loss is final.
   void GiveUp(Group* group, const absl::Status& why);
-  // The lanes of a stream that is lost: episodes under way end.
+  // Ends the episodes under way in a lost stream's lanes.
   void EndLanes(Group* group);
-  // The lane's episode ends with what it showed last.
+  // Truncates the lane's episode at the row that it showed last.
   void EndEpisode(const Group& group, size_t row);
-  // Keeps a session until its last event has come.
+  // Keeps a session until its last event.
   void Retire(std::unique_ptr<RpcSession> session);
 
   Group& GroupOf(int64_t lane) { return groups_[static_cast<size_t>(lane / lanes_a_group_)]; }
@@ -145,9 +145,9 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::Time looks_at_;
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<RpcSession>> retired_;
-  std::vector<TakenRow> taken_;      // By TakeRows.
+  std::vector<TakenRow> taken_;      // Used by TakeRows.
   std::vector<uint8_t> ended_;       // By lane: its stream was lost while it waited for an action.
-  std::unique_ptr<ReadyRows> rows_;  // Null until all streams could step once.
+  std::unique_ptr<ReadyRows> rows_;  // Null until all streams were ready once.
   EnvironmentHealth health_;
 };
 

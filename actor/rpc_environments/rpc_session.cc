@@ -17,10 +17,10 @@
 namespace waggle {
 namespace {
 
-// An answer to a step may have so many bytes beside the arrays that were asked for; the text of an error, for example.
+// Bytes that an answer to a step may have beside the requested arrays, for an error's text for example.
 constexpr int64_t kAroundAnswer = int64_t{64} << 10;
 
-// Whether an error in place of this answer is of no interest.
+// True if an error in place of this answer is ignored.
 bool MayFail(dm::EnvironmentRequest::PayloadCase kind) {
   return kind == dm::EnvironmentRequest::kLeaveWorld || kind == dm::EnvironmentRequest::kDestroyWorld;
 }
@@ -33,7 +33,7 @@ absl::Status ErrorOf(const dm::ErrorStatus& error, dm::EnvironmentRequest::Paylo
   return is_set_up ? absl::InvalidArgumentError(text) : absl::InternalError(text);
 }
 
-// A server's own codes mean nothing here, but for one that is away or lets nobody in.
+// A server's own codes are INTERNAL here, unless it is away or refuses the client.
 absl::Status EndOf(const absl::Status& said) {
   if (said.ok()) {
     return absl::UnavailableError("the server has ended the stream");
@@ -116,7 +116,7 @@ absl::StatusOr<RpcSession::News> RpcSession::TakeMessage() {
   }
   grpc::ProtoBufferReader reader(&stream_.message());
   if (!response_.ParseFromZeroCopyStream(&reader)) {
-    return absl::InternalError("got bytes that are no EnvironmentResponse");
+    return absl::InternalError("got bytes that do not parse; wanted an EnvironmentResponse");
   }
   return TakeResponse(kind);
 }
@@ -158,10 +158,10 @@ absl::Status RpcSession::TakeSpecs(const dm::ActionObservationSpecs& specs) {
     PrepareRequests();
     return absl::OkStatus();
   }
-  // A step by the numbers of before has been asked for already.
+  // A step with the earlier uids was requested already.
   if (!spec.Matches(*spec_) || !SameUids(spec.Requested(), spec_->Requested()) || !SameActionUids(spec, *spec_)) {
-    return absl::FailedPreconditionError(absl::StrCat("the environment is ", spec.environment.DebugString(),
-                                                      " after a reset; it was ", spec_->environment.DebugString()));
+    return absl::FailedPreconditionError(absl::StrCat("environment: got ", spec.environment.DebugString(),
+                                                      " after a reset; wanted ", spec_->environment.DebugString()));
   }
   return absl::OkStatus();
 }
@@ -180,7 +180,7 @@ void RpcSession::PrepareRequests() {
     action_bytes_.push_back(action.array.NumBytes());
     scaled_.emplace_back(IsScaledAction(action) ? static_cast<size_t>(elements) : 0);
     InitTensor(leaf.type, leaf.shape, actions_.back());
-    // Lanes whose action is not read have one that is within the bounds all the same.
+    // Actions that the server ignores must be within the bounds, too.
     for (int64_t element = 0; element < elements * options_.spec.lanes; ++element) {
       const int64_t own = element % elements;
       const double within = action.kind == SpaceKind::kBox ? std::clamp(0.0, action.Low(own), action.High(own)) : 0;
@@ -207,7 +207,7 @@ void RpcSession::SetActions(int64_t row, absl::Span<const void* const> actions, 
       chosen = scaled_[i].data();
     }
     WriteElements(action.array.dtype, chosen, leaf.type, first, elements, leaf.starts, actions_[i]);
-    if (leaf.type == dm::DOUBLE && !scaled_[i].empty()) {  // A float32 may be rounded to past its bound.
+    if (leaf.type == dm::DOUBLE && !scaled_[i].empty()) {  // A float32 may be rounded past its bound.
       double* const written = actions_[i]->mutable_doubles()->mutable_array()->mutable_data() + first;
       for (int64_t element = 0; element < elements; ++element) {
         written[element] = std::clamp(written[element], action.Low(element), action.High(element));

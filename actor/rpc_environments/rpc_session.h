@@ -18,36 +18,35 @@
 namespace waggle {
 
 struct RpcSessionOptions {
-  bool creates_world = true;  // Else it joins one that is there.
-  RpcSettings world;          // The settings that it is created with.
-  std::string world_name;     // A world that is there, or that an earlier session has left behind.
+  bool creates_world = true;  // Else it joins an existing world.
+  RpcSettings world;          // The new world's settings.
+  std::string world_name;     // An existing world, or one that an earlier session has left behind.
   RpcSettings join;
   CallMetadata metadata;
   RpcSpecOptions spec;
 };
 
-// The protocol on one stream, by which one or more lanes are stepped: a world is created and joined, and then each step
-// is answered. One thread.
+// The protocol on one stream that steps one or more lanes: a world is created and joined, then stepped. One thread.
 class RpcSession {
  public:
   enum class News { kNothing, kJoined, kAnswered };
 
-  // Asks for the world at once. `group` is what its owner knows it by.
+  // Requests the world at once. `group` is the owner's number of the session.
   RpcSession(RpcSessionOptions options, const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
              size_t group);
-  // The session of an operation, which an event of the queue has.
+  // The session of an operation in a queue's event.
   static RpcSession* Of(const RpcStream::Operation& operation) {
     return static_cast<RpcSession*>(operation.stream->owner());
   }
   size_t group() const { return group_; }
 
-  // Takes an event of its stream. After an error nothing more may be asked for: INVALID_ARGUMENT for an environment
-  // that cannot be had, FAILED_PRECONDITION for one that has changed, else what has become of the server or what it has
-  // answered wrongly. The message may have any text of the server's in it.
+  // Handles an event of its stream. No request may follow an error: INVALID_ARGUMENT if the environment cannot be
+  // opened, FAILED_PRECONDITION if it has changed, else the stream's error or that of a wrong answer. The message may
+  // contain any text of the server.
   absl::StatusOr<News> Take(const RpcStream::Operation& operation, bool ok);
 
   bool is_joined() const { return spec_.has_value(); }
-  // The server has the world of world_name() from here.
+  // True if this session created the world of world_name().
   bool has_created() const { return has_created_; }
   const RpcSpec& spec() const { return *spec_; }
   const std::string& world_name() const { return world_name_; }
@@ -55,20 +54,20 @@ class RpcSession {
   // Sets the actions of lane `row` of the stream: row `action_row` of an array [rows, …] for each action leaf, as a
   // policy chose them.
   void SetActions(int64_t row, absl::Span<const void* const> actions, size_t action_row);
-  // Steps by them.
+  // Steps with these actions.
   void Step();
   // Begins new sequences in all lanes, after a reset unless none is under way.
   void Begin(bool reset);
 
   // The newest answer to a step.
   const dm::StepResponse& answer() const { return answer_; }
-  // Its rows are shown: it is what shown() returns from now on.
+  // Makes the answer the one that shown() returns.
   void Accept();
   const dm::StepResponse* shown() const { return has_shown_ ? &shown_ : nullptr; }
 
-  // Leaves the world and destroys it if it was created here, and ends the stream when that is done.
+  // Leaves the world, destroys it if it was created here, then ends the stream.
   void Leave();
-  // Drops all that still comes.
+  // Ends the stream and drops further messages.
   void Cancel();
   bool has_ended() const { return stream_.has_ended(); }
 
@@ -85,7 +84,7 @@ class RpcSession {
   const RpcSessionOptions options_;
   const size_t group_;
   RpcStream stream_;
-  std::deque<Kind> expected_;  // Requests that are not answered yet.
+  std::deque<Kind> expected_;  // Unanswered requests.
   std::string world_name_;
   bool has_created_ = false;
   std::optional<RpcSpec> spec_;

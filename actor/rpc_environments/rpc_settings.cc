@@ -43,18 +43,18 @@ dm::DataType TypeOfScalar(const Json& value) {
   }
 }
 
-// Gathers the scalars of lists in lists, which all have the shape that the first ones have.
+// Gathers the scalars of nested lists, which must all have the shape of the first ones.
 absl::Status Flatten(const Json& value, const std::string& path, size_t depth, std::vector<int64_t>* shape,
                      std::vector<const Json*>* scalars) {
   if (!value.is_array()) {
     scalars->push_back(&value);
-    return depth == shape->size() ? absl::OkStatus() : Wrong(path, value, "a list, as beside it");
+    return depth == shape->size() ? absl::OkStatus() : Wrong(path, value, "a list, as its neighbours");
   }
   if (scalars->empty()) {
     shape->push_back(static_cast<int64_t>(value.size()));
   }
   if (depth >= shape->size() || value.empty() || (*shape)[depth] != static_cast<int64_t>(value.size())) {
-    return Wrong(path, value, "a list of the same length as those beside it, and of at least one element");
+    return Wrong(path, value, "a list of its neighbours' length, with at least one element");
   }
   for (const Json& item : value) {
     WAGGLE_RETURN_IF_ERROR(Flatten(item, path, depth + 1, shape, scalars));
@@ -75,7 +75,7 @@ absl::StatusOr<dm::Tensor> TensorOf(const Json& value, const std::string& path) 
     if (own == dm::INVALID_DATA_TYPE || (own != type && !(type == dm::DOUBLE && own == dm::INT64))) {
       return Wrong(path, value, "a number, true, false, text, or a list of one of these");
     }
-    // Larger ones would become negative.
+    // Larger numbers would become negative.
     if (scalar->is_number_unsigned() && type == dm::INT64 && scalar->get<uint64_t>() >> 63 != 0) {
       return Wrong(path, value, "whole numbers of 64 bits");
     }
@@ -115,8 +115,7 @@ absl::Status AddSettings(const Json& object, const std::string& path, const std:
   return absl::OkStatus();
 }
 
-// A tensor's shape, of which one dimension may be deduced. Its elements are taken off `left`, the number that there may
-// be.
+// A tensor's shape; one dimension may be deduced. Its elements are subtracted from `left`, the number still allowed.
 absl::StatusOr<std::vector<int64_t>> ResolvedShape(const dm::Tensor& tensor, int64_t* left) {
   const int64_t size = PayloadSize(tensor);
   if (size < 1) {
@@ -136,7 +135,7 @@ absl::StatusOr<std::vector<int64_t>> ResolvedShape(const dm::Tensor& tensor, int
     known *= dimension < 0 ? 1 : dimension;
     if (known > *left || shape.size() > kMaxRank) {
       return absl::InvalidArgumentError(absl::StrCat("has more than ", kMaxRank, " dimensions or makes more than ",
-                                                     kMaxElements, " elements of all settings, which are the most"));
+                                                     kMaxElements, " elements in all settings, the most allowed"));
     }
   }
   if (negative != nullptr) {
@@ -217,12 +216,13 @@ absl::StatusOr<std::string> SettingsToJson(const RpcSettings& settings) {
     for (const std::string& part : parts) {
       if (!place->is_null() && !place->is_object()) {
         return absl::InvalidArgumentError(
-            absl::StrCat(ShownText(name), ": lies below a setting that is none of its own"));
+            absl::StrCat(ShownText(name), ": got a setting below another; wanted one of the two"));
       }
       place = &(*place)[part];
     }
     if (!place->is_null()) {
-      return absl::InvalidArgumentError(absl::StrCat(ShownText(name), ": has others below it; wanted one of the two"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(ShownText(name), ": got a setting above others; wanted one of the two"));
     }
     absl::StatusOr<Json> value = JsonOf(tensor, &left);
     if (!value.ok()) {

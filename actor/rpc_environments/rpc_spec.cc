@@ -23,14 +23,14 @@ namespace waggle {
 namespace {
 
 constexpr int kMaxTensors = kMaxColumns;
-// Integers of doubles are exact up to here.
+// The largest integer up to which doubles are exact.
 constexpr double kMaxExact = 9007199254740992.0;
-// Networks see a choice as one of so many inputs; an integer of a wider range is a number.
+// Networks have an input for each choice, so an integer of a wider range is a number.
 constexpr int64_t kMaxObservedChoices = 1024;
 
 using Specs = google::protobuf::Map<uint64_t, dm::TensorSpec>;
 
-// Part of a message: as it came from a peer, it may be any text.
+// The name for a message, as a peer may send any text.
 std::string Shown(const std::string& name) {
   return ValidateName(name).ok() ? name : absl::StrCat("\"", ShownText(name), "\"");
 }
@@ -39,7 +39,7 @@ absl::Status Refused(const dm::TensorSpec& spec, const char* list, const std::st
   return absl::InvalidArgumentError(absl::StrCat(list, " ", Shown(spec.name()), ": ", why));
 }
 
-// The server's name as a leaf's: below `root` unless it is one already.
+// The leaf's name for a server's name: below `root` unless it has a root already.
 std::string LeafNameOf(const std::string& name, const char* root) {
   std::string path = absl::StrReplaceAll(name, {{".", "/"}});
   for (char& letter : path) {
@@ -71,7 +71,7 @@ DType DTypeFor(dm::DataType type) {
   }
 }
 
-// A tensor that the server names, with the bounds of one lane's elements.
+// A tensor of the server, with the bounds of one lane's elements.
 struct Tensor {
   RpcLeaf leaf;
   std::vector<int64_t> shape;  // In one lane.
@@ -120,7 +120,7 @@ absl::StatusOr<Tensor> ReadTensorSpec(uint64_t uid, const dm::TensorSpec& spec, 
   }
   for (auto [value, bounds] : {std::pair(&spec.min(), &tensor.low), std::pair(&spec.max(), &tensor.high)}) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ReadBounds(*value, elements, bounds), absl::StrCat(list, " ", Shown(spec.name()))));
-    if (bounds->size() > 1) {  // All lanes have those of the first.
+    if (bounds->size() > 1) {  // All lanes have the first one's bounds.
       bounds->resize(static_cast<size_t>(tensor.elements));
     }
   }
@@ -135,7 +135,7 @@ int64_t Elements(const RpcLeaf& leaf) {
   return elements;
 }
 
-// Counts a tensor among those of a message. INVALID_ARGUMENT if they do not fit into one.
+// Adds a tensor to a message's bytes. INVALID_ARGUMENT if they exceed its limit.
 absl::Status AddBytes(const RpcLeaf& leaf, const char* list, int64_t* bytes) {
   *bytes += MaxWireBytes(leaf.type, Elements(leaf));
   if (*bytes > kMaxMessageBytes) {
@@ -150,7 +150,7 @@ double BoundAt(const std::vector<double>& bounds, int64_t element) {
   return bounds[bounds.size() == 1 ? 0 : static_cast<size_t>(element)];
 }
 
-// Whether every element is one of a number of choices: integers with two bounds.
+// True if every element is a choice: an integer with two bounds.
 bool HasChoices(const Tensor& tensor, int64_t max_choices) {
   if (!IsInteger(tensor.leaf.type) || tensor.low.empty() || tensor.high.empty()) {
     return false;
@@ -166,7 +166,7 @@ bool HasChoices(const Tensor& tensor, int64_t max_choices) {
   return true;
 }
 
-// Bounds that say something, on both sides; none where they do not.
+// Sets both sides' bounds if either side has any.
 void SetBounds(const Tensor& tensor, SpaceLeaf* leaf) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (tensor.low.empty() && tensor.high.empty()) {
@@ -198,7 +198,7 @@ SpaceLeaf LeafOf(const Tensor& tensor, std::string name, bool is_action, RpcLeaf
   }
   SpaceLeaf box = Box(std::move(name), DTypeFor(tensor.leaf.type), tensor.shape);
   SetBounds(tensor, &box);
-  // A box has room between its bounds; a quantity that never changes has none.
+  // A constant has no room between its bounds, as a box must.
   if (!is_action && std::inner_product(box.low.begin(), box.low.end(), box.high.begin(), false, std::logical_or<>(),
                                        std::equal_to<>())) {
     box.low.clear();
@@ -213,7 +213,7 @@ void Note(const Tensor& tensor, const SpaceLeaf& leaf, std::vector<std::string>*
   }
 }
 
-// The specs by their names.
+// The specs by name.
 absl::StatusOr<std::map<std::string, std::pair<uint64_t, const dm::TensorSpec*>>> ByName(const Specs& specs,
                                                                                          const char* list) {
   std::map<std::string, std::pair<uint64_t, const dm::TensorSpec*>> by_name;
@@ -301,7 +301,7 @@ absl::Status ReadObservations(const Specs& said, const RpcSpecOptions& options, 
   }
   if (options.batched && !spec->step_type.has_value()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the server steps several lanes and tells no observation ", kStepTypeName, "; wanted one"));
+        absl::StrCat("the server steps several lanes without an observation ", kStepTypeName, "; wanted one"));
   }
   return absl::OkStatus();
 }
@@ -361,7 +361,7 @@ absl::StatusOr<RpcSpec> ReadSpecs(const dm::ActionObservationSpecs& specs, const
   if (spec.environment.rewards.empty()) {
     spec.environment.rewards = EnvironmentSpec().rewards;
     spec.rewards.emplace_back();
-    spec.notes.push_back(absl::StrCat("the server tells no observation ", kRewardRoot, "; rewards are 0"));
+    spec.notes.push_back(absl::StrCat("the server has no observation ", kRewardRoot, "; rewards are 0"));
   }
   WAGGLE_RETURN_IF_ERROR(spec.environment.Validate());
   return spec;

@@ -13,7 +13,7 @@ RpcStream::RpcStream(const std::shared_ptr<grpc::Channel>& channel, const std::s
   }
   context_.set_initial_metadata_corked(true);
   call_ = grpc::GenericStub(channel).PrepareCall(&context_, method, queue);
-  call_->StartCall(nullptr);  // The call's start travels with its first message, and no event tells of it.
+  call_->StartCall(nullptr);  // The call's start is sent with its first message and has no event.
 }
 
 void RpcStream::Write(grpc::ByteBuffer message) {
@@ -66,7 +66,7 @@ RpcStream::Event RpcStream::Take(const Operation& operation, bool ok) {
       if (!half_closed_) {
         outbox_.pop_front();
       }
-      broken_ = broken_ || !ok;  // The read that is under way will tell why.
+      broken_ = broken_ || !ok;  // The read under way will give the error.
       if (!broken_) {
         WriteNext();
       }

@@ -16,12 +16,11 @@
 
 namespace waggle {
 
-// Sent with a call: keys are lower-case.
+// Metadata of a call. Keys are lower-case.
 using CallMetadata = std::vector<std::pair<std::string, std::string>>;
 
-// The client's side of one call of a bidirectional method, by a completion queue that several streams share: messages
-// are read as long as there are any, and written in their order. The queue's owner hands each event to the stream that
-// is its tag. One thread.
+// The client's side of one call of a bidirectional method, on a completion queue that several streams share. Messages
+// are written in order. The queue's owner passes each event to the stream in its tag. One thread.
 class RpcStream {
  public:
   // An operation under way: the queue's tag.
@@ -32,10 +31,10 @@ class RpcStream {
   };
   enum class Event { kNothing, kMessage, kEnded };
 
-  // `owner` is what `owner()` returns. The call begins with the first message.
+  // `owner()` returns `owner`. The call begins with the first message.
   RpcStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, const CallMetadata& metadata,
             grpc::CompletionQueue* queue, void* owner);
-  // May be destroyed once it has_ended, or if nothing was written.
+  // May be destroyed once has_ended() is true.
   ~RpcStream() = default;
   RpcStream(const RpcStream&) = delete;
   RpcStream& operator=(const RpcStream&) = delete;
@@ -43,19 +42,19 @@ class RpcStream {
   void* owner() const { return owner_; }
 
   void Write(grpc::ByteBuffer message);
-  // There will be no more messages.
+  // Tells the server that no more messages follow.
   void WritesDone();
   void Cancel() { context_.TryCancel(); }
 
-  // Takes an event of the queue. After kMessage, `message()` is what came, until the next event; after kEnded,
-  // `status()` says why.
+  // Handles an event of the queue. After kMessage, `message()` is the message, until the next event. After kEnded,
+  // `status()` is the reason.
   Event Take(const Operation& operation, bool ok);
   grpc::ByteBuffer& message() { return incoming_; }
   const absl::Status& status() const { return status_; }
-  // No operation is under way any more, nor will be.
+  // True if no operation is under way, nor will be.
   bool has_ended() const { return !begun_ || (ended_ && !writing_); }
 
-  // After kMessage: reads on.
+  // Reads the next message. Called after kMessage.
   void ReadNext();
 
  private:

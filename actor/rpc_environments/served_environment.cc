@@ -20,9 +20,9 @@ namespace {
 // Requests are small: see kMaxRequestBytes of environment_service.h.
 constexpr int64_t kMaxActionBytes = int64_t{512} << 10;
 constexpr int64_t kMaxObservationBytes = kMaxMessageBytes / 2;
-// So much may be in a message beside the specs.
+// Bytes of a message beside the specs.
 constexpr int64_t kAroundSpecs = 64;
-// Bytes that a copy of an environment takes beside its arrays, about.
+// Approximate bytes of an environment beside its arrays.
 constexpr int64_t kEnvironmentBytes = 1024;
 constexpr int64_t kFarTooMany = int64_t{1} << 60;
 
@@ -58,7 +58,7 @@ bool SaySomething(const std::vector<double>& bounds) {
   return std::any_of(bounds.begin(), bounds.end(), [](double bound) { return std::isfinite(bound); });
 }
 
-// Those of one lane, for all lanes; one number if all are equal.
+// Repeats one lane's bounds for all lanes; a single number if all are equal.
 std::vector<double> Repeated(const std::vector<double>& bounds, int64_t lanes) {
   if (std::adjacent_find(bounds.begin(), bounds.end(), std::not_equal_to<>()) == bounds.end()) {
     return {bounds[0]};
@@ -156,7 +156,7 @@ absl::Status ServedEnvironment::AddSpecs() {
     WAGGLE_RETURN_IF_ERROR(
         AddLeaf(Box(reward.name, reward.dtype, reward.shape), rewards_[i].data(), observations, &observations_));
   }
-  if (!is_batched_) {  // They follow from the state.
+  if (!is_batched_) {  // Reward and discount follow from the state.
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(
@@ -221,7 +221,7 @@ absl::Status ServedEnvironment::Step(const dm::StepRequest& request, bool interr
   for (const uint64_t uid : request.requested_observations()) {
     const Array& array = observations_[uid - 1];
     dm::Tensor& tensor = (*response->mutable_observations())[uid];
-    if (tensor.payload_case() == dm::Tensor::PAYLOAD_NOT_SET) {  // It may be asked for twice.
+    if (tensor.payload_case() == dm::Tensor::PAYLOAD_NOT_SET) {  // A client may request it twice.
       InitTensor(array.type, array.shape, &tensor);
       WriteElements(array.dtype, array.data, array.type, 0, array.elements, {}, &tensor);
     }

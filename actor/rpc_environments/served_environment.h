@@ -15,33 +15,32 @@
 
 namespace waggle {
 
-// The environment that one client has joined, or several lanes of one at once, stepped by the rules of dm_env_rpc.
-// Several lanes have a dimension in front of every tensor, are always RUNNING, and tell by the observations step_type,
-// reward and discount what each has come to: one that has ended begins again in the next step. Not thread-safe.
+// The environment that one client has joined, of one lane or several, stepped by the rules of dm_env_rpc. Several lanes
+// have a dimension in front of every tensor and are always RUNNING. Their state is in the observations step_type,
+// reward and discount; a lane that has ended begins again in the next step. Not thread-safe.
 class ServedEnvironment {
  public:
-  // One lane that is no dimension if `lanes` is absent. INVALID_ARGUMENT for options that are none, for element types
-  // that the protocol does not have, and for so many lanes that they or their specs do not fit into a message.
+  // One lane, without a dimension, if `lanes` is absent. INVALID_ARGUMENT if options are invalid, the protocol lacks an
+  // element type, or the lanes or their specs do not fit into a message.
   static absl::StatusOr<std::unique_ptr<ServedEnvironment>> Create(const EnvironmentDefinition& definition,
                                                                    const EnvironmentOptions& options,
                                                                    std::optional<int64_t> lanes, Rng rng);
 
   const dm::ActionObservationSpecs& specs() const { return specs_; }
 
-  // The next step begins a sequence.
+  // Makes the next step begin a sequence.
   void EndSequence();
 
-  // Answers a step; if `interrupted`, one that would continue a sequence cuts it off instead. INVALID_ARGUMENT, after
-  // which nothing has changed, for a number that the specs do not have, and for actions that are missing, of another
-  // type or shape or out of bounds. An action that the environment itself refuses, such as a choice that its mask does
-  // not have, is refused when the lanes before it have been stepped.
+  // Answers a step. If `interrupted`, a step that would continue a sequence cuts it off instead. INVALID_ARGUMENT, with
+  // nothing changed, if a uid is not in the specs, or actions are missing, out of bounds or of another type or shape.
+  // If the environment itself refuses an action, such as a masked choice, the lanes before it have been stepped.
   absl::Status Step(const dm::StepRequest& request, bool interrupted, dm::StepResponse* response);
 
-  // How much memory lanes of these spaces take; more than there is if a number of lanes would overflow.
+  // The memory of lanes of these spaces; more than any machine's if the number would overflow.
   static int64_t MemoryBytes(const EnvironmentSpec& spec, int64_t lanes);
 
  private:
-  // A tensor of an action or an observation: where its elements are.
+  // The location of an action's or observation's elements in a tensor.
   struct Array {
     uint64_t uid = 0;
     DType dtype = DType::kFloat32;

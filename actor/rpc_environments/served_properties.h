@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// A value that a server tells on request; it cannot be written.
+// A read-only value that a server returns on request.
 struct ServedProperty {
   std::string key;
   std::string description;
@@ -17,7 +17,7 @@ struct ServedProperty {
 };
 
 // Answers a request of the protocol's extension `properties`: to read one, or to list all. UNIMPLEMENTED for another
-// extension, NOT_FOUND for a key that is none, PERMISSION_DENIED for a write.
+// extension, NOT_FOUND for an unknown key, PERMISSION_DENIED for a write.
 absl::Status AnswerProperty(const google::protobuf::Any& request, const std::vector<ServedProperty>& properties,
                             google::protobuf::Any* response);
 

@@ -36,10 +36,10 @@ absl::StatusOr<std::unique_ptr<ServedWorlds>> ServedWorlds::Create(const Environ
   WAGGLE_RETURN_IF_ERROR(spec.Validate());
   std::unique_ptr<ServedWorlds> worlds(new ServedWorlds(definition, options, seed, max_bytes));
   worlds->AddProperty("environment", "The environment's name", dm::STRING)->mutable_strings()->add_array(spec.name);
-  worlds->AddProperty("description", "What it is, in a line", dm::STRING)
+  worlds->AddProperty("description", "A line about it", dm::STRING)
       ->mutable_strings()
       ->add_array(definition->description);
-  worlds->AddProperty("max_episode_steps", "After so many an episode is cut off; 0: never", dm::INT64)
+  worlds->AddProperty("max_episode_steps", "Steps after which an episode is truncated; 0: no limit", dm::INT64)
       ->mutable_int64s()
       ->add_array(spec.max_episode_steps);
   return worlds;
@@ -140,7 +140,7 @@ absl::Status ServedWorlds::Destroy(const std::string& name) {
   if (name.empty() || !found->second.members.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("world_name: got \"", name, "\", which ",
                                                       name.empty() ? "is always there" : "has been joined",
-                                                      "; wanted one that nobody has joined"));
+                                                      "; wanted a world without members"));
   }
   worlds_.erase(found);
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::StatusOr<std::shared_ptr<WorldMember>> ServedWorlds::Join(const std::strin
       return NoSuchWorld(name);
     }
     member->settings = Over(found->second.settings, settings);
-    found->second.members.push_back(member);  // So that it stays, while the environment is made.
+    found->second.members.push_back(member);  // Keeps the world while the environment is made.
   }
   absl::StatusOr<Made> made = Make(member->settings);
   if (!made.ok()) {
@@ -197,7 +197,7 @@ absl::Status ServedWorlds::Interrupt(const std::string& name, const WorldMember*
   }
   for (const std::shared_ptr<WorldMember>& member : found->second.members) {
     if (member.get() != caller) {
-      member->interrupted.store(true, std::memory_order_relaxed);  // It stands for nothing else.
+      member->interrupted.store(true, std::memory_order_relaxed);  // The flag guards no other data.
     }
   }
   return absl::OkStatus();

@@ -19,27 +19,27 @@
 
 namespace waggle {
 
-// Somebody who has joined a world.
+// A client that has joined a world.
 struct WorldMember {
   std::string world_name;
-  RpcSettings settings;  // The world's, with those of the join over them.
+  RpcSettings settings;  // The world's, overridden by those of the join.
   std::unique_ptr<ServedEnvironment> environment;
   std::atomic<bool> interrupted{false};  // By another member's reset of the world.
   int64_t memory_bytes = 0;
 };
 
-// The worlds of a server, all of one environment. Each is settings under a name; everybody who joins one gets copies of
-// the environment that are made from them. The world "" is always there. Thread-safe.
+// The worlds of a server, all of one environment. A world is a name with settings; each client that joins it gets its
+// own copies of the environment, made from the settings. The world "" is always there. Thread-safe.
 //
-// The settings `lanes` and `seed` are the server's; the others, with dots for the levels of a mapping, go over the
+// The settings `lanes` and `seed` are the server's. The others, with dots for the levels of a mapping, override the
 // environment's options.
 class ServedWorlds {
  public:
-  // At most so many worlds; then the oldest that nobody has joined makes room for a new one.
+  // The most worlds. Beyond it a new world replaces the oldest one without members.
   static constexpr size_t kMaxWorlds = 1'000;
 
   // `definition` is that of `options`, and outlives this. All members together take at most `max_bytes` of memory.
-  // INVALID_ARGUMENT for options that the environment does not have.
+  // INVALID_ARGUMENT if the environment does not have an option.
   static absl::StatusOr<std::unique_ptr<ServedWorlds>> Create(const EnvironmentDefinition* definition,
                                                               const EnvironmentOptions& options, uint64_t seed,
                                                               int64_t max_bytes);
@@ -47,17 +47,18 @@ class ServedWorlds {
   // Facts about the environment beside its specs.
   const std::vector<ServedProperty>& properties() const { return properties_; }
 
-  // The new world's name. INVALID_ARGUMENT for settings that the environment does not have.
+  // Creates a world and returns its name. INVALID_ARGUMENT if the environment does not have a setting.
   absl::StatusOr<std::string> CreateWorld(const RpcSettings& settings);
-  // NOT_FOUND for a world that is not there; FAILED_PRECONDITION for one that somebody has joined, and for "".
+  // NOT_FOUND if there is no such world; FAILED_PRECONDITION if it has members, and for "".
   absl::Status Destroy(const std::string& name);
-  // NOT_FOUND for a world that is not there; INVALID_ARGUMENT for settings that it cannot be joined with;
-  // RESOURCE_EXHAUSTED if there is no memory left.
+  // NOT_FOUND if there is no such world; INVALID_ARGUMENT if a setting is wrong; RESOURCE_EXHAUSTED if there is no
+  // memory left.
   absl::StatusOr<std::shared_ptr<WorldMember>> Join(const std::string& name, const RpcSettings& settings);
-  // Makes the member's environment anew, with these settings over those of before. On an error the member is as it was.
+  // Makes the member's environment anew, with these settings over the earlier ones. The member does not change on an
+  // error.
   absl::Status Remake(const RpcSettings& settings, WorldMember* member);
   void Leave(const std::shared_ptr<WorldMember>& member);
-  // Interrupts all members but `caller`, which may be null. NOT_FOUND for a world that is not there.
+  // Interrupts all members but `caller`, which may be null. NOT_FOUND if there is no such world.
   absl::Status Interrupt(const std::string& name, const WorldMember* caller);
 
  private:
@@ -73,9 +74,9 @@ class ServedWorlds {
     int64_t memory_bytes = 0;
   };
 
-  // A property whose value remains to be written.
+  // Adds a property; the caller writes its value.
   dm::Tensor* AddProperty(const char* key, const char* description, dm::DataType type);
-  // Makes an environment from all of its settings. Takes its memory out of the budget.
+  // Makes an environment from its settings. Takes its memory from the budget.
   absl::StatusOr<Made> Make(RpcSettings settings);
   absl::StatusOr<EnvironmentOptions> OptionsWith(const RpcSettings& settings) const;
 

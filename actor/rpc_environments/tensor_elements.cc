@@ -132,7 +132,7 @@ bool Convert(From from, int64_t start, To* to) {
     if (std::is_same_v<From, uint64_t> && static_cast<uint64_t>(from) > std::numeric_limits<int64_t>::max()) {
       return false;
     }
-    // Numbers of others may be any, and must not overflow.
+    // A peer may send any number, which must not overflow.
     const auto value = static_cast<int64_t>(static_cast<uint64_t>(from) - static_cast<uint64_t>(start));
     *to = static_cast<To>(value);
     return static_cast<int64_t>(*to) == value;
@@ -148,7 +148,7 @@ T Saturated(double value) {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);
   } else {
-    // The limits of 64 bits are no doubles: what is not below them, rounded up, is past them.
+    // The limits of 64 bits are not exact as doubles: a value that is not below the rounded limit exceeds it.
     if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
       return std::numeric_limits<T>::max();
     }
@@ -255,7 +255,7 @@ absl::Status ReadElements(const dm::Tensor& tensor, int64_t first, int64_t count
     });
   });
   return fits ? absl::OkStatus()
-              : absl::InvalidArgumentError(absl::StrCat("got an element that is no ", DTypeName(dtype)));
+              : absl::InvalidArgumentError(absl::StrCat("got an element out of range; wanted ", DTypeName(dtype)));
 }
 
 void InitTensor(dm::DataType type, absl::Span<const int64_t> shape, dm::Tensor* tensor) {

@@ -11,37 +11,38 @@
 
 namespace waggle {
 
-// Between the protocol's tensors and arrays. A tensor's element types are those of dm::DataType but STRING and PROTO.
+// Conversions between the protocol's tensors and arrays. A tensor's element types are those of dm::DataType, without
+// STRING and PROTO.
 
-// "FLOAT" and so on; for a number that is no type, that number.
+// "FLOAT" and so on; the number itself if it is not a type.
 std::string TypeName(dm::DataType type);
 // The type of a tensor's elements; INVALID_DATA_TYPE for one without a payload.
 dm::DataType TypeOf(const dm::Tensor& tensor);
 bool IsNumeric(dm::DataType type);
-bool IsInteger(dm::DataType type);  // BOOL is none.
-// How many elements are in the payload, before one stands for several.
+bool IsInteger(dm::DataType type);  // False for BOOL.
+// The elements in the payload, before a single one is broadcast.
 int64_t PayloadSize(const dm::Tensor& tensor);
-// The most bytes of a message that a tensor of so many elements takes, its shape and key included.
+// The most bytes that a tensor of `elements` takes in a message, its shape and key included.
 int64_t MaxWireBytes(dm::DataType type, int64_t elements);
 
 // INVALID_ARGUMENT, "got X; wanted Y", unless the tensor has this type and, by the rules of the protocol, this shape.
 absl::Status CheckTensor(const dm::Tensor& tensor, dm::DataType type, absl::Span<const int64_t> shape);
 
-// Elements [first, first + count) of a tensor, as elements of `dtype`; a single one stands for all. `starts` are taken
-// off: none, one for all, or one an element. The tensor has been checked. INVALID_ARGUMENT for an integer that an int64
-// cannot hold.
+// Elements [first, first + count) of a tensor, as elements of `dtype`; a single one is broadcast. `starts` are
+// subtracted: none, one for all, or one for each element. The tensor must have passed CheckTensor. INVALID_ARGUMENT if
+// an int64 cannot hold an integer.
 absl::Status ReadElements(const dm::Tensor& tensor, int64_t first, int64_t count, DType dtype,
                           absl::Span<const int64_t> starts, void* out);
 
-// Gives a tensor this type and shape and zeros.
+// Fills a tensor of this type and shape with zeros.
 void InitTensor(dm::DataType type, absl::Span<const int64_t> shape, dm::Tensor* tensor);
 // Writes elements [first, first + count) of a tensor of this type. `starts` are added.
 void WriteElements(DType dtype, const void* data, dm::DataType type, int64_t first, int64_t count,
                    absl::Span<const int64_t> starts, dm::Tensor* tensor);
 
-// A spec's bounds, as numbers; none if it has none. INVALID_ARGUMENT unless there are none, one or `elements`.
+// A spec's bounds; empty if it has none. INVALID_ARGUMENT unless there are none, one or `elements`.
 absl::Status ReadBounds(const dm::TensorSpec::Value& value, int64_t elements, std::vector<double>* bounds);
-// A value for each of `bounds`, of this numeric type, which holds all of them.
+// Writes `bounds` as values of this numeric type, which must hold all of them.
 void WriteBounds(dm::DataType type, absl::Span<const double> bounds, dm::TensorSpec::Value* value);
 
 }  // namespace waggle

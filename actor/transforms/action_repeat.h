@@ -15,15 +15,15 @@ namespace waggle {
 struct ActionRepeatSettings {
   int64_t steps = 4;
   int64_t max_pool = 1;
-  std::string observation;  // Which is pooled, as LeafSettings has it.
+  std::string observation;  // The leaf to pool, as in LeafSettings.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// The environment takes each action so many times, which counts as one step: its reward is the sum, and it shows what
-// the last of them showed. A repeat is over early if the episode ends, or a mask forbids the action. Of the last
-// `max_pool` steps of a whole repeat, as far as they were taken, pictures show the greater of each element.
+// The environment takes each action several times, which counts as one step: the reward is the sum, and the observation
+// is the last one. A repeat ends early if the episode ends, or a mask forbids the action. Pictures are the elementwise
+// maximum over the last `max_pool` steps of a whole repeat, as far as they were taken.
 class ActionRepeat : public InnerSteps {
  public:
   using Settings = ActionRepeatSettings;
@@ -45,7 +45,7 @@ class ActionRepeat : public InnerSteps {
   const int64_t steps_;
   const int64_t max_pool_;
   std::vector<Pool> pools_;
-  // By lane, in the repeat that is under way.
+  // By lane, in the repeat under way.
   std::vector<int64_t> steps_taken_;
   std::vector<int64_t> frames_pooled_;
 };

@@ -19,13 +19,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kPath[] = "environment.transforms";
 
-// A transform as an experiment has it.
+// A transform of an experiment.
 struct GivenTransform {
   const TransformDefinition* definition = nullptr;
   std::string path;  // "environment.transforms[2].resize".
   std::string settings;
 
-  // Makes of a valid spec another.
+  // Changes a valid spec to another.
   absl::Status Change(TransformedSpec* spec) const {
     WAGGLE_RETURN_IF_ERROR(definition->change(settings, path, spec));
     return Annotate(spec->spec.Validate(), path);
@@ -56,7 +56,7 @@ absl::StatusOr<GivenTransform> ReadTransform(const Json& given, size_t index) {
   return transform;
 }
 
-// All of them, with valid settings.
+// Reads all transforms; their settings are valid.
 absl::StatusOr<std::vector<GivenTransform>> ReadTransforms(const EnvironmentOptions& options) {
   const Json list = Json::parse(options.transforms, nullptr, /*allow_exceptions=*/false);
   if (!list.is_array()) {

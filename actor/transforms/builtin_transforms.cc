@@ -32,8 +32,8 @@ TransformDefinitions* NewDefinitions() {
   add("one_hot", TransformOf<OneHot>("Discrete observations become vectors of a one and zeros"));
   add("resize", TransformOf<Resize>("Pictures become larger or smaller"));
   add("reward", TransformOf<RewardTransform>("Rewards are shifted, scaled and clipped"));
-  add("scale", TransformOf<Scale>("Bytes become numbers between two others"));
-  add("sticky_actions", TransformOf<StickyActions>("An action is taken again now and then, rather than the next"));
+  add("scale", TransformOf<Scale>("Bytes become numbers between two bounds"));
+  add("sticky_actions", TransformOf<StickyActions>("Now and then an action is repeated instead of the next"));
   add("time_limit", TransformOf<TimeLimit>("Episodes are truncated after some steps"));
   return definitions;
 }

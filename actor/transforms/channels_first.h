@@ -5,7 +5,7 @@
 
 namespace waggle {
 
-// Pictures [height, width, channels] become [channels, height, width], as convolutions take them.
+// Pictures [height, width, channels] become [channels, height, width], the layout of convolutions.
 class ChannelsFirst : public ObservationTransform {
  public:
   using Settings = LeafSettings;

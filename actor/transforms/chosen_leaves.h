@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// The settings of a transform of observations that has no others.
+// The settings of a transform of observations without further settings.
 struct LeafSettings {
   std::string observation;  // A leaf's name; empty: every leaf that fits, but for masks and copies.
 
@@ -23,12 +23,12 @@ struct LeafSettings {
 };
 
 // Indices of the observation leaves that a transform changes, at least one: `observation` is as in LeafSettings.
-// INVALID_ARGUMENT if the leaf is not there or does not fit, or none does; `wanted` says what fits.
+// INVALID_ARGUMENT if the leaf is missing or does not fit, or no leaf fits; `wanted` describes a fitting leaf.
 absl::StatusOr<std::vector<size_t>> ChosenLeaves(const TransformedSpec& spec, const std::string& observation,
                                                  absl::FunctionRef<bool(const SpaceLeaf&)> fits,
                                                  absl::string_view wanted);
 
-// Makes bounds that differ from element to element one pair for all, which holds them.
+// Replaces bounds that differ between elements by one pair that contains all of them.
 void WidenBounds(SpaceLeaf* leaf);
 
 }  // namespace waggle

@@ -15,8 +15,8 @@ absl::StatusOr<size_t> CopiedLeaf(const CopySettings& settings, const Transforme
                           ChosenLeaves(
                               spec, settings.observation, [](const SpaceLeaf&) { return true; }, "an observation"));
   if (leaves.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat("observation: is missing; wanted which of the ", leaves.size(),
-                                                   " observations is copied, such as ",
+    return absl::InvalidArgumentError(absl::StrCat("observation: is missing; wanted one of the ", leaves.size(),
+                                                   " observations, such as ",
                                                    spec.spec.observations[leaves[0]].array.name));
   }
   return leaves[0];

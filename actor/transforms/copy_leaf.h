@@ -20,7 +20,7 @@ struct CopySettings {
 };
 
 // Shows an observation leaf a second time, under another name; later transforms change the copy only if they name it.
-// Behind all other observations. A leaf `observation`, beside which there can be no other, becomes
+// The copy is the last observation. A leaf `observation`, which must be the only one, becomes
 // `observation/observation`. No row is copied.
 class CopyLeaf : public EnvironmentTransform {
  public:
@@ -33,7 +33,7 @@ class CopyLeaf : public EnvironmentTransform {
 
  private:
   size_t copied_ = 0;
-  std::array<std::vector<void*>, 2> pointers_;  // They take turns, as ReadyRows has it.
+  std::array<std::vector<void*>, 2> pointers_;  // They alternate, as in ReadyRows.
   size_t current_ = 0;
 };
 

@@ -15,9 +15,9 @@
 
 namespace waggle {
 
-// Stands around a vector of environments and looks like one. By itself it changes nothing: a transform overrides what
-// it changes. Its state is of the episodes that are under way, so that none of it goes into a checkpoint; what it draws
-// follows from the seed, by a stream for each lane, in whichever order lanes arrive.
+// A vector environment around another one. It changes nothing by itself: a transform overrides the methods that it
+// changes. Its state belongs to the episodes under way, so it is not saved in checkpoints. Random draws follow from the
+// seed, with a stream for each lane, in any order of lanes.
 class EnvironmentTransform : public VectorEnvironment {
  public:
   // See TransformDefinition.

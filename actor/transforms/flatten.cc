@@ -10,7 +10,7 @@ absl::Status Flatten::Change(const Settings& settings, TransformedSpec* spec) {
       ChosenLeaves(
           *spec, settings.observation,
           [](const SpaceLeaf& leaf) { return leaf.num_values.empty() && leaf.array.shape.size() != 1; },
-          "a box or multi-binary one that is no vector"));
+          "a box or multi-binary one that is not a vector"));
   for (const size_t leaf : leaves) {
     ArraySpec& array = spec->spec.observations[leaf].array;
     array.shape = {array.NumElements()};

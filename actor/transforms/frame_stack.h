@@ -13,14 +13,14 @@ namespace waggle {
 // The settings of `frame_stack`.
 struct FrameStackSettings {
   int64_t frames = 4;
-  std::string observation;  // As LeafSettings has it.
+  std::string observation;  // As in LeafSettings.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// Boxes and multi-binary observations show their newest frames, the oldest first. Where an episode begins its first
-// frame stands for those before it. [channels, height, width] becomes [frames * channels, height, width], [height,
+// Boxes and multi-binary observations show their newest frames, the oldest first. At an episode's beginning the first
+// frame is repeated for those before it. [channels, height, width] becomes [frames * channels, height, width], [height,
 // width] [frames, height, width], [n] [frames * n] and a scalar [frames].
 class FrameStack : public ObservationTransform {
  public:
@@ -34,13 +34,13 @@ class FrameStack : public ObservationTransform {
   struct History {
     size_t frame_bytes = 0;
     std::vector<char> frames;    // [lanes, frames, frame_bytes].
-    std::vector<size_t> oldest;  // By lane: which of its frames is to be replaced next.
+    std::vector<size_t> oldest;  // By lane: the frame that is replaced next.
   };
 
   absl::Status Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) override;
 
   const size_t frames_;
-  std::vector<History> histories_;  // By leaf; empty for those that do not change.
+  std::vector<History> histories_;  // By leaf; empty for unchanged leaves.
 };
 
 }  // namespace waggle

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// In units of 1/65536, which they sum up to.
+// In units of 1/65536; they add up to 65536.
 constexpr uint32_t kRed = 19595;
 constexpr uint32_t kGreen = 38470;
 constexpr uint32_t kBlue = 7471;
@@ -18,7 +18,7 @@ uint8_t Luma(uint32_t red, uint32_t green, uint32_t blue) {
   return static_cast<uint8_t>((kRed * red + kGreen * green + kBlue * blue + kHalf) >> 16);
 }
 
-// A stride that is known makes this several times as fast.
+// A constant stride makes this several times as fast.
 template <int64_t kPixelStride>
 void WriteLuma(int64_t pixels, int64_t channel_stride, const uint8_t* picture, uint8_t* luma) {
   const uint8_t* const green = picture + channel_stride;

@@ -6,7 +6,7 @@
 namespace waggle {
 
 // Pictures of bytes in red, green and blue, channels first or last, become [1, height, width]: their luma by ITU-R 601,
-// 0.299 red + 0.587 green + 0.114 blue, as Pillow has it: in units of 1/65536, rounded to the nearest.
+// 0.299 red + 0.587 green + 0.114 blue. As in Pillow it is computed in units of 1/65536 and rounded to the nearest.
 class Grayscale : public ObservationTransform {
  public:
   using Settings = LeafSettings;

@@ -12,9 +12,9 @@
 
 namespace waggle {
 
-// A transform that steps the environment several times for one row that it shows. A row's rewards are the sums of those
-// since the row before it, and its discount is the product of theirs. If all lanes that are under way are asked for,
-// rows come in the order of their numbers, else as lanes are ready.
+// A transform that steps the environment several times for one row that it shows. A row's rewards are the sums of the
+// inner rewards since the previous row, and its discount is the product of the inner discounts. If Recv wants all lanes
+// under way, rows come in the order of their numbers, else as lanes become ready.
 class InnerSteps : public EnvironmentTransform {
  public:
   static constexpr bool kStartsLanes = true;
@@ -28,23 +28,23 @@ class InnerSteps : public EnvironmentTransform {
   explicit InnerSteps(TransformParts parts);
 
   enum class Next {
-    kShow,         // The row.
-    kShowAsFirst,  // The row, as an episode's first, without what was rewarded before it.
+    kShow,         // Shows the row.
+    kShowAsFirst,  // Shows the row as an episode's first, without the rewards before it.
     kStep,         // The environment takes the lane's action again.
     kStart,        // The lane's episode begins anew.
   };
-  // Decides about a row that the environment shows. The transform keeps here what it needs of the row.
+  // Decides about a row of the environment. The transform saves the data that it needs of the row.
   virtual Next Take(const ReadyLanes& ready, size_t row) = 0;
   // Changes observations of a row that is about to be shown, row `row` of `observations`.
   virtual void Finish(int64_t /*lane*/, absl::Span<void* const> /*observations*/, size_t /*row*/) {}
 
-  // Whether the lane's masks allow its action, so that kStep may take it again.
+  // True if the lane's masks allow its action, so that kStep may repeat it.
   bool MayStep(int64_t lane) const { return legal_.Allow(lane, actions_.pointers(), static_cast<size_t>(lane)); }
-  // Makes the lane's action choice 0, or no, of everything.
+  // Sets the lane's action to choice 0, or no, in every element.
   void SetNoOp(int64_t lane);
 
  private:
-  // The rows that Recv gives. Two frames take turns, as in ReadyRows.
+  // The rows that Recv gives. Two frames alternate, as in ReadyRows.
   struct Frame {
     std::vector<int64_t> lanes;
     LeafArrays observations;
@@ -70,12 +70,12 @@ class InnerSteps : public EnvironmentTransform {
   bool has_raw_rewards_ = false;
   LeafArrays sums_;  // By lane: rewards since its last row was shown.
   std::vector<double> raw_sums_;
-  std::vector<float> products_;  // By lane: of discounts since then.
+  std::vector<float> products_;  // By lane: the product of discounts since then.
 
   std::array<Frame, 2> frames_;
   size_t current_ = 0;
   int64_t rows_ = 0;                 // Gathered in the other frame.
-  std::vector<size_t> row_of_lane_;  // If whole_: where a lane's row goes.
+  std::vector<size_t> row_of_lane_;  // If whole_: the place of a lane's row.
   bool whole_ = false;
   LeafArrays rewards_;  // By row, as all below.
   std::vector<const float*> reward_pointers_;

@@ -10,16 +10,16 @@
 
 namespace waggle {
 
-// Knows, of each lane, which actions its newest masks allow. One thread.
+// The choices that each lane's newest masks allow. One thread.
 class LegalChoices {
  public:
   LegalChoices(const EnvironmentSpec& spec, int64_t lanes);
 
-  // Keeps the masks among what lanes show.
+  // Keeps the masks among the lanes' observations.
   void See(const ReadyLanes& ready);
 
-  // Whether the lane may take the action in row `row` of arrays of action leaves, whose choices are within their
-  // spaces. Always, if there are no masks.
+  // True if the lane may take the action in row `row` of arrays of action leaves, whose choices are within their
+  // spaces. Always true if there are no masks.
   bool Allow(int64_t lane, absl::Span<const void* const> actions, size_t row) const;
 
  private:

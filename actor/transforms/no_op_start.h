@@ -19,8 +19,8 @@ struct NoOpStartSettings {
 };
 
 // An episode begins after some steps in which the environment takes choice 0, or no, of every action: 1 to `max` of
-// them, uniform. What they reward is lost. An episode that ends meanwhile begins anew, and the rest follows; a mask
-// that forbids these choices ends them.
+// them, uniform. Their rewards are dropped. If the episode ends meanwhile, it begins anew and the remaining steps
+// follow. A mask that forbids these choices ends the steps.
 class NoOpStart : public InnerSteps {
  public:
   using Settings = NoOpStartSettings;

@@ -1,4 +1,4 @@
-// No test of its own: those of the transforms that derive from it compare it with slow references.
+// No test of its own: the tests of derived transforms compare it with slow references.
 #include "actor/transforms/observation_transform.h"
 
 #include <utility>

@@ -12,8 +12,7 @@
 
 namespace waggle {
 
-// A transform that makes new rows of some observation leaves, those whose arrays differ before and after it, and hands
-// on the rows of all others as they are.
+// A transform that computes new rows of the observation leaves whose arrays it changes, and passes on all other rows.
 class ObservationTransform : public EnvironmentTransform {
  public:
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) final;
@@ -21,12 +20,12 @@ class ObservationTransform : public EnvironmentTransform {
  protected:
   explicit ObservationTransform(TransformParts parts);
 
-  // Writes rows [rows, …] of a changed leaf, given by its index, from the rows before the transform. `ready` is what
-  // the lanes show, before the transform too. INVALID_ARGUMENT, with the lane, for elements outside of their space.
+  // Writes rows [rows, …] of the changed leaf of index `leaf` from the rows before the transform. `ready` has all rows
+  // before the transform. INVALID_ARGUMENT, with the lane, if an element is outside its space.
   virtual absl::Status Map(size_t leaf, const ReadyLanes& ready, const void* from, void* to) = 0;
 
  private:
-  // Rows of the changed leaves, and where rows of all leaves are.
+  // Rows of the changed leaves, and pointers to the rows of all leaves.
   struct Frame {
     LeafArrays changed;
     std::vector<void*> pointers;
@@ -34,7 +33,7 @@ class ObservationTransform : public EnvironmentTransform {
   Frame NewFrame() const;
 
   const std::vector<size_t> changed_;
-  std::array<Frame, 2> frames_;  // They take turns, as ReadyRows has it.
+  std::array<Frame, 2> frames_;  // They alternate, as in ReadyRows.
   size_t current_ = 0;
 };
 

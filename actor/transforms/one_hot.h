@@ -6,7 +6,7 @@
 namespace waggle {
 
 // Discrete and multi-discrete observations become float32 vectors with an element for each choice of each element: 1
-// for the one that was made, else 0.
+// for the observed one, else 0.
 class OneHot : public ObservationTransform {
  public:
   using Settings = LeafSettings;

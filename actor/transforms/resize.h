@@ -15,15 +15,16 @@ namespace waggle {
 struct ResizeSettings {
   int64_t height = 84;
   int64_t width = 84;
-  std::string observation;  // As LeafSettings has it.
+  std::string observation;  // As in LeafSettings.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
 // Pictures of bytes or float32, channels first or last, become [channels, height, width], or [height, width] if they
-// have no channels. A pixel of the result is the mean of the area that it covers, parts of pixels by their share, as
-// OpenCV's INTER_AREA has it for smaller pictures; so it is for larger ones too. Bytes are rounded to the nearest.
+// have no channels. A pixel of the result is the mean of the area that it covers, with partial pixels weighted by their
+// share. This equals OpenCV's INTER_AREA for smaller pictures, and is used for larger ones too. Bytes are rounded to
+// the nearest.
 class Resize : public ObservationTransform {
  public:
   using Settings = ResizeSettings;
@@ -32,13 +33,13 @@ class Resize : public ObservationTransform {
   Resize(const Settings& settings, TransformParts parts);
 
  private:
-  // The weights, along one side, of the elements from `first` on that make an element of the result.
+  // The weights, along one side, of the elements from `first` on whose sum is an element of the result.
   struct Cover {
     int64_t first = 0;
     std::vector<float> weights;
   };
   struct Plan {
-    PictureLayout picture;  // Before.
+    PictureLayout picture;  // The layout before the transform.
     std::vector<Cover> rows;
     std::vector<Cover> columns;
   };
@@ -48,8 +49,8 @@ class Resize : public ObservationTransform {
   template <class Element>
   void MapPictures(const Plan& plan, size_t pictures, const Element* from, Element* to);
 
-  std::vector<Plan> plans_;  // By leaf; of those that change.
-  std::vector<float> line_;  // A row of the result, as wide as the picture was.
+  std::vector<Plan> plans_;  // By changed leaf.
+  std::vector<float> line_;  // A row of the result, as wide as the original picture.
 };
 
 }  // namespace waggle

@@ -29,8 +29,8 @@ struct RewardSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// Every element of every reward becomes clip((reward + shift) * scale). Zeros where an episode begins stay zeros:
-// nothing was rewarded there.
+// Every element of every reward becomes clip((reward + shift) * scale). The zeros of an episode's first row stay zeros,
+// as it has no rewards.
 class RewardTransform : public EnvironmentTransform {
  public:
   using Settings = RewardSettings;

@@ -11,14 +11,14 @@ namespace waggle {
 // The settings of `scale`.
 struct ScaleSettings {
   double min = -1;          // The number that 0 becomes.
-  double max = 1;           // What 255 becomes.
-  std::string observation;  // As LeafSettings has it.
+  double max = 1;           // The number that 255 becomes.
+  std::string observation;  // As in LeafSettings.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// Bytes become float32 within these bounds. A network that takes bytes divides them by 255 by itself: this is for other
+// Bytes become float32 within these bounds. A network with byte inputs divides them by 255 itself. This is for other
 // bounds, at four times the bytes.
 class Scale : public ObservationTransform {
  public:

@@ -20,9 +20,8 @@ struct StickyActionsSettings {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// In each step, with this probability, the environment takes the action again that it took in the step before, rather
-// than the one that was chosen (arXiv 1709.06009). An episode's first action is taken as it is chosen, and so is one
-// where a mask forbids the one before it.
+// In each step, with this probability, the environment repeats its previous action instead of taking the chosen one
+// (arXiv 1709.06009). An episode's first action is never replaced, nor is one if a mask forbids the previous action.
 class StickyActions : public EnvironmentTransform {
  public:
   using Settings = StickyActionsSettings;
@@ -36,7 +35,7 @@ class StickyActions : public EnvironmentTransform {
  private:
   const double probability_;
   std::vector<Rng> rngs_;           // By lane.
-  std::vector<uint8_t> has_taken_;  // By lane: whether the environment has taken an action in this episode.
+  std::vector<uint8_t> has_taken_;  // By lane: true once the environment has taken an action in this episode.
   LeafArrays taken_;                // By lane: the newest action.
   LeafArrays sent_;                 // By row.
   std::vector<const void*> sent_pointers_;

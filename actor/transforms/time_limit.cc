@@ -41,7 +41,7 @@ TimeLimit::TimeLimit(const Settings& settings, TransformParts parts)
 }
 
 absl::Status TimeLimit::Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) {
-  // Lanes go on in the order that they are given in, so that they come back in it.
+  // Lanes are sent in the given order, so that they come back in it.
   for (size_t begin = 0; begin < lanes.size();) {
     const uint8_t is_cut = is_cut_[static_cast<size_t>(lanes[begin])];
     size_t end = begin + 1;

@@ -18,7 +18,7 @@ struct TimeLimitSettings {
   absl::Status Validate() const;
 };
 
-// Truncates an episode after so many steps, unless it has ended by then.
+// Truncates an episode after `steps` steps, unless it has ended by then.
 class TimeLimit : public EnvironmentTransform {
  public:
   using Settings = TimeLimitSettings;
@@ -31,14 +31,14 @@ class TimeLimit : public EnvironmentTransform {
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
 
  private:
-  // Hands on the actions of `count` lanes from row `begin` on.
+  // Passes on the actions of `count` lanes from row `begin` on.
   absl::Status SendRun(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions, size_t begin,
                        size_t count);
 
   const int64_t steps_;
-  std::vector<int64_t> steps_taken_;                // By lane, in the episode that is under way.
-  std::vector<uint8_t> is_cut_;                     // By lane: what it showed last would not have been an end.
-  std::array<std::vector<int32_t>, 2> step_types_;  // They take turns, as ReadyRows has it.
+  std::vector<int64_t> steps_taken_;  // By lane, in the episode under way.
+  std::vector<uint8_t> is_cut_;       // By lane: true if its last row ended the episode by this limit alone.
+  std::array<std::vector<int32_t>, 2> step_types_;  // They alternate, as in ReadyRows.
   size_t current_ = 0;
   std::vector<const void*> run_;  // By action leaf.
 };

@@ -19,35 +19,35 @@
 
 namespace waggle {
 
-// What an environment has become by the transforms around it.
+// The spec of an environment with the transforms around it.
 struct TransformedSpec {
   EnvironmentSpec spec;
   std::vector<std::string> copies;  // Observation leaves that a transform changes only if it names them.
 };
 
-// What a transform is made from.
+// The inputs of a transform's creation.
 struct TransformParts {
   std::unique_ptr<VectorEnvironment> inner;
-  TransformedSpec before;  // Of `inner`.
+  TransformedSpec before;  // The spec of `inner`.
   TransformedSpec after;
-  uint64_t seed = 0;  // Every draw follows from it.
+  uint64_t seed = 0;  // Determines every draw.
 };
 
-// An entry of the registry of transforms: what stands between an environment and a policy. Settings are a mapping as
-// JSON, and `path` is where they stand, for messages: "environment.transforms[2].resize". To add a transform: a class
-// that derives from EnvironmentTransform, in a header and a source of this folder, and one line in BuiltinTransforms;
-// every registered one is put through the conformance suite by transforms_test.
+// An entry of the registry of transforms, which stand between an environment and a policy. Settings are a JSON mapping.
+// `path` is their place, for messages: "environment.transforms[2].resize". To add a transform: a class that derives
+// from EnvironmentTransform, in a header and a source of this folder, and one line in BuiltinTransforms; every
+// registered one is put through the conformance suite by transforms_test.
 struct TransformDefinition {
   std::string description;       // One line.
-  bool changes_rewards = false;  // And nothing else.
-  // It starts episodes in lanes by themselves, so lanes must not step together.
+  bool changes_rewards = false;  // True if it changes only rewards.
+  // True if it starts episodes in single lanes, so lanes must not step together.
   bool starts_lanes = false;
-  // INVALID_ARGUMENT, a line a mistake, if the settings are wrong by themselves.
+  // INVALID_ARGUMENT, a line for each mistake, if the settings are wrong for any environment.
   std::function<absl::Status(const std::string& settings, const std::string& path)> check;
-  // Makes of a valid spec what the transform makes of it; INVALID_ARGUMENT if the settings are wrong, or such an
-  // environment is not taken. The new spec is valid but for names and sizes.
+  // Changes a valid spec as the transform does. INVALID_ARGUMENT if the settings are wrong, or do not fit the
+  // environment. Only names and sizes of the new spec may be invalid.
   std::function<absl::Status(const std::string& settings, const std::string& path, TransformedSpec* spec)> change;
-  // `parts.after` is what `change` made of `parts.before`.
+  // `parts.after` is `parts.before` after `change`.
   std::function<absl::StatusOr<std::unique_ptr<VectorEnvironment>>(const std::string& settings, const std::string& path,
                                                                    TransformParts parts)>
       create;
@@ -55,10 +55,10 @@ struct TransformDefinition {
 
 using TransformDefinitions = Registry<TransformDefinition>;
 
-// All transforms that there are. Made once.
+// All transforms. Made once.
 const TransformDefinitions& BuiltinTransforms();
 
-// `Settings` is a struct with Visit and Validate, as every section of an experiment has them.
+// `Settings` is a struct with Visit and Validate, like every section of an experiment.
 template <class Settings>
 absl::StatusOr<Settings> ReadTransformSettings(const std::string& json, const std::string& path) {
   Settings settings;
@@ -67,8 +67,8 @@ absl::StatusOr<Settings> ReadTransformSettings(const std::string& json, const st
   return settings;
 }
 
-// The registry's entry of a class that derives from EnvironmentTransform and has a type `Settings`, `static
-// absl::Status Change(const Settings&, TransformedSpec*)` and a constructor of `const Settings&` and TransformParts.
+// The registry's entry of a class. It derives from EnvironmentTransform and has a type `Settings`, `static absl::Status
+// Change(const Settings&, TransformedSpec*)` and a constructor of `const Settings&` and TransformParts.
 template <class Class>
 TransformDefinition TransformOf(std::string description) {
   using Settings = typename Class::Settings;

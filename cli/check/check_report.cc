@@ -11,7 +11,8 @@
 namespace waggle {
 namespace {
 
-constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
+// Our own bound only: the estimate must work for batches that are too large.
+constexpr size_t kMaxBatchBytes = size_t{1} << 40;
 
 absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner, int64_t servers) {
   const TableConfig& table = plan.table;
@@ -26,7 +27,7 @@ absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOp
   return text;
 }
 
-// The widths that a row goes through.
+// The shapes that a row takes from layer to layer.
 std::string LayersText(const std::vector<LayerPlan>& layers) {
   std::string text;
   for (const LayerPlan& layer : layers) {
@@ -85,7 +86,7 @@ std::string TrialText(const EnvironmentTrial& trial) {
   std::string text = absl::StrFormat("# one lane of the environment was reset in %.3g s and took %.3g steps a second\n",
                                      trial.reset_seconds, trial.steps_per_second);
   for (const std::string& outside : trial.outside) {
-    absl::StrAppend(&text, "# the environment's space is not what it says: ", outside, "\n");
+    absl::StrAppend(&text, "# the environment leaves its declared space: ", outside, "\n");
   }
   return text;
 }
@@ -110,8 +111,7 @@ std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t mach
                   absl::StrCat("of the ", ShortBytes(static_cast<double>(machine_bytes)),
                                " that this machine, or its control group, has")});
   return absl::StrCat(
-      "# memory that each process needs at most, about; without the environments' own and the libraries that all "
-      "share:\n",
+      "# memory that each process needs at most, about; without the environments' own and the shared libraries:\n",
       AlignedColumns(rows, "#   "));
 }
 

@@ -12,15 +12,15 @@
 
 namespace waggle {
 
-// What `waggle check` says of a valid experiment beside its values, as YAML comments: parameters of the network, bytes
-// of weights, and how much memory the replay tables and the batches will take at most.
+// Facts of a valid experiment beside its values, for `waggle check`, as YAML comments: parameters of the network, bytes
+// of weights, and the most memory that the replay tables and the batches take.
 absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
                                          const AlgorithmDefinitions& algorithms);
 
-// The same: how fast an environment that is not built in was when it was tried.
+// The speed of an environment that is not built in, as its trial measured it.
 std::string TrialText(const EnvironmentTrial& trial);
 
-// And then: what each process takes of the memory of this machine, which has so much.
+// The memory that each process takes of this machine's `machine_bytes`.
 std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t machine_bytes);
 
 }  // namespace waggle

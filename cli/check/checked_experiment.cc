@@ -33,7 +33,7 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
       return std::nullopt;
     }
     LaneOptions lanes;
-    lanes.max_failures = 1;  // What fails once is told at once.
+    lanes.max_failures = 1;  // A failed trial is reported at once, without retries.
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,
                             OpenEnvironment(environments, options, lanes, Rng(0), StopToken()));
     WAGGLE_ASSIGN_OR_RETURN(checked.trial, TryEnvironment(environment.get(), kTrialSteps, StopToken()));

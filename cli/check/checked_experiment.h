@@ -12,22 +12,22 @@
 
 namespace waggle {
 
-// An experiment that has passed every check that can be made before a process of it starts.
+// An experiment that has passed all checks that need no process.
 struct CheckedExperiment {
   Experiment experiment;
-  std::string text;  // The file's, as the user wrote it.
-  // Not known if the environment is not built in and was not opened.
+  std::string text;  // The file's text, as the user wrote it.
+  // Absent if the environment is not built in and was not opened.
   std::optional<EnvironmentSpec> environment;
-  // An environment that is not built in was opened and stepped.
+  // Present if an environment that is not built in was opened and stepped.
   std::optional<EnvironmentTrial> trial;
 };
 
-// Whether an environment that is not built in is opened. Whoever submits an experiment need not have what its
-// environment needs: its actors do.
+// Whether to open an environment that is not built in. A machine that submits an experiment may lack the environment's
+// packages: only the actors need them.
 enum class ForeignEnvironments { kOpened, kNotOpened };
 
-// Loads `file`, with `overrides` in place of its values, and checks it against the environments and algorithms that
-// come with Waggle. The error lists everything that is wrong, one a line.
+// Loads `file` with `overrides` in place of its values, and checks it against the built-in environments and algorithms.
+// The error lists all problems, one a line.
 absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
     const std::string& file, const std::vector<std::pair<std::string, std::string>>& overrides,
     ForeignEnvironments foreign = ForeignEnvironments::kOpened);

@@ -18,7 +18,7 @@ namespace {
 constexpr char kExperimentsPurpose[] = "experiments";
 constexpr int64_t kMaxListPage = 1'000;
 constexpr absl::Duration kSubmitTimeout = absl::Seconds(5);
-// A hub that takes longer is asked again, after a word to the user.
+// If a hub takes longer, the user is told before it is asked again.
 constexpr absl::Duration kAtOnce = absl::Seconds(1);
 constexpr absl::Duration kSubmitPause = absl::Milliseconds(500);
 
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& re
                         absl::ToInt64Seconds(patience), " s"));
     }
     if (stop.WaitFor(kSubmitPause)) {
-      return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` tells");
+      return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` shows it");
     }
   }
 }

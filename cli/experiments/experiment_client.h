@@ -30,7 +30,8 @@ class ExperimentClient {
   using Method = grpc::Status (v1::ExperimentService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
   // Makes a call, which may take `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
-  // answer; FAILED_PRECONDITION, with what is there, if it is none; CANCELLED after a stop; else what the hub says.
+  // answer; FAILED_PRECONDITION, naming the kind of server, if it is not a hub; CANCELLED after a stop; otherwise the
+  // hub's status.
   template <class Request, class Response>
   absl::StatusOr<Response> Ask(Method<Request, Response> method, const Request& request, absl::Duration timeout,
                                const StopToken& stop = StopToken()) const {
@@ -45,9 +46,9 @@ class ExperimentClient {
     return response;
   }
 
-  // Submits an experiment; a request whose answer is lost is repeated, until `patience` ends, which its request_id
-  // makes safe. If the hub does not answer at once, `tell` (unless null) is called once, with a line that says that it
-  // is waited for, where and for how long. The experiment's id.
+  // Submits an experiment, and returns its id. A request whose answer is lost is repeated until `patience` ends; its
+  // request_id makes that safe. If the hub does not answer at once, `tell` (unless null) is called once with a line
+  // that names the hub and the time to wait.
   absl::StatusOr<std::string> Submit(const v1::SubmitRequest& request, absl::Duration patience,
                                      const StopToken& stop = StopToken(),
                                      const std::function<void(const std::string& line)>& tell = nullptr) const;
@@ -55,12 +56,12 @@ class ExperimentClient {
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;
 
-  // The newest experiments, at most `limit`, of these states (all if there is none). There are more if the answer has a
-  // token. `timeout` is that of a call: there is one a thousand experiments.
+  // The newest experiments, at most `limit`, in these states (all if `states` is empty). If the answer has a token
+  // there are more. Makes one call for each thousand experiments; `timeout` is for one call.
   absl::StatusOr<v1::ListExperimentsResponse> List(int64_t limit, const std::vector<v1::RunState>& states,
                                                    absl::Duration timeout) const;
 
-  // The one that runs. NOT_FOUND where none does, FAILED_PRECONDITION, with their ids, where several do.
+  // The running experiment. NOT_FOUND if none runs; FAILED_PRECONDITION, with their ids, if several do.
   absl::StatusOr<v1::ExperimentInfo> TheRunningOne(absl::Duration timeout) const;
 
  private:
@@ -70,19 +71,19 @@ class ExperimentClient {
   const std::unique_ptr<v1::ExperimentService::Stub> stub_;
 };
 
-// Names a submission: no other has ever had it.
+// A unique name for a submission.
 std::string NewRequestId();
 
-// The hub did not answer: as against a request that was wrong.
+// True if the hub did not answer; false if the request was wrong.
 bool HubIsAway(const absl::Status& status);
 
-// For how long a hub that has answered may be away, as one that is started again is.
+// How long a hub that has answered may be away, as while it restarts.
 class HubPatience {
  public:
   explicit HubPatience(absl::Duration patience) : patience_(patience) {}
 
   void Answered() { since_answer_.emplace(); }
-  // Whether to ask again after this error.
+  // True if the caller should ask again after this error.
   bool Bears(const absl::Status& error) const {
     return HubIsAway(error) && since_answer_.has_value() && since_answer_->Elapsed() < patience_;
   }

@@ -99,7 +99,7 @@ Json ExperimentsJson(const v1::ListExperimentsResponse& experiments) {
 
 std::string PoolText(const v1::PoolResponse& pool) {
   if (pool.members().empty()) {
-    return "  no process is in the pool: they come once they are started with this --param-server\n";
+    return "  no process is in the pool: start some with this --param-server\n";
   }
   std::vector<std::vector<std::string>> rows = {
       {"process", "host", "pid", "address", "cores", "memory", "devices", "heard", "works as"}};

@@ -8,10 +8,10 @@
 
 namespace waggle {
 
-// What a hub says of its experiments and its pool, for people and for programs: for these times are Unix seconds, or
+// A hub's experiments and its pool, as text for people and as JSON for programs. Times in JSON are Unix seconds, or
 // null. Pure functions.
 
-// A line each; one that says so if there is none, or if there are more.
+// One line per experiment; an extra line if there is none, or if there are more.
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
 nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);
 nlohmann::ordered_json ExperimentJson(const v1::ExperimentInfo& experiment);

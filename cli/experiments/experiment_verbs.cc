@@ -21,10 +21,10 @@ using Service = v1::ExperimentService::Stub;
 using Json = nlohmann::ordered_json;
 
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
-// A hub that is being restarted is waited for.
+// Long enough for a hub that restarts.
 constexpr absl::Duration kSubmitPatience = absl::Seconds(15);
 constexpr absl::Duration kFollowPause = absl::Seconds(1);
-// Changes may take the hub a while: it ends a run, or deletes what is on its disk.
+// A change may take the hub a while: it ends a run, or deletes files on its disk.
 constexpr absl::Duration kChangeTimeout = absl::Seconds(30);
 
 std::string Dump(const Json& json) {
@@ -50,7 +50,7 @@ std::string ChangedText(const ChangeFlags& flags, const v1::ExperimentInfo& info
   return flags.json ? Dump(ExperimentJson(info)) : StandingText(info);
 }
 
-// Writes the events that have come since `request->after()`, and moves it on.
+// Writes the events after `request->after()`, and advances that.
 absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopToken& stop, v1::EventsRequest* request,
                          std::ostream* out) {
   v1::EventsResponse response;
@@ -62,7 +62,7 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
     }
     out->flush();
     if (!out->good()) {
-      return absl::DataLossError("what is told cannot be written");
+      return absl::DataLossError("the output cannot be written");
     }
   } while (!response.events().empty());
   return absl::OkStatus();
@@ -85,7 +85,7 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   Submitted submitted;
   const ExperimentClient client(flags.param_server);
   WAGGLE_ASSIGN_OR_RETURN(submitted.id, client.Submit(request, kSubmitPatience, stop, tell));
-  // It is in the queue, even if the hub does not say what it waits for.
+  // The experiment is in the queue even if this call fails.
   if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
     submitted.standing = StandingText(*info);
   }
@@ -148,7 +148,7 @@ absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* o
   v1::EventsRequest request;
   request.set_id(flags.id);
   do {
-    // First, so that all that came before the end is told.
+    // Fetched before the events, so that all events before the end are written.
     absl::StatusOr<v1::ExperimentInfo> info = client.Get(flags.id, kAnswerTimeout, stop);
     absl::Status told = info.status();
     if (told.ok()) {

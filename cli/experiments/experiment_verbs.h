@@ -12,32 +12,32 @@
 
 namespace waggle {
 
-// What the verbs of experiments ask of a hub. Texts are for the standard output.
+// The verbs that ask a hub about experiments. Returned texts are for the standard output.
 
 struct Submitted {
   std::string id;
   std::string text;
-  std::string standing;  // What it waits for, for the standard error; empty: nothing, as far as is known.
+  std::string standing;  // The reason why it waits, for the standard error; empty: none is known.
 };
-// INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses. `tell`: see ExperimentClient::Submit.
+// INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses. `tell`: see ExperimentClient::Submit.
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
                                  const std::function<void(const std::string& line)>& tell = nullptr);
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags);
 
-// Of one experiment, or of the pool and all experiments. `flags` name a parameter server.
+// The status of one experiment, or of the pool and all experiments. `flags` name a parameter server.
 absl::StatusOr<std::string> AskStatus(const StatusFlags& flags);
 
 // "stop", "resume", "delete".
 const char* ChangeName(ChangeFlags::Change change);
 absl::StatusOr<std::string> Change(const ChangeFlags& flags);
 
-// Writes what has happened to an experiment to `out`, as it comes. CANCELLED after a stop. With flags.follow a hub that
-// has answered may be away for `patience`.
+// Writes an experiment's events to `out` as they come. CANCELLED after a stop. With flags.follow a hub that has
+// answered may be away for `patience`.
 absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out,
                   absl::Duration patience = absl::Seconds(60));
 
-// 130 after a stop, 2 for what the user has got wrong, 1 for the rest.
+// 130 after a stop, 2 for a user's mistake, 1 for other errors.
 int ExperimentExitStatus(const absl::Status& status);
 
 }  // namespace waggle

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// One that another version wrote may not be understood: it is watched all the same.
+// Nothing if another version wrote the experiment and it does not parse: it is watched all the same.
 std::optional<Experiment> ExperimentIn(const v1::ExperimentInfo& info) {
   auto experiment = ParseStoredExperiment(info.effective_yaml(), info.id(), {}, BuiltinAlgorithmDefinitions());
   return experiment.ok() ? std::optional<Experiment>(*std::move(experiment)) : std::nullopt;
@@ -68,7 +68,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
     }
     said_away = false;
     const RunState state = RunStateOf(snapshot->overview);
-    // One that is over has left its files once it is closed.
+    // An ended experiment has written its files once it is closed.
     const bool closed = IsOver(state) && snapshot->info.ended_at_us() != 0;
     if (flags.json) {
       const bool due = !since_json.has_value() || since_json->Elapsed() >= options.json_period;
@@ -87,7 +87,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       }
     }
     if (printer->failed() || !out->good()) {
-      return absl::DataLossError("what is told cannot be written");
+      return absl::DataLossError("the output cannot be written");
     }
     if (closed) {
       const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();

@@ -13,18 +13,17 @@
 namespace waggle {
 
 struct WatchOptions {
-  absl::Duration period = absl::Milliseconds(500);  // Between two looks.
-  absl::Duration timeout = absl::Seconds(2);        // Of one.
+  absl::Duration period = absl::Milliseconds(500);  // Between two snapshots.
+  absl::Duration timeout = absl::Seconds(2);        // For one snapshot.
   absl::Duration json_period = absl::Seconds(2);    // Between two lines of JSON.
   // How long a hub that has answered may be away.
   absl::Duration patience = absl::Seconds(60);
-  bool has_answered = false;  // It has before this, a moment ago.
+  bool has_answered = false;  // The hub has answered the caller a moment ago.
 };
 
-// Shows how an experiment gets on until it is over: on `printer`, or with flags.json as lines of `out`. Returns the
-// exit status: 0 if it was solved, or reached a limit and has no target, 1 if it ended otherwise. CANCELLED after a
-// stop; NOT_FOUND if there is no such experiment; another error where the hub does not answer at first, or for too
-// long.
+// Shows an experiment's progress until it ends: on `printer`, or with flags.json as lines of `out`. Returns the exit
+// status: 0 if it was solved, or reached a limit and has no target, 1 if it ended otherwise. CANCELLED after a stop;
+// NOT_FOUND if there is no such experiment; another error if the hub does not answer the first time, or for too long.
 absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& stop, ProgressPrinter* printer,
                                     std::ostream* out, const WatchOptions& options = {});
 

@@ -9,8 +9,8 @@
 
 namespace waggle {
 
-// The environment of this name, which may be none that there is, with values of its section ({"environment.options.x",
-// "1"}) in place of the defaults. INVALID_ARGUMENT with one line for each mistake.
+// The environment with this name, with values of its section ({"environment.options.x", "1"}) in place of the defaults.
+// INVALID_ARGUMENT, one line for each mistake, for unknown names too.
 absl::StatusOr<EnvironmentOptions> NamedEnvironment(const std::string& name,
                                                     std::vector<std::pair<std::string, std::string>> overrides);
 

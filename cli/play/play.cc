@@ -31,7 +31,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kLane = 0;
-// People do not read more of a leaf.
+// The most elements of a leaf that are shown: people do not read more.
 constexpr int64_t kMostElements = 32;
 // The lines of a terminal below the picture.
 constexpr int64_t kLinesOfText = 6;
@@ -45,7 +45,7 @@ absl::StatusOr<EnvironmentOptions> EnvironmentOf(const PlayFlags& flags) {
   } else {
     WAGGLE_ASSIGN_OR_RETURN(options, NamedEnvironment(flags.environment, flags.overrides));
   }
-  options.threads = options.processes = 1;  // For one lane.
+  options.threads = options.processes = 1;  // One lane needs no more.
   return options;
 }
 
@@ -53,7 +53,7 @@ std::string Dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One lane and who plays it.
+// One lane and its player.
 class Game {
  public:
   Game(const PlayFlags& flags, const TerminalSize& terminal, std::unique_ptr<VectorEnvironment> environment, Rng rng,
@@ -86,7 +86,7 @@ class Game {
           return absl::OkStatus();
         }
       }
-      // What is sent behind an episode's end begins the next one.
+      // The action after an episode's end begins the next episode and is ignored.
       if (!flags_.random && !is_last) {
         if (!TypeAction(ready)) {
           return absl::OkStatus();
@@ -111,7 +111,7 @@ class Game {
     }
   }
 
-  // Until a line is an action. False at the end of the input.
+  // Reads lines until one is an action. False at the end of the input.
   bool TypeAction(const ReadyLanes& ready) {
     std::string line;
     while (std::getline(*in_, line)) {
@@ -181,8 +181,8 @@ class Game {
   std::ostream* const out_;
   std::ostream* const errors_;
   int64_t episode_ = 0;
-  int64_t steps_ = 0;  // Of the episode.
-  double reward_ = 0;  // Of the newest step.
+  int64_t steps_ = 0;  // In this episode.
+  double reward_ = 0;  // For the newest step.
   double return_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-// The mean over the pixels of [left, right) x [top, bottom), which has some.
+// The mean over the pixels of [left, right) x [top, bottom), which must not be empty.
 Color MeanOf(const Picture& picture, int64_t left, int64_t right, int64_t top, int64_t bottom) {
   int64_t red = 0;
   int64_t green = 0;
@@ -28,7 +28,7 @@ Color MeanOf(const Picture& picture, int64_t left, int64_t right, int64_t top, i
 }  // namespace
 
 std::string TerminalPicture(const Picture& picture, int64_t columns, int64_t lines) {
-  // A place is a square of so many pixels.
+  // Each place shows a square of `side` x `side` pixels.
   const int64_t side = std::max<int64_t>(
       {1, (picture.width() + columns - 1) / columns, (picture.height() + 2 * lines - 1) / (2 * lines)});
   std::string text;

@@ -22,8 +22,7 @@ absl::Status Wrong(const SpaceLeaf& leaf, absl::string_view got, absl::string_vi
   return absl::InvalidArgumentError(absl::StrCat(leaf.array.name, ": got ", Printable(got, 40), "; wanted ", wanted));
 }
 
-// The number of an element as the environment wants it.
-// The least and the greatest whole number of a type, within those that a double has exactly.
+// The least and the greatest whole number of a type, within those that a double holds exactly.
 std::pair<double, double> WholeNumbers(DType dtype) {
   constexpr double kExact = 9007199254740992.0;
   const double bits = 8.0 * static_cast<double>(DTypeSize(dtype));
@@ -55,7 +54,7 @@ absl::StatusOr<double> NumberOf(const SpaceLeaf& leaf, int64_t element, absl::st
   return number;
 }
 
-// A policy gives the place between the bounds of a box, in [-1, 1], if they are finite.
+// A policy's number is the place between the bounds of a box, in [-1, 1], if they are finite.
 double Unscaled(const SpaceLeaf& leaf, int64_t element, double number) {
   const double low = leaf.Low(element);
   const double high = leaf.High(element);
@@ -87,7 +86,7 @@ absl::Status ReadTypedAction(const EnvironmentSpec& environment, const std::stri
   for (size_t i = 0; i < environment.actions.size(); ++i) {
     const SpaceLeaf& leaf = environment.actions[i];
     const SpaceLeaf* const mask = FindMaskOfAction(environment, leaf);
-    int64_t mask_begin = 0;  // Of the element's choices.
+    int64_t mask_begin = 0;  // The first choice of the element in the mask.
     for (int64_t element = 0; element < leaf.array.NumElements(); ++element, ++word) {
       WAGGLE_ASSIGN_OR_RETURN(const double number, NumberOf(leaf, element, *word));
       if (mask != nullptr) {

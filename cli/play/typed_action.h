@@ -9,13 +9,13 @@
 
 namespace waggle {
 
-// What to type for an action, in a line: "action: int64 of 2 choices".
+// The wanted input for an action, in one line: "action: int64 of 2 choices".
 std::string WantedAction(const EnvironmentSpec& environment);
 
-// Reads an action that somebody has typed: a number for each element of each action leaf, in their order, with spaces
-// or commas between. It becomes row 0 of `actions`, in the form in which a policy gives it. `observations`: what the
-// environment shows, an array for each leaf. INVALID_ARGUMENT for what is no number, too many or too few of them, one
-// out of its range, and a choice that a mask forbids.
+// Reads a typed action: a number for each element of each action leaf, in their order, separated by spaces or commas.
+// Writes it to row 0 of `actions`, in the form of a policy's actions. `observations` are the environment's, one array
+// for each leaf. INVALID_ARGUMENT for a word that is not a number, too many or too few numbers, a number out of its
+// range, and a choice that a mask forbids.
 absl::Status ReadTypedAction(const EnvironmentSpec& environment, const std::string& line,
                              absl::Span<void* const> observations, const LeafArrays& actions);
 

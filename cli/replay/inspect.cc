@@ -40,7 +40,7 @@ v1::InspectRequest RequestFor(const TableQuestion& question, const ReplayServers
   return request;
 }
 
-// As many pages as the limit has.
+// Asks for pages until there are `limit` items.
 absl::Status AskPages(v1::InspectRequest request, int64_t limit, absl::Duration timeout, ReplayServers* servers,
                       size_t server, v1::InspectResponse* response) {
   do {
@@ -61,7 +61,7 @@ absl::Status AskPages(v1::InspectRequest request, int64_t limit, absl::Duration 
 absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Duration timeout, ReplayServers* servers) {
   if (!question.page.empty() && servers->size() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a page is one server's; say which of the ", servers->size(), " with --replay-server"));
+        absl::StrCat("a page is of one server: name one of the ", servers->size(), " with --replay-server"));
   }
   Inspections inspections;
   absl::Status error;
@@ -72,7 +72,7 @@ absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Dura
     if (!answer.status.ok()) {
       error = MoreTelling(error, Annotate(answer.status, absl::StrCat("the replay server at ", answer.address)));
     }
-    if (!absl::IsNotFound(answer.status)) {  // The table, or the item, need not be on every one.
+    if (!absl::IsNotFound(answer.status)) {  // The table, or the item, need not be on every server.
       inspections.push_back(std::move(answer));
     }
   }

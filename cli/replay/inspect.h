@@ -8,8 +8,9 @@
 
 namespace waggle {
 
-// Asks every server that has the table; those that are away say so. NOT_FOUND for an unknown table, with the nearest,
-// and for an item that no server has; INVALID_ARGUMENT for a page of several servers at a time.
+// Asks every server that has the table; a server that does not answer has an entry with its error. NOT_FOUND for an
+// unknown table, with the nearest name, and for an item that no server has; INVALID_ARGUMENT for a page from several
+// servers at once.
 absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

@@ -15,16 +15,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxBuckets = 24;       // A line each.
-constexpr double kBarWidth = 40;         // Of the fullest one.
-constexpr int64_t kMaxRowElements = 16;  // More are summed up.
+constexpr size_t kMaxBuckets = 24;       // One line each.
+constexpr double kBarWidth = 40;         // For the fullest bucket.
+constexpr int64_t kMaxRowElements = 16;  // Longer rows are summed up.
 constexpr int64_t kMaxRows = 32;
 
 std::string Short(double value) {
   return absl::StrFormat("%.4g", value);
 }
 
-// Neighbours are put together until there are few enough.
+// Merges neighbouring buckets until there are at most kMaxBuckets.
 std::string HistogramText(const google::protobuf::RepeatedPtrField<v1::HistogramBucket>& all, bool whole) {
   std::vector<v1::HistogramBucket> buckets(all.begin(), all.end());
   while (buckets.size() > kMaxBuckets) {
@@ -84,12 +84,12 @@ std::string ItemsText(const v1::InspectResponse& response) {
   return rows.size() == 1 ? "" : AlignedColumns(rows, "  ");
 }
 
-// An array that came over the wire: its type and shape are right, and it has all its elements.
+// An array from the wire, checked: its type and shape are valid, and it has all its elements.
 struct Column {
   ArraySpec spec;
   int64_t rows = 0;
   int64_t row_elements = 0;
-  const std::string* data = nullptr;  // Null where they are not there.
+  const std::string* data = nullptr;  // Null if the data was not sent.
 };
 
 absl::StatusOr<Column> Decode(const v1::InspectedColumn& proto) {
@@ -132,14 +132,14 @@ std::string ColumnText(const v1::InspectedColumn& proto, int64_t context_rows) {
   }
   std::vector<std::vector<std::string>> rows;
   for (int64_t row = 0; row < std::min(column->rows, kMaxRows); ++row) {
-    // Of the window; the context is before it.
+    // Numbered from the window's first row; context rows are negative.
     rows.push_back({absl::StrCat(row - context_rows), RowText(*column, row)});
   }
   absl::StrAppend(&text, AlignedColumns(rows, "    "));
   return column->rows > kMaxRows ? absl::StrCat(text, "    and ", column->rows - kMaxRows, " more rows\n") : text;
 }
 
-// Nested as the shape is, from dimension `dimension` on; moves `next` past what it took.
+// Nested as the shape is, from dimension `dimension` on. Advances `next` past the elements it took.
 Json ValuesJson(const Column& column, size_t dimension, int64_t* next) {
   if (dimension == column.spec.shape.size()) {
     return Json::parse(ElementText(column.spec.dtype, column.data->data(), (*next)++), nullptr, false);
@@ -164,7 +164,7 @@ Json ColumnJson(const v1::InspectedColumn& proto) {
     json["dtype"] = std::string(DTypeName(column->spec.dtype));
     int64_t next = 0;
     if (column->data != nullptr) {
-      // An array without elements may still have more rows than fit into memory.
+      // An array without elements may have more rows than fit into memory.
       json["values"] = column->spec.NumElements() == 0 ? Json::array() : ValuesJson(*column, 0, &next);
     }
   }

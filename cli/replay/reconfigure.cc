@@ -18,7 +18,7 @@ namespace {
 
 using Stub = v1::ReplayService::Stub;
 
-// A change for one server.
+// A change on one server.
 struct Planned {
   size_t server = 0;
   v1::ReconfigureRequest request;
@@ -33,7 +33,8 @@ bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-// Says in `text` which servers do not have the table, and of a dry run which could not be asked.
+// Plans a change for each server that has the table. Writes to `text` which servers do not have it and, in a dry run,
+// which do not answer.
 absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan,
                   std::string* text, bool* all_asked) {
   std::set<std::string> known;
@@ -44,7 +45,7 @@ absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServe
       *all_asked = false;
       continue;
     }
-    // One that is away may have the table: the servers would differ.
+    // A server that is away may have the table: the servers' settings would differ.
     WAGGLE_RETURN_IF_ERROR(Annotate(answers[i].status, absl::StrCat(At(*servers, i), ": nothing was changed")));
     const size_t planned_before = plan->size();
     v1::DescribeResponse described = answers[i].response;
@@ -72,7 +73,7 @@ absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServe
   if (plan->empty() && *all_asked) {
     const std::vector<std::string> names(known.begin(), known.end());
     return absl::NotFoundError(absl::StrCat("no table named \"", change.table, "\"", DidYouMean(change.table, names),
-                                            "; there ", names.empty() ? "is none" : "are ",
+                                            "; there ", names.empty() ? "are no tables" : "are ",
                                             absl::StrJoin(names, ", ")));
   }
   return absl::OkStatus();
@@ -86,7 +87,7 @@ std::string Arrow(const std::string& difference) {
              : absl::StrCat(difference.substr(0, at), " -> ", difference.substr(at + std::string(" and ").size()));
 }
 
-// What the rate limiter will let through; empty where it keeps no ratio, and of a server that does not tell.
+// How many operations the rate limiter lets through. Empty if it keeps no ratio, or if the server does not say.
 std::string AllowedText(const v1::RateLimiterConfig& limiter, const v1::ReconfigureResponse& response) {
   const auto up_to = [](double count, absl::string_view what) {
     return std::isinf(count) ? absl::StrCat("any number of ", what) : absl::StrFormat("up to %.0f %s", count, what);
@@ -103,7 +104,7 @@ std::string AllowedText(const v1::RateLimiterConfig& limiter, const v1::Reconfig
   return text;
 }
 
-// How long a change lasts that the server will not know of any more; empty where it does.
+// When a server that restarts forgets a change; empty if never.
 std::string LastsText(const v1::TableConfig& config, const std::string& address, bool of_run) {
   switch (config.durability()) {
     case v1::DURABILITY_CHECKPOINT:
@@ -137,7 +138,7 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
                       LastsText(planned.request.config(), servers.address(planned.server), servers.of_run()));
 }
 
-// Whether a server that answered so, or not at all, may have made the change all the same.
+// True if a server may have made the change although the call failed.
 bool MayHaveChanged(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status) || absl::IsInternal(status);
@@ -151,10 +152,11 @@ absl::Status CheckComplete(const ReplayServers& servers) {
   for (const MissingReplayServer& server : servers.missing()) {
     absl::StrAppend(&message, "; ", MissingText(server));
   }
-  absl::StrAppend(&message, "; ", servers.missing().size() == 1 ? "it" : "each of them",
-                  " may have the table, and would come back as it was. To change those that are there alone, say so: "
-                  "--experiment ",
-                  servers.experiment_id());
+  absl::StrAppend(
+      &message, "; ", servers.missing().size() == 1 ? "it" : "each of them",
+      " may have the table, and would come back unchanged. To change only the servers that are there, name them: "
+      "--experiment ",
+      servers.experiment_id());
   for (size_t i = 0; i < servers.size(); ++i) {
     absl::StrAppend(&message, " --replay-server ", servers.address(i));
   }
@@ -171,14 +173,13 @@ absl::Status TryAll(absl::Duration timeout, ReplayServers* servers, std::vector<
   return absl::OkStatus();
 }
 
-// Changes them one after another, and says of each what became of it.
+// Changes the servers one after another, and writes the result for each.
 absl::Status ChangeAll(absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan, std::string* text) {
   std::vector<std::string> changed;
   absl::Status failed;
   for (Planned& planned : *plan) {
     if (!failed.ok()) {
-      absl::StrAppend(text, TableAt(planned, *servers),
-                      "NOT changed: it was not asked, for one before it has failed\n");
+      absl::StrAppend(text, TableAt(planned, *servers), "NOT changed: not asked, because a server before it failed\n");
       continue;
     }
     planned.request.set_dry_run(false);
@@ -203,7 +204,7 @@ absl::Status ChangeAll(absl::Duration timeout, ReplayServers* servers, std::vect
 
 ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers) {
   ReconfigureOutcome outcome;
-  // A dry run tells of those that are there what it can.
+  // A dry run asks the servers that are there.
   outcome.status = change.dry_run ? absl::OkStatus() : CheckComplete(*servers);
   std::vector<Planned> plan;
   std::string text;
@@ -223,7 +224,7 @@ ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout
   outcome.text = text;
   if (plan.size() > 1) {
     absl::StrAppend(&outcome.text, "each of the ", plan.size(),
-                    " servers that have the table gets these values for itself; an experiment's limits are of all "
+                    " servers that have the table gets these values for itself; an experiment's limits are for all "
                     "of them together\n");
   }
   if (!change.dry_run) {
@@ -235,7 +236,7 @@ ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout
   }
   if (!all_asked) {
     outcome.status =
-        absl::UnavailableError("not every server could be asked: without --dry-run nothing is changed then");
+        absl::UnavailableError("not every server could be asked: without --dry-run nothing would be changed");
   }
   return outcome;
 }

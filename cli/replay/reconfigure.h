@@ -18,16 +18,17 @@ struct TableChange {
 };
 
 struct ReconfigureOutcome {
-  std::string text;  // Server by server, where one was asked to change: what was, what is, and how many items leave.
+  // For each server that was asked to change: the old values, the new values, and how many items leave.
+  std::string text;
   absl::Status status;
 };
 
-// `waggle reconfigure`: changes a table on every server that has it. Every server is asked whether it could before one
-// does, and nothing is changed where one of the run is missing. NOT_FOUND for an unknown table, with the nearest;
-// INVALID_ARGUMENT and FAILED_PRECONDITION for changes that cannot be made; ABORTED where somebody else changed it
-// meanwhile; UNAVAILABLE where a server is missing or does not answer; a dry run tells of the others all the same.
-// Servers behind one that has failed are not asked; where some have changed it by then, the error and the text say
-// which have, which have not, and of which it is not known.
+// `waggle reconfigure`: changes a table on every server that has it. All servers first check the change; nothing is
+// changed if one refuses it or a server of the run is missing. NOT_FOUND for an unknown table, with the nearest name;
+// INVALID_ARGUMENT and FAILED_PRECONDITION for changes that are not possible; ABORTED if another user changed the table
+// meanwhile; UNAVAILABLE if a server is missing or does not answer: a dry run still reports on the others. After a
+// server fails, the servers behind it are not asked; the error and the text then say which servers have changed, which
+// have not, and which may have.
 ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

@@ -29,7 +29,7 @@ std::vector<std::string> Addresses(const ReplayServers& servers) {
   return addresses;
 }
 
-// What the table makes an import wait for, server by server.
+// The reasons why an import waits, server by server.
 std::string WhyBlocked(const std::string& plain, ReplayServers* servers) {
   const std::string table = servers->TableName(plain);
   std::vector<std::string> reasons;
@@ -47,7 +47,7 @@ std::string WhyBlocked(const std::string& plain, ReplayServers* servers) {
   return Printable(absl::StrJoin(reasons, "; "));
 }
 
-// Says now and then how an import gets on, or why it does not.
+// Reports an import's progress every few seconds, or why there is none.
 class ImportTeller {
  public:
   ImportTeller(std::function<std::string()> why, std::ostream* out) : why_(std::move(why)), out_(out) {}
@@ -96,7 +96,7 @@ absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopT
   }
   WAGGLE_ASSIGN_OR_RETURN(ReplayServers servers, ReplayServers::Find(flags.target, kFindTimeout));
   WAGGLE_RETURN_IF_ERROR(servers.complete());
-  // What follows would wait for them.
+  // A server that does not answer would stall the import.
   for (const auto& answer : servers.AskAll(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), kFindTimeout)) {
     WAGGLE_RETURN_IF_ERROR(
         Annotate(answer.status, absl::StrCat("the replay server at ", answer.address, " does not answer")));

@@ -10,16 +10,16 @@
 
 namespace waggle {
 
-// Do what `waggle replay export` and `import` say. Return what there is to say about it, in a line.
+// Run `waggle replay export` and `import`. Each returns a line that sums up the result.
 //
-// An export is of one server: INVALID_ARGUMENT where the run has several and none is named. An import fills a buffer
-// that is spread over several as any writer does: UNAVAILABLE unless all of them are there, in the order of their
-// indices. It says every few seconds on `out` how it gets on, and ends with DEADLINE_EXCEEDED, and what the table waits
-// for, once nothing was acknowledged for `flags.idle_seconds`. Both end with CANCELLED after a stop.
+// An export reads one server: INVALID_ARGUMENT if the run has several and none is named. An import fills a buffer that
+// is spread over several servers as any writer does: UNAVAILABLE unless all are there, in the order of their indices.
+// It reports its progress on `out` every few seconds. It ends with DEADLINE_EXCEEDED, and the reason why the table
+// waits, if nothing was acknowledged for `flags.idle_seconds`. Both end with CANCELLED after a stop.
 absl::StatusOr<std::string> ExportToFile(const ExportFlags& flags, const StopToken& stop);
 absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopToken& stop, std::ostream* out);
 
-// The exit statuses that their --help promises. A damaged file is the fault of whoever imports it.
+// The exit statuses that --help promises. A damaged file is the user's fault.
 int ExportExitStatus(const absl::Status& status);
 int ImportExitStatus(const absl::Status& status);
 

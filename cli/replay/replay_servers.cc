@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kQuestionPurpose[] = "questions";
 
-// Addresses in the order of the servers' indices, or as they were named, each once.
+// Addresses in the order of the servers' indices, or in the order of the flags; each once.
 struct Found {
   std::string experiment_id;
   std::vector<std::string> addresses;
@@ -40,16 +40,17 @@ bool IsThere(const v1::WorkerInfo& worker) {
   return worker.alive() && !worker.address().empty();
 }
 
-// What a run's overview says of its replay servers.
+// A run's replay servers by its overview.
 struct Census {
   std::vector<int> alive;  // By index.
   std::vector<MissingReplayServer> missing;
 };
 
-// One that is gone stays in the overview for a while; `wanted` are to be there.
+// Counts the servers by index; `wanted` is the run's number of them. A server that is gone stays in the overview for a
+// while.
 Census CountServers(const v1::OverviewResponse& overview, int64_t wanted) {
   std::map<uint32_t, int> alive;
-  std::map<uint32_t, const v1::WorkerInfo*> last;  // Heard of.
+  std::map<uint32_t, const v1::WorkerInfo*> last;  // The worker heard of last, by index.
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_REPLAY_SERVER) {
       alive[worker.index()] += IsThere(worker) ? 1 : 0;
@@ -77,7 +78,7 @@ Census CountServers(const v1::OverviewResponse& overview, int64_t wanted) {
   return census;
 }
 
-// Whether there is one living server for each index.
+// OK if each index has exactly one living server.
 absl::Status CheckIndices(const std::vector<int>& alive, const std::string& experiment_id) {
   const size_t servers = alive.size();
   for (size_t index = 0; index < servers; ++index) {
@@ -93,7 +94,7 @@ absl::Status CheckIndices(const std::vector<int>& alive, const std::string& expe
   return absl::OkStatus();
 }
 
-// The experiment that is meant, which has to run for its servers to have its tables.
+// The target's experiment. It must be running, so that its servers have its tables.
 absl::StatusOr<v1::ExperimentInfo> ExperimentOf(const ReplayTarget& target, absl::Duration timeout) {
   const ExperimentClient client(target.param_server);
   if (target.experiment_id.empty()) {
@@ -106,8 +107,8 @@ absl::StatusOr<v1::ExperimentInfo> ExperimentOf(const ReplayTarget& target, absl
   WAGGLE_RETURN_IF_ERROR(info.status());
   const RunState state = FromProto(info->state()).value_or(RunState::kNoExperiment);
   if (IsOver(state)) {
-    return absl::FailedPreconditionError(absl::StrCat("experiment ", info->id(), " is over (", RunStateName(state),
-                                                      "): nobody has its tables any more"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", info->id(), " is over (", RunStateName(state), "): its tables are gone"));
   }
   if (state == RunState::kQueued) {
     return absl::NotFoundError(absl::StrCat("experiment ", info->id(), " is queued, and has no tables yet"));

@@ -24,21 +24,21 @@
 
 namespace waggle {
 
-// What one server said.
+// One server's answer.
 template <class Response>
 struct ReplayAnswer {
   std::string address;
   absl::Status status;
-  Response response;  // Empty where the status is not OK.
+  Response response;  // Empty if the status is not OK.
 };
 
-// Of the errors of several servers the one to be told: the first, but rather one that is not NOT_FOUND, as the server
-// that could not answer may have what the others do not.
+// The more useful of two servers' errors: the first, but not a NOT_FOUND if there is another, as the server that could
+// not answer may have the table.
 inline const absl::Status& MoreTelling(const absl::Status& first, const absl::Status& second) {
   return first.ok() || (absl::IsNotFound(first) && !second.ok() && !absl::IsNotFound(second)) ? second : first;
 }
 
-// OK where at least one server answered well; the error to be told otherwise, with the server's address.
+// OK if at least one server answered; otherwise the most useful error, with the server's address.
 template <class Response>
 absl::Status ErrorOfAll(const std::vector<ReplayAnswer<Response>>& answers) {
   absl::Status error;
@@ -51,44 +51,45 @@ absl::Status ErrorOfAll(const std::vector<ReplayAnswer<Response>>& answers) {
   return error;
 }
 
-// A replay server that a run should have and that is not there.
+// A replay server that a run should have and that is missing.
 struct MissingReplayServer {
   uint32_t index = 0;
-  std::string address;                   // Where it was last; empty where it never was.
-  std::optional<absl::Duration> silent;  // Since the hub heard of it last; none where it never did, or does not know.
-  std::string failure;                   // Why it gave up, in its own words; empty where it has not said.
+  std::string address;  // Its last address; empty if it never joined.
+  // Since the hub last heard of it; nothing if it never joined, or the hub has forgotten it.
+  std::optional<absl::Duration> silent;
+  std::string failure;  // Why it gave up, in its own words; empty if it has not said.
 };
 
 // "replay server 1, last at HOST:PORT, is missing: …".
 std::string MissingText(const MissingReplayServer& server);
 
-// A process of a run of which nothing has been heard for several heartbeats, and that has not said goodbye.
+// A process of a run that has sent no heartbeat for several periods and has not left.
 struct SilentWorker {
   v1::WorkerInfo worker;
   absl::Duration silent;
 };
 
-// The replay servers of a target, for people's questions. One thread at a time.
+// The replay servers of a target, for the verbs that ask them. One thread at a time.
 class ReplayServers {
  public:
-  // Those of a run in the order of their indices, named ones as they were named. Blocks for at most about `timeout`.
-  // UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer; FAILED_PRECONDITION
-  // where it cannot be said which experiment is meant, or that one is unknown or over; NOT_FOUND where none runs yet,
-  // or no replay server of it is alive, with those that are missing.
+  // Finds a run's servers, in the order of their indices, or takes named ones in their order. Blocks for at most about
+  // `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer;
+  // FAILED_PRECONDITION if the experiment is ambiguous, unknown or over; NOT_FOUND if none runs yet, or if none of its
+  // replay servers is alive, naming the missing ones.
   static absl::StatusOr<ReplayServers> Find(const ReplayTarget& target, absl::Duration timeout);
 
-  // UNAVAILABLE, with what to do, where they are not all that a run's buffer is spread over: enough to ask, but nobody
-  // may write to them as to one buffer. Named ones are taken as complete.
+  // UNAVAILABLE, with a remedy, if some servers of the run's buffer are missing: they may be asked, but must not be
+  // written to as one buffer. Named servers count as complete.
   const absl::Status& complete() const { return complete_; }
-  // Those of a run that are not there, by their indices: nobody is asked in their place. None where servers are named.
+  // The missing servers of a run, by index. Empty if servers are named.
   const std::vector<MissingReplayServer>& missing() const { return missing_; }
-  // A run's workers that are silent. None where servers are named.
+  // The silent workers of a run. Empty if servers are named.
   const std::vector<SilentWorker>& silent() const { return silent_; }
-  // Whose tables are asked for; empty: those of named servers that are no experiment's.
+  // The experiment whose tables are asked for. Empty: the tables of named servers that belong to no experiment.
   const std::string& experiment_id() const { return experiment_id_; }
-  // What the servers call the table that people call so.
+  // The servers' name for the table with this plain name.
   std::string TableName(const std::string& plain) const { return TablePrefix(experiment_id_) + plain; }
-  // Whether they are a run's, found through its parameter server; otherwise they were named.
+  // True if the servers are a run's, found through its parameter server; false if they were named.
   bool of_run() const { return of_run_; }
 
   size_t size() const { return servers_.size(); }
@@ -97,8 +98,8 @@ class ReplayServers {
   template <class Request, class Response>
   using Method = grpc::Status (v1::ReplayService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-  // Asks one of them, for at most `timeout`. FAILED_PRECONDITION, with what it is, if it is no replay server. In the
-  // request and the response tables have the servers' names, in errors plain ones.
+  // Asks one server, for at most `timeout`. FAILED_PRECONDITION, naming the kind of server, if it is no replay server.
+  // Tables have the servers' names in requests and responses, and plain names in errors.
   template <class Request, class Response>
   absl::Status Ask(size_t i, Method<Request, Response> method, const Request& request, absl::Duration timeout,
                    Response* response) {
@@ -109,7 +110,7 @@ class ReplayServers {
     return WithPlainNames(told, experiment_id_);
   }
 
-  // Asks each of them, in their order.
+  // Asks all servers, in their order.
   template <class Request, class Response>
   std::vector<ReplayAnswer<Response>> AskAll(Method<Request, Response> method, const Request& request,
                                              absl::Duration timeout) {

@@ -7,23 +7,23 @@
 
 namespace waggle {
 
-// Which replay servers a verb is about: those that are named, or else all of a run.
+// The replay servers that a verb asks: the named ones, or else all of a run.
 struct ReplayTarget {
   std::vector<std::string> replay_servers;  // HOST:PORT each.
-  std::string param_server;                 // HOST:PORT; not asked where the above are given.
-  // Whose tables. Empty: of the one that runs; of named servers those of no experiment.
+  std::string param_server;                 // HOST:PORT; not asked if replay servers are given.
+  // The experiment whose tables are asked for. Empty: the running one; for named servers, tables of no experiment.
   std::string experiment_id = {};
 };
 
-// What is asked of a table's items.
+// A question about a table's items.
 struct TableQuestion {
   std::string table;
   std::string order = "newest";  // key, newest, oldest, highest or lowest.
   int64_t limit = 20;            // Items.
-  std::string page;              // What the page before ended with.
-  std::vector<uint64_t> keys;    // Instead of a page.
-  std::optional<uint64_t> item;  // Instead of these: one, with its columns.
-  bool in_full = false;          // The columns with all bytes that a message holds.
+  std::string page;              // The token at the end of the page before.
+  std::vector<uint64_t> keys;    // These items, instead of a page.
+  std::optional<uint64_t> item;  // One item with its columns, instead of these.
+  bool in_full = false;          // True: columns with as many bytes as a message holds.
 };
 
 }  // namespace waggle

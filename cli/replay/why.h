@@ -8,8 +8,8 @@
 
 namespace waggle {
 
-// Asks every server about a table, or about all tables of the experiment where `table` is empty. In the answers tables
-// have plain names.
+// Asks every server about a table, or about all tables of the experiment if `table` is empty. Tables have plain names
+// in the answers.
 Explanations AskWhy(const std::string& table, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

@@ -36,7 +36,7 @@ std::string VerdictName(Explanation::Verdict verdict) {
   }
 }
 
-// The worst first; of several the one that has most who wait.
+// The worst verdict first, then the most waiting calls.
 std::vector<TableAt> Sorted(const Explanations& explanations) {
   std::vector<TableAt> tables;
   for (const auto& server : explanations) {
@@ -55,7 +55,7 @@ std::string Ago(bool has, double seconds) {
   return has ? absl::StrCat(ShortDuration(absl::Seconds(seconds)), " ago") : "never";
 }
 
-// What is no setting is wanted more of: "room in DIR" and "more" as "more room in DIR".
+// In words, for a remedy that is not a setting: "room in DIR" and "more" give "more room in DIR".
 std::string RemedyInWords(const v1::Remedy& remedy) {
   const std::string& change = remedy.change();
   const size_t word = std::min(change.find_first_of(" ,"), change.size());
@@ -130,7 +130,7 @@ std::string PartiesText(const Explanation& table) {
   return AlignedColumns(rows, "      ");
 }
 
-// Nothing where all is well.
+// Empty if the disk has no problem.
 std::string DiskText(const Explanation& table) {
   const v1::StorageInfo& storage = table.storage();
   std::vector<std::string> parts;
@@ -138,8 +138,8 @@ std::string DiskText(const Explanation& table) {
     parts.push_back(absl::StrCat("for ", ShortDuration(absl::Seconds(storage.write_problem_seconds())),
                                  " nothing can be written: ", Printable(storage.write_problem())));
   } else if (table.unacknowledged_blocks() > 0 && storage.commit_waiting_seconds() > 0) {
-    parts.push_back(absl::StrCat("a commit has been waited for for ",
-                                 ShortDuration(absl::Seconds(storage.commit_waiting_seconds()))));
+    parts.push_back(
+        absl::StrCat("a commit has been pending for ", ShortDuration(absl::Seconds(storage.commit_waiting_seconds()))));
   }
   if (!parts.empty()) {
     const bool one = table.unacknowledged_blocks() == 1;
@@ -187,7 +187,7 @@ std::string TableText(const TableAt& at, bool in_full) {
   return text;
 }
 
-// The tables that wait for what such a worker does: a learner samples, an actor writes.
+// The tables that wait for this worker's role: a learner samples, an actor writes.
 std::vector<std::string> WaitingFor(const v1::WorkerInfo& worker, const std::vector<TableAt>& tables) {
   std::vector<std::string> names;
   for (const TableAt& at : tables) {
@@ -211,7 +211,7 @@ std::string SilentText(const SilentWorkers& silent, const std::vector<TableAt>& 
     const bool learner = each.worker.role() == v1::ROLE_LEARNER;
     absl::StrAppend(&text, WorkerName(each.worker), ", process ", each.worker.process_id(), " on ",
                     Printable(each.worker.host()), ", has sent no heartbeat for ", ShortDuration(each.silent),
-                    ": it is stopped, hangs or is cut off, and is to ", learner ? "sample from " : "write to ",
+                    ": it is stopped, hangs or is cut off, and should ", learner ? "sample from " : "write to ",
                     absl::StrJoin(names, ", "), "; another setting would let the others go on for a moment only\n");
   }
   return text;

@@ -11,11 +11,11 @@
 
 namespace waggle {
 
-// Fetches snapshots of an experiment again and again, in a thread of its own, for a loop that waits on file
-// descriptors. Thread-safe.
+// Fetches snapshots of an experiment periodically, in its own thread, for a loop that waits on file descriptors.
+// Thread-safe.
 class ClusterWatch {
  public:
-  // Once every `period`; each fetch may take `timeout`.
+  // Fetches once every `period`; each fetch may take `timeout`.
   ClusterWatch(const std::string& param_server, const std::string& experiment_id, absl::Duration period,
                absl::Duration timeout);
   // Waits for the fetch under way.
@@ -26,7 +26,7 @@ class ClusterWatch {
   // Becomes readable when Take() has something.
   int file_descriptor() const { return event_; }
 
-  // The newest result, unless it was taken already.
+  // The newest result, unless it was already taken.
   std::optional<absl::StatusOr<ClusterSnapshot>> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Fetches once more without waiting for the period to pass.

@@ -9,7 +9,7 @@ void LastLook::Add(const RunFacts& facts) {
   if (!before.has_value()) {
     return;
   }
-  if (facts.table_max_items == 0) {  // A server that was stopped has nothing to say any more.
+  if (facts.table_max_items == 0) {  // A server that was stopped reports no tables.
     newest_->table_items = before->table_items;
     newest_->table_max_items = before->table_max_items;
     newest_->replay_servers_unheard = before->replay_servers_unheard;

@@ -7,13 +7,13 @@
 
 namespace waggle {
 
-// How a run stood when it ended: what its processes said last, each about what it alone knows.
+// A run's facts when it ended: for each fact the last report of the process that knows it.
 class LastLook {
  public:
   void Add(const RunFacts& facts);
 
-  // With the means of the run's summary in place of momentary figures, which are no longer known. Nothing if nothing
-  // was heard.
+  // The facts, with the means of the run's summary in place of momentary figures, which are no longer known. Nothing if
+  // no process reported any.
   std::optional<RunFacts> With(const RunSummary& summary) const;
 
  private:

@@ -10,7 +10,7 @@ namespace waggle {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1:0";
-// For the processes to start, and the actors to find replay and weights.
+// The time for the processes to start, and for the actors to find replay and weights.
 constexpr absl::Duration kStartAllowance = absl::Minutes(1);
 
 const char* ExecutableName(const Supervision::Process& process) {
@@ -29,7 +29,8 @@ const char* ExecutableName(const Supervision::Process& process) {
   }
 }
 
-// Adds so many processes: "actor-0", …; "replay-server" where there is but one; "learner", and others behind it.
+// Adds `count` processes: "actor-0", …; "replay-server" if there is one; "learner" for the first, and "learner-1", …
+// for others.
 void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Process>* processes) {
   for (int64_t i = 0; i < count; ++i) {
     const bool numbered = kind == WorkerKind::kReplayServer ? count > 1
@@ -45,7 +46,7 @@ void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Proce
 std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
   std::vector<Supervision::Process> processes = {{"param-server"}};
   if (experiment.learner.pushes()) {
-    // Gradients that are pushed come from what their actor has just seen: there is no replay. One more is the primary.
+    // Pushed gradients come from the actor's newest rows: there is no replay. The extra process is the primary.
     AddProcesses(WorkerKind::kGradient, 1 + experiment.learner.gradient_server.reducers, &processes);
   } else {
     AddProcesses(WorkerKind::kReplayServer, experiment.replay.servers, &processes);
@@ -58,7 +59,7 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
 
 Supervision::Rules RulesOf(const Experiment& experiment) {
   Supervision::Rules rules;
-  // In lock-step everybody waits for an evaluation.
+  // In lock-step the other processes wait for each evaluation.
   rules.needs_evaluator = experiment.stop.target_return.has_value() ||
                           (experiment.experiment.deterministic && experiment.evaluation.enabled);
   if (experiment.stop.max_seconds > 0) {
@@ -79,7 +80,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
     add("--listen", kLoopback);
     add("--data-dir", folder.File("hub"));
     add("--output-dir", folder.path());
-    command.push_back("--no-plot");  // That is done here, once every process has ended.
+    command.push_back("--no-plot");  // The curves are drawn here, once every process has ended.
     return command;
   }
   const WorkerKind kind = *process.kind;
@@ -90,7 +91,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
   if (kind != WorkerKind::kActor && kind != WorkerKind::kEvaluator) {
     add("--listen", kLoopback);
   }
-  // Named, so that an actor that is started again explores as the one before did, and bears its log's name everywhere.
+  // A fixed index lets an actor that restarts explore as before, and gives it its log's name everywhere.
   add("--index", absl::StrCat(process.index));
   if (kind == WorkerKind::kReplayServer && replay.NeedsDataFolder()) {
     add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
@@ -106,7 +107,7 @@ absl::Status CheckExecutables(const Experiment& experiment, const std::string& f
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
     const std::string path = absl::StrCat(folder, "/", ExecutableName(process));
     if (access(path.c_str(), X_OK) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
+      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which must be beside waggle"));
     }
   }
   return absl::OkStatus();

@@ -8,7 +8,8 @@
 #include "cli/run/supervision.h"
 #include "common/experiment/experiment.h"
 
-// Which processes `waggle run` starts for an experiment, how it starts them, and by which rules it watches them.
+// The processes that `waggle run` starts for an experiment, their command lines, and the rules by which it watches
+// them.
 
 namespace waggle {
 
@@ -16,10 +17,10 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment);
 
 Supervision::Rules RulesOf(const Experiment& experiment);
 
-// An error of the system that names the first executable that is not in `folder`.
+// The system's error, naming the first executable that is not in `folder`.
 absl::Status CheckExecutables(const Experiment& experiment, const std::string& folder);
 
-// The executable's path and its arguments. `hub_address` is HOST:PORT, unknown and not needed for the hub itself.
+// The executable's path and its arguments. `hub_address` is HOST:PORT; the hub itself does not need it.
 std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
                                     const std::string& binary_folder, const std::string& hub_address,
                                     const OutputFolder& folder);

@@ -28,7 +28,7 @@ int ComplainAndExit(const absl::Status& status, int exit_status) {
 
 int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   const absl::Time started_at = SteadyNow();
-  // Before the first thread, so that all inherit it.
+  // Before the first thread starts, so that all threads inherit it.
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {

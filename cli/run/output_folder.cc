@@ -21,7 +21,7 @@ absl::Status ToStatus(const std::error_code& error, absl::string_view what) {
   return error ? absl::ErrnoToStatus(error.value(), what) : absl::OkStatus();
 }
 
-// Creates the folder itself. ALREADY_EXISTS if it is there and is not empty, or at all where `must_be_new`.
+// Creates the folder itself. ALREADY_EXISTS if it exists and is not empty, or if it exists and `must_be_new` is true.
 absl::Status Claim(const fs::path& path, bool must_be_new) {
   std::error_code error;
   if (path.has_parent_path()) {
@@ -49,7 +49,7 @@ absl::StatusOr<fs::path> ClaimFreeName(const std::string& experiment_name, absl:
       absl::StrCat("runs/", experiment_name, "-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()));
   for (int i = 1; i < 1000; ++i) {
     const fs::path path = i == 1 ? stem : absl::StrCat(stem, "-", i);
-    // Another run that begins in this second may have made it and not yet written anything.
+    // Another run that begins in the same second may have created it and not written anything yet.
     const absl::Status claimed = Claim(path, /*must_be_new=*/true);
     if (claimed.ok()) {
       return path;
@@ -69,7 +69,7 @@ absl::StatusOr<OutputFolder> OutputFolder::Create(const std::string& requested, 
   if (requested.empty()) {
     WAGGLE_ASSIGN_OR_RETURN(path, ClaimFreeName(experiment_name, now));
   } else {
-    // "runs/x/" has an empty last part.
+    // The last part of "runs/x/" is empty.
     path = path.has_filename() ? path : path.parent_path();
     WAGGLE_RETURN_IF_ERROR(Claim(path, /*must_be_new=*/false));
   }
@@ -95,7 +95,7 @@ absl::Status OutputFolder::Write(absl::string_view name, absl::string_view conte
 }
 
 std::vector<std::string> OutputFolder::LastLogLines(absl::string_view process, size_t count) const {
-  constexpr std::streamoff kTail = 16384;  // Enough for any few lines of ours, however large the log.
+  constexpr std::streamoff kTail = 16384;  // Enough for a few lines, however large the log is.
   std::ifstream file(LogFile(process), std::ios::binary | std::ios::ate);
   if (!file) {
     return {};

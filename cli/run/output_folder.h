@@ -10,13 +10,13 @@
 
 namespace waggle {
 
-// The folder that a run leaves behind: experiment.yaml (every value in it), logs/, hub/, checkpoints/, replay/ where
-// tables outlive their server, metrics.csv, TensorBoard event files, summary.json.
+// A run's folder: experiment.yaml (all its values), logs/, hub/, checkpoints/, replay/ if tables outlive their server,
+// metrics.csv, TensorBoard event files, summary.json.
 class OutputFolder {
  public:
-  // Creates `requested`, or runs/NAME-YYYYMMDD-HHMMSS (UTC) where that is empty, and what belongs into it. A folder
-  // that holds a run already is left as it is: ALREADY_EXISTS for a requested one; without a request another name is
-  // taken. Any other error says what could not be written.
+  // Creates `requested`, or runs/NAME-YYYYMMDD-HHMMSS (UTC) if that is empty, and its contents. A folder of another run
+  // is left unchanged: ALREADY_EXISTS if it was requested; otherwise another name is taken. Any other error names the
+  // path that could not be written.
   static absl::StatusOr<OutputFolder> Create(const std::string& requested, const std::string& experiment_name,
                                              absl::Time now);
 
@@ -25,10 +25,10 @@ class OutputFolder {
   // "logs/learner.log", "logs/actor-2.log".
   std::string LogFile(absl::string_view process) const;
 
-  // Writes a file in whole: readers see the old contents or the new, never a part.
+  // Writes a whole file: readers see the old contents or the new ones, never a part.
   absl::Status Write(absl::string_view name, absl::string_view contents) const;
 
-  // The last lines of a process's log, at most `count`; empty if there is none.
+  // The last lines of a process's log, at most `count`; empty if there is no log.
   std::vector<std::string> LastLogLines(absl::string_view process, size_t count) const;
 
  private:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the curves of runs as a PNG: what `waggle plot` does, and `waggle run` at its end.
+"""Draws the curves of runs as a PNG, for `waggle plot` and for the end of `waggle run`.
 
 usage: plot_runs.py [--out FILE] RUN...
 
-Reads each RUN's metrics.csv and, where they are there, its experiment.yaml and summary.json. Runs of one experiment that
-differ in their seed only become one curve. Exits with 0, 2 if a folder or file is wrong, 3 if there is no matplotlib.
+Reads each RUN's metrics.csv and, if they exist, its experiment.yaml and summary.json. Runs of one experiment that differ
+only in their seed become one curve. Exits with 0, 2 if a folder or file is wrong, 3 if there is no matplotlib.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 SYSTEM_PYTHON = "/usr/bin/python3"
 NO_MATPLOTLIB = 3
 HEADER = ["step", "seconds", "name", "value"]
-# Figures come once a second. A pause is a gap once it is this many times as long as is usual, and this long.
+# Figures come once a second. A pause is a gap if it is GAP_FACTOR times the usual one, and at least GAP_SECONDS.
 GAP_FACTOR = 5
 GAP_SECONDS = 5
 GRID_POINTS = 300
@@ -30,7 +30,7 @@ TRAINING = "actor/return_mean"
 TRAINING_LOOK = {"linestyle": "--", "linewidth": 1, "alpha": 0.6}
 EVALUATION_LOOK = {"linewidth": 1.8, "marker": "."}
 TARGET_LOOK = {"color": "black", "linestyle": ":", "linewidth": 1}
-# What the panels below the returns show over time: a title, and for each curve its figure and how it is drawn.
+# The panels below the returns: a title, and for each curve its figure, its line style and its label.
 PANELS = [
     ("environment steps a second", [("actor/env_steps_per_s", "-", None)]),
     ("learner steps a second", [("learner/steps_per_s", "-", None)]),
@@ -43,7 +43,7 @@ PANELS = [
 
 
 class PlotError(Exception):
-    """What is wrong with a file or folder, for people."""
+    """A problem with a file or folder, for people."""
 
 
 class Series:
@@ -61,7 +61,7 @@ class Series:
         self.values.append(value)
 
     def curve(self, over, gaps):
-        """(xs, ys) over "steps" or "seconds"; with gaps, a pause has a point in it that is not a number."""
+        """(xs, ys) over "steps" or "seconds"; with gaps, a pause contains a point that is NaN."""
         xs = list(getattr(self, over))
         ys = list(self.values)
         pauses = [b - a for a, b in zip(self.seconds, self.seconds[1:])]
@@ -75,7 +75,7 @@ class Series:
 
 
 class Run:
-    """What a run's folder says."""
+    """The contents of a run's folder."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -83,7 +83,7 @@ class Run:
         self.series = read_metrics(self.folder / "metrics.csv")
         yaml = read_text(self.folder / "experiment.yaml")
         self.facts = facts_of(yaml)
-        # Two runs with the same are one experiment's.
+        # Runs of one experiment have the same identity.
         self.identity = without_seed(yaml) if yaml else str(self.folder.resolve())
         self.summary = read_summary(self.folder / "summary.json")
 
@@ -108,7 +108,7 @@ def read_text(path):
 
 
 def read_summary(path):
-    """{} while the run goes on, or where the file is not ours."""
+    """{} while the run goes on, or if the file has another format."""
     try:
         summary = json.loads(read_text(path) or "{}")
     except ValueError:
@@ -117,7 +117,7 @@ def read_summary(path):
 
 
 def read_metrics(path):
-    """The figures of a metrics.csv by name. Of a run that goes on, the last row may not be whole yet."""
+    """The figures of a metrics.csv by name. While a run goes on its last row may be incomplete."""
     series = {}
     try:
         file = open(path, newline="", encoding="utf-8", errors="replace")
@@ -141,7 +141,7 @@ def read_metrics(path):
 
 
 def facts_of(yaml):
-    """The values of a complete experiment.yaml that stand two levels deep: {"experiment.name": "cartpole", …}."""
+    """The values of a complete experiment.yaml at the second level: {"experiment.name": "cartpole", …}."""
     facts = {}
     section = ""
     for line in yaml.splitlines():
@@ -156,7 +156,7 @@ def facts_of(yaml):
 
 
 def without_seed(yaml):
-    """The experiment without the one value in which runs of it may differ."""
+    """The experiment without its seed, the one value in which its runs may differ."""
     lines = []
     section = ""
     for line in yaml.splitlines():
@@ -175,7 +175,7 @@ def group_runs(runs):
 
 
 def label_of(group, groups):
-    """What the legend calls a group: the experiment, and more where that does not tell it from the others."""
+    """The legend's name of a group: the experiment, and more if that is not unique."""
     name = group[0].experiment
     alike = sum(other[0].experiment == name for other in groups) > 1
     if alike:
@@ -186,7 +186,7 @@ def label_of(group, groups):
 
 
 def interpolate(xs, ys, x):
-    """The curve's value at x, where xs do not fall; not a number outside it and in a gap."""
+    """The curve's value at x; NaN outside it and in a gap. xs must not fall."""
     right = bisect.bisect_left(xs, x)
     if right < len(xs) and xs[right] == x:
         return ys[right]
@@ -198,15 +198,15 @@ def interpolate(xs, ys, x):
 
 
 def last_value(ys):
-    """The last that is a number; not a number where none is."""
+    """The last value that is not NaN; NaN if there is none."""
     return next((y for y in reversed(ys) if math.isfinite(y)), math.nan)
 
 
 def mean_and_spread(curves, holds, points=GRID_POINTS):
-    """(xs, means, standard deviations, the x at which the first curve ends) from where all curves have begun.
+    """(xs, means, standard deviations, the x at which the first curve ends) from the x at which all curves have begun.
 
-    Past its end a curve counts with its last value if `holds`, and no more otherwise: there the mean is over those that
-    are left. Empty lists and not a number if the curves do not overlap.
+    Past its end a curve counts with its last value if `holds`. Otherwise the mean is over the curves that are left.
+    Empty lists and NaN if the curves do not overlap.
     """
     curves = [(sorted(xs), [y for _, y in sorted(zip(xs, ys), key=lambda point: point[0])]) for xs, ys in curves]
     if not curves or not all(xs for xs, _ in curves):
@@ -227,7 +227,7 @@ def mean_and_spread(curves, holds, points=GRID_POINTS):
 
 
 def title_of(runs):
-    """Of the whole picture."""
+    """The title of the whole picture."""
     experiments = sorted({run.experiment for run in runs})
     facts = runs[0].facts
     title = ", ".join(experiments[:3]) + (", …" if len(experiments) > 3 else "")
@@ -354,7 +354,7 @@ class Picture:
             axis.set_major_formatter(EngFormatter(sep=""))
 
     def save(self, path):
-        """In whole: readers see the old picture or the new, never a part."""
+        """Writes a whole file: readers see the old picture or the new one, never a part."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             self.figure.savefig(temporary, format="png", dpi=110)
@@ -365,7 +365,7 @@ class Picture:
 
 
 def find_matplotlib():
-    """Returns if it is there; else goes on with the system's Python, or ends."""
+    """Returns if matplotlib is there; otherwise restarts with the system's Python, or exits."""
     try:
         import matplotlib  # pylint: disable=import-outside-toplevel,unused-import
     except ImportError:
@@ -379,8 +379,8 @@ def find_matplotlib():
 def main():
     parser = argparse.ArgumentParser(prog="waggle plot", description="Draws the curves of runs as a PNG.")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder")
-    parser.add_argument("--returns", action="store_true", help="draw the returns alone")
-    parser.add_argument("--out", metavar="FILE", help="RUN/curves.png for one run and curves.png for several by default")
+    parser.add_argument("--returns", action="store_true", help="draw only the returns")
+    parser.add_argument("--out", metavar="FILE", help="by default RUN/curves.png for one run and curves.png for several")
     arguments = parser.parse_args()
     find_matplotlib()
     try:

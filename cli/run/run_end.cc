@@ -5,9 +5,9 @@
 namespace waggle {
 namespace {
 
-// Whether the parameter server has the newest and the best weights; absent: nobody knows.
+// True if the parameter server has the newest and the best weights; absent if it is not known.
 std::optional<bool> HubKept(const KeptWeights& weights) {
-  // One that ended by itself has tried a last time to write what was not written; one that was killed has not.
+  // A hub that ends by itself tries a last time to write its weights; a killed one does not.
   return weights.hub.has_value() && weights.hub->signal == 0 ? weights.hub->ok() : weights.hub_said_kept;
 }
 
@@ -15,7 +15,7 @@ std::optional<bool> HubKept(const KeptWeights& weights) {
 
 RunEnd JudgeEnd(Outcome outcome, const std::string& reason, const KeptWeights& weights) {
   RunEnd end = {outcome, reason, ""};
-  // A run that had failed before says why; its learner may never have begun.
+  // A run that failed gives its own reason; its learner may never have begun.
   if (!weights.learner.has_value() || outcome == Outcome::kFailed) {
     return end;
   }

@@ -27,10 +27,10 @@ namespace {
 
 constexpr absl::Duration kWatchPeriod = absl::Milliseconds(500);
 constexpr absl::Duration kWatchTimeout = absl::Seconds(2);
-// The hub may be slow for a moment on a busy machine; only then is it worth a word.
+// The hub may be slow for a moment on a busy machine; a longer silence is reported.
 constexpr absl::Duration kUnansweredWorthSaying = absl::Seconds(4);
 constexpr size_t kShownLogLines = 10;
-// The hub serves already when it is asked to take the experiment in.
+// The hub already serves when it gets the experiment.
 constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
 constexpr absl::Duration kQueuedWorthSaying = absl::Seconds(10);
 // The curves can be drawn later too.
@@ -98,7 +98,7 @@ void RunLoop::HandleSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGWINCH) {
       printer_.Redraw();
-    } else if (info.ssi_signo != SIGCHLD) {  // Which only wakes the loop: several of them may arrive as one.
+    } else if (info.ssi_signo != SIGCHLD) {  // SIGCHLD only wakes the loop: several of them may arrive as one.
       Do(supervision_.Interrupted(SteadyNow()));
     }
   }
@@ -170,7 +170,7 @@ void RunLoop::HandleSnapshot() {
   last_answer_ = now;
   said_unanswered_ = false;
   const v1::ExperimentInfo& info = (*snapshot)->info;
-  // It waits until its processes have come, which is worth a word only if they do not.
+  // The experiment waits for its processes; the wait is reported only if it is long.
   const bool just_queued = info.state() == v1::RUN_STATE_QUEUED && now - submitted_at_ < kQueuedWorthSaying;
   const RunFacts facts = just_queued ? GatherFacts(**snapshot) : teller_.Tell(**snapshot, experiment_, Context());
   hub_kept_weights_ = facts.weights_unsaved.empty();
@@ -214,7 +214,8 @@ void RunLoop::Do(const Supervision::Actions& actions) {
     }
   }
   for (const size_t process : actions.start) {
-    // One that could not be started has ended the run, and the others have been told: who starts now was not.
+    // If a process could not be started, the run has ended and the other processes were told to stop. Processes behind
+    // it in this list must not start.
     if (supervision_.outcome().has_value()) {
       Do(supervision_.NotStarted(process, SteadyNow()));
     } else {
@@ -278,7 +279,7 @@ RunEnd RunLoop::Judge(const std::optional<v1::Result>& result) {
   weights.hub_said_kept = hub_kept_weights_;
   weights.has_best = result.has_value();
   const bool hub_failed = weights.hub.has_value() && !weights.hub->ok();
-  if (hub_failed && result.has_value()) {  // Else it has them, and large files need not be read.
+  if (hub_failed && result.has_value()) {  // Otherwise the hub has them, and the large files need not be read.
     weights.learner_kept_best = Holds("best", *result);
     weights.hub_kept_best = Holds(absl::StrCat("hub/experiments/", id_, "/hub/", kBestModelFolder), *result);
   }

@@ -23,38 +23,38 @@
 
 namespace waggle {
 
-// One run of `waggle run` from its first process to its last. Of the main thread.
+// One run of `waggle run`, from its first process to its last. Main thread only.
 class RunLoop {
  public:
-  // `yaml`: as the user wrote it.
+  // `yaml` is the experiment as the user wrote it.
   RunLoop(Experiment experiment, std::string yaml, OutputFolder folder, std::string binary_folder,
           absl::Time started_at, bool plot);
   ~RunLoop();
   RunLoop(const RunLoop&) = delete;
   RunLoop& operator=(const RunLoop&) = delete;
 
-  // `signals` are blocked already.
+  // `signals` must be blocked already.
   absl::Status Open(const sigset_t& signals);
-  // Returns the exit status, when every process has ended.
+  // Returns the exit status when every process has ended.
   int Run();
 
  private:
   void Wait();
   void HandleSignals();
-  // Waits for so long, or for a signal. Whether one came that ends the run.
+  // Waits for `duration`, or for a signal. True if a signal that ends the run came.
   bool WaitForSignal(absl::Duration duration);
   void HandleHubFiles();
   void Submit();
   void HandleSnapshot();
   void ReapChildren();
   void Do(const Supervision::Actions& actions);
-  // The end of a process's log.
+  // Shows the end of a process's log.
   void ShowLog(const std::string& name);
   void StartProcess(size_t process);
   void Announce();
   int Finish();
   RunEnd Judge(const std::optional<v1::Result>& result);
-  // Whether a folder of the run's has the weights that were evaluated so.
+  // True if `folder` has the weights of this result.
   bool Holds(const std::string& folder, const v1::Result& result) const;
   absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
   ProgressContext Context() const;
@@ -63,16 +63,17 @@ class RunLoop {
   const std::string yaml_;
   const OutputFolder folder_;
   const std::string binary_folder_;
-  const absl::Time started_at_;  // As all times here, by SteadyNow(): setting the clock must not end a run.
+  const absl::Time started_at_;  // By SteadyNow(), as all times here: setting the clock must not end a run.
   const bool plot_;
   int signals_ = -1;    // A signalfd.
   int hub_files_ = -1;  // An inotify on the hub's folder.
   Supervision supervision_;
-  std::vector<std::unique_ptr<ChildProcess>> children_;  // By the supervision's index; null where none runs.
+  // By the supervision's index; null if the process does not run.
+  std::vector<std::unique_ptr<ChildProcess>> children_;
   std::vector<ProcessSummary> ended_;
   std::string hub_address_;
-  std::string id_;                       // Of the experiment, once the hub has it.
-  std::unique_ptr<ClusterWatch> watch_;  // From then on.
+  std::string id_;                       // The experiment's id, once the hub has it.
+  std::unique_ptr<ClusterWatch> watch_;  // Exists once the hub has the experiment.
   ProgressPrinter printer_;
   ProgressTeller teller_;
   v1::OverviewResponse overview_;  // The newest; empty before the first.
@@ -81,7 +82,7 @@ class RunLoop {
   absl::Time last_answer_;
   bool said_unanswered_ = false;
   bool announced_ = false;
-  std::optional<bool> hub_kept_weights_;  // As the hub said last.
+  std::optional<bool> hub_kept_weights_;  // The hub's last report.
 };
 
 }  // namespace waggle

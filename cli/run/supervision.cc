@@ -11,7 +11,7 @@ namespace waggle {
 namespace {
 
 constexpr int kMaxRestarts = 5;
-// A process that lived this long did not die of what killed it before.
+// A process that lived this long has overcome the cause of its last end: its restarts are counted anew.
 constexpr absl::Duration kProvenLife = absl::Seconds(60);
 constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(500);
 constexpr absl::Duration kHubStartPatience = absl::Seconds(15);
@@ -128,7 +128,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
     actions.messages.push_back(absl::StrCat(name, " ", exit.DebugString(), " while the run ended"));
   }
   if (phase_ == Phase::kClosing && (is_hub || !AnyRunning(Part::kWorkers))) {
-    StopWorkers(now, &actions);  // Nobody closes it any more.
+    StopWorkers(now, &actions);  // The hub does not close the run any more.
   }
   Advance(now, &actions);
   return actions;
@@ -149,7 +149,7 @@ void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Ac
   const absl::Duration delay = kFirstRestartDelay * (int64_t{1} << state.restarts);
   ++state.restarts;
   state.restart_at = now + delay;
-  actions->observe = true;  // So that nothing is restarted after the run's end.
+  actions->observe = true;  // Lets the loop see the run's end before it restarts a process.
   if (!exit.ok()) {
     actions->messages.push_back(absl::StrCat(name, " ", exit.DebugString(), "; starting it again in ",
                                              absl::FormatDuration(delay), " (", state.restarts, " of ", kMaxRestarts,
@@ -289,7 +289,7 @@ void Supervision::Advance(absl::Time now, Actions* actions) {
   if (phase_ == Phase::kLastLook && now >= phase_deadline_) {
     AskToEnd(Phase::kStoppingReplayServers, now, actions);
   }
-  // The hub last: the others say goodbye to it.
+  // The hub ends last: the other processes tell it that they leave.
   if (phase_ == Phase::kStoppingReplayServers && !AnyRunning(Part::kReplayServers)) {
     AskToEnd(Phase::kStoppingHub, now, actions);
   }

@@ -15,7 +15,7 @@
 
 namespace waggle {
 
-// Stopped: by a user, at the hub. Interrupted: by one who wants `waggle run` to end.
+// Stopped: by a user, at the hub. Interrupted: by the user of `waggle run`.
 enum class Outcome { kSolved, kLimit, kFailed, kStopped, kInterrupted };
 
 // "solved", "limit", "failed", "stopped", "interrupted".
@@ -24,57 +24,58 @@ const char* OutcomeName(Outcome outcome);
 // The rules by which `waggle run` starts, restarts and stops its processes: events and times in, actions out. No
 // processes, clocks or threads. In order:
 //
-//   1. The hub is started; once it has the experiment, all others.
-//   2. A process but the hub that ends is started again, with a growing delay and a bounded number of times. If the hub
-//      ends the run has failed; so it has if none is left of a kind that the run needs, if one is given up before the
-//      first environment step, for which all are waited for, or a gradient worker, of which none can be spared.
-//   3. The hub's word decides how the run ends. Workers are through with it when the hub has closed it; then, or when
-//      that takes too long, or at once after a failure or an interruption, they are asked to end. Who does not in time
-//      is killed.
-//   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
+//   1. The hub is started; once it has the experiment, all other processes.
+//   2. A worker or replay server that ends is started again, with a growing delay and a bounded number of times. The
+//      run fails if the hub ends, or if the last process of a needed kind is given up. It also fails if a process is
+//      given up before the first environment step, for which all are needed, or if a gradient worker is given up, as
+//      none can be spared.
+//   3. The hub decides how the run ends. Workers have finished with the run when the hub has closed it. Then, or when
+//      that takes too long, or at once after a failure or an interruption, they are asked to end. A process that does
+//      not end in time is killed.
+//   4. Once all workers have ended, the hub is asked for a last report, and the servers are stopped.
 class Supervision {
  public:
   struct Process {
     std::string name;                     // "actor-0".
-    std::optional<WorkerKind> kind = {};  // None: the hub.
+    std::optional<WorkerKind> kind = {};  // Empty: the hub.
     int64_t index = 0;                    // Among those of its kind.
   };
 
   struct Rules {
     bool needs_evaluator = false;  // Without evaluations the run could not end as it should.
-    // How long after the hub has the experiment the first environment step may come: the hub counts stop.max_seconds
-    // from it.
+    // The longest time from the hub's taking the experiment to the first environment step: the hub counts
+    // stop.max_seconds from that step.
     absl::Duration first_step_patience = absl::InfiniteDuration();
   };
 
-  // How the run stands, as the hub says.
+  // The state of the run by the hub.
   struct Observation {
     RunState state = RunState::kQueued;
     std::string reason;
-    bool closed = false;  // It is over, and its workers are through with it.
+    bool closed = false;  // The run is over, and its workers have finished with it.
   };
 
-  // What is to be done now.
+  // What to do now.
   struct Actions {
     std::vector<size_t> start;                    // Indices of processes.
-    std::vector<std::pair<size_t, int>> signals;  // A process, and a signal for it.
+    std::vector<std::pair<size_t, int>> signals;  // A process, and the signal for it.
     std::vector<std::string> messages;            // For the user.
-    std::optional<size_t> show_log;               // Whose last lines explain a failure.
-    bool observe = false;                         // Ask the hub now how the run stands.
+    std::optional<size_t> show_log;               // The process whose last lines explain a failure.
+    bool observe = false;                         // Ask the hub now for the run's state.
   };
 
-  // `processes` has exactly one hub. All times are of one clock that never goes back or jumps.
+  // `processes` must have exactly one hub. All times must be of one clock that never goes back or jumps.
   Supervision(std::vector<Process> processes, const Rules& rules, absl::Time now);
 
   const std::vector<Process>& processes() const { return processes_; }
 
   // Events.
   Actions Begin(absl::Time now);
-  // The hub serves, and has taken the experiment in; or it did not.
+  // The hub serves and has taken the experiment, or refused it.
   Actions HubReady(absl::Time now);
   Actions Refused(const absl::Status& error, absl::Time now);
   Actions CannotStart(size_t process, const absl::Status& error, absl::Time now);
-  // It was to be started, but the outcome was decided before its turn came.
+  // The process was due to start, but the outcome was decided first.
   Actions NotStarted(size_t process, absl::Time now);
   Actions Exited(size_t process, const ChildExit& exit, absl::Time now);
   // An actor has taken an environment step.
@@ -82,44 +83,44 @@ class Supervision {
     stepped_ = true;
     first_step_by_ = absl::InfiniteFuture();
   }
-  // The hub said how the run stands; `asked_at` is when it was asked.
+  // A report of the hub; `asked_at` is the time of the request.
   Actions Observed(const Observation& observation, absl::Time asked_at, absl::Time now);
-  // The user wants the end; the second time at once.
+  // The user wants the run to end; the second time without waiting.
   Actions Interrupted(absl::Time now);
   // Call when NextDeadline() has passed.
   Actions Tick(absl::Time now);
 
   absl::Time NextDeadline() const;
 
-  // Whether every process has ended for good.
+  // True if every process has ended for good.
   bool done() const { return phase_ == Phase::kDone; }
-  // Once the outcome is decided, and why.
+  // Set once the outcome is decided.
   std::optional<Outcome> outcome() const { return outcome_; }
   const std::string& reason() const { return reason_; }
-  // How a learner, or what is in its place, ended the last time, if one has, and which one that was.
+  // The last end of a learner, or of the process in its place, if one has ended.
   const std::optional<ChildExit>& learner_exit() const { return learner_exit_; }
   size_t learner() const { return learner_; }
-  // How a learner ended that did not end well, the last such, if there was one.
+  // The last failed end of a learner, if there was one.
   const std::optional<ChildExit>& failed_learner_exit() const { return failed_learner_exit_; }
-  // How the hub ended, if it has.
+  // The hub's end, if it has ended.
   const std::optional<ChildExit>& hub_exit() const { return hub_exit_; }
 
  private:
   enum class Phase {
     kStarting,  // → kRunning once the hub is ready.
     kRunning,
-    kClosing,          // The hub has said that the run is over, and waits for its workers.
+    kClosing,          // The run is over by the hub, which waits for its workers.
     kStoppingWorkers,  // The outcome is decided.
     kLastLook,         // Workers have ended.
     kStoppingReplayServers,
     kStoppingHub,
     kDone,
   };
-  // Of the run, in the order in which they end.
+  // The parts of the run, in the order in which they end.
   enum class Part { kWorkers, kReplayServers, kHub };
   struct State {
     bool running = false;
-    bool clean_exit = false;  // The last time.
+    bool clean_exit = false;  // At its last end.
     absl::Time started_at;
     int restarts = 0;
     absl::Time restart_at = absl::InfiniteFuture();
@@ -132,15 +133,15 @@ class Supervision {
   void Fail(const std::string& reason, std::optional<size_t> process, absl::Time now, Actions* actions);
   void Decide(Outcome outcome, const std::string& reason);
   void StopWorkers(absl::Time now, Actions* actions);
-  // Moves on where the processes of a phase have ended.
+  // Moves to the next phase if the processes of this one have ended.
   void Advance(absl::Time now, Actions* actions);
   static Part PartOf(const Process& process);
-  // Which one is asked to end, if any is.
+  // The part that is asked to end, if any.
   std::optional<Part> StoppedPart() const;
-  // Whether a process ended as we asked it to. A signal may be ours; an error of the hub, which keeps weights, is its
-  // own.
+  // True if a process ended because it was asked to. Ending by a signal counts. An error of the hub does not count: the
+  // hub keeps the weights.
   bool EndedAsAsked(const Process& process, const ChildExit& exit) const;
-  // Whether the processes of a part end because we said so.
+  // True if the processes of a part were asked to end.
   bool WasAskedToEnd(Part part) const;
   // Begins a phase that ends a part.
   void AskToEnd(Phase phase, absl::Time now, Actions* actions);
@@ -155,13 +156,13 @@ class Supervision {
   std::optional<Outcome> outcome_;
   std::string reason_;
   absl::Time last_observed_;
-  absl::Time phase_deadline_ = absl::InfiniteFuture();  // When the phase's patience ends.
+  absl::Time phase_deadline_ = absl::InfiniteFuture();  // The end of the phase's patience.
   absl::Time last_look_at_;
   absl::Time first_step_by_ = absl::InfiniteFuture();
   bool hub_ready_ = false;
   bool stepped_ = false;
   bool interrupted_ = false;
-  bool killed_ = false;  // All of them, for the user would not wait.
+  bool killed_ = false;  // All processes, because the user interrupted again.
   std::optional<ChildExit> learner_exit_;
   std::optional<ChildExit> failed_learner_exit_;
   size_t learner_ = 0;

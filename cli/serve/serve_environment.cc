@@ -14,7 +14,7 @@
 namespace waggle {
 namespace {
 
-// How long calls may take to end by themselves.
+// The time that calls get to end by themselves.
 constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
 }  // namespace

@@ -18,10 +18,10 @@
 namespace waggle {
 namespace {
 
-// Apart from the bulk data's connections, which may be full.
+// Not on the connections for bulk data, which may be full.
 constexpr char kPurpose[] = "status";
 
-// What is known of an experiment that has no overview, as it has not begun.
+// Fills in an overview for an experiment that has not begun.
 void FillIn(const v1::ExperimentInfo& info, v1::OverviewResponse* overview) {
   overview->set_experiment_name(info.name());
   overview->set_experiment_yaml(info.effective_yaml());
@@ -43,7 +43,7 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   ClusterSnapshot snapshot;
   snapshot.requested_at = SteadyNow();
   const Deadline deadline(timeout);
-  // First, so that what follows is as new as the state, or newer.
+  // Fetched first, so that the rest is at least as new as the state.
   WAGGLE_ASSIGN_OR_RETURN(snapshot.info, experiments_.Get(experiment_id_, timeout));
   v1::OverviewRequest request;
   request.set_experiment_id(experiment_id_);
@@ -59,7 +59,7 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   snapshot.overview.set_run_state(snapshot.info.state());
   snapshot.overview.set_outcome_reason(snapshot.info.reason());
   if (snapshot.info.state() == v1::RUN_STATE_QUEUED || snapshot.info.ended_at_us() != 0) {
-    return snapshot;  // Its replay servers have no tables of it yet, or none any more.
+    return snapshot;  // The experiment has no tables yet, or no longer.
   }
   std::set<std::string> addresses;
   for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {

@@ -15,26 +15,25 @@
 
 namespace waggle {
 
-// What the hub and all processes of an experiment said at one moment.
+// The reports of the hub and of all processes of an experiment at one moment.
 struct ClusterSnapshot {
-  absl::Time requested_at;  // By SteadyNow(). What happened before this is in it.
+  absl::Time requested_at;  // By SteadyNow(). Events before this time are included.
   v1::ExperimentInfo info;
-  // With the state and the reason of `info`, which also say how one stands that waits; before it begins without much
-  // else.
+  // With the state and the reason of `info`; these also describe a waiting experiment, whose overview has little else.
   v1::OverviewResponse overview;
   // Empty before the experiment has begun, and after it has ended.
   std::vector<ReplayServerState> replay_servers;
 };
 
-// Asks the hub, and the replay servers of an experiment, how it fares. One thread at a time.
+// Asks the hub and an experiment's replay servers for their state. One thread at a time.
 class ClusterClient {
  public:
   // HOST:PORT of the parameter server. Connects when first used.
   ClusterClient(const std::string& param_server, std::string experiment_id);
 
   // Blocks for at most about `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
-  // answer; NOT_FOUND if there is no such experiment; a replay server that does not answer has an entry that says why.
-  // The replay servers are asked at the same time.
+  // answer; NOT_FOUND if there is no such experiment. All replay servers are asked at the same time; one that does not
+  // answer has an entry with its error.
   absl::StatusOr<ClusterSnapshot> Fetch(absl::Duration timeout);
 
  private:

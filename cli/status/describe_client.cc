@@ -18,22 +18,22 @@
 namespace waggle {
 namespace {
 
-// Apart from the bulk data's connections, which may be full.
+// Not on the connections for bulk data, which may be full.
 constexpr char kDescribePurpose[] = "status";
 
-// One server's calls, while they run.
+// The calls to one server.
 struct Describing {
   std::unique_ptr<v1::ReplayService::Stub> stub;
   grpc::ClientContext context;
   grpc::Status status;
-  // Where it is no replay server: whether it is a parameter server.
+  // Asked if it is no replay server: it may be a parameter server.
   std::unique_ptr<v1::WorkerService::Stub> hub;
   grpc::ClientContext hub_context;
   v1::OverviewResponse overview;
   grpc::Status hub_status;
 };
 
-// Asks all of them at once: one that hangs takes no time from the others.
+// Asks all servers at once: a server that hangs does not delay the others.
 void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, absl::Duration timeout,
                  std::vector<ReplayServerState>* servers) {
   const v1::DescribeRequest request;
@@ -43,7 +43,7 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
   CondVar answered;
   size_t running = calls.size();
   const auto end = [&mutex, &answered, &running] {
-    MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
+    MutexLock lock(&mutex);  // Held while signalling: the waiting thread then destroys all this.
     --running;
     answered.Signal();
   };
@@ -51,7 +51,7 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
     Describing& call = calls[i];
     call.stub = v1::ReplayService::NewStub(channels[i]);
     call.hub = v1::WorkerService::NewStub(channels[i]);
-    // For both from now on: who is asked twice makes nobody wait for longer.
+    // Both deadlines begin now: a second call to a server does not lengthen the wait.
     SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.context);
     SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.hub_context);
     call.stub->async()->Describe(&call.context, &request, &(*servers)[i].tables,

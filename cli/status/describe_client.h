@@ -13,13 +13,13 @@
 
 namespace waggle {
 
-// What one replay server said of itself and its tables.
+// One replay server's report on itself and its tables.
 struct ReplayServerState {
   std::string address;
-  absl::Status status;  // Of asking it; where this is not OK there are no tables.
+  absl::Status status;  // The status of the call; there are no tables if it is not OK.
   v1::DescribeResponse tables;
 
-  // What happened in a second, by table. Empty where it is not known.
+  // Events per second, by table. Empty if not known.
   struct Rates {
     double items_inserted = 0;
     double items_sampled = 0;
@@ -27,12 +27,13 @@ struct ReplayServerState {
   std::map<std::string, Rates> rates;
 };
 
-// Asks replay servers how they fare. One thread at a time.
+// Asks replay servers for their state. One thread at a time.
 class DescribeClient {
  public:
-  // Asks them (HOST:PORT) at the same time, and blocks for at most about `timeout`. One that does not answer has an
-  // entry that says why; FAILED_PRECONDITION, with what it is, for one that is no replay server. Connections last until
-  // a server is not asked. With an experiment its tables alone, under their plain names.
+  // Asks the servers (HOST:PORT) at the same time, and blocks for at most about `timeout`. A server that does not
+  // answer has an entry with its error; FAILED_PRECONDITION, naming the kind of server, if it is no replay server. A
+  // connection lasts until a call leaves its server out. With an experiment, only its tables are returned, under their
+  // plain names.
   std::vector<ReplayServerState> Describe(const std::vector<std::string>& addresses, absl::Duration timeout,
                                           const std::string& experiment_id = "");
 

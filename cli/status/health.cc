@@ -39,7 +39,7 @@ absl::Status AskHealth(const std::string& address, const std::string& service, a
   CondVar answered;
   bool done = false;
   stub.UnaryCall(&context, kCheck, grpc::StubOptions(), &request, &response, [&](grpc::Status status) {
-    MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
+    MutexLock lock(&mutex);  // Held while signalling: the waiting thread then destroys all this.
     answer = std::move(status);
     done = true;
     answered.Signal();
@@ -56,7 +56,7 @@ absl::Status AskHealth(const std::string& address, const std::string& service, a
     return absl::NotFoundError(absl::StrCat(address, " has no service ", service));
   }
   if (!status.ok()) {
-    return Annotate(status, absl::StrCat(what, " does not say how it is"));
+    return Annotate(status, absl::StrCat(what, " does not report its health"));
   }
   if (response.value() != kServing) {
     return absl::FailedPreconditionError(absl::StrCat(what, " does not serve: status ", response.value(),

@@ -25,7 +25,7 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
     const v1::Evaluation& evaluation = facts.evaluations[i];
     const EvaluationName name = {evaluation.finished_at_us(), evaluation.version().epoch(),
                                  evaluation.version().version()};
-    // Of those before the first look the newest one.
+    // Only the newest evaluation from before the first snapshot.
     if (evaluations_.has_value() ? evaluations_->count(name) == 0 : i + 1 == facts.evaluations.size()) {
       printer_->Event(RenderEvaluation(evaluation, context.target_return));
     }
@@ -36,7 +36,7 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
     figures_unrecorded_ = why;
     printer_->Event(why.empty() ? "figures are recorded again" : absl::StrCat("figures are not recorded: ", why));
   }
-  if (snapshot.info.ended_at_us() == 0) {  // Else there is nobody any more who has momentary figures.
+  if (snapshot.info.ended_at_us() == 0) {  // An ended experiment has no momentary figures.
     printer_->Update(facts, context);
   }
   return facts;

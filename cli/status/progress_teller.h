@@ -13,22 +13,22 @@
 
 namespace waggle {
 
-// Tells how an experiment gets on, snapshot by snapshot: what is new in lines that stay, the rest as a progress view.
-// Not thread-safe.
+// Shows an experiment's progress, snapshot by snapshot: new events as lines that stay, the rest as a progress view. Not
+// thread-safe.
 class ProgressTeller {
  public:
-  // `printer` outlives this.
+  // `printer` must outlive this.
   explicit ProgressTeller(ProgressPrinter* printer) : printer_(printer) {}
 
-  // The facts of a snapshot, which it shows. `experiment`: absent where it is not known.
+  // Shows a snapshot, and returns its facts. `experiment` is absent if it is not known.
   RunFacts Tell(const ClusterSnapshot& snapshot, const std::optional<Experiment>& experiment,
                 const ProgressContext& context);
 
  private:
   ProgressPrinter* const printer_;
-  // When it was finished, epoch, version. Not the time alone: evaluators' clocks differ, and may be set back.
+  // Finish time, epoch, version. The time alone is not enough: evaluators' clocks differ, and may be set back.
   using EvaluationName = std::tuple<int64_t, uint64_t, uint64_t>;
-  std::optional<std::set<EvaluationName>> evaluations_;  // At the last look; absent before the first.
+  std::optional<std::set<EvaluationName>> evaluations_;  // In the last snapshot; absent before the first.
   std::string figures_unrecorded_;
   std::string waits_for_;
 };

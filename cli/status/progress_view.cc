@@ -18,15 +18,15 @@ namespace {
 
 constexpr absl::Duration kLinePeriod = absl::Seconds(2);
 constexpr size_t kDefaultWidth = 100;
-constexpr double kShareWorthSaying = 0.005;  // Less is 0%.
+constexpr double kShareWorthSaying = 0.005;  // A smaller share is shown as 0%.
 constexpr size_t kDefaultHeight = 24;
 
-// One decimal; "-" where there is no value yet.
+// One decimal; "-" if there is no value yet.
 std::string Decimal(std::optional<double> value) {
   return value.has_value() ? absl::StrFormat("%.1f", *value) : "-";
 }
 
-// "-" where there is no value, here too.
+// "-" if there is no value.
 std::string Percent(std::optional<double> fraction) {
   return fraction.has_value() ? absl::StrFormat("%.0f%%", 100 * std::clamp(*fraction, 0.0, 1.0)) : "-";
 }
@@ -61,9 +61,9 @@ std::string TooOldText(const RunFacts& facts) {
   return facts.items_too_old > 0 ? absl::StrFormat(", %.0f items too old", facts.items_too_old) : "";
 }
 
-// Who waits for how much of the time, and the cause if that is more than keeping a ratio.
+// Each side's share of time spent waiting, and the cause if it is more than keeping a ratio.
 std::string WaitingText(const RunFacts& facts) {
-  // Nobody measures how long a primary waits.
+  // A primary's waiting is not measured.
   const std::string learner =
       facts.gradients.has_value() ? "" : absl::StrCat(", learner ", Percent(facts.learner_waiting));
   std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), learner, " of their time")};
@@ -76,7 +76,7 @@ std::string WaitingText(const RunFacts& facts) {
   return absl::StrJoin(parts, "; ");
 }
 
-// How full the tables are, if all that hold any have said so.
+// How full the tables are, if all servers that have some have answered.
 std::string FillText(const RunFacts& facts) {
   if (facts.replay_servers_unheard > 0) {
     return absl::StrCat("tables unknown: ", facts.replay_servers_unheard,
@@ -200,7 +200,7 @@ void ProgressPrinter::Write(const std::string& text) {
   while (done < text.size()) {
     const ssize_t written = write(file_, text.data() + done, text.size() - done);
     if (written < 0 && errno != EINTR) {
-      // A reader that went away must not end the run; a terminal that has no room for now gets the next lines.
+      // A reader that went away must not end the run. A terminal that has no room now gets the next lines.
       failed_ = failed_ || errno != EAGAIN;
       return;
     }
@@ -229,8 +229,8 @@ std::string ProgressPrinter::Draw() {
     return "";
   }
   const Size size = TerminalSize();
-  // The last column stays free: some terminals wrap when it is written. So does the last row, where the cursor waits:
-  // what has scrolled out of sight cannot be drawn anew.
+  // The last column stays free, as some terminals wrap when it is written. The last row stays free too, for the cursor:
+  // rows that scroll out of sight cannot be redrawn.
   const size_t width = std::max<size_t>(1, size.columns - 1);
   std::vector<std::string> block = RenderBlock(shown_->facts, shown_->context, width, /*color=*/false);
   block.resize(std::min(block.size(), std::max<size_t>(1, size.rows - 1)));

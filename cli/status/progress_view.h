@@ -9,22 +9,22 @@
 
 namespace waggle {
 
-// What a progress view says beside the facts.
+// The parts of a progress view beside the facts.
 struct ProgressContext {
   std::string experiment;
   std::string output_folder;
   std::optional<double> target_return;
-  absl::Duration elapsed;  // By the wall clock: when the next plain line is due goes by it.
-  std::string outcome;     // Once it is decided, which the hub may not know: "interrupted". Empty until then.
+  absl::Duration elapsed;  // By the wall clock; decides when the next plain line is due.
+  std::string outcome;     // Set once it is decided, even if the hub does not know it: "interrupted". Empty until then.
 };
 
-// The live block: one line a stage, each cut to `width` columns. Colours only where `color`.
+// The live block: one line per stage, each cut to `width` columns, in colour if `color`.
 std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color);
 
 // The same on one line, for logs.
 std::string RenderLine(const RunFacts& facts, const ProgressContext& context);
 
-// "mean 1.0 inserted, 3.0 sampled, 4.0 learned from; max 9.0; 3-4: 90%, 5-8: 10%": of policy lags, as far as known.
+// "mean 1.0 inserted, 3.0 sampled, 4.0 learned from; max 9.0; 3-4: 90%, 5-8: 10%": policy lags, as far as known.
 std::string RenderLag(const RunFacts& facts);
 
 // "evaluation: mean 412.5 of 475 wanted over 20 episodes (210 to 500), after 5200 learner steps".
@@ -34,22 +34,22 @@ std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<dou
 // every two seconds. Not thread-safe.
 class ProgressPrinter {
  public:
-  // Looks at what the standard output is, and at NO_COLOR.
+  // Checks the kind of the standard output, and NO_COLOR.
   ProgressPrinter();
-  // For tests and other outputs: writes to a file descriptor, which outlives this.
+  // For tests and other outputs. The file descriptor must outlive this.
   ProgressPrinter(int file_descriptor, bool terminal, bool color);
 
-  // Shows how the run stands.
+  // Shows the run's state.
   void Update(const RunFacts& facts, const ProgressContext& context);
-  // The same for the last time, whether a line is due or not.
+  // Shows the last state, even if no line is due.
   void Last(const RunFacts& facts, const ProgressContext& context);
   // Prints a line that stays, above the block.
   void Event(const std::string& line);
-  // What blocks tell from now on as the outcome.
+  // The outcome that blocks show from now on.
   void SetOutcome(const std::string& outcome);
-  // To be called when the terminal's size has changed.
+  // Call this when the terminal's size has changed.
   void Redraw();
-  // Whether something could not be written, for who tells nothing else.
+  // True if a write failed. For callers whose only output this is.
   bool failed() const { return failed_; }
 
  private:
@@ -64,7 +64,7 @@ class ProgressPrinter {
 
   void Write(const std::string& text);
   Size TerminalSize() const;
-  // The text that takes the block away, and the text that draws it as it should be now.
+  // Return the text that removes the block, and the text that draws the current one.
   std::string Erase();
   std::string Draw();
 
@@ -73,7 +73,7 @@ class ProgressPrinter {
   const bool terminal_;
   const bool color_;
   std::optional<Shown> shown_;
-  std::vector<size_t> drawn_;                        // Of the block that stands there: how long each line is.
+  std::vector<size_t> drawn_;                        // The length of each line of the block on the terminal.
   absl::Duration next_line_ = absl::ZeroDuration();  // Elapsed time at which the next plain line is due.
 };
 

@@ -93,7 +93,7 @@ std::map<std::string, ReplayServerState::Rates> RatesBetween(const ReplayServerS
   }
   for (const v1::TableInfo& now : after.tables.tables()) {
     const auto found = known.find(now.config().name());
-    // Counters that went back are of another table under that name.
+    // Counters that went back belong to another table with that name.
     if (found != known.end() && now.items_inserted() >= found->second->items_inserted() &&
         now.items_sampled() >= found->second->items_sampled()) {
       rates[now.config().name()] = {

@@ -50,7 +50,7 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
   }
 }
 
-// Whether a worker gave up and no other has its place.
+// True if a worker gave up and no other worker has its place.
 bool GaveUpForGood(const v1::WorkerInfo& worker, const v1::OverviewResponse& overview) {
   return !worker.failure().empty() &&
          std::none_of(overview.workers().begin(), overview.workers().end(), [&worker](const v1::WorkerInfo& other) {
@@ -119,7 +119,7 @@ Role RoleOf(const v1::WorkerInfo& worker) {
 std::string WorkerName(const v1::WorkerInfo& worker) {
   const Role role = RoleOf(worker);
   const std::string name = RoleName(role);
-  // There is one hub, and in most runs one learner.
+  // There is one hub, and most runs have one learner.
   const bool one_only = (role == Role::kLearner && worker.index() == 0) || role == Role::kParamServer;
   return one_only ? name : absl::StrCat(name, "-", worker.index());
 }

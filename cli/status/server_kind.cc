@@ -39,8 +39,8 @@ absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool 
   const bool wants_hub = wanted == ServerKind::kParamServer;
   const char* const kind = wants_hub ? "parameter" : "replay";
   if (!is_other_kind) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        address, " is no ", kind, " server, or one of another version: it does not know what it was asked"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(address, " is no ", kind, " server, or one of another version: it does not know the method"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       address, " is a ", wants_hub ? "replay" : "parameter", " server, not a ", kind, " server: ",

@@ -10,15 +10,15 @@ namespace waggle {
 
 enum class ServerKind { kParamServer, kReplayServer };
 
-// For the status of a call to the server at HOST:PORT, which was taken for one of this kind: where the server does not
-// know the method, FAILED_PRECONDITION with what is there instead, and by which flag it is asked. Any other status as
-// it is. Asks the server again then, and blocks for a few seconds at most.
+// Explains the status of a call to the server at HOST:PORT, which was expected to be of kind `wanted`. If the server
+// does not know the method: FAILED_PRECONDITION with its actual kind, and with the flag for that kind. Any other status
+// is returned unchanged. May ask the server again, and blocks for a few seconds at most.
 absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted);
 
-// The same for who has asked already whether the server is of the other kind.
+// The same for a caller that already knows whether the server is of the other kind.
 absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind);
 
-// Whether a server that was asked for the Overview of no experiment is a parameter server, by how the call ended.
+// True if a server is a parameter server, by the status of an Overview call for no experiment.
 bool AnsweredAsParamServer(const grpc::Status& overview);
 
 }  // namespace waggle

@@ -34,7 +34,7 @@ std::string Rates(const v1::WorkerInfo& worker) {
   const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
   std::vector<std::string> parts;
   for (const auto& [name, rate] : sorted) {
-    // Sums say nothing by themselves. Refusals and policy lags have lines of their own.
+    // Sums mean nothing by themselves. Refusals and policy lags have their own lines.
     if (!absl::EndsWith(name, "_sum") && !absl::StartsWith(name, "refused_") &&
         !absl::StartsWith(name, "policy_lag/")) {
       parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
@@ -116,7 +116,7 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (facts.result.has_value()) {
     absl::StrAppend(&text, "  ", ResultText(*facts.result), "\n");
   }
-  // Of what has ended the rest is as it was then.
+  // For an ended experiment the rest is as it was at the end.
   const bool has_ended = snapshot.info.ended_at_us() != 0;
   const absl::Time seen = has_ended ? FromMicros(snapshot.info.ended_at_us()) : now;
   std::vector<std::vector<std::string>> rows = {
@@ -130,7 +130,7 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   }
   absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
   if (has_ended || (facts.gradients.has_value() && snapshot.replay_servers.empty())) {
-    return text;  // There are no tables any more, or never were.
+    return text;  // There are no tables any more, or there never were.
   }
   return absl::StrCat(text, "\n", TablesText(snapshot.replay_servers), RefusalsText(snapshot.replay_servers));
 }
@@ -162,7 +162,7 @@ Json SecondsOf(int64_t at_us) {
   return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
 }
 
-// The fields of summary.json, as they stand.
+// The current fields of summary.json.
 RunSummary SummaryOf(const ClusterSnapshot& snapshot) {
   const v1::ExperimentInfo& info = snapshot.info;
   RunSummary summary;
@@ -230,7 +230,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
     json["processes"].push_back(WorkerJson(worker, snapshot.info.ended_at_us() != 0));
   }
   AddTables(snapshot.replay_servers, &json);
-  // Bytes that are no UTF-8 are replaced: this must not throw.
+  // Invalid UTF-8 is replaced: this must not throw.
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-// `waggle status ID`: each process, each table and the model, for people and for programs: with the fields of
-// summary.json as they stand, on one line where `indent` is negative. Pure functions.
+// `waggle status ID`: each process, each table and the model, as text for people and as JSON for programs. The JSON has
+// the current fields of summary.json, and is on one line if `indent` is negative. Pure functions.
 std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now);
 std::string StatusJson(const ClusterSnapshot& snapshot, int indent = 2);
 

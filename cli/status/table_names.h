@@ -9,16 +9,16 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 
-// On replay servers the tables of an experiment are called "ID/TABLE"; people know them by their plain names.
+// Replay servers call an experiment's tables "ID/TABLE"; users know them by their plain names.
 
 namespace waggle {
 
-// What precedes the names of an experiment's tables. Empty without one: of tables that are nobody's.
+// The prefix of the names of an experiment's tables. Empty without an experiment.
 inline std::string TablePrefix(const std::string& experiment_id) {
   return experiment_id.empty() ? "" : absl::StrCat(experiment_id, "/");
 }
 
-// A text of a server's in which an experiment's tables are called by their plain names.
+// A server's text with plain names in place of the experiment's table names.
 inline std::string WithPlainNames(const std::string& text, const std::string& experiment_id) {
   return experiment_id.empty() ? text : absl::StrReplaceAll(text, {{TablePrefix(experiment_id), ""}});
 }
@@ -29,8 +29,8 @@ inline absl::Status WithPlainNames(const absl::Status& status, const std::string
   return plain;
 }
 
-// Leaves the tables of an experiment alone in an answer that lists tables, under their plain names; all of them, as
-// they are, without one.
+// Keeps only the experiment's tables in an answer that lists tables, and gives them their plain names. Without an
+// experiment it changes nothing.
 template <class Response>
 void KeepTablesOf(const std::string& experiment_id, Response* response) {
   if (experiment_id.empty()) {

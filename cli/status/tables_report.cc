@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The Python client's default, and more than anybody has.
+// The Python client's default, and more memory than any machine has.
 constexpr int64_t kMuchMemory = int64_t{1} << 40;
 
 std::string Limiter(const v1::RateLimiterConfig& limiter) {
@@ -28,7 +28,7 @@ std::string Limiter(const v1::RateLimiterConfig& limiter) {
              : absl::StrFormat("from %d items", limiter.min_items());
 }
 
-// Of rows, how many there may be, and how many of them are on disk because of the table's memory_limit.
+// The bytes of rows, their limit, and the bytes on disk if the table has a memory_limit.
 std::string BytesText(const v1::TableInfo& table) {
   std::string text = ShortBytes(static_cast<double>(table.bytes()));
   if (table.config().max_bytes() > 0 && table.config().max_bytes() < kMuchMemory) {
@@ -54,7 +54,7 @@ std::string CountText(uint64_t count, std::optional<double> rate) {
   return rate.has_value() ? absl::StrCat(count, ", ", ShortNumber(*rate), "/s") : absl::StrCat(count);
 }
 
-// "nobody", "3 inserts, 1 sample", or why nothing moves.
+// "nobody", "3 inserts, 1 sample", or the reason why nothing moves.
 std::string WaitingText(const v1::TableInfo& table, std::optional<double> inserted_per_s,
                         std::optional<double> sampled_per_s) {
   std::vector<std::string> parts;
@@ -149,14 +149,15 @@ std::string TablesText(const std::vector<ReplayServerState>& servers) {
       row[0] = "?";
       row[1] = server.address;
       row.back() =
-          absl::StrCat("does not answer: ", server.status.message());  // Long; the last column widens no other.
+          // This text is long; in the last column it widens no other.
+          absl::StrCat("does not answer: ", server.status.message());
       rows.push_back(std::move(row));
     }
     for (const v1::TableInfo& table : server.tables.tables()) {
       rows.push_back(TableRow(server, table));
     }
   }
-  return rows.size() == 1 ? "  no table yet, or none that answers\n" : AlignedColumns(rows, "  ");
+  return rows.size() == 1 ? "  no table yet, or no server answers\n" : AlignedColumns(rows, "  ");
 }
 
 void AddTables(const std::vector<ReplayServerState>& servers, Json* json) {

@@ -8,12 +8,12 @@
 
 namespace waggle {
 
-// What `waggle status` says of replay servers and their tables, with a run or without one. Pure functions.
+// The parts of `waggle status` about replay servers and their tables, with or without a run. Pure functions.
 
-// One line a table, and one a server that does not answer.
+// One line per table, and one per server that does not answer.
 std::string TablesText(const std::vector<ReplayServerState>& servers);
 
-// What they refused, by reason; empty where they refused nothing.
+// The servers' refusals by reason; empty if there are none.
 std::string RefusalsText(const std::vector<ReplayServerState>& servers);
 
 // The same as lists: "tables", "unanswered" and "refusals".

@@ -13,14 +13,14 @@
 #include "common/base/stop_token.h"
 #include "common/metrics/metrics.h"
 
-// The ports to the gradient server: how gradients that are computed in one process change weights in another. Over gRPC
-// in common/gradient_client.
+// The ports to the gradient server: gradients that one process computes change weights in another. Over gRPC in
+// common/gradient_client.
 
 namespace waggle {
 
 // Parameters that are stepped together, by one optimizer.
 struct GradientGroup {
-  std::string name;  // As ParameterGroup's.
+  std::string name;  // ParameterGroup's name.
   int64_t elements = 0;
 
   friend bool operator==(const GradientGroup& a, const GradientGroup& b) {
@@ -28,7 +28,7 @@ struct GradientGroup {
   }
 };
 
-// Which gradients belong together: those of one network's groups, in one order.
+// Identifies gradients that belong together: those of one network's groups, in one order.
 struct GradientModel {
   uint64_t network_hash = 0;
   std::vector<GradientGroup> groups;
@@ -46,16 +46,16 @@ struct GradientModel {
 // One gradient of one worker, in a sum of one or several.
 struct GradientMember {
   std::string worker_id;
-  uint64_t life = 0;      // Of the worker: its sequences begin anew with each.
+  uint64_t life = 0;      // The worker's; its sequences begin anew with each life.
   uint64_t sequence = 0;  // From 1.
   ModelVersion based_on;
-  uint64_t acknowledged = 0;  // The worker has answers to all sequences up to this one…
-  uint64_t applied = 0;       // …and so many of these gradients were applied.
+  uint64_t acknowledged = 0;  // The worker has answers to all sequences up to this one,
+  uint64_t applied = 0;       // and so many of these gradients were applied.
 };
 
-// A sequence may be so far above what is acknowledged: what is remembered of a worker is bounded by it.
+// The most that a sequence may exceed `acknowledged` by. It bounds what is remembered of a worker.
 inline constexpr uint64_t kMaxGradientsAhead = 1024;
-// Members of one sum.
+// The most members of one sum.
 inline constexpr size_t kMaxGradientMembers = 4096;
 
 // A gradient, or the sum of several. A value; its copies share the numbers.
@@ -65,7 +65,7 @@ struct GradientPush {
   std::shared_ptr<const float> data;  // model.NumElements() of them: the groups, back to back.
 };
 
-// What became of a gradient. All but the first are refusals. Checkpoints have their numbers: a new one goes to the end.
+// The outcome of a gradient. All but the first are refusals. Checkpoints have the numbers: new ones go to the end.
 enum class GradientVerdict { kApplied, kStale, kFuture, kNotFinite, kWrongModel, kMalformed, kTrainingOver };
 
 // "applied", "stale", "future", "not_finite", "wrong_model", "malformed", "training_over".
@@ -76,33 +76,32 @@ void CountVerdict(GradientVerdict verdict, Metrics* metrics);
 
 struct GradientResult {
   GradientVerdict verdict = GradientVerdict::kApplied;
-  ModelVersion version;  // Applied: the first that has it.
-  std::string message;   // Refused: why, in words.
+  ModelVersion version;  // Applied: the first version that has it.
+  std::string message;   // Refused: the reason, in words.
 };
 
 // The answer to a push.
 struct GradientAnswer {
-  std::vector<GradientResult> results;  // One for each member, in their order; none where it is to be sent singly.
-  bool send_singly = false;             // Nothing of the sum is settled: each member is to be sent by itself.
+  std::vector<GradientResult> results;  // One for each member, in their order; empty if send_singly.
+  bool send_singly = false;             // Nothing of the sum is settled: each member must be sent by itself.
 };
 
 // The same result for each member.
 GradientAnswer SameForAll(const GradientPush& push, GradientVerdict verdict, const std::string& message);
 
-// Where gradients go: the primary, a reducer, or the way there. Thread-safe.
+// Receives gradients: the primary, a reducer, or a link to one. Thread-safe.
 class GradientTaker {
  public:
   using Answer = std::function<void(GradientAnswer answer)>;
 
   virtual ~GradientTaker() = default;
 
-  // Does not wait. `answer` is called once, from any thread and soon after it is known what became of the gradient; it
-  // does not block. It is dropped uncalled if the taker goes before. How much may be under way is the caller's to
-  // bound.
+  // Does not wait. `answer` is called once, from any thread, soon after the outcome is known; it must not block. It is
+  // dropped uncalled if the taker is destroyed before. The caller bounds how much is under way.
   virtual void Take(GradientPush push, Answer answer) = 0;
 };
 
-// What became of a worker's gradients: pushed = applied + all refused + those that are not answered yet.
+// Outcomes of a worker's gradients: pushed = applied + all refused + those that are not answered yet.
 struct GradientCounts {
   int64_t pushed = 0;
   int64_t applied = 0;
@@ -117,13 +116,13 @@ class GradientSink {
  public:
   virtual ~GradientSink() = default;
 
-  // Takes a gradient of the sink's model, computed with the weights of `based_on`, and returns before it is answered;
-  // waits while too many are not. The numbers must not change any more. A gradient that is refused is counted, and is
-  // no error. CANCELLED after a stop.
+  // Takes a gradient of the sink's model, computed with the weights of `based_on`, and returns before it is answered.
+  // Waits while too many are unanswered. The numbers must not change any more. A refused gradient is counted and is not
+  // an error. CANCELLED after a stop.
   virtual absl::Status Push(std::shared_ptr<const float> gradient, const ModelVersion& based_on,
                             const StopToken& stop) = 0;
 
-  // Waits until all are answered. DEADLINE_EXCEEDED after `timeout`; CANCELLED after a stop.
+  // Waits until all gradients are answered. DEADLINE_EXCEEDED after `timeout`; CANCELLED after a stop.
   virtual absl::Status Flush(absl::Duration timeout, const StopToken& stop) = 0;
 
   virtual GradientCounts counts() const = 0;

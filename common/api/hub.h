@@ -16,14 +16,14 @@
 #include "common/config/schedule.h"
 #include "common/spec/environment_spec.h"
 
-// The port to the hub: how a process learns what to do and says how it fares. Over gRPC in
+// The port to the hub: a process gets its assignment and reports its state. Over gRPC in
 // common/hub_client/hub_client.h.
 
 namespace waggle {
 
 enum class Role { kActor, kLearner, kReplayServer, kParamServer, kEvaluator, kReducer };
 
-// At most so many bytes of why a worker gives up are sent and kept: the hub stores it in a file of bounded size.
+// The most bytes of a worker's failure that are sent and kept: the hub stores it in a file of bounded size.
 constexpr size_t kMaxFailureBytes = 4096;
 
 // "actor", "learner", "replay-server", "param-server", "evaluator", "reducer".
@@ -43,13 +43,13 @@ enum class RunState {
 // "no experiment", "running", "finishing", "solved", "limit", "failed", "queued", "stopped".
 const char* RunStateName(RunState state);
 
-// Whether the run is over, so that workers should finish.
+// True if the run is over, so that workers should finish.
 inline bool IsOver(RunState state) {
   return state == RunState::kSolved || state == RunState::kLimit || state == RunState::kFailed ||
          state == RunState::kStopped;
 }
 
-// Whether nobody is to act or train any more.
+// True if acting and training must stop.
 inline bool IsTrainingOver(RunState state) {
   return state == RunState::kFinishing || IsOver(state);
 }
@@ -61,30 +61,30 @@ struct Evaluation {
   double mean_return = 0;
   double min_return = 0;
   double max_return = 0;
-  double standard_deviation = 0;  // Of the episodes' returns, with n - 1; 0 for a single one.
+  double standard_deviation = 0;  // The returns' sample standard deviation (n - 1); 0 for one episode.
   double mean_length = 0;         // Steps an episode.
-  uint64_t env_steps = 0;         // The run's when this version was published, as its weights say.
+  uint64_t env_steps = 0;         // The run's steps when this version was published, as its weights say.
 };
 
-// What a run has to show: the evaluation of the weights that are kept as its best.
+// The result of a run: the evaluation of the weights that are kept as its best.
 struct RunResult {
   Evaluation evaluation;
-  bool confirmed = false;  // The target was reached twice, and this is the second time.
+  bool confirmed = false;  // The target was reached a second time, by this evaluation.
 };
 
-// Whose turn it is in a run in lock-step (experiment.deterministic), where one process at a time does something.
+// A turn in a run in lock-step (experiment.deterministic), in which one process at a time works.
 struct Turn {
   uint64_t number = 0;  // Later turns have larger ones; the first is 1.
   Role role = Role::kLearner;
-  int64_t items = 0;  // That all actors have written by now, all tables together.
-  // Of several actors, which one's turn it is; absent where it is no actor's.
+  int64_t items = 0;  // Written by all actors up to now, all tables together.
+  // The actor whose turn it is, if there are several; absent for other roles.
   std::optional<int64_t> actor = {};
 };
 
-// A learner's place among those that train together, from one to the next change of who they are.
+// A learner's place in a group that trains together. It holds until the group's members change.
 struct GroupSeat {
-  uint64_t epoch = 0;  // Larger than that of every group and learner before; what the first learner publishes under.
-  int64_t rank = 0;    // From 0 on, in the order of the learners' indices.
+  uint64_t epoch = 0;  // Larger than that of every earlier group and learner. The first learner publishes under it.
+  int64_t rank = 0;    // From 0, in the order of the learners' indices.
   int64_t size = 1;
 
   friend bool operator==(const GroupSeat& a, const GroupSeat& b) {
@@ -92,50 +92,50 @@ struct GroupSeat {
   }
 };
 
-// What the hub wants of a worker and what it has to know.
+// The hub's orders to a worker, with the facts that it needs.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
-  std::string experiment_yaml;                 // Complete; empty where there is none.
+  std::string experiment_yaml;                 // Complete; empty if there is none.
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
-  // HOST:PORT each, by their indices: where it is or was last; empty where none has joined.
+  // HOST:PORT each, by their indices: the last known address; empty if none has joined.
   std::vector<std::string> replay_servers;
-  std::vector<std::string> learners;  // Empty also for one that does not serve.
+  std::vector<std::string> learners;  // Empty also for a learner that does not serve.
   std::vector<std::string> reducers;
-  std::optional<ModelVersion> model_version;  // Of the newest weights.
-  int64_t actors = 1;                         // That there are now.
-  absl::Time said_at;                         // By the hub's clock: of two assignments the later one holds.
-  std::optional<RunResult> result;            // Once the run is over.
-  Progress progress;                          // How far the run is, but for the learner's steps.
-  std::optional<Turn> turn;                   // Absent where the run is not in lock-step.
-  std::optional<GroupSeat> group;             // Of a learner, in a run with several, once they are a group.
+  std::optional<ModelVersion> model_version;  // The newest weights'.
+  int64_t actors = 1;                         // The present number.
+  absl::Time said_at;                         // By the hub's clock; the later of two assignments holds.
+  std::optional<RunResult> result;            // Set once the run is over.
+  Progress progress;                          // The run's, without the learner's steps.
+  std::optional<Turn> turn;                   // Absent if the run is not in lock-step.
+  std::optional<GroupSeat> group;             // For a learner of several, once they are a group.
   // This worker's own, fixed when it joined.
   std::string worker_id;
-  int64_t index = 0;   // Which one of its role it is.
-  uint64_t epoch = 0;  // Learners: later than every learner before.
-  // Actors and evaluators: how many of its role had its index before it in this run.
+  int64_t index = 0;   // Its index among the workers of its role.
+  uint64_t epoch = 0;  // Learners: larger than every earlier learner's.
+  // Actors and evaluators: the number of earlier workers of this role and index in this run.
   uint64_t life = 0;
-  int64_t earlier_env_steps = 0;  // Of the run when this worker joined, over all actors.
+  int64_t earlier_env_steps = 0;  // The run's, over all actors, when this worker joined.
 };
 
 // The addresses of the first `servers` replay servers, an empty one for each that has not joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
-// What an actor says when it asks for environment steps.
+// An actor's request for environment steps.
 struct StepRequest {
-  int64_t used = 0;     // Taken in all its life.
-  int64_t allowed = 0;  // What it was told last; 0 before that.
-  int64_t block = 1;    // Handed over together: it is given no fewer where as many are left.
-  double rate = 0;      // A second, since its last request.
+  int64_t used = 0;     // Steps taken in its whole life.
+  int64_t allowed = 0;  // The last answer; 0 before the first.
+  int64_t block = 1;    // Steps handed over together: the hub gives no fewer if so many are left.
+  double rate = 0;      // Steps a second since its last request.
 };
 
-// The hub takes steps that it gave to an actor back when so much time has passed since the actor asked last. The actor,
-// which counts from before it asks, uses them for a shorter time, so that no step is ever given to two.
+// The hub takes an actor's steps back when this much time has passed since the actor last asked. The actor counts from
+// before it asks and uses them for a shorter time, so that no step is given to two actors.
 constexpr absl::Duration kStepLeaseLife = absl::Seconds(10);
 constexpr absl::Duration kStepLeaseUse = absl::Seconds(5);
 
-// An experiment, and the hub where it runs.
+// An experiment, and the hub that runs it.
 struct RunAddress {
-  // NOLINTNEXTLINE(google-explicit-constructor): of a hub with one experiment, whose address says all.
+  // NOLINTNEXTLINE(google-explicit-constructor): the address is enough for a hub with one experiment.
   RunAddress(std::string hub_address, std::string experiment = "")
       : hub(std::move(hub_address)), experiment_id(std::move(experiment)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -151,49 +151,49 @@ class HubLink {
  public:
   virtual ~HubLink() = default;
 
-  // What the hub said last.
+  // The hub's last assignment.
   virtual Assignment assignment() const = 0;
 
-  // Waits until `condition` holds of the assignment and returns it. CANCELLED after a stop, or when the run is over
-  // (IsOver) before it holds; any other error means that the hub refused this worker, and is final.
+  // Waits until `condition` is true for the assignment, and returns it. CANCELLED after a stop, or when the run is over
+  // (IsOver) before that; any other error means that the hub refused this worker, and is final.
   virtual absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                                const StopToken& stop) = 0;
 
-  // Reports; each is sent with the next heartbeat, which is hurried.
+  // Reports; each is sent with the next heartbeat, and hurries it.
   virtual void ReportEnvironment(const EnvironmentSpec& environment) = 0;
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
-  // This learner has stopped training; the run may end when these last weights of it are evaluated.
+  // This learner has stopped training. The run may end once these last weights are evaluated.
   virtual void ReportFinalVersion(const ModelVersion& version) = 0;
-  // This actor has taken its first environment step. What an actor has done is told soon after it then: after pauses
-  // that grow with its age to those of other heartbeats, so that a young run's steps and time are nearly up to date.
+  // This actor has taken its first environment step. Its reports then come at pauses that grow with its age to those of
+  // other heartbeats, so that a young run's steps and time are nearly up to date.
   virtual void ReportFirstStep() = 0;
-  // This worker's turn of this number is over: what its metrics say by now, and what else it has reported, is known to
-  // the worker that has the next turn.
+  // This worker's turn of this number is over. The worker that has the next turn knows this one's metrics and other
+  // reports.
   virtual void ReportTurnDone(uint64_t number) = 0;
   // This learner could not reach the others of the group of this epoch: the hub forms another one.
   virtual void ReportBrokenGroup(uint64_t epoch) = 0;
-  // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
-  // it. Cut after kMaxFailureBytes.
+  // The reason why this worker gives up. Users see it beside the worker, and the failure of the last learner fails the
+  // run. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
 
-  // For actors of a run with stop.max_env_steps: how many environment steps this one may take in all its life, for
-  // kStepLeaseUse. Blocks for one call. UNAVAILABLE while the hub is away or this worker has to join again;
+  // For actors of a run with stop.max_env_steps: the number of environment steps that this actor may take in its whole
+  // life, for kStepLeaseUse. Blocks for one call. UNAVAILABLE while the hub is away or this worker has to join again;
   // CANCELLED after a stop; any other error is final.
   virtual absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) = 0;
 
   // A token that is stopped when the run is over, when the hub refuses this worker, or when the process is told to
   // stop.
   virtual const StopToken& run_over() const = 0;
-  // The same for those who act and train: stopped as soon as the run is finishing.
+  // The same for actors and learners: stopped as soon as the run is finishing.
   virtual const StopToken& training_over() const = 0;
 
-  // Sends what is pending and says goodbye, within `timeout`.
+  // Sends the pending reports and says goodbye, within `timeout`.
   virtual void Leave(absl::Duration timeout) = 0;
 };
 
-// What a worker's process ends with, where its work ended with `status`: OK for a peaceful end, the end of training and
-// a stop; the hub's refusal, which stops a worker like the end of a run does; otherwise `status`, which is reported to
-// the hub. Logs how the run ended where it has.
+// The status that a worker's process ends with if its work ended with `status`. OK for a peaceful end, the end of
+// training and a stop. The hub's refusal, which stops a worker as the end of a run does. Otherwise `status`, which is
+// reported to the hub. Logs how the run ended if it has.
 absl::Status EndOfWork(const absl::Status& status, HubLink* hub);
 
 }  // namespace waggle

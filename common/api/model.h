@@ -12,11 +12,11 @@
 #include "common/tensor/array_spec.h"
 #include "common/tensor/byte_slices.h"
 
-// The ports to the parameter server: how weights get from the learner to whoever acts.
+// The ports to the parameter server: weights go from the learner to the processes that act.
 
 namespace waggle {
 
-// Which weights: ordered by epoch (the learner that made them), then by version (that learner's step).
+// Identifies weights: ordered by epoch (the learner that made them), then by version (that learner's step).
 struct ModelVersion {
   uint64_t epoch = 0;
   uint64_t version = 0;
@@ -34,21 +34,21 @@ struct ModelVersion {
 struct ModelSnapshot {
   std::string model;
   ModelVersion version;
-  // Of the run when they were published, as the learner knew it; but env_steps are those that actors had reported to
-  // the parameter server when it took this version in: what people are told of it.
+  // The run's when they were published, as the learner knew it. env_steps, which users see, are those that actors had
+  // reported to the parameter server when it took this version in.
   Progress progress;
   std::vector<ArraySpec> tensors;
-  uint64_t network_hash = 0;  // Of the network's description.
+  uint64_t network_hash = 0;  // The hash of the network's description.
   ByteSlices data;            // The tensors, back to back, in their order.
 };
 
-// Makes weights known. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
+// Publishes weights. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
 class ModelPublisher {
  public:
   virtual ~ModelPublisher() = default;
 
-  // FAILED_PRECONDITION if the version is not newer than what is published; with reasons::kLaterLearner if that is of a
-  // later epoch: this learner is no longer the one that counts. UNAVAILABLE while the server is away; the next one may
+  // FAILED_PRECONDITION if the version is not newer than what is published; with reasons::kLaterLearner if that has a
+  // later epoch: another learner has replaced this one. UNAVAILABLE while the server is away; the next call may
   // succeed.
   virtual absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) = 0;
 };
@@ -58,8 +58,8 @@ class ModelSubscriber {
  public:
   virtual ~ModelSubscriber() = default;
 
-  // The newest weights if they are newer than `version` (or if that is absent); otherwise nothing, and nothing but the
-  // answer travels. UNAVAILABLE while the server is away.
+  // The newest weights if they are newer than `version` (or if that is absent). Otherwise nothing, and only the answer
+  // travels. UNAVAILABLE while the server is away.
   virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
                                                                  const StopToken& stop) = 0;
 

@@ -10,19 +10,18 @@
 #include "common/api/hub.h"
 #include "common/base/stop_token.h"
 
-// The port to the pool: how a process that outlives experiments is given work. Over gRPC in
+// The port to the pool, which gives work to processes that outlive experiments. Over gRPC in
 // common/hub_client/pool_client.h.
 
 namespace waggle {
 
-// What a process of the pool can work as. A gradient worker is the primary of a gradient server, or one of its
-// reducers.
+// The kinds of pool processes. A gradient worker is the primary of a gradient server, or one of its reducers.
 enum class WorkerKind { kActor, kLearner, kReplayServer, kEvaluator, kGradient };
 
 // "actor", "learner", "replay-server", "evaluator", "gradient-worker".
 const char* WorkerKindName(WorkerKind kind);
 
-// Whether such a process can have a seat of this role.
+// True if such a process can have a seat of this role.
 bool CanWorkAs(WorkerKind kind, Role role);
 
 // A piece of work: a seat in an experiment.
@@ -31,7 +30,7 @@ struct WorkOrder {
   std::string experiment_id;
   Role role = Role::kActor;  // kLearner for a gradient worker is the primary.
   int64_t index = 0;
-  // Where the experiment's files go, for those that keep any.
+  // The folder for the experiment's files, if the process keeps any.
   std::string output_folder;
 
   friend bool operator==(const WorkOrder& a, const WorkOrder& b) {
@@ -41,40 +40,39 @@ struct WorkOrder {
   friend bool operator!=(const WorkOrder& a, const WorkOrder& b) { return !(a == b); }
 };
 
-// What a process may say of itself, at most.
-inline constexpr int64_t kMaxPoolCapacity = 1'000;  // Orders at a time: each takes a thread.
+// Limits on what a process may say of itself.
+inline constexpr int64_t kMaxPoolCapacity = 1'000;  // Orders at a time; each takes a thread.
 inline constexpr int64_t kMaxPoolIndex = 1'000'000;
 inline constexpr size_t kMaxPoolNames = 1'000;  // Devices, or environments.
-inline constexpr size_t kMaxPoolKept = 10'000;  // Experiments of which it keeps anything.
+inline constexpr size_t kMaxPoolKept = 10'000;  // Experiments whose data it keeps.
 
-// Of an experiment's priority, which is 0 unless its submission says otherwise, the largest magnitude.
+// The largest magnitude of an experiment's priority, which is 0 unless its submission says otherwise.
 inline constexpr int64_t kMaxExperimentPriority = 1'000'000;
 
-// What a process of the pool brings.
+// The resources of a pool process.
 struct WorkerResources {
   int64_t cores = 0;
   int64_t memory_bytes = 0;
   std::vector<std::string> devices;       // "cuda:0", …; every process has "cpu".
-  std::vector<std::string> environments;  // Names from the environment registry, of those that step environments.
+  std::vector<std::string> environments;  // Names from the environment registry, if it steps environments.
 };
 
-// Under which name a process of the pool takes part in the experiment of an order: nobody else ever has it.
+// The name under which a pool process takes part in the experiment of an order. No other process ever has it.
 std::string RunWorkerId(const std::string& worker_id, uint64_t order_number);
 
-// What a process does with its orders.
+// Carries out the orders of a process.
 class PoolWork {
  public:
   virtual ~PoolWork() = default;
 
-  // Does an order, in a thread of its own, until the experiment is over, or soon after `stop`. What it returns is told
-  // to the hub: an error is why this worker gives up, and the hub may give it, or another one, the order again.
+  // Carries out an order in a thread of its own, until the experiment is over, or soon after `stop`. The hub is told
+  // the result: an error is why this worker gives up, and the hub may give the order to it or to another one again.
   virtual absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) = 0;
 
-  // The experiments of which this process keeps anything. Asked for before each call to the hub, which waits for it, as
-  // for Discard.
+  // The experiments whose data this process keeps. Called before each call to the hub, which waits for it and for
+  // Discard.
   virtual std::vector<std::string> Kept() { return {}; }
-  // Drops what it keeps of one, which is over and of which it has no order that goes on. Called again while Kept()
-  // names it.
+  // Drops the data of an experiment that is over and has no running order here. Called again while Kept() names it.
   virtual void Discard(const std::string& /*experiment_id*/) {}
 };
 

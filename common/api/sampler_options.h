@@ -7,11 +7,11 @@
 
 namespace waggle {
 
-// Draws that a replay server lets a sampler have asked for, and not got, on one stream: its `max_credits`. One that
-// asks for more is refused for good.
+// The most draws that a sampler may have asked for, and not got, on one stream: the server's `max_credits`. A sampler
+// that asks for more is refused for good.
 inline constexpr int64_t kMaxOutstandingDraws = 1024;
 
-// INVALID_ARGUMENT, saying which, for options of a sampler that can never work, wherever its table is.
+// INVALID_ARGUMENT, naming the option, if a sampler's options can never work, wherever its table is.
 absl::Status ValidateSamplerOptions(const ReplaySamplerOptions& options);
 
 }  // namespace waggle

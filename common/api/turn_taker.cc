@@ -22,9 +22,8 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   }
   WAGGLE_RETURN_IF_ERROR(assignment.status());
   if (IsTrainingOver(assignment->run_state)) {
-    hub_->training_over()
-        .Wait();  // Stopped right after the assignment came: the caller looks at it to see why this ended.
-    return absl::CancelledError("the training is over, and nobody has a turn any more");
+    hub_->training_over().Wait();  // Stopped right after the assignment came. The caller sees in it why this ended.
+    return absl::CancelledError("the training is over, and there are no more turns");
   }
   done_ = assignment->turn->number;
   return assignment;

@@ -19,16 +19,16 @@ class TurnTaker {
   // The link outlives it.
   TurnTaker(HubLink* hub, Role role) : hub_(hub), role_(role) {}
 
-  // Waits for this worker's next turn, and returns what the hub said as it began. CANCELLED after a stop, or once
-  // nobody is to act or train any more; other errors as of HubLink::WaitUntil.
+  // Waits for this worker's next turn, and returns the hub's assignment as it began. CANCELLED after a stop, or once
+  // acting and training must stop; other errors as HubLink::WaitUntil.
   absl::StatusOr<Assignment> Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the turn that Await returned with.
   void End() { hub_->ReportTurnDone(done_); }
 
   struct Stats {
-    absl::Duration waited;  // In Await, the wait under way included.
-    bool waiting = false;   // There, now.
+    absl::Duration waited;  // In Await, including the wait under way.
+    bool waiting = false;   // In Await, now.
   };
   // Any thread.
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,7 +5,7 @@
 
 namespace waggle {
 
-// INVALID_ARGUMENT, saying which, for options of a writer that can never work, wherever its tables are.
+// INVALID_ARGUMENT, naming the option, if a writer's options can never work, wherever its tables are.
 absl::Status ValidateWriterOptions(const ReplayWriterOptions& options);
 
 }  // namespace waggle

@@ -10,7 +10,7 @@
 
 namespace waggle {
 
-// Gathers everything that is wrong with a configuration, so that a user sees it all at once. Not thread-safe.
+// Gathers all errors of a configuration, so that a user sees them at once. Not thread-safe.
 class ConfigErrors {
  public:
   // `path` names the key ("learner.batch_size"); it may be empty.
@@ -20,8 +20,8 @@ class ConfigErrors {
   // The first keys of all paths: "learner" of "learner.batch_size".
   std::set<std::string> sections() const;
 
-  // OK if there are none; else INVALID_ARGUMENT with one line each, "FILE:LINE: PATH: problem", in the order of the
-  // file, with what was given on the command line last.
+  // OK if there are none; otherwise INVALID_ARGUMENT with one line each, "FILE:LINE: PATH: problem", in the order of
+  // the file and then of the command line.
   absl::Status ToStatus() const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// Lists the keys that it visits, by their paths: "learner.batch_size". Of a list or map of structs it names that alone.
+// Lists the keys that it visits, by their paths: "learner.batch_size". A list or map of structs is one key.
 class ConfigKeys final : public ConfigVisitor {
  public:
   void Int(const char* key, int64_t* value, const Range& range) override;
@@ -29,7 +29,7 @@ class ConfigKeys final : public ConfigVisitor {
 
  private:
   bool Reading() const override { return false; }
-  // A schedule is one key however it is written, and what the user names is not known.
+  // A schedule is one key in every form, and the user's names are not known.
   ScheduleForm FormOf(const char* /*key*/, bool /*moves*/) override { return ScheduleForm::kNumber; }
   std::vector<std::string> EntryNames(std::vector<std::string> /*present*/) override { return {}; }
   bool BeginSection(const char* key) override;
@@ -40,7 +40,7 @@ class ConfigKeys final : public ConfigVisitor {
 
   void Add(const char* key);
 
-  std::vector<std::string> sections_;  // That are being visited, outermost first.
+  std::vector<std::string> sections_;  // The sections being visited, outermost first.
   std::vector<std::string> paths_;
 };
 

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// What a node is, for "got …".
+// A node in words, for "got …".
 std::string Describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -60,7 +60,7 @@ bool ParseInteger(const YamlNode& node, const Range& range, int64_t* value) {
   return true;
 }
 
-// Of a plain scalar what it looks like, of a quoted one its text.
+// A plain scalar has the type that it looks like; a quoted one is text.
 nlohmann::ordered_json ScalarToJson(const YamlNode& node) {
   if (!node.quoted) {
     int64_t integer = 0;
@@ -155,7 +155,7 @@ void ConfigReader::AnyValue(const char* key, std::string* json) {
     } else {
       value = std::move(given);
     }
-    // Bytes that are no UTF-8 are replaced: JSON has none.
+    // Invalid UTF-8 is replaced: JSON has none.
     *json = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 }
@@ -392,7 +392,7 @@ void ConfigReader::ReportUnknownKeys() {
 
 void ConfigReader::EndSection(const absl::Status& validity) {
   ReportUnknownKeys();
-  // After another error the fields are not what the user wrote, and neither would be what Validate says of them.
+  // After another error the fields are not what the user wrote, and Validate's message would mislead.
   const bool had_errors = errors_->count() > frames_.back().errors_before;
   const std::string path = frames_.back().path;
   const std::vector<std::string> known = frames_.back().known;
@@ -458,7 +458,7 @@ void ConfigReader::Report(absl::string_view path, absl::string_view problem) {
       break;
     }
     node = &entry->value;
-    // A value may have been replaced from elsewhere than where its key stands.
+    // An override replaces a value, but the key keeps its position.
     const bool replaced = node->position.origin != entry->position.origin;
     position = replaced ? node->position : entry->position;
     size_t index = 0;

@@ -14,13 +14,13 @@
 
 namespace waggle {
 
-// How a reader treats keys that mean nothing beside the others. A user's are a mistake. Earlier versions printed every
-// key: theirs are passed over.
+// The treatment of keys that mean nothing beside the others. A user's are refused as mistakes. Earlier versions printed
+// every key: theirs are passed over.
 enum class KeysWithoutMeaning { kRefused, kPassedOver };
 
-// Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
-// one, or with the section in which it is known), a key given twice, a value of another type or out of range is an
-// error. A field whose value is wrong keeps its default. Not thread-safe.
+// Reads a YAML mapping into the fields that it visits, strictly. Errors are an unknown key (named with the nearest
+// known one, or with the section in which it is known), a key given twice, and a value of another type or out of range.
+// A field whose value is wrong keeps its default. Not thread-safe.
 //
 //   ConfigErrors errors;
 //   ConfigReader reader(root, &errors);
@@ -49,10 +49,10 @@ class ConfigReader final : public ConfigVisitor {
   bool IsGiven(const char* key, bool is_given) override { return Lookup(key) != nullptr || is_given; }
   void AllowOtherKeys() override;
 
-  // Reports the keys at the top that nothing asked for. Call once, last.
+  // Reports the unused keys at the top. Call once, last.
   void Finish();
 
-  // Reports a problem with the key at `path` ("replay.error_buffer"), where it stands or else where its section does.
+  // Reports a problem with the key at `path` ("replay.error_buffer"), at its place, or else at its section's.
   void Report(absl::string_view path, absl::string_view problem);
 
  private:
@@ -67,11 +67,11 @@ class ConfigReader final : public ConfigVisitor {
 
   // A mapping or list that is being visited.
   struct Frame {
-    const YamlNode* node = nullptr;  // Null where it is absent or not what it should be.
-    SourcePosition position;         // Of the node, or of the nearest one around it.
+    const YamlNode* node = nullptr;  // Null if it is absent or of the wrong kind.
+    SourcePosition position;         // The node's, or the nearest one's around it.
     std::string path;
     std::vector<std::string> known;  // Keys asked for.
-    std::vector<std::string> inner;  // Those of the sections in it, "section.key".
+    std::vector<std::string> inner;  // Keys asked for in its sections, "section.key".
     bool allow_other_keys = false;
     int64_t errors_before = 0;
   };
@@ -79,7 +79,7 @@ class ConfigReader final : public ConfigVisitor {
   std::string PathOf(absl::string_view key) const;
   // The value under `key`, or null if it is absent.
   const YamlNode* Lookup(const char* key);
-  // The same, and null, which is reported, where it is no text.
+  // The same, but a value that is not text is reported, and null.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   nlohmann::ordered_json ToJson(const YamlNode& node, const char* key);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Named in the order of the enumerators.
+// The names, in the order of the enumerators.
 const std::vector<std::string>& Shapes() {
   static const auto* const names = new std::vector<std::string>{"constant", "linear", "step", "exponential", "cosine"};
   return *names;

@@ -26,58 +26,56 @@ namespace waggle {
 // Keys equal the fields' names. A key that is absent leaves its field at the default that the struct gives it. Problems
 // never stop the walk: a reader collects all of them, each with its file, line and path.
 //
-// Validate() checks what single fields cannot show. Its message has one line a problem; a line that begins with a
-// field's name, or a path such as "section.field", and a colon is reported where that field stands.
+// Validate() checks relations between fields. Its message has one line a problem; a line that begins with a field's
+// name, or a path such as "section.field", and a colon is reported at that field.
 class ConfigVisitor {
  public:
   virtual ~ConfigVisitor() = default;
 
   virtual void Int(const char* key, int64_t* value, const Range& range) = 0;
   virtual void Double(const char* key, double* value, const Range& range) = 0;
-  // A number that may be left out, or be `null`: then there is none.
+  // A number that may be left out or `null`, and is absent then.
   virtual void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) = 0;
   virtual void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) = 0;
   virtual void Bool(const char* key, bool* value) = 0;
   virtual void String(const char* key, std::string* value) = 0;
-  // Text that is right by itself, as `is_right` knows; `wanted` says what that is: "cpu, cuda or cuda:N".
+  // Text that `is_right` accepts; `wanted` describes it: "cpu, cuda or cuda:N".
   virtual void CheckedString(const char* key, std::string* value, bool (* /*is_right*/)(const std::string&),
                              const char* /*wanted*/) {
     String(key, value);
   }
-  // One of a few words. Where the default is none of them, the key must be given.
+  // One of a few words. The key must be given if the default is not one of them.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
   virtual void IntList(const char* key, std::vector<int64_t>* value, const Range& range) = 0;
-  // A list of texts; `wanted` says in words what `is_right` takes.
+  // A list of texts that `is_right` accepts; `wanted` describes one.
   virtual void TextList(const char* key, std::vector<std::string>* /*value*/, bool (* /*is_right*/)(const std::string&),
                         const char* /*wanted*/) {
     std::string unused;
     String(key, &unused);
   }
-  // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read go over those of a
+  // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read override those of the
   // mapping that is there.
   virtual void AnyValue(const char* key, std::string* json) { String(key, json); }
-  // A number, or a section that says how it moves; both of its ends are within the range.
+  // A number, or a section with its schedule; both of its ends are within the range.
   void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
   // A number, for both ends, or a section with `min` and `max`; min is at most max.
   void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);
 
-  // Says if a key is to be visited that has a meaning only beside some values of the keys before it. A reader refuses
-  // one that is given without a meaning, whatever its value, with the words of `otherwise`: "means nothing to the
-  // sampler fifo; wanted none".
+  // True if a key that has a meaning only beside some values of earlier keys must be visited. A reader refuses one that
+  // is given without a meaning, whatever its value, with `otherwise`: "means nothing to the sampler fifo; wanted none".
   virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
-  // Says if an optional key is to be visited. A writer prints none if it is not given.
+  // True if an optional key must be visited. A writer leaves it out if it is not given.
   bool MayBeGiven(bool is_given) const { return Reading() || is_given; }
 
-  // Says if an optional section is to be visited, all of whose keys, required ones too, are absent without it.
+  // True if an optional section must be visited. Without it all its keys, required ones too, are absent.
   virtual bool IsGiven(const char* /*key*/, bool is_given) { return is_given; }
 
-  // Lets keys of the current section pass that nothing asks for: what they should be is not known.
+  // Accepts keys of the current section that nothing asks for: their form is not known.
   virtual void AllowOtherKeys() = 0;
 
-  // A struct within the struct, under a key of its own. Its Validate(), where all its fields were right, has the last
-  // word.
+  // A struct within the struct, under a key of its own. Its Validate() comes last, if all its fields were right.
   template <class Struct>
   void Section(const char* key, Struct* section) {
     if (BeginSection(key)) {
@@ -86,13 +84,13 @@ class ConfigVisitor {
     }
   }
 
-  // Structs under names that the user chooses, each a section of its own. What is read goes over the entry that has its
-  // name; the others stay.
+  // Structs under names that the user chooses, each a section of its own. A section that is read overrides the entry of
+  // its name; the others stay.
   template <class Struct>
   void Map(const char* key, std::map<std::string, Struct>* map) {
     Entries(key, map, [this](const char* name, Struct* entry) { Section(name, entry); });
   }
-  // The same of lists of structs.
+  // The same for lists of structs.
   template <class Struct>
   void MapOfLists(const char* key, std::map<std::string, std::vector<Struct>>* map) {
     Entries(key, map, [this](const char* name, std::vector<Struct>* entry) { List(name, entry); });
@@ -120,18 +118,18 @@ class ConfigVisitor {
   }
 
  protected:
-  // Whether fields are being given values, as against being read.
+  // True if fields get values; false if they are read.
   virtual bool Reading() const = 0;
-  // How a schedule, or a range, stands under this key: not at all, as a number or as a section. `moves`: the present
-  // one does, or its ends differ.
+  // The form of a schedule, or a range, under this key: absent, a number or a section. `moves`: the present one moves,
+  // or its ends differ.
   enum class ScheduleForm { kAbsent, kNumber, kSection };
   virtual ScheduleForm FormOf(const char* key, bool moves) = 0;
-  // The names to visit in the present section, whose entries have those of `present`.
+  // The names to visit in the present section; `present` are those of its entries.
   virtual std::vector<std::string> EntryNames(std::vector<std::string> present) = 0;
-  // False: there is nothing to visit there.
+  // False if there is nothing to visit.
   virtual bool BeginSection(const char* key) = 0;
   virtual void EndSection(const absl::Status& validity) = 0;
-  // How many elements to visit; negative: leave the list as it is, without EndList.
+  // The number of elements to visit; negative: leave the list as it is, without EndList.
   virtual int64_t BeginList(const char* key, int64_t current_size) = 0;
   virtual bool BeginElement(int64_t index) = 0;
   virtual void EndList() = 0;

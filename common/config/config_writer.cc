@@ -65,7 +65,7 @@ bool ConfigWriter::BeginSection(const char* key) {
 
 void ConfigWriter::EndSection(const absl::Status&) {
   --indent_;
-  if (text_.size() == begins_.back()) {  // A map without entries: nothing at all would read as no map.
+  if (text_.size() == begins_.back()) {  // A map without entries: without braces it would read as no map.
     text_.insert(text_.size() - 1, " {}");
   }
   begins_.pop_back();

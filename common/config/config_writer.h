@@ -9,8 +9,8 @@
 
 namespace waggle {
 
-// Prints the fields that it visits as YAML, with every value in it. Reading that gives the same values again, to the
-// last bit. Not thread-safe.
+// Prints the fields that it visits as YAML, with every value. Reading it gives the same values again, to the last bit.
+// Not thread-safe.
 class ConfigWriter final : public ConfigVisitor {
  public:
   void Int(const char* key, int64_t* value, const Range& range) override;
@@ -44,7 +44,7 @@ class ConfigWriter final : public ConfigVisitor {
 
   std::string text_;
   int indent_ = 0;
-  std::vector<size_t> begins_;   // Of the sections and elements being visited: where their first lines would stand.
+  std::vector<size_t> begins_;   // Offsets of the first lines of the sections and elements being visited.
   bool begins_element_ = false;  // The next line is an element's first.
 };
 

@@ -84,7 +84,7 @@ void FieldChecker::EndSection(const absl::Status& validity) {
   const bool right = right_so_far_.back();
   paths_.pop_back();
   right_so_far_.pop_back();
-  // What Validate says of fields that are wrong by themselves helps nobody.
+  // If a field is wrong by itself, Validate's message does not help.
   if (right && !validity.ok()) {
     for (const absl::string_view line : absl::StrSplit(validity.message(), '\n')) {
       problems_.Add(path, ".", line);

@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// Checks the fields that it visits against what their Visit() says of them, in the words in which a reader refuses
-// them. Not thread-safe.
+// Checks the fields that it visits against their Visit(), with a reader's messages. Not thread-safe.
 class FieldChecker final : public ConfigVisitor {
  public:
   void Int(const char* key, int64_t* value, const Range& range) override;
@@ -27,7 +26,7 @@ class FieldChecker final : public ConfigVisitor {
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void AllowOtherKeys() override {}
 
-  // INVALID_ARGUMENT with one problem a line, each behind its key ("optimizer.epsilon: …"); OK where there is none.
+  // INVALID_ARGUMENT with one problem a line, each behind its key ("optimizer.epsilon: …"); OK if there is none.
   absl::Status status() const { return problems_.ToStatus(); }
 
  private:
@@ -45,13 +44,13 @@ class FieldChecker final : public ConfigVisitor {
   std::string PathOf(const std::string& key) const;
   void Wrong(const std::string& key, const std::string& got, const std::string& wanted);
 
-  std::vector<std::string> paths_;  // Of what is being visited, outermost first.
-  std::vector<bool> right_so_far_;  // Of each section among them: whether none of its fields was wrong.
+  std::vector<std::string> paths_;  // The sections being visited, outermost first.
+  std::vector<bool> right_so_far_;  // For each of them: true if none of its fields was wrong.
   Problems problems_;
 };
 
-// Everything that can be said of options by themselves: their fields' ranges, and then what Validate() says. By value,
-// because one Visit for reading and checking cannot be const. INVALID_ARGUMENT as of FieldChecker::status.
+// Checks options by themselves: their fields' ranges, and then Validate(). By value, because one Visit for reading and
+// checking cannot be const. INVALID_ARGUMENT as FieldChecker::status.
 template <class Options>
 absl::Status Check(Options options) {
   FieldChecker checker;

@@ -8,9 +8,9 @@
 
 namespace waggle {
 
-// Reads a section that ConfigVisitor::AnyValue has kept as JSON, once it is known what its keys are. `visit` is given
-// its fields. INVALID_ARGUMENT with one line for each mistake; a line begins with the key's path, and `path` is the
-// section's: "environment.options".
+// Reads a section that ConfigVisitor::AnyValue has kept as JSON, once its keys are known. `visit` gets its fields.
+// INVALID_ARGUMENT with one line for each mistake; a line begins with the key's path, and `path` is the section's:
+// "environment.options".
 absl::Status ReadJsonSection(const std::string& json, const std::string& path,
                              absl::FunctionRef<void(ConfigVisitor& visitor)> visit);
 

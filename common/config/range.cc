@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// A bound of whole numbers, of which none is beyond those of 64 bits.
+// A bound of whole numbers, within those of 64 bits.
 std::string WholeText(double bound) {
   const double limit = 9223372036854775808.0;  // 2^63.
   return absl::StrCat(bound >= limit    ? std::numeric_limits<int64_t>::max()

@@ -4,9 +4,9 @@
 
 namespace waggle {
 
-// The values that a number may have, stated once, where an options struct visits the field: the reader of a file, the
-// check of options that were made in code and tests that try every field all go by it. A bound may be infinite. Whole
-// numbers have ranges of the same kind, whose bounds are exact up to 2^53.
+// The values that a number may have, stated once, in its options struct's Visit. The reader of a file, the check of
+// options that were made in code and tests that try every field go by it. A bound may be infinite. Whole numbers have
+// ranges of the same kind, whose bounds are exact up to 2^53.
 struct Range {
   double low = 0;
   double high = 0;
@@ -14,7 +14,7 @@ struct Range {
 
   // False for NaN.
   bool Holds(double value) const { return (above ? value > low : value >= low) && value <= high; }
-  // What is wanted, for messages: "a number in (0, 1]", "an integer in [1, 64]".
+  // The wanted values, for messages: "a number in (0, 1]", "an integer in [1, 64]".
   std::string NumberText() const;
   std::string IntegerText() const;
 };

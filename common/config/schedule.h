@@ -8,15 +8,15 @@
 
 namespace waggle {
 
-// How far a run has come, as whoever computes with it knows: a learner from its own steps and what the hub said last,
-// an actor from the weights that it acts with. A value, which travels and is in checkpoints.
+// How far a run has come, as the process that computes with it knows: a learner from its own steps and the hub's last
+// assignment, an actor from the weights that it acts with. A value, which travels and is in checkpoints.
 struct Progress {
-  double run = 0;  // Of the nearest stop limit (steps or time): from 0 to 1; 0 where the run has none.
+  double run = 0;  // Share of the nearest stop limit (steps or time), from 0 to 1; 0 if the run has none.
   int64_t learner_steps = 0;
-  int64_t env_steps = 0;  // Of all actors together.
+  int64_t env_steps = 0;  // Over all actors.
 };
 
-// A number that stands still or moves with the run. In a file either `clip: 0.2` or
+// A number that is constant or moves with the run. In a file either `clip: 0.2` or
 //
 //   clip: {from: 0.2, to: 0.05, shape: linear, of: run, start: 0, until: 0.8}
 //
@@ -54,8 +54,8 @@ struct Schedule {
   }
 };
 
-// INVALID_ARGUMENT, one problem a line, each behind the key that it is about, where a schedule's fields contradict each
-// other. Whether its ends are within their range is the visitor's to say.
+// INVALID_ARGUMENT, one problem a line, each behind its key, if a schedule's fields contradict each other. The visitor
+// checks the range of its ends.
 absl::Status ValidateSchedule(const Schedule& schedule);
 
 }  // namespace waggle

@@ -216,7 +216,7 @@ absl::StatusOr<std::string> ReadYamlFile(const std::string& path) {
   }
   if (text.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": larger than ", kMaxYamlBytes, " bytes, which no configuration is"));
+        absl::StrCat(path, ": got more than ", kMaxYamlBytes, " bytes; wanted at most that"));
   }
   return text;
 }
@@ -240,7 +240,7 @@ bool ParseIndex(const std::string& part, size_t* index) {
   return true;
 }
 
-// The element or entry `part` of `node`, made where it is absent. Null, with the problem said, where there can be none.
+// The element or entry `part` of `node`, made if it is absent. Null, with `problem` set, if there can be none.
 YamlNode* Step(const std::string& part, const SourcePosition& position, YamlNode* node, std::string* problem) {
   size_t index = 0;
   const bool is_index = ParseIndex(part, &index);
@@ -286,7 +286,7 @@ void ApplyOverride(const std::string& path, const std::string& value, const std:
     return;
   }
   const std::vector<std::string> parts = absl::StrSplit(absl::StrReplaceAll(path, {{"[", "."}, {"]", ""}}), '.');
-  YamlNode changed = *root;  // So that a path that leads nowhere leaves nothing behind.
+  YamlNode changed = *root;  // A copy, so that a path that leads nowhere leaves nothing behind.
   YamlNode* node = &changed;
   for (const std::string& part : parts) {
     std::string problem = "a part of the key is empty; wanted KEY=VALUE, such as learner.batch_size=256";

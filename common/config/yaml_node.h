@@ -8,10 +8,10 @@
 
 namespace waggle {
 
-// Where a piece of configuration was written.
+// The place at which a piece of configuration was written.
 struct SourcePosition {
   std::string origin;  // A file's name, or "--set a.b=c".
-  int line = 0;        // From 1; 0 where the origin has no lines.
+  int line = 0;        // From 1; 0 if the origin has no lines.
 
   // "configs/x.yaml:12".
   std::string DebugString() const { return line > 0 ? absl::StrCat(origin, ":", line) : origin; }
@@ -19,8 +19,8 @@ struct SourcePosition {
 
 struct YamlEntry;
 
-// A YAML document as it was written: nothing is interpreted yet, and keys that are given twice are there twice. A
-// value; copies are deep.
+// A YAML document as it was written: nothing is interpreted, and keys that are given twice are there twice. A value;
+// copies are deep.
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMapping };
   Kind kind = Kind::kNull;
@@ -36,7 +36,7 @@ struct YamlNode {
 
 struct YamlEntry {
   std::string key;
-  SourcePosition position;  // Of the key.
+  SourcePosition position;  // The key's.
   YamlNode value;
 };
 

@@ -29,32 +29,32 @@ class AlgorithmOptions {
   virtual void Visit(ConfigVisitor& visitor) = 0;
   virtual absl::Status Validate() const = 0;
 
-  // `algorithm.importance_exponent`, of algorithms that learn from replayed items; the experiment visits it, as it has
+  // `algorithm.importance_exponent`, for algorithms that learn from replayed items. The experiment visits it, as it has
   // a meaning only beside a sampler that draws by priority. A row's loss is multiplied by (items * probability) ^
-  // -exponent over the largest of the batch, which undoes what priorities do to the expectation: not at all with an
-  // exponent of 0, fully with 1 (Schaul et al. 2015, arXiv 1511.05952). Absent: all rows count alike.
+  // -exponent over the largest of the batch, which undoes the effect of priorities on the expectation: not at all with
+  // an exponent of 0, fully with 1 (Schaul et al. 2015, arXiv 1511.05952). Absent: all rows count alike.
   std::optional<Schedule> importance_exponent;
-  // 0 where it is absent.
+  // 0 if it is absent.
   double ImportanceExponentAt(const Progress& progress) const {
     return importance_exponent.has_value() ? importance_exponent->At(progress) : 0;
   }
 };
 
-// What an algorithm's plan depends on beside its options.
+// An algorithm's plan depends on these beside its options.
 struct PlanContext {
   const EnvironmentSpec& environment;
-  const std::map<std::string, NetworkSpec>& networks;  // As the configuration has them, by name.
+  const std::map<std::string, NetworkSpec>& networks;  // The configuration's, by name.
   const ReplayOptions& replay;
   const LearnerOptions& learner;
 };
 
-// What can be said of an algorithm without a tensor library: its facts, its options, its plan. The command line checks
+// The part of an algorithm that needs no tensor library: its facts, its options, its plan. The command line checks
 // configurations with it, and actors and learners build from it. The computing half, with the same name, is an
 // AlgorithmImplementation (common/rl/algorithm.h).
 struct AlgorithmDefinition {
   std::string description;  // One line.
-  // Those of a single action that it can learn. With kMultiDiscrete its policy's choices are independent of each other,
-  // so that it takes several actions too: of all kinds that are named here, and multi-binary ones. With kBox it takes
+  // The kinds of a single action that it can learn. With kMultiDiscrete its policy's choices are independent of each
+  // other, so that it also takes several actions, of all kinds named here and multi-binary ones. With kBox it takes
   // several real actions.
   std::vector<SpaceKind> action_kinds;
 
@@ -64,8 +64,8 @@ struct AlgorithmDefinition {
   // Puts the algorithm's own defaults into the other sections, before a file is read over them.
   std::function<void(Experiment* experiment)> defaults;
 
-  // What it wants; a pure function. INVALID_ARGUMENT where options of several sections contradict each other: one
-  // problem a line, each behind its key ("algorithm.n_step: …").
+  // The plan; a pure function. INVALID_ARGUMENT if options of several sections contradict each other: one problem a
+  // line, each behind its key ("algorithm.n_step: …").
   std::function<absl::StatusOr<AlgorithmPlan>(const AlgorithmOptions& options, const PlanContext& context)> plan;
 };
 

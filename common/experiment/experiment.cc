@@ -28,7 +28,7 @@
 namespace waggle {
 namespace {
 
-// Keys that earlier versions printed for every experiment of an algorithm. Each stands in a section.
+// Keys that earlier versions printed for every experiment of an algorithm, each with its section.
 constexpr std::pair<absl::string_view, absl::string_view> kRemovedKeys[] = {{"algorithm", "priority_epsilon"}};
 
 void EraseRemovedKeys(YamlNode* root) {
@@ -44,8 +44,8 @@ void EraseRemovedKeys(YamlNode* root) {
   }
 }
 
-// Earlier versions printed for heads of all kinds what only those of normal distributions have. If that says no more
-// than its absence does, it is taken for absent.
+// Earlier versions printed keys of normal distributions for heads of all kinds. A value that equals the default of an
+// absent one counts as absent.
 void ForgetPrintedStds(std::map<std::string, NetworkSpec>* networks) {
   const HeadSpec absent;
   for (auto& [network_name, network] : *networks) {
@@ -58,8 +58,8 @@ void ForgetPrintedStds(std::map<std::string, NetworkSpec>* networks) {
   }
 }
 
-// The kind of sampler that the file has, where these are the defaults. kPrioritized if the section is wrong, which may
-// be because of the kind: nothing is refused for that.
+// The file's kind of sampler, over these defaults. kPrioritized if the section is wrong, perhaps because of the kind:
+// nothing is refused for that.
 SelectorKind SamplerKind(const YamlNode& root, KeysWithoutMeaning without_meaning, ReplayOptions replay) {
   ConfigErrors errors;
   ConfigReader reader(root, &errors, without_meaning);
@@ -70,8 +70,8 @@ SelectorKind SamplerKind(const YamlNode& root, KeysWithoutMeaning without_meanin
 // `algorithm:` as one section: the name, and the options of the algorithm of that name.
 struct AlgorithmSection {
   const AlgorithmDefinitions* definitions = nullptr;  // Null when writing.
-  Experiment* experiment = nullptr;  // Whose other sections take the algorithm's defaults; when reading.
-  // The kind of sampler beside these defaults; when reading. Sections that stand later are read later.
+  Experiment* experiment = nullptr;                   // Its other sections take the algorithm's defaults; when reading.
+  // The kind of sampler over these defaults; when reading. Later sections are read later.
   std::function<SelectorKind(const ReplayOptions& defaults)> sampler_kind = {};
   std::string name = {};
   std::shared_ptr<AlgorithmOptions> options = nullptr;
@@ -81,7 +81,7 @@ struct AlgorithmSection {
     if (definitions != nullptr) {
       const absl::StatusOr<const AlgorithmDefinition*> definition = definitions->Find(name);
       if (!definition.ok()) {
-        // The name's own error has been reported; which keys belong here is not known.
+        // The name's own error has been reported. The keys of this section are not known.
         visitor.AllowOtherKeys();
         return;
       }
@@ -93,7 +93,7 @@ struct AlgorithmSection {
     options->Visit(visitor);
     VisitImportanceExponent(visitor);
   }
-  // Reading takes it away where no items are drawn by priority.
+  // Reading takes it away if items are not drawn by priority.
   void VisitImportanceExponent(ConfigVisitor& visitor) const {
     std::optional<Schedule>& exponent = options->importance_exponent;
     if (definitions != nullptr && exponent.has_value()) {
@@ -111,7 +111,7 @@ struct AlgorithmSection {
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
 };
 
-// `learner:`, of which a part has a meaning only beside the actor's.
+// `learner:`; a part of it has a meaning only beside the actor's.
 struct LearnerSection {
   LearnerOptions* learner;
   bool infers;
@@ -127,7 +127,7 @@ struct LearnerSection {
   absl::Status Validate() const { return learner->Validate(); }
 };
 
-// `short_form`: there may be a `network:`, which means the only one that the algorithm has.
+// `short_form`: there may be a `network:`, which means the algorithm's only one.
 void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* algorithm, ConfigVisitor& visitor) {
   visitor.Section("experiment", &experiment->experiment);
   visitor.Section("environment", &experiment->environment);
@@ -171,7 +171,7 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
         "more than 0: the learner steps after each block follow from it");
 }
 
-// Sections that have mistakes: what depends on their values cannot be checked. All of them if a mistake may be
+// Sections that have mistakes: nothing that depends on their values can be checked. All sections if a mistake may be
 // anywhere.
 std::set<std::string> WrongSections(const ConfigErrors& errors) {
   const std::set<std::string> all = {"experiment", "environment", "algorithm", "network",    "networks",
@@ -180,14 +180,14 @@ std::set<std::string> WrongSections(const ConfigErrors& errors) {
   return std::includes(all.begin(), all.end(), wrong.begin(), wrong.end()) ? wrong : all;
 }
 
-// What values of different sections must be to each other.
+// Checks values of different sections against each other.
 void CheckAcrossSections(const Experiment& experiment, const ConfigErrors& errors, ConfigReader* reader) {
   const std::set<std::string> wrong = WrongSections(errors);
   // An unknown algorithm's defaults are unknown too.
   const bool learner_and_replay =
       experiment.algorithm_options != nullptr && wrong.count("learner") + wrong.count("replay") == 0;
   const int64_t batch_size = experiment.learner.batch_size;
-  // With several servers each needs room for a batch of its own: CheckTables looks at that.
+  // Each of several servers needs room for a batch of its own: CheckTables checks that.
   const absl::Status batch = experiment.replay.TableFor(batch_size).CheckBatchSize(batch_size);
   if (learner_and_replay && wrong.count("actor") == 0 && !batch.ok()) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(batch.message(), absl::MaxSplits(": ", 1));
@@ -262,7 +262,7 @@ absl::StatusOr<Experiment> Parse(YamlNode root, const std::vector<std::pair<std:
   return experiment;
 }
 
-// Each line that begins with a key is a problem with that key, the others are of the whole file.
+// Each line that begins with a key is a problem with that key; the others are problems with the whole file.
 void ReportLines(const absl::Status& problems, const YamlNode& root, ConfigErrors* errors, ConfigReader* reader) {
   if (problems.ok()) {
     return;
@@ -271,7 +271,7 @@ void ReportLines(const absl::Status& problems, const YamlNode& root, ConfigError
     std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
     std::vector<std::string> keys = absl::StrSplit(parts.first, absl::MaxSplits('.', 2));
     if (keys.size() == 3 && keys[0] == "networks" && root.Find("network") != nullptr) {
-      keys = {"network", keys[2]};  // As the file has it.
+      keys = {"network", keys[2]};  // The file's form.
       parts.first = absl::StrJoin(keys, ".");
     }
     if (root.Find(keys[0]) != nullptr && !absl::StrContains(parts.first, ' ')) {

@@ -21,10 +21,10 @@
 namespace waggle {
 namespace {
 
-// Of one message of 64 MiB; the rest of it is for what is said about the rows.
+// In a message of 64 MiB; the rest is for the rows' descriptions.
 constexpr int64_t kMaxStepBytes = int64_t{56} << 20;
 
-// Gathers problems of any code, one a line: the first one's code is that of all.
+// Gathers problems of any code, one a line. Their status has the first one's code.
 class FirstOfAll {
  public:
   void Add(const absl::Status& status) {
@@ -40,13 +40,13 @@ class FirstOfAll {
   absl::Status status_;
 };
 
-// Problems with fields of a table, with the keys that these have in an experiment.
+// Gives problems with fields of a table the keys of an experiment.
 absl::Status InReplaySection(const absl::Status& problems) {
   return absl::Status(problems.code(),
                       absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
 }
 
-// What travels at once is known before a process starts.
+// Batch sizes are known before a process starts.
 absl::Status CheckBatch(const TablePlan& plan) {
   const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
   return Annotate(MakeBatchLayout(plan.table, plan.batch_size, max_batch_bytes).status(),
@@ -62,12 +62,12 @@ absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
-                   lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
-                   " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
+                   lanes * row_bytes, " bytes, and one message has room for ", kMaxStepBytes, ": ",
+                   most == 0 ? "not even one lane fits" : absl::StrCat("wanted at most ", most)));
 }
 
-// Checks the room for an item at each server, and for the items with which learning begins, each of which brings a row
-// at least. How much compressed columns will take is not known: they are left out.
+// Checks the room for an item at each server, and for the items with which learning begins; each brings at least one
+// row. The size of compressed columns is not known: they are left out.
 absl::Status CheckBytes(const Experiment& experiment, const TableConfig& table) {
   std::vector<ArraySpec> plain;
   for (const ArraySpec& column : table.signature) {
@@ -119,7 +119,7 @@ absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan
   return problems.ToStatus();
 }
 
-// An exploration that finds nothing to be done to would be ignored in silence.
+// An exploration that does not fit would be ignored in silence.
 absl::Status CheckExploration(const EnvironmentSpec& environment, const AlgorithmPlan& plan) {
   bool has_values = false;
   for (const NetworkNeed& need : plan.networks) {
@@ -142,8 +142,8 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   return problems.ToStatus();
 }
 
-// Actors that wait for each learner step want one that takes all that they have acted: it would wait for more in vain,
-// and what it leaves would pile up.
+// If actors wait for each learner step, the step must take all their items: the learner would wait for more in vain,
+// and the rest would pile up.
 absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
   Problems problems;
   if (plan.rows_per_version.has_value()) {
@@ -162,7 +162,7 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
   return problems.ToStatus();
 }
 
-// Actions that the learner's process computes, with weights that no actor has.
+// Checks actions that the learner's process computes, with weights that no actor has.
 absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
   if (!experiment.actor.asks_learner()) {
     return absl::OkStatus();
@@ -176,12 +176,12 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
       "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
       "local");
   problems.AddUnless(!experiment.experiment.deterministic,
-                     "actor.inference: server: what comes together in a batch is a matter of time, and a deterministic "
-                     "run has none; wanted local");
+                     "actor.inference: server: a batch's rows depend on timing, and those of a deterministic "
+                     "run must not; wanted local");
   return problems.ToStatus();
 }
 
-// Learners that step by the mean of their gradients.
+// Checks learners that step by the mean of their gradients.
 absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
                            const std::vector<NetworkPlan>& networks) {
   const int64_t learners = experiment.learner.processes;
@@ -197,7 +197,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
                                         [](const NetworkPlan& network) { return !network.normalizers.empty(); });
     problems.AddUnless(!normalizes, "learner.processes: ", learners,
-                       ": each would normalise observations by what it has seen itself; wanted 1, or "
+                       ": each would normalise observations by its own data; wanted 1, or "
                        "normalize_observations: false");
     problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
@@ -206,7 +206,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   return problems.ToStatus();
 }
 
-// Items whose new priorities would be sent back with others left out.
+// Checks learner.max_policy_lag: new priorities cannot go back with items left out.
 absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
   const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
                                           [](const TablePlan& table) { return table.table.UsesPriorities(); });
@@ -236,8 +236,8 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
   return plan;
 }
 
-// A core learns from sequences. That of the network that acts has its state in the stream, so that an unroll goes on
-// from where the policy was.
+// A core learns from sequences. The acting network's state is in the stream, so that an unroll continues from the
+// policy's state.
 absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need, const NetworkPlan& network,
                           AlgorithmPlan* plan) {
   if (network.state_size == 0) {
@@ -262,8 +262,7 @@ absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need,
   return absl::OkStatus();
 }
 
-// Those that can be planned; what is wrong with the others is added to `problems`. What they remember is added to the
-// plan.
+// The networks that can be planned. Problems of the others are added to `problems`, and core states to the plan.
 std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const EnvironmentSpec& environment,
                                       AlgorithmPlan* plan, FirstOfAll* problems) {
   problems->Add(CheckNetworkNames(experiment, *plan));
@@ -281,7 +280,7 @@ std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const Enviro
   return networks;
 }
 
-// What is pushed is the gradient of the network whose weights are published: nothing else changes with a step.
+// Actors push the gradient of the published network: a step must change nothing else.
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
   if (!experiment.learner.pushes()) {
     return absl::OkStatus();
@@ -307,13 +306,13 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
   if (network != experiment.networks.end() && network->second.normalize_observations) {
     return absl::InvalidArgumentError(
         absl::StrCat("networks.", network->first,
-                     ".normalize_observations: with learner.gradients: push nobody sees the observations of all "
-                     "actors, which the statistics are of; wanted false, or learner.gradients: local"));
+                     ".normalize_observations: with learner.gradients: push no process sees the observations of all "
+                     "actors, which the statistics need; wanted false, or learner.gradients: local"));
   }
   return absl::OkStatus();
 }
 
-// The plan, and in `problems` all that is wrong with it, but for what depends on sections that are `wrong`.
+// The plan, and in `problems` all that is wrong with it, without problems that depend on `wrong` sections.
 absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const EnvironmentSpec& environment,
                                         const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong,
                                         FirstOfAll* problems) {
@@ -370,7 +369,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
                                      const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong) {
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  // What follows is planned for spaces that the algorithm can take.
+  // The rest is planned for spaces that the algorithm can take.
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
   FirstOfAll problems;
   const absl::StatusOr<ExperimentPlan> plan = MakePlan(experiment, environment, algorithms, wrong, &problems);

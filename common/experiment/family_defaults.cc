@@ -28,12 +28,12 @@ void OffPolicyDefaults(Experiment* experiment) {
   TableConfig& table = experiment->replay.table;
   table.sampler.kind = SelectorKind::kUniform;
   table.max_items = 1'000'000;
-  // Of items: as many as a batch has are one learner step for each environment step.
+  // In items: a batch's number makes one learner step for each environment step.
   table.rate_limiter.samples_per_insert = 256;
   experiment->learner.batch_size = 256;
   experiment->learner.publish_period_steps = 10;
   experiment->learner.prefetch_batches = 2;
-  // What is on its way to the table was acted by older weights: little is.
+  // Rows on their way to the table were acted by older weights: few are.
   experiment->actor.lanes = 4;
   experiment->actor.chunk_rows = 4;
   experiment->actor.max_unacknowledged_blocks = 2;

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-// What it gives out once is learned from as it comes.
+// A queue: each item is sampled once.
 bool IsQueue(const TableConfig& table) {
   return table.max_times_sampled == 1;
 }
@@ -37,8 +37,8 @@ absl::Status CheckLockStep(const Experiment& experiment, const AlgorithmPlan& pl
   const int64_t needed = table.batch_size + experiment.actor.lanes * experiment.actor.chunk_rows;
   if (IsQueue(table.table) && table.table.max_items < needed) {
     return absl::InvalidArgumentError(absl::StrCat("replay.max_items: ", table.table.max_items,
-                                                   ": in a deterministic run a queue holds a batch and what an actor "
-                                                   "hands over at once; wanted at least ",
+                                                   ": in a deterministic run a queue must hold a batch and an actor's "
+                                                   "block; wanted at least ",
                                                    needed));
   }
   return absl::OkStatus();

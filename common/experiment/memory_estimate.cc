@@ -14,46 +14,46 @@ namespace waggle {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
-constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
+constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No real limit: estimates of too much are wanted too.
 
-// What a process takes by itself, as measured.
+// A process's own memory, as measured.
 constexpr double kTorchProgramBytes = 64 * kMebibyte;
 constexpr double kHubProgramBytes = 8 * kMebibyte;
 constexpr double kReplayProgramBytes = 16 * kMebibyte;
 // A server's own record of an item (its window, key, generation, priority and place in the sampler), as measured.
 constexpr double kItemBytes = 48;
 
-// How many copies of the weights there are where most come together. An actor: its network, the weights that it takes
-// over, those that it copies them from, and the next ones.
+// Copies of the weights at the peak. An actor: its network, the weights that it takes over, those that it copies them
+// from, and the next ones.
 constexpr double kActorParameters = 1;
 constexpr double kActorWeights = 3;
-// A learner: what is being published, and what will be next.
+// A learner: the weights being published, and the next ones.
 constexpr double kPublishedWeights = 2;
 // The hub: the newest, those that come in, the best, those of an evaluation that is going on, and two older ones on
 // their way out.
 constexpr double kHubWeights = 6;
 
-// A layer's values: before and after what follows it, and the gradient.
+// A layer's values: before and after its activation, and the gradient.
 constexpr double kLearnerActivations = 3;
 constexpr double kActorActivations = 2;
 
-// What the estimates are made from.
+// The sizes that the estimates need.
 struct Sizes {
   double weights = 0;  // Bytes of the parameters of the network that acts.
-  // Bytes of what all networks, and the one that acts, compute for one row of observations, their input among it.
+  // Bytes of the values, input included, that all networks, and the acting one, compute for one row of observations.
   double row_values = 0;
   double acting_row_values = 0;
-  double learner_parameters = 0;  // Bytes of all that a learner keeps of that size, and what a checkpoint has of it.
+  double learner_parameters = 0;  // Bytes of a learner's arrays of that size, and of a checkpoint's.
   double checkpoint = 0;
   double observation = 0;     // Bytes of all observations of a step.
   double batches = 0;         // Bytes of one batch of each table.
   double batch_rows = 0;      // Rows of observations in these.
-  double tables = 0;          // Bytes, of all servers together.
+  double tables = 0;          // Bytes, on all servers together.
   double unacknowledged = 0;  // Bytes of rows that an actor holds for one server.
 };
 
-// What a learner keeps of a network and its optimizer, in arrays of the size of its parameters: all, and what a
-// checkpoint has of them.
+// Arrays of the size of a network's parameters that a learner keeps for the network and its optimizer: all, and those
+// in a checkpoint.
 struct LearnerArrays {
   double all = 0;
   double saved = 0;
@@ -112,7 +112,7 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
   return sizes;
 }
 
-// On an accelerator, what is computed with is there, and what is kept of it or travels is here.
+// On an accelerator, parameters and activations are in its own memory.
 void AddComputing(const std::string& device, double parameters, double activations, ProcessMemory* memory) {
   if (device == "cpu") {
     memory->parts.push_back({"parameters", parameters});
@@ -135,12 +135,12 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
   return memory;
 }
 
-// What a gradient takes on its way, of so many that may come together.
+// The bytes of gradients on their way, of so many that may come together.
 double GradientBytes(const GradientServerOptions& server, int64_t actors, const Sizes& sizes) {
   return static_cast<double>(server.max_unacknowledged * actors) * sizes.weights;
 }
 
-// Of the process that steps in the learner's place.
+// The primary steps in the learner's place.
 ProcessMemory PrimaryMemory(const Experiment& experiment, const Sizes& sizes) {
   ProcessMemory memory;
   memory.role = Role::kLearner;
@@ -163,7 +163,7 @@ ProcessMemory ReducerMemory(const Experiment& experiment, const Sizes& sizes) {
   return memory;
 }
 
-// An actor's or an evaluator's, of so many environments.
+// An actor's or an evaluator's memory, with this many environments.
 ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, const Sizes& sizes) {
   const auto rows = static_cast<double>(lanes);
   ProcessMemory memory;
@@ -179,7 +179,7 @@ std::string Mebibytes(double bytes) {
   return absl::StrFormat("%.0f MiB", bytes / kMebibyte);
 }
 
-// Those that are worth a word.
+// The parts that are large enough to mention.
 std::string PartsText(const ProcessMemory& memory) {
   std::vector<std::string> parts;
   for (const MemoryPart& part : memory.parts) {
@@ -211,7 +211,7 @@ double EstimateTableBytes(const TablePlan& plan) {
   const auto items = static_cast<double>(table.max_items);
   double rows = std::min(items * rows_an_item * static_cast<double>(BytesARow(table.signature)),
                          static_cast<double>(table.max_bytes));
-  if (table.memory_limit > 0) {  // The others are on the disk.
+  if (table.memory_limit > 0) {  // The other rows are on the disk.
     rows = std::min(rows, static_cast<double>(table.memory_limit));
   }
   return rows + items * kItemBytes;
@@ -234,7 +234,7 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
   const ActorOptions& actor = experiment.actor;
   ProcessMemory acting = ActingMemory(Role::kActor, actor.device, actor.lanes, sizes);
   acting.processes = actor.processes;
-  // While a server is lost, an actor holds what it would have sent there.
+  // While a server is lost, an actor holds the rows for it.
   acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
   std::vector<ProcessMemory> processes = {std::move(hub)};
   if (experiment.learner.pushes()) {

@@ -10,45 +10,44 @@
 #include "common/api/hub.h"
 #include "common/experiment/experiment.h"
 
-// How much memory an experiment makes its processes take, estimated from its sizes alone, before anything is built.
-// Each part is counted as large as it gets in the course of a run. Not counted are the environments' own, what an
-// allocator wastes, and the executables and libraries, which all processes share and which can be read again from the
-// disk.
+// Estimates the memory of an experiment's processes from its sizes alone, before anything is built. Each part is
+// counted at its largest in the course of a run. Not counted are the environments' own memory, an allocator's waste,
+// and the executables and libraries, which all processes share and which can be read again from the disk.
 
 namespace waggle {
 
-// Something that takes memory.
+// A named use of memory.
 struct MemoryPart {
   std::string name;
   double bytes = 0;
 };
 
-// What a process of one kind takes.
+// The memory of one kind of process.
 struct ProcessMemory {
   Role role = Role::kActor;
-  int64_t processes = 1;  // That the experiment asks for.
+  int64_t processes = 1;  // The number that the experiment asks for.
   std::vector<MemoryPart> parts;
   std::string device;       // The accelerator that it computes on; empty: none.
   double device_bytes = 0;  // In the accelerator's own memory.
 
-  // Of one process.
+  // The sum of one process.
   double Bytes() const;
 };
 
-// Of every kind of process, in the order in which `waggle run` starts them. The experiment fits the environment
+// Estimates every kind of process, in the order in which `waggle run` starts them. The experiment fits the environment
 // (CheckAgainstEnvironment).
 absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& experiment,
                                                           const EnvironmentSpec& environment,
                                                           const AlgorithmDefinitions& algorithms);
 
-// What a table's rows and items take in memory once it is full, on all its servers together.
+// The memory of a table's rows and items once it is full, on all its servers together.
 double EstimateTableBytes(const TablePlan& plan);
 
-// RESOURCE_EXHAUSTED where all of these processes together take more than `machine_bytes`. The message says how much
-// each takes, and what the largest of them takes it for.
+// RESOURCE_EXHAUSTED if these processes together take more than `machine_bytes`. The message names each one's memory
+// and the parts of the largest.
 absl::Status CheckMemory(const std::vector<ProcessMemory>& processes, int64_t machine_bytes);
 
-// The same of one process of this role alone: for that process itself, before it makes anything large.
+// The same for one process of this role alone; the process calls it before it makes anything large.
 absl::Status CheckOwnMemory(Role role, const Experiment& experiment, const EnvironmentSpec& environment,
                             const AlgorithmDefinitions& algorithms, int64_t machine_bytes);
 

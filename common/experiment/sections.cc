@@ -23,7 +23,7 @@ constexpr int64_t kMaxCount = 1'000'000'000'000;
 constexpr int64_t kMaxEpisodes = 1'000'000;
 constexpr double kMaxSeconds = 1e9;
 
-// PyTorch's names of those that are supported; whether there is one is found out by the process that is to use it.
+// PyTorch's names of supported devices. The process that uses a device finds out if it exists.
 constexpr char kDevices[] = "cpu, cuda or cuda:N";
 bool IsDevice(const std::string& name) {
   absl::string_view device = name;

@@ -37,7 +37,7 @@ absl::Status LeafOptions::Validate() const {
   problems.AddUnless(low.has_value() == high.has_value(), low.has_value() ? "high" : "low",
                      ": is missing; wanted both bounds or none");
   problems.AddUnless(kind != SpaceKind::kDiscrete || num_values.size() == 1, "num_values: has ", num_values.size(),
-                     " entries; wanted one, of the only choice");
+                     " entries; wanted one, the number of choices");
   return problems.ToStatus();
 }
 

@@ -11,21 +11,21 @@
 
 namespace waggle {
 
-// The environment whose spec the configuration says (`environment.spec:`); every other one brings its own.
+// The environment whose spec is in the configuration (`environment.spec:`); every other one brings its own.
 inline constexpr char kNullEnvironment[] = "Null-v1";
 
 // An element of `observations:` or `actions:`: a leaf. Keys that have no meaning for its kind are unknown.
 struct LeafOptions {
   std::string name;
   SpaceKind kind = SpaceKind::kBox;
-  std::string dtype = "float32";    // Of a box.
-  std::vector<int64_t> shape;       // Of a box or a multi-binary leaf.
-  std::optional<double> low, high;  // Of all elements of a box; absent: unbounded.
+  std::string dtype = "float32";    // A box's.
+  std::vector<int64_t> shape;       // A box's or a multi-binary leaf's.
+  std::optional<double> low, high;  // For all elements of a box; absent: unbounded.
   std::vector<int64_t> num_values;  // The choices of a discrete leaf, or of each element of a multi-discrete one.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
-  // What it says, valid or not.
+  // The leaf, valid or not.
   SpaceLeaf Leaf() const;
 };
 
@@ -38,18 +38,19 @@ struct RewardOptions {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// `environment.spec:` — what Null-v1 shows, takes and rewards. By default the frames and the choices of an Atari game.
+// `environment.spec:` — Null-v1's observations, actions and rewards. By default the frames and the choices of an Atari
+// game.
 struct SpecOptions {
   std::vector<LeafOptions> observations = {
       {kObservationRoot, SpaceKind::kBox, "uint8", {4, 84, 84}, 0, 255, {}},
   };
   std::vector<LeafOptions> actions = {{kActionRoot, SpaceKind::kDiscrete, "int64", {}, {}, {}, {6}}};
   std::vector<RewardOptions> rewards = {RewardOptions()};
-  int64_t max_episode_steps = 1000;  // Every episode is truncated after so many.
+  int64_t max_episode_steps = 1000;  // Every episode is truncated after this many.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return Spec().Validate(); }
-  // Of the environment kNullEnvironment.
+  // The spec of kNullEnvironment.
   EnvironmentSpec Spec() const;
 };
 

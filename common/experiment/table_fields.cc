@@ -21,7 +21,7 @@ void VisitKind(SelectorKind* kind, ConfigVisitor* visitor) {
             visitor);
 }
 
-// A part of the configuration as a section of its own; what its values must be to each other is said of the whole.
+// A part of the configuration as a section of its own. Relations between its values are checked in the whole.
 template <class Part>
 struct Fields {
   Part* part = nullptr;

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// What a queue leaves no choice of.
+// Refuses settings that a queue cannot have.
 absl::Status CheckQueue(const TableConfig& table) {
   const TableConfig defaults = OnPolicyReplay().table;
   constexpr char kReason[] = ": a queue's items are learned from once, in their order; wanted none";

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// Visits an enumerator, one of `values`, by the name that Name() gives it.
+// Visits an enumerator, one of `values`, by its Name().
 template <class Enum>
 void VisitName(const char* key, Enum* value, std::initializer_list<Enum> values, ConfigVisitor* visitor) {
   std::vector<std::string> names;

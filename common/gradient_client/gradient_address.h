@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-// Where a worker pushes its gradients: with `reducers` to one of them, which follows from the worker's index, and after
-// each failed attempt to the next that is known; without any to the primary. Empty while that is not known.
+// The address that a worker pushes its gradients to. With `reducers` a known reducer, which follows from the worker's
+// index, and after each failed attempt the next one; without any the primary. Empty while it is not known.
 std::string GradientAddress(const Assignment& assignment, int64_t reducers, int64_t failed);
 
 }  // namespace waggle

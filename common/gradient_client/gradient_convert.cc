@@ -10,7 +10,7 @@ namespace waggle {
 namespace {
 
 constexpr int kMaxGroups = 256;
-constexpr uint64_t kMaxElements = uint64_t{1} << 32;  // Of one gradient: 16 GiB.
+constexpr uint64_t kMaxElements = uint64_t{1} << 32;  // In one gradient: 16 GiB.
 
 }  // namespace
 
@@ -72,7 +72,7 @@ v1::PushGradientResponse ToProto(const GradientAnswer& answer) {
   proto.set_send_singly(answer.send_singly);
   for (const GradientResult& result : answer.results) {
     v1::GradientResult* const out = proto.add_results();
-    // They are numbered alike, but that the wire's first is none.
+    // The wire's numbers are one larger: its 0 is no verdict.
     out->set_verdict(static_cast<v1::GradientVerdict>(static_cast<int>(result.verdict) + 1));
     *out->mutable_version() = ToProto(result.version);
     out->set_message(result.message);

@@ -12,8 +12,8 @@ namespace waggle {
 
 // The header of a push; `request`, `checksum` and `experiment_id` are left to the caller.
 v1::GradientHeader ToProto(const GradientPush& push);
-// Without the numbers, of which there are as many as the groups have elements. INVALID_ARGUMENT for groups or members
-// that cannot be, and where the announced size is not theirs.
+// Without the numbers, one for each of the groups' elements. INVALID_ARGUMENT for impossible groups or members, and if
+// the announced size is not theirs.
 absl::StatusOr<GradientPush> FromProto(const v1::GradientHeader& proto);
 
 // `request` is left to the caller.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kPush[] = "/waggle.v1.GradientService/Push";
 
-// One attempt in so many is worth a line in the log.
+// One attempt of this many is logged.
 constexpr int64_t kAttemptsALine = 30;
 
 using Request = v1::PushGradientRequest;
@@ -36,14 +36,14 @@ struct Outgoing {
   v1::GradientHeader header;
 };
 
-// What the link and its streams share; a stream may outlive the link for a moment.
+// State that the link and its streams share; a stream may outlive the link for a moment.
 struct State {
   Mutex mutex;
   CondVar changed;
   std::map<uint64_t, std::shared_ptr<const Outgoing>> unanswered ABSL_GUARDED_BY(mutex);  // By request.
   uint64_t last_request ABSL_GUARDED_BY(mutex) = 0;
-  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // Of the stream that is open; null: none is.
-  bool closed ABSL_GUARDED_BY(mutex) = true;          // Nothing of a stream is left.
+  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // The open stream's; null if there is none.
+  bool closed ABSL_GUARDED_BY(mutex) = true;          // No stream is left.
   absl::Status closed_with ABSL_GUARDED_BY(mutex);
   int64_t failed ABSL_GUARDED_BY(mutex) = 0;  // Attempts since the last answer.
   bool ending ABSL_GUARDED_BY(mutex) = false;
@@ -143,7 +143,7 @@ class GradientLink final : public GradientTaker {
       peer->Close(absl::CancelledError("the link ends"));
     }
     thread_.Join();
-    // So that no answer is being given any more.
+    // Waits until no answer is being given.
     MutexLock lock(&state_->mutex);
     while (!state_->closed) {
       state_->changed.Wait(&state_->mutex);
@@ -201,7 +201,7 @@ class GradientLink final : public GradientTaker {
     }
   }
 
-  // Until the stream has ended; returns what it ended with.
+  // Runs a stream to its end, and returns its status.
   absl::Status Stream(const std::shared_ptr<grpc::Channel>& channel) {
     {
       MutexLock lock(&state_->mutex);

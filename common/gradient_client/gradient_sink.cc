@@ -10,15 +10,15 @@
 namespace waggle {
 namespace {
 
-// What answers touch, which may come after the sink has gone.
+// Answers touch this, and may come after the sink is destroyed.
 struct Ledger {
   Mutex mutex;
   CondVar changed;
   GradientCounts counts ABSL_GUARDED_BY(mutex);
   int64_t unanswered ABSL_GUARDED_BY(mutex) = 0;
-  std::map<uint64_t, bool> answered ABSL_GUARDED_BY(mutex);  // Above `acknowledged`: whether it was applied.
+  std::map<uint64_t, bool> answered ABSL_GUARDED_BY(mutex);  // Above `acknowledged`: true if it was applied.
   uint64_t acknowledged ABSL_GUARDED_BY(mutex) = 0;
-  uint64_t applied ABSL_GUARDED_BY(mutex) = 0;  // Of those up to `acknowledged`.
+  uint64_t applied ABSL_GUARDED_BY(mutex) = 0;  // Those up to `acknowledged`.
 };
 
 class LedgerSink final : public GradientSink {
@@ -118,7 +118,7 @@ class LedgerSink final : public GradientSink {
   GradientTaker* const taker_;
   Metrics* const metrics_;
   const std::shared_ptr<Ledger> ledger_;
-  uint64_t next_sequence_ = 1;  // Of the thread that pushes.
+  uint64_t next_sequence_ = 1;  // Owned by the thread that pushes.
 };
 
 }  // namespace

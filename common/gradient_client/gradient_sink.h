@@ -11,7 +11,7 @@ namespace waggle {
 
 struct GradientSinkOptions {
   GradientModel model;
-  std::string worker_id;  // As the hub gave it.
+  std::string worker_id;  // From the hub.
   uint64_t life = 0;
   int64_t max_unacknowledged = 4;  // At most kMaxGradientsAhead.
 };

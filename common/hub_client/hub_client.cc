@@ -221,17 +221,17 @@ class GrpcHubLink final : public HubLink {
   }
 
  private:
-  // Where an assignment comes from: how much of it is said, and what may have overtaken it.
+  // The origin of an assignment. It decides which parts are there, and what may have overtaken it.
   enum class Source { kJoin, kHeartbeat, kHeartbeatWithExperiment, kWatch };
 
-  // What callbacks of stop tokens touch; these may outlive the link for a moment.
+  // Callbacks of stop tokens touch this, and may outlive the link for a moment.
   struct Shared {
     Mutex mutex;
     CondVar changed;  // Anything below, or something to report.
     Assignment assignment ABSL_GUARDED_BY(mutex);
     int64_t news ABSL_GUARDED_BY(mutex) = 0;  // Assignments received.
     absl::Status refused ABSL_GUARDED_BY(mutex);
-    bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, but for a last one before a goodbye.
+    bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, except a last one before a goodbye.
   };
 
   void HurryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
@@ -239,7 +239,7 @@ class GrpcHubLink final : public HubLink {
     shared_->changed.SignalAll();
   }
 
-  // Introduces the worker, again with what it was given before.
+  // Introduces the worker; a later time with the place that the hub gave it first.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     v1::JoinRequest request = NewJoinRequest(options_, worker_id_);
     if (joined_) {
@@ -285,13 +285,13 @@ class GrpcHubLink final : public HubLink {
     shared_->changed.SignalAll();
   }
 
-  // Returns false once the link is to end.
+  // Returns false once the link must end.
   bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     const Stopwatch since_last;
     MutexLock lock(&shared_->mutex);
     while (!shared_->ending) {
       const absl::Duration left = IntervalLocked() - since_last.Elapsed();
-      // A hub that is away is not asked more often because there is something to say.
+      // Reports do not hurry the calls to a hub that is away.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
       }
@@ -315,7 +315,7 @@ class GrpcHubLink final : public HubLink {
       if (status.ok()) {
         status = Heartbeat();
       }
-      // Between the two it was restarted once more.
+      // The hub was restarted once more between the two calls.
       status = absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
     }
     MutexLock lock(&shared_->mutex);
@@ -354,7 +354,7 @@ class GrpcHubLink final : public HubLink {
     assignment->life = life_;
     assignment->earlier_env_steps = earlier_env_steps_;
     const RunState state = assignment->run_state;
-    // Otherwise it comes without the experiment that this worker has.
+    // Otherwise it comes without this worker's experiment.
     const bool with_experiment = source == Source::kJoin || source == Source::kHeartbeatWithExperiment;
     if (with_experiment) {
       const std::string& yaml = assignment->experiment_yaml;
@@ -362,7 +362,8 @@ class GrpcHubLink final : public HubLink {
     }
     {
       MutexLock lock(&shared_->mutex);
-      // News may overtake a heartbeat's answer, but not that to a hub's first question: another hub, another clock.
+      // News may overtake a heartbeat's answer, but not the answer to a join: the hub may be another one, with another
+      // clock.
       const bool overtaken = source != Source::kJoin && assignment->said_at < shared_->assignment.said_at;
       if (overtaken && with_experiment) {
         shared_->assignment.experiment_yaml = std::move(assignment->experiment_yaml);
@@ -398,7 +399,7 @@ class GrpcHubLink final : public HubLink {
     run_over_.RequestStop();
   }
 
-  // The last figures and reports, then the goodbye.
+  // Sends the last figures and reports, then the goodbye.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     {
       MutexLock lock(&shared_->mutex);
@@ -431,22 +432,22 @@ class GrpcHubLink final : public HubLink {
   const StopToken run_over_;
   const StopToken abandon_;  // Ends the call that is under way.
 
-  // Of the thread that calls Start, and constant once it has joined: others read them then.
+  // Owned by the thread that calls Start, and constant once it has joined: other threads read them then.
   bool joined_ = false;
   int64_t index_ = 0;
   uint64_t epoch_ = 0;
   uint64_t life_ = 0;
   int64_t earlier_env_steps_ = 0;
-  // Of the thread that calls Start, then of the heartbeats' thread.
-  uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
+  // Owned by the thread that calls Start, then by the heartbeats' thread.
+  uint64_t experiment_checksum_ = 0;  // The assignment's experiment's; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 
   PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
   bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
-  std::optional<Stopwatch> first_step_ ABSL_GUARDED_BY(shared_->mutex);  // Since this actor's.
+  std::optional<Stopwatch> first_step_ ABSL_GUARDED_BY(shared_->mutex);  // Since this actor's first step.
   bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;                 // The last heartbeat was not answered.
   bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;
-  bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread is through.
+  bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread has ended.
 
   const StopToken::Callback on_stop_;
   Thread thread_;

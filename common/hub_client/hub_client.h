@@ -16,15 +16,15 @@ namespace waggle {
 
 struct HubClientOptions {
   std::string hub_address;    // HOST:PORT of the parameter server.
-  std::string experiment_id;  // Of those that run there.
-  // Under which this worker is known; empty: one is made up.
+  std::string experiment_id;  // One of those that run there.
+  // This worker's id; empty: a new one is made.
   std::string worker_id;
-  Role role = Role::kActor;  // What this process is.
-  std::string address;       // HOST:PORT where this process serves; empty where it does not.
-  // Which one of its role this process is, where whoever starts it says so; else the hub gives one out.
+  Role role = Role::kActor;  // This process's.
+  std::string address;       // HOST:PORT at which this process serves; empty if it does not.
+  // This process's index in its role, if its user chooses one; otherwise the hub gives one out.
   std::optional<int64_t> index;
   const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
-  // How long to look for the hub at the start before it is an error. Once joined, a lost hub is looked for for ever.
+  // The longest search for the hub at the start. Once joined, the search for a lost hub has no end.
   absl::Duration give_up_after = absl::InfiniteDuration();
 
   // INVALID_ARGUMENT naming each field that is wrong.
@@ -33,11 +33,11 @@ struct HubClientOptions {
 
 // Joins the hub and keeps the link up by heartbeats from a thread of its own. Blocks until joined: a hub that is not
 // there yet is tried again, with a growing pause. CANCELLED after a stop; UNAVAILABLE after `give_up_after`; any other
-// error is the hub's refusal (FAILED_PRECONDITION names both versions where the software differs; ALREADY_EXISTS names
-// the living process that has this one's index) and is final.
+// error is the hub's refusal (FAILED_PRECONDITION names both versions if the software differs; ALREADY_EXISTS names the
+// living process that has this one's index) and is final.
 //
 // The returned link's run_over() token is stopped by `stop` too. Destroying the link ends it without a goodbye: call
-// Leave first where the process ends in peace.
+// Leave first if the process ends in peace.
 absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop);
 
 }  // namespace waggle

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// More than any run does: what a peer says stays far from overflow.
+// More steps than any run takes, and far from overflow.
 constexpr uint64_t kMaxSteps = uint64_t{1} << 60;
 
 int64_t ToStep(uint64_t steps) {
@@ -71,7 +71,7 @@ absl::StatusOr<SpaceLeaf> LeafFromProto(const v1::SpaceLeaf& proto) {
   const absl::StatusOr<SpaceKind> kind = KindFromProto(proto.kind());
   WAGGLE_RETURN_IF_ERROR(Annotate(kind.status(), leaf.array.name));
   leaf.kind = *kind;
-  // Before anything is copied.
+  // Checked before anything is copied.
   const int64_t most = std::max({proto.num_values_size(), proto.low_size(), proto.high_size()});
   if (most > leaf.array.NumElements()) {
     return absl::InvalidArgumentError(absl::StrCat(leaf.array.DebugString(), ": a list of ", most,
@@ -84,7 +84,7 @@ absl::StatusOr<SpaceLeaf> LeafFromProto(const v1::SpaceLeaf& proto) {
   return leaf;
 }
 
-// How many there are has been checked.
+// The caller has checked the number of leaves.
 absl::Status AppendLeaves(const google::protobuf::RepeatedPtrField<v1::SpaceLeaf>& protos,
                           std::vector<SpaceLeaf>* leaves) {
   for (const v1::SpaceLeaf& proto : protos) {
@@ -275,7 +275,7 @@ v1::TakeStepsRequest ToProto(const StepRequest& request) {
 }
 
 StepRequest FromProto(const v1::TakeStepsRequest& proto) {
-  // What does not fit becomes negative, and is refused as such.
+  // Numbers that are too large become negative, and are refused as such.
   return {static_cast<int64_t>(proto.used()), static_cast<int64_t>(proto.allowed()),
           static_cast<int64_t>(proto.block()), proto.rate()};
 }

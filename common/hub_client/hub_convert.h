@@ -7,8 +7,8 @@
 #include "waggle/v1/model.pb.h"
 #include "waggle/v1/worker.pb.h"
 
-// The hub's and the models' messages to and from the types of the ports. What FromProto returns has been checked;
-// INVALID_ARGUMENT says what was wrong.
+// The hub's and the models' messages to and from the types of the ports. FromProto checks all that it returns;
+// INVALID_ARGUMENT names the mistake.
 
 namespace waggle {
 
@@ -38,7 +38,7 @@ StepRequest FromProto(const v1::TakeStepsRequest& proto);
 v1::Turn ToProto(const Turn& turn);
 absl::StatusOr<Turn> FromProto(const v1::Turn& proto);
 
-// Without what is the worker's own, which it is given when it joins.
+// Without the worker's own fields, which it gets when it joins.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);
 

@@ -48,7 +48,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }
-  // The difference of two is what rates are taken over: not the wall clock.
+  // Rates are taken over the difference of two of these, so this is not the wall clock.
   request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
 }
 

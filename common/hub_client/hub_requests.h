@@ -7,13 +7,12 @@
 
 namespace waggle {
 
-// Unique among all workers that ever were: the process's number alone comes again.
+// Unique among all workers that ever were: a process's number alone comes again.
 std::string NewWorkerId(const std::string& kind);
 
-// Of this machine.
 std::string HostName();
 
-// What a process tells the hub about itself when it joins for the first time.
+// A process's request to join for the first time.
 v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id);
 
 // Fills in a heartbeat's part of the metrics, with their values of this moment.

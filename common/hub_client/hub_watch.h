@@ -14,8 +14,8 @@
 
 namespace waggle {
 
-// Hears at once what the hub has to say to a worker, on a stream that it opens again whenever it ends. Heartbeats stand
-// in while there is none, so nothing of this is an error.
+// Receives the hub's news for a worker at once, on a stream that it opens again whenever it ends. Heartbeats stand in
+// while there is none, so that nothing here is an error.
 class HubWatch {
  public:
   // Calls `take` with each assignment, from a thread of its own. An error of `take` ends the stream, and the next one
@@ -29,7 +29,7 @@ class HubWatch {
 
  private:
   void Run();
-  // Until the stream ends.
+  // Listens until the stream ends.
   absl::Status Listen(Backoff* backoff);
 
   const std::shared_ptr<grpc::Channel> channel_;

@@ -25,15 +25,15 @@ namespace {
 constexpr char kPush[] = "/waggle.v1.ModelService/Push";
 constexpr char kPull[] = "/waggle.v1.ModelService/Pull";
 constexpr char kWatch[] = "/waggle.v1.ModelService/Watch";
-// A server that sends or takes nothing for so long hangs: a piece of 2 MiB takes milliseconds.
+// A server that sends or takes nothing for this long hangs: a piece of 2 MiB takes milliseconds.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(10);
-// A larger model is taken for a mistake before memory is.
+// A larger model is refused as a mistake before memory is taken.
 constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
 // The codes that the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE,
-// however the library puts it.
+// whatever code gRPC gives it.
 absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
   if (!status.ok() && stop.StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped while ", what));
@@ -64,7 +64,7 @@ class GrpcModelPublisher final : public ModelPublisher {
         sent += size;
       }
     }
-    if (open && message.header.has_header()) {  // There were no bytes to send it with.
+    if (open && message.header.has_header()) {  // No bytes came that it could be sent with.
       open = stream.Write(EncodeMessage(message));
     }
     grpc::ByteBuffer response;
@@ -79,7 +79,7 @@ class GrpcModelPublisher final : public ModelPublisher {
   const std::string experiment_id_;
 };
 
-// Takes the messages of a pull together, believing none of them.
+// Puts the messages of a pull together, and trusts none of them.
 class Assembly {
  public:
   explicit Assembly(SpareBlock* spare) : spare_(spare) {}
@@ -105,7 +105,7 @@ class Assembly {
     return absl::OkStatus();
   }
 
-  // The snapshot that has come; nothing if none is newer.
+  // The received snapshot; nothing if none is newer.
   absl::StatusOr<std::optional<ModelSnapshot>> Finish() {
     if (!begun_) {
       return absl::DataLossError("the answer holds no message");
@@ -180,7 +180,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
-      // The server is away or was restarted: there is nothing newer before it is back.
+      // The server is away or was restarted: nothing is newer before it is back.
       if (status.ok() || !MayPass(status)) {
         return Annotate(status, absl::StrCat("watching model ", model_));
       }
@@ -228,7 +228,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     return assembly.Finish();
   }
 
-  // Until there is something newer (OK), or the stream ends. A stream that works makes the next pause short again.
+  // Runs until there is something newer (OK), or the stream ends. A working stream makes the next pause short again.
   absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, Backoff* backoff) {
     v1::WatchModelRequest request;
     request.set_experiment_id(experiment_id_);

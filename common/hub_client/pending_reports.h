@@ -12,8 +12,8 @@
 
 namespace waggle {
 
-// What a worker has to tell the hub and has not been answered for. Each report goes into every heartbeat until one that
-// held it is answered. Pure logic; not thread-safe.
+// A worker's reports to the hub that are not answered yet. Each report goes into every heartbeat until one that held it
+// is answered. Pure logic; not thread-safe.
 class PendingReports {
  public:
   void SetEnvironment(const EnvironmentSpec& environment);
@@ -24,17 +24,17 @@ class PendingReports {
   void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
   void SetFailure(const absl::Status& failure);
 
-  // Adds what is pending.
+  // Adds the pending reports.
   void Fill(v1::HeartbeatRequest* request) const;
   // `request`, filled before, was answered.
   void Acknowledge(const v1::HeartbeatRequest& request);
-  // Whether the hub knows the run's environment; one that was restarted has to be told again.
+  // True if the hub knows the run's environment; a restarted hub must be told again.
   void SetEnvironmentKnown(bool known) { environment_known_ = known; }
 
  private:
   std::optional<EnvironmentSpec> environment_;
-  bool environment_known_ = false;         // To the hub, from whomever.
-  bool environment_acknowledged_ = false;  // It has seen this worker's.
+  bool environment_known_ = false;         // To the hub, from any worker.
+  bool environment_acknowledged_ = false;  // The hub has seen this worker's.
   std::deque<v1::Evaluation> evaluations_;
   int64_t last_finished_us_ = 0;
   std::optional<ModelVersion> final_version_;

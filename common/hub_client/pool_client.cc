@@ -35,7 +35,7 @@ namespace {
 constexpr absl::Duration kCallTimeout = absl::Seconds(6);
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(1);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-// All workers are to be back within seconds of a hub's restart.
+// All workers must be back within seconds of a hub's restart.
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 // Between answers that say nothing new: a hub that waits for an order to end has news of it all the time.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
@@ -45,8 +45,8 @@ struct Held {
   explicit Held(WorkOrder given) : order(std::move(given)) {}
   const WorkOrder order;
   const StopToken stop;
-  bool reported_ended = false;  // In the call that is under way, or was last.
-  Thread thread;                // Last: it uses what is above.
+  bool reported_ended = false;  // In the call that is under way, or in the last one.
+  Thread thread;                // Last: it uses everything above.
 };
 
 std::string InWords(const WorkOrder& order) {
@@ -76,7 +76,7 @@ class PoolWorker {
     *introduction_.mutable_resources() = ToProto(options.resources);
   }
 
-  ~PoolWorker() { StopAll(); }  // Their threads are joined then.
+  ~PoolWorker() { StopAll(); }  // Joins their threads.
 
   absl::Status Run(const StopToken& stop) {
     const StopToken::Callback on_stop(stop, [this] { Hurry(); });
@@ -87,7 +87,7 @@ class PoolWorker {
     const Deadline grace(options_.grace);
     while (AnyRuns() && grace.Left() > absl::ZeroDuration()) {
       if (!AttendOrPause(std::min(kCallTimeout, grace.Left()), /*leaving=*/true).ok()) {
-        return absl::OkStatus();  // It has been told; whoever leaves minds no refusal.
+        return absl::OkStatus();  // The hub has been told; its refusal does not matter any more.
       }
     }
     SayGoodbye();
@@ -95,7 +95,7 @@ class PoolWorker {
   }
 
  private:
-  // Ends the call that is under way, or the pause: there is something to say.
+  // Ends the call or the pause that is under way: there is news for the hub.
   void Hurry() ABSL_LOCKS_EXCLUDED(mutex_) {
     StopToken call;
     {
@@ -115,7 +115,7 @@ class PoolWorker {
     }
   }
 
-  // One call, and what follows from it. An error is final.
+  // One call, and its consequences. An error is final.
   absl::Status AttendOrPause(absl::Duration timeout, bool leaving) ABSL_LOCKS_EXCLUDED(mutex_) {
     const Stopwatch since;
     StopToken call;
@@ -127,7 +127,7 @@ class PoolWorker {
       news_ = false;
       FillHeld(&request);
     }
-    // Of the rest it tells once these have been dropped.
+    // The hub hears of the rest once these have been dropped.
     for (const std::string& id : work_->Kept()) {
       if (static_cast<size_t>(request.kept_size()) < kMaxPoolKept) {
         request.add_kept(id);
@@ -158,7 +158,7 @@ class PoolWorker {
     return absl::OkStatus();
   }
 
-  // OK after a pause where the error may pass.
+  // OK after a pause if the error may pass.
   absl::Status PauseAfter(const absl::Status& status) {
     if (!MayPass(status)) {
       LogError("the parameter server at ", options_.hub_address, " refuses this process: ", status.message());
@@ -188,7 +188,7 @@ class PoolWorker {
     }
   }
 
-  // Returns whether the answer changed what this process works on.
+  // Returns true if the answer changed what this process works on.
   absl::StatusOr<bool> Obey(const v1::AttendResponse& response, bool leaving) ABSL_LOCKS_EXCLUDED(mutex_) {
     WAGGLE_ASSIGN_OR_RETURN(const auto wanted, OrdersIn(response));
     bool changed = false;
@@ -211,7 +211,7 @@ class PoolWorker {
       }
     }
     for (const auto& [number, order] : wanted) {
-      // One that was taken back may need what the next one needs until it has ended.
+      // Until it has ended, an order that was taken back may hold what the next one needs.
       if (!leaving && held_.count(number) == 0 && Running() < options_.capacity) {
         Begin(order);
         changed = true;
@@ -256,7 +256,7 @@ class PoolWorker {
     }
   }
 
-  // In the order's own thread.
+  // Runs in the order's own thread.
   void Do(const Held& held) ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::Status status =
         GuardedStatus([&] { return work_->Do(held.order, RunWorkerId(worker_id_, held.order.number), held.stop); });
@@ -269,7 +269,7 @@ class PoolWorker {
     if (failed) {
       LogError("gives up ", InWords(order), ": ", status.ToString());
     } else if (!status.ok() && !absl::IsCancelled(status)) {
-      LogWarning("ends ", InWords(order), ", which was to end, with: ", status.ToString());
+      LogWarning("ends ", InWords(order), ", which was stopped, with: ", status.ToString());
     } else {
       LogInfo("ends ", InWords(order));
     }
@@ -277,7 +277,6 @@ class PoolWorker {
     endings_[order.number] = failed ? std::string(Utf8Prefix(status.ToString(), kMaxFailureBytes)) : "";
   }
 
-  // Of one that has ended.
   void Forget(Held* held) ABSL_LOCKS_EXCLUDED(mutex_) {
     held->thread.Join();
     MutexLock lock(&mutex_);
@@ -303,7 +302,7 @@ class PoolWorker {
     }
   }
 
-  // That this process holds no orders any more is its goodbye.
+  // The goodbye: this process holds no orders any more.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (const auto& [number, held] : held_) {
       MutexLock lock(&mutex_);
@@ -326,21 +325,21 @@ class PoolWorker {
   PoolWork* const work_;
   const std::string worker_id_;
   const std::unique_ptr<v1::PoolService::Stub> stub_;
-  v1::AttendRequest introduction_;  // What is the same in each call.
+  v1::AttendRequest introduction_;  // The part that is the same in each call.
 
-  // Of the thread that calls Run.
+  // Owned by the thread that calls Run.
   Backoff backoff_;
   bool found_ = false;  // The hub has answered once.
   bool lost_ = false;   // It did not answer last.
 
   mutable Mutex mutex_;
   CondVar changed_;
-  bool news_ ABSL_GUARDED_BY(mutex_) = false;  // For the hub, since the last call began.
+  bool news_ ABSL_GUARDED_BY(mutex_) = false;  // There is news for the hub since the last call began.
   StopToken call_ ABSL_GUARDED_BY(mutex_);     // Ends the call that is under way.
-  // By number, why each order that has ended did so; empty: it did not fail.
+  // By number, why each ended order failed; empty: it did not fail.
   std::map<uint64_t, std::string> endings_ ABSL_GUARDED_BY(mutex_);
 
-  // By number; of the thread that calls Run. Last: their threads use everything above.
+  // By number; owned by the thread that calls Run. Last: their threads use everything above.
   std::map<uint64_t, std::unique_ptr<Held>> held_;
 };
 

@@ -22,7 +22,7 @@ absl::Status PoolClientOptions::Validate() const {
   problems.AddUnless(capacity >= 1 && capacity <= kMaxPoolCapacity, "capacity: ", capacity, " is not in 1 to ",
                      kMaxPoolCapacity);
   problems.AddUnless(resources.cores >= 0 && resources.cores <= std::numeric_limits<int32_t>::max(),
-                     "resources.cores: ", resources.cores, " are not as many as a machine may have");
+                     "resources.cores: ", resources.cores, " is not in 0 to 2^31 - 1");
   problems.AddUnlessAtLeast("resources.memory_bytes", resources.memory_bytes, 0);
   problems.AddUnless(grace >= absl::ZeroDuration(), "grace: ", absl::FormatDuration(grace), " is negative");
   return problems.ToStatus("", "; ");

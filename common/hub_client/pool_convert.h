@@ -4,8 +4,8 @@
 #include "common/api/pool.h"
 #include "waggle/v1/pool.pb.h"
 
-// The pool's messages to and from the types of its port. What FromProto returns has been checked; INVALID_ARGUMENT says
-// what was wrong.
+// The pool's messages to and from the types of its port. FromProto checks all that it returns; INVALID_ARGUMENT names
+// the mistake.
 
 namespace waggle {
 

@@ -10,11 +10,11 @@
 
 namespace waggle {
 
-// What lies in the bytes of a request for actions and of its answer (inference.proto): arrays [rows, …], back to back.
-// A value; pure.
+// The layout of a request for actions and of its answer (inference.proto): arrays [rows, …], back to back. A value;
+// pure.
 struct ActLayout {
   ActLayout() = default;
-  // `policy_columns` and `private_columns` as a Policy has them.
+  // `policy_columns` and `private_columns` are a Policy's.
   ActLayout(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns,
             const std::vector<std::string>& private_columns)
       : private_values(private_columns.size()) {
@@ -29,7 +29,7 @@ struct ActLayout {
     }
   }
 
-  // Of a row.
+  // Bytes of a row.
   size_t RequestBytes() const { return 1 + Sum(observations); }
   size_t ResponseBytes() const { return Sum(actions) + Sum(columns) + private_values * sizeof(float); }
 

@@ -22,10 +22,10 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.InferenceService/Act";
-// Longer than a batch takes on any device; the first answers wait until the learner has its weights, and are asked for
-// again.
+// Longer than a batch takes on any device. The first answers wait until the learner has its weights: they may time out,
+// and are asked for again.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(30);
-// What was sent may be read for a moment after its answer has come.
+// A request's bytes may be read for a moment after its answer has come.
 constexpr size_t kKeptBuffers = 2;
 
 class RemotePolicy final : public Policy {
@@ -85,7 +85,7 @@ class RemotePolicy final : public Policy {
         return Annotate(response.status(), "the learner's inference");
       }
       if (!std::exchange(away, true)) {
-        LogInfo("nobody computes actions for the moment: ", response.status().message());
+        LogInfo("no learner computes actions for now: ", response.status().message());
       }
       stop_.WaitFor(backoff_.Next());
     }
@@ -186,7 +186,7 @@ class RemotePolicy final : public Policy {
   BufferPool buffers_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<BlockingStream> stream_;  // Null: to be opened.
+  std::unique_ptr<BlockingStream> stream_;  // Null if it must be opened.
   std::optional<ModelVersion> version_;
   mutable Mutex mutex_;
   WaitClock waits_ ABSL_GUARDED_BY(mutex_);

@@ -24,7 +24,7 @@ AsyncPublisher::AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions 
     : publisher_(publisher), options_(std::move(options)), thread_("publisher", [this] { Run(); }) {}
 
 AsyncPublisher::~AsyncPublisher() {
-  stop_.RequestStop();  // First: whoever sees closed_ sees this too.
+  stop_.RequestStop();  // First: a thread that sees closed_ sees this too.
   MutexLock lock(&mutex_);
   closed_ = true;
   changed_.SignalAll();
@@ -104,11 +104,11 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
   while (true) {
     const absl::Status status = publisher_->Publish(snapshot, stop_);
     if (stop_.StopRequested()) {
-      return absl::OkStatus();  // Nobody asks for the result any more.
+      return absl::OkStatus();  // No caller asks for the result any more.
     }
     if ((again || unanswered) && absl::IsFailedPrecondition(status) && ReasonOf(status) != reasons::kLaterLearner) {
-      // The server has this version or a newer one of this learner: the attempt before arrived although its answer did
-      // not, or the server had not said so yet.
+      // The server has this version or a newer one of this learner: an earlier attempt arrived although its answer did
+      // not, or the server said so late.
       return absl::OkStatus();
     }
     if (status.ok() && std::exchange(away_, false)) {

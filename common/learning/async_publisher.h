@@ -13,37 +13,37 @@
 namespace waggle {
 
 struct AsyncPublisherOptions {
-  // The newest version that readers can get, as the server said last; it may say so late. Called by the publisher's
-  // thread. Null: what was published is taken to stay published.
+  // The newest version that readers can get, as the server last said; it may say so late. Called by the publisher's
+  // thread. Null: published versions are taken to stay published.
   std::function<std::optional<ModelVersion>()> known_version;
-  // How long `known_version` may say less than was published before that is published again. Longer than a server takes
-  // to say what it has.
+  // The time that `known_version` may be older than the published version before that is published again. Longer than a
+  // server takes to say what it has.
   absl::Duration patience = absl::Seconds(3);
 };
 
 // Publishes weights from a thread of its own, so that training never waits for the network. Holds at most one version
 // that is not published yet: a newer one replaces it. While the server is away it tries again, with a growing pause. A
-// server that was restarted and has lost the weights is given them again: the learner's next step may wait for those
-// who wait for them. Used by one thread.
+// server that was restarted and has lost the weights gets them again: the learner's next step may depend on processes
+// that wait for them. Used by one thread.
 class AsyncPublisher {
  public:
   // `publisher` outlives this object, which alone uses it.
   AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions options);
-  // Gives up what is not published.
+  // Drops the version that is not published.
   ~AsyncPublisher();
 
   // Hands a version over. Returns the error that ended publishing, if one did: FAILED_PRECONDITION if a later learner
   // has published.
   absl::Status Publish(ModelSnapshot snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until all that was handed over is published. DEADLINE_EXCEEDED after `timeout`, else as Publish.
+  // Waits until all versions are published. DEADLINE_EXCEEDED after `timeout`, otherwise as Publish.
   absl::Status Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // The next version to publish; nothing when `timeout` has passed or this object is being destroyed.
   std::optional<ModelSnapshot> WaitForNext(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the server has less than this version, which it was given.
+  // True if the server has an older version than this one, which it was given.
   bool IsLost(const ModelVersion& published) const;
   // Publishes until it succeeds, a newer version waits or publishing has failed for good. `again`: it was published
   // before.
@@ -52,7 +52,7 @@ class AsyncPublisher {
   ModelPublisher* const publisher_;
   const AsyncPublisherOptions options_;
   const StopToken stop_;
-  bool away_ = false;  // Of the thread: the server did not answer, which the log says once.
+  bool away_ = false;  // Owned by the thread. The server did not answer, which is logged once.
   Mutex mutex_;
   CondVar changed_;
   std::optional<ModelSnapshot> pending_ ABSL_GUARDED_BY(mutex_);

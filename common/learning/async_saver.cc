@@ -71,7 +71,7 @@ void AsyncSaver::Run() {
     if (!saved.ok()) {
       metrics_->Add("checkpoints_failed", 1);
     }
-    if (saved.ok() == failing) {  // Once an absence, however long.
+    if (saved.ok() == failing) {  // Logged once for failures in a row, however many.
       failing = !failing;
       metrics_->Set("checkpoint_failing", failing ? 1 : 0);
       failing ? LogWarning("a checkpoint could not be written and is tried again: ", saved.ToString())

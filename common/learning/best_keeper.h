@@ -12,8 +12,8 @@ namespace waggle {
 // common/checkpoint/saved_model.h.
 inline constexpr char kBestFolder[] = "best";
 
-// Fetches the best weights of a run that is over and writes them below `output_dir`. Does nothing where nothing was
-// evaluated. Blocks on the network and the disk, and no stop ends that.
+// Fetches the best weights of a run that is over and writes them below `output_dir`. Does nothing if nothing was
+// evaluated. Blocks on the network and the disk; no stop ends that.
 absl::Status KeepBest(const Assignment& over, const std::string& output_dir, ModelSubscriber* subscriber);
 
 }  // namespace waggle

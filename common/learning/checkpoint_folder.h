@@ -10,23 +10,22 @@
 namespace waggle {
 
 struct CheckpointFolderOptions {
-  std::string output_dir;  // Checkpoints are in its folder "checkpoints"; empty: there are none.
+  std::string output_dir;  // Checkpoints are in its folder "checkpoints"; empty: none are written.
   std::string experiment;  // Its name.
-  int keep = 1;            // So many checkpoints.
+  int keep = 1;            // Checkpoints to keep.
 };
 
-// Where a process that learns has its checkpoints.
+// The checkpoints of a process that learns.
 struct CheckpointFolder {
   std::unique_ptr<CheckpointStore> store;  // Null: none are written.
-  std::string run;                         // Which run it is, for the next checkpoints.
-  std::string source;                      // Where `contents` is from.
-  // What there is to go on from; nothing: it begins anew.
+  std::string run;                         // Identifies the run in its next checkpoints.
+  std::string source;                      // The origin of `contents`.
+  // The state to go on from; absent: the process begins anew.
   std::optional<CheckpointContents> contents;
 };
 
-// Opens the folder, where there is to be one, and reads what there is to go on from: whatever starts a process again
-// and again goes on. Where another process has that folder, checkpoints are written once it has ended. Errors as
-// CheckpointStore's.
+// Opens the folder, if there is one, and reads the state to go on from: a process that is started again goes on. If
+// another process has the folder, checkpoints are written once that has ended. Errors as CheckpointStore's.
 absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOptions& options);
 
 }  // namespace waggle

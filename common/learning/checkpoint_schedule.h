@@ -4,13 +4,13 @@
 
 namespace waggle {
 
-// When a learner writes its next checkpoint. The first comes soon, as a learner that dies without one begins anew;
-// each next one when it has learned twice as long, up to the period from one to the next: at most half of what was
-// learned is lost. One that fails is tried again with a growing pause. Pure; all times are of one clock that never goes
-// back.
+// Decides when a learner writes its next checkpoint. The first comes soon, as a learner that dies without one begins
+// anew. Each next one comes when the learner has learned twice as long, but no later than the period: at most half of
+// its learning is lost. A failed one is tried again with a growing pause. Pure; all times are of one clock that never
+// goes back.
 class CheckpointSchedule {
  public:
-  // `period`: the longest from one checkpoint to the next; zero: none is ever due.
+  // `period`: the longest time between checkpoints; zero: none is ever due.
   explicit CheckpointSchedule(absl::Duration period);
 
   // Learning begins. None is due before.
@@ -18,15 +18,15 @@ class CheckpointSchedule {
 
   bool IsDue(absl::Time now) const { return now >= next_; }
 
-  // One has been begun.
+  // A checkpoint has been begun.
   void Started(absl::Time now);
-  // It was written, or has failed.
+  // The checkpoint was written, or has failed.
   void Ended(bool written, absl::Time now);
 
  private:
   const absl::Duration period_;
-  absl::Duration interval_;  // From one to the next.
-  absl::Duration pause_;     // Before one that has failed is tried again.
+  absl::Duration interval_;  // Between checkpoints.
+  absl::Duration pause_;     // Before a failed checkpoint is tried again.
   absl::Time next_ = absl::InfiniteFuture();
 };
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscri
       return newest;
     }
     if (!std::exchange(said, true)) {
-      LogWarning("the newest weights cannot be had for the moment: ", newest.status().message());
+      LogWarning("the newest weights are not available for now: ", newest.status().message());
     }
     if (stop.WaitFor(backoff.Next())) {
       return absl::CancelledError("stopped while waiting for the newest weights");

@@ -28,7 +28,7 @@ absl::Status ErrorOf(int error, absl::string_view action, absl::string_view path
   return absl::ErrnoToStatus(error, absl::StrCat("cannot ", action, " ", path));
 }
 
-// A field as RFC 4180 wants it.
+// A field in the form of RFC 4180.
 std::string Quoted(const std::string& field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) {
     return field;
@@ -46,8 +46,8 @@ absl::StatusOr<std::string> ReadAt(int descriptor, int64_t offset, int64_t size,
   return bytes;
 }
 
-// A descriptor that holds the file's lock. The kernel lets the lock go with the last descriptor of the opened file, and
-// so when the process ends, however it does.
+// A descriptor that holds the file's lock. The kernel releases the lock with the last descriptor of the opened file,
+// and so at any end of the process.
 absl::StatusOr<int> OpenLocked(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) {
@@ -86,7 +86,7 @@ absl::StatusOr<int64_t> WholeRows(int descriptor, int64_t size, const std::strin
   return static_cast<int64_t>(kHeader.size());
 }
 
-// Where the last of the whole rows stands; zeros where there is none.
+// The position of the last whole row; zeros if there is none.
 absl::StatusOr<CsvWriter::Position> LastRow(int descriptor, int64_t size, const std::string& path) {
   constexpr int64_t kLongestRow = 4096;
   const int64_t begin = std::max(static_cast<int64_t>(kHeader.size()), size - kLongestRow);
@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<CsvWriter>> CsvWriter::Create(const std::string& 
   WAGGLE_ASSIGN_OR_RETURN(const Position last, LastRow(descriptor, *whole, path));
   if (*whole == 0) {
     WAGGLE_RETURN_IF_ERROR(file->Add(kHeader));
-    // What fails here fails again with the first rows, and is told then.
+    // An error here comes again with the first rows, and is reported then.
     file->Flush().IgnoreError();
   }
   return std::unique_ptr<CsvWriter>(new CsvWriter(std::move(file), last));

@@ -17,29 +17,29 @@ namespace waggle {
 // values="value")` is the wide form. Not thread-safe.
 class CsvWriter {
  public:
-  // Opens the file, or creates it with its header. A file that has one is continued, after its last whole row: what a
-  // process that died while it wrote left of a row is cut off. Locks it for as long as the writer or its process lives:
-  // UNAVAILABLE if another one has it. FAILED_PRECONDITION if the file is another kind of file.
-  // A disk that is full is no error yet.
+  // Opens the file, or creates it with its header. An existing file is continued after its last whole row: the part of
+  // a row that a dead process left is cut off. Locks the file for as long as the writer or its process lives:
+  // UNAVAILABLE if another process has it. FAILED_PRECONDITION if the file is another kind of file. A full disk is not
+  // an error yet.
   static absl::StatusOr<std::unique_ptr<CsvWriter>> Create(const std::string& path);
 
-  // Where the file that is continued ends; zeros for a new one.
+  // The end of the file that is continued; zeros for a new one.
   struct Position {
     int64_t step = 0;
     double seconds = 0;
   };
   const Position& begins_after() const { return begins_after_; }
 
-  // Whether the file was removed under the writer: what is written is then nowhere to be read.
+  // True if the file was removed under the writer: no reader will find its rows.
   bool IsRemoved() const { return file_->IsRemoved(); }
 
-  // OK where the next Append takes its rows, be they written or kept; else the error of writing what is kept.
+  // OK if the next Append takes its rows, written or kept; otherwise the error of writing the kept ones.
   absl::Status MakeRoom() { return file_->MakeRoom(); }
 
   // Writes a row for each value, which reads back as exactly the same number ("nan", "inf" and "-inf" for those).
   // `seconds` is the time since the run's start. The rows are with the operating system when this returns: they outlive
   // the process. After an error they are kept, and the next call writes them first; the file ends with a whole row.
-  // Where more than 16 MiB are kept already they are not taken: see MakeRoom.
+  // Refuses rows if more than 16 MiB are kept already: see MakeRoom.
   absl::Status Append(int64_t step, double seconds, const std::map<std::string, double>& values);
 
  private:

@@ -56,7 +56,7 @@ absl::Status GrowingFile::Flush() {
       done += static_cast<size_t>(written);
     } else if (errno != EINTR) {
       const absl::Status status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
-      // Where not even this works, a part of a piece stays until the next Flush() writes over it.
+      // If not even this works, a part of a piece stays until the next Flush() writes over it.
       const int ignored = ftruncate(descriptor_, size_);
       static_cast<void>(ignored);
       return status;

@@ -11,45 +11,45 @@
 
 namespace waggle {
 
-// A file that grows by whole pieces. What cannot be written is kept and written later, in its order; meanwhile the file
-// ends with a whole piece, so that those who read it see no part of one. Not thread-safe.
+// A file that grows by whole pieces. Pieces that cannot be written are kept and written later, in their order.
+// Meanwhile the file ends with a whole piece, so that readers see no part of one. Not thread-safe.
 class GrowingFile {
  public:
   // Takes a descriptor that is open for writing, not for appending. The next piece goes to `size`.
   GrowingFile(std::string path, int descriptor, int64_t size)
       : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
-  // A new file, which `open` makes once there is something to write: it returns a descriptor as above and says the
-  // path. After an error it is asked again with the next Flush().
+  // A new file, which `open` makes once there is something to write: it returns a descriptor as above and sets the
+  // path. After an error the next Flush() calls it again.
   using Open = std::function<absl::StatusOr<int>(std::string* path)>;
   explicit GrowingFile(Open open) : open_(std::move(open)) {}
-  // Tries once more; what is kept after that is lost, which the log says.
+  // Tries once more; pieces that are kept after that are lost, and the loss is logged.
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  // Empty while the file is still to be made.
+  // Empty until the file is made.
   const std::string& path() const { return path_; }
   size_t kept_bytes() const { return kept_.size(); }
 
-  // Whether the file was there and has no name any more.
+  // True if the file existed and has no name any more.
   bool IsRemoved() const;
 
-  // OK where Add takes the next piece, of whatever size. Where more than 16 MiB are kept, MakeRoom writes them first
-  // and returns the error of that: a full disk must not fill the memory as well.
+  // OK if Add takes the next piece, of whatever size. If more than 16 MiB are kept, MakeRoom writes them first and
+  // returns the error of that: a full disk must not fill the memory as well.
   absl::Status MakeRoom();
 
-  // Keeps a piece for Flush; an error is that of MakeRoom, and the piece is not taken.
+  // Keeps a piece for Flush. An error is MakeRoom's, and the piece is not taken.
   absl::Status Add(absl::string_view piece);
 
-  // Hands all that is kept to the operating system, or nothing of it.
+  // Hands all kept pieces to the operating system, or none of them.
   absl::Status Flush();
 
  private:
-  const Open open_;  // Null for a file that was there.
+  const Open open_;  // Null for an existing file.
   std::string path_;
-  int descriptor_ = -1;  // Negative while the file is still to be made.
-  int64_t size_ = 0;     // Of what the file has, in bytes.
-  std::string kept_;     // What it does not have yet.
+  int descriptor_ = -1;  // Negative until the file is made.
+  int64_t size_ = 0;     // Bytes in the file.
+  std::string kept_;     // Bytes that are not in the file yet.
 };
 
 }  // namespace waggle

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
-// The histogram of policy lags, which a learner counts and people read: by powers of two.
+// The histogram of policy lags, which a learner counts and users read: by powers of two.
 
 namespace waggle {
 
@@ -32,7 +32,7 @@ inline std::string LagBucketName(size_t bucket) {
   return bucket + 1 == kLagBuckets ? absl::StrCat(bound / 2 + 1, "+") : absl::StrCat(bound / 2 + 1, "-", bound);
 }
 
-// Of the counter that holds it, which the hub takes: "policy_lag/129-" is that of the largest. The / keeps a
+// The bucket's counter in a name that the hub accepts: "policy_lag/129-" is the largest one's. The / keeps a
 // histogram's counters out of the figures over time.
 inline std::string LagBucketCounter(size_t bucket) {
   return absl::StrCat("policy_lag/", absl::StrReplaceAll(LagBucketName(bucket), {{"+", "-"}}));

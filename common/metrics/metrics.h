@@ -13,35 +13,35 @@
 
 namespace waggle {
 
-// What a process counts and measures, by name, for heartbeats and logs. Thread-safe; meant for a few thousand calls a
+// A process's counters and gauges, by name, for heartbeats and logs. Thread-safe; meant for a few thousand calls a
 // second, so a hot loop adds up first.
 class Metrics {
  public:
   // Adds to a counter. Counters only grow.
   void Add(absl::string_view counter, double amount) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets a gauge. What is measured over a period holds for about another one: unless it is set again within `lifetime`,
+  // Sets a gauge. A value measured over a period holds for about another one: unless it is set again within `lifetime`,
   // snapshots are without it.
   void Set(absl::string_view gauge, double value, absl::Duration lifetime = absl::InfiniteDuration())
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets what the process is doing, in a word or two.
+  // Sets the process's present activity, in a word or two.
   void SetActivity(absl::string_view activity) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets the last error that the process got over, for people: of several lines if need be.
+  // Sets the last error that the process got over, for users; it may have several lines.
   void SetLastError(absl::string_view error) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Snapshot {
     std::map<std::string, double> counters;
     std::map<std::string, double> gauges;
     std::string activity;
-    std::string last_error;  // Empty: there was none.
+    std::string last_error;  // Empty if there was none.
   };
-  // First brings up to date what asked for it by BeforeSnapshot.
+  // Calls the functions of BeforeSnapshot first.
   Snapshot TakeSnapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // A function that is called before each snapshot, and whose end can be waited for.
   struct Refresher {
-    // Held while the function runs, by nothing else but the end of its registration: a snapshot must not call what is
-    // gone.
+    // Held while the function runs, and otherwise only by the end of its registration: a snapshot must not call a
+    // function that is gone.
     Mutex mutex;
     std::function<void()> refresh ABSL_GUARDED_BY(mutex);
   };
@@ -62,8 +62,9 @@ class Metrics {
     const std::shared_ptr<Refresher> refresher_;
   };
 
-  // Calls `refresh` before each snapshot, in the thread that takes it and never twice at once, so that it can set what
-  // changes although nothing happens. It takes no snapshot and ends no registration. Outlives the registration.
+  // Calls `refresh` before each snapshot, in the thread that takes it and never twice at once, so that it can set
+  // values that change by time alone. It takes no snapshot and ends no registration. The metrics outlive the
+  // registration.
   std::unique_ptr<Registration> BeforeSnapshot(std::function<void()> refresh) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -27,8 +27,8 @@ void AppendRaw(T value, std::string* out) {
   out->append(bytes, sizeof(T));
 }
 
-// The few messages there are are encoded by hand: they have not changed since 2015, and the library of the metrics
-// needs no Protocol Buffers that way.
+// These few messages are encoded by hand: they have not changed since 2015, and so the metrics library needs no
+// Protocol Buffers.
 
 void AppendVarint(uint64_t number, std::string* out) {
   while (number >= 0x80) {
@@ -50,7 +50,7 @@ void AppendBytes(int field, absl::string_view bytes, std::string* out) {
   absl::StrAppend(out, bytes);
 }
 
-// tensorflow.Event { double wall_time = 1; int64 step = 2; } without what happened.
+// tensorflow.Event { double wall_time = 1; int64 step = 2; } without its content.
 std::string EventAt(double wall_time_seconds, int64_t step) {
   std::string event;
   AppendKey(1, kFixed64, &event);
@@ -60,7 +60,7 @@ std::string EventAt(double wall_time_seconds, int64_t step) {
   return event;
 }
 
-// A TFRecord: the length, its checksum, the bytes, theirs.
+// A TFRecord: the length, its checksum, the bytes, their checksum.
 void AppendRecord(absl::string_view bytes, std::string* out) {
   std::string length;
   AppendRaw(static_cast<uint64_t>(bytes.size()), &length);
@@ -72,7 +72,7 @@ void AppendRecord(absl::string_view bytes, std::string* out) {
 
 std::string HostName() {
   char name[256] = {};
-  // The last byte stays 0 where a name is cut off.
+  // The last byte stays 0 if a name is cut off.
   return gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
@@ -102,7 +102,7 @@ TensorBoardWriter::TensorBoardWriter(const std::string& folder)
   AppendBytes(3, "brain.Event:2", &event);  // file_version
   std::string record;
   AppendRecord(event, &record);
-  // What fails here fails again with the first points, and is told then.
+  // An error here comes again with the first points, and is reported then.
   file_.Add(record).IgnoreError();
   Flush().IgnoreError();
 }

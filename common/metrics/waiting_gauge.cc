@@ -24,7 +24,7 @@ void WaitingGauge::Refresh(absl::Duration period) {
   const Wait wait = wait_();
   metrics_->SetActivity(!wait.waiting ? words_.working : wait.for_what == nullptr ? words_.waiting : wait.for_what);
   const absl::Duration elapsed = since_.Elapsed();
-  // Two snapshots may follow at once on each other, and of no time there is no fraction.
+  // Two snapshots may come at the same time, and no time has no fraction.
   if (elapsed < period || elapsed <= absl::ZeroDuration()) {
     return;
   }

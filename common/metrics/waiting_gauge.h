@@ -11,7 +11,7 @@
 namespace waggle {
 
 // Keeps a process's activity and its gauge "waiting_fraction" true while it exists, for one thread that works and waits
-// in turns: both are looked up before each snapshot, so that they are right while the thread is stuck, and cost it
+// in turns. Both are refreshed before each snapshot, so that they are right while the thread is stuck, and cost it
 // nothing.
 class WaitingGauge {
  public:
@@ -22,13 +22,13 @@ class WaitingGauge {
   struct Wait {
     absl::Duration total;            // Up to now.
     bool waiting = false;            // Now.
-    const char* for_what = nullptr;  // Said instead of Words::waiting, where there are several things to wait for.
+    const char* for_what = nullptr;  // Replaces Words::waiting if there are several things to wait for.
   };
 
-  // `wait` is called by any thread. The fraction is that of at least `period`: the time since it was last set.
+  // Any thread calls `wait`. The fraction covers at least `period`: the time since it was last set.
   WaitingGauge(Metrics* metrics, Words words, std::function<Wait()> wait,
                absl::Duration period = absl::Milliseconds(500));
-  // Sets the fraction for the last time: that of less than a period only where there was no other yet.
+  // Sets the fraction for the last time; one of less than a period only if there was no other yet.
   ~WaitingGauge();
 
  private:

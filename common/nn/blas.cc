@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kChosenKernels[] = "OPENBLAS_CORETYPE";
 
-// A function of OpenBLAS, null where another library is in use.
+// A function of OpenBLAS, null if another library is in use.
 template <class Function>
 Function* OpenBlasFunction(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -41,8 +41,8 @@ BlasLibrary FindBlasLibrary() {
     return library;
   }
   library.kernels = OpenBlasKernels();
-  // Debian's reference library lies in a folder named "blas", or beside the others as plain libblas; every other one is
-  // named after what it is.
+  // Debian's reference library is in a folder named "blas", or beside the others as plain libblas. Every other
+  // library's name says its kind.
   library.reference =
       absl::StrContains(library.path, "/blas/libblas.so") ||
       (absl::StrContains(library.path, "/libblas.so") && dlsym(RTLD_DEFAULT, "openblas_get_config") == nullptr &&
@@ -75,7 +75,7 @@ void ImproveBlasKernels() {
     return;
   }
   const std::string better = BetterKernels(OpenBlasKernels(), DetectCpuFeatures());
-  // OpenBLAS chooses when it is loaded, before main. Its own functions make it choose once more.
+  // OpenBLAS chooses when it is loaded, before main. Its own functions make it choose again.
   auto* const forget = OpenBlasFunction<void()>("gotoblas_dynamic_quit");
   auto* const choose = OpenBlasFunction<void()>("gotoblas_dynamic_init");
   if (better.empty() || forget == nullptr || choose == nullptr) {

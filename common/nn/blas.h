@@ -8,13 +8,13 @@ namespace waggle {
 
 // The linear-algebra library that LibTorch's matrix products call in this process.
 struct BlasLibrary {
-  std::string path;        // Of its file; empty where it is part of LibTorch.
+  std::string path;        // The file's; empty if it is part of LibTorch.
   bool reference = false;  // The reference implementation: 6 to 16 times slower than the others.
-  std::string kernels;     // The kind of processor that OpenBLAS computes for, as it calls it; empty for others.
+  std::string kernels;     // OpenBLAS's name of the processor kind that it computes for; empty for others.
 };
 BlasLibrary FindBlasLibrary();
 
-// What of a processor's instructions decides which of OpenBLAS's kernels it can run.
+// The processor's instructions that decide which of OpenBLAS's kernels it can run.
 struct CpuFeatures {
   bool avx2 = false;  // With fused multiply-add.
   bool avx512 = false;
@@ -22,12 +22,12 @@ struct CpuFeatures {
 };
 CpuFeatures DetectCpuFeatures();
 
-// The kernels that a processor deserves if OpenBLAS took `kernels`, empty if these are right. Up to 0.3.24, Debian 12's
-// 0.3.21 among them, it takes those for Prescott, of 2004, on any Intel processor that is newer than itself
+// The right kernels for a processor if OpenBLAS took `kernels`; empty if these are right. Up to 0.3.24, Debian 12's
+// 0.3.21 among them, OpenBLAS takes those for Prescott, of 2004, on any Intel processor that is newer than itself
 // (OpenBLAS issue 4267).
 std::string BetterKernels(absl::string_view kernels, const CpuFeatures& cpu);
 
-// Makes OpenBLAS use better kernels where there are: 2 to 3 times faster learning. Leaves it alone where the user has
+// Makes OpenBLAS use better kernels if it has some: learning is 2 to 3 times faster. Does nothing if the user has
 // chosen (OPENBLAS_CORETYPE). Call before anything computes, from the only thread that does.
 void ImproveBlasKernels();
 

@@ -11,11 +11,11 @@ namespace {
 
 using torch::Tensor;
 
-// Below so many multiplications of a layer and a member, all members are one batched product; above, LibTorch 1.13's is
-// slower than one product a member (measured).
+// Below this many multiplications of a layer and a member, all members are one batched product; above, LibTorch 1.13's
+// is slower than one product a member (measured).
 constexpr int64_t kBatchedProducts = int64_t{1} << 21;
 
-// Whether the activation's derivative needs its input; the others follow from the output, which may overwrite it.
+// True if the activation's derivative needs its input; the others follow from the output, which may overwrite it.
 bool NeedsInput(Activation activation) {
   return activation == Activation::kGelu || activation == Activation::kSilu;
 }
@@ -67,7 +67,7 @@ Tensor ActivationBackward(Activation activation, const Tensor& gradient, const T
   return gradient;
 }
 
-// Whether what follows a dense layer's product is done by our own sweeps.
+// True if our own sweeps compute a dense layer's bias and activation.
 bool Swept(LayerPlan::Kind kind, Activation activation, const Tensor& values) {
   return kind == LayerPlan::Kind::kDense && (activation == Activation::kNone || activation == Activation::kRelu) &&
          values.is_cpu() && values.scalar_type() == torch::kFloat32;
@@ -105,7 +105,7 @@ struct Chain::Layers {
   // A layer of one member, as matrices: [out, in] and [out].
   struct Slice {
     Tensor weight, transposed, bias;
-    Tensor weight_gradient, bias_gradient;  // Undefined where nothing is learned.
+    Tensor weight_gradient, bias_gradient;  // Undefined if nothing is learned.
   };
 
   struct Layer {
@@ -113,25 +113,25 @@ struct Chain::Layers {
     Activation activation = Activation::kNone;
     int64_t stride = 1;
     int64_t padding = 0;
-    Slice all;                   // [members, …] where there are members.
+    Slice all;                   // [members, …] if there are members.
     std::vector<Slice> members;  // One without members.
     int64_t weight_offset = 0;   // In the chain's run of values.
     int64_t bias_offset = 0;
   };
 
-  // What the backward pass needs of one layer.
+  // One layer's values that the backward pass needs.
   struct Saved {
-    Tensor input;   // As the layer takes it: a matrix for a dense one.
-    Tensor before;  // Before the activation, where its derivative needs that.
+    Tensor input;   // In the layer's form: a matrix for a dense one.
+    Tensor before;  // Before the activation, if its derivative needs that.
     Tensor output;
   };
 
   std::vector<Layer> layers;
   std::optional<int64_t> members;
   Tensor values;  // All layers', in one run.
-  Tensor leaf;    // Of autograd; undefined where nothing is learned.
+  Tensor leaf;    // Autograd's; undefined if nothing is learned.
 
-  // A dense layer takes matrices: what a convolution gave is flattened.
+  // Flattens a convolution's output: a dense layer takes matrices.
   static Tensor Flat(const Tensor& input, bool by_member) {
     const int64_t lead = by_member ? 2 : 1;
     return input.dim() == lead + 1 ? input
@@ -206,7 +206,8 @@ struct Chain::Layers {
     }
   }
 
-  // The gradient by what is before the activation. Adds that by the bias, if it is learned, where our own sweeps do it.
+  // The gradient by the activation's input. Adds the gradient by the bias, if it is learned and our own sweeps compute
+  // it.
   Tensor BackThroughActivation(const Layer& layer, const Saved& saved, const Tensor& gradient, bool learns) const {
     if (!Swept(layer.kind, layer.activation, saved.output)) {
       return ActivationBackward(layer.activation, gradient, saved.before, saved.output);
@@ -222,7 +223,7 @@ struct Chain::Layers {
     return result;
   }
 
-  // Whether the features at this layer are each member's own.
+  // True if each member has its own features at this layer.
   bool ByMember(const Tensor& features, size_t index) const {
     if (!members.has_value()) {
       return false;
@@ -231,7 +232,7 @@ struct Chain::Layers {
     return index > 0 || features.dim() >= rank;
   }
 
-  // Adds the gradients by one layer's parameters, and returns that by its input; undefined unless wanted.
+  // Adds the gradients by one layer's parameters, and returns the gradient by its input; undefined unless wanted.
   Tensor RunBack(const Layer& layer, const Saved& saved, const Tensor& gradient, bool by_member, bool learns,
                  bool wants_input) const;
 };
@@ -295,8 +296,8 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
   return by_member ? all : all.sum(0);
 }
 
-// The chain's place in a graph of autograd. Its inputs are the chain's outputs, its outputs the chain's input and the
-// parameters' leaf, for which it has nothing to give: it has added already.
+// The chain's node in a graph of autograd. Its inputs are the chain's outputs; its outputs are the chain's input and
+// the parameters' leaf, for which it returns nothing: it has already added that gradient.
 class Chain::Backward : public torch::autograd::Node {
  public:
   Backward(std::shared_ptr<const Layers> layers, std::vector<Layers::Saved> saved, c10::IntArrayRef input_shape)
@@ -307,7 +308,7 @@ class Chain::Backward : public torch::autograd::Node {
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     TORCH_CHECK(!saved_.empty(), "the graph of a loss was used twice");
-    // Written by an optimizer between a network's pass and the loss's: the gradient would be of neither.
+    // If an optimizer wrote them between a network's pass and the loss's, the gradient would belong to neither.
     TORCH_CHECK(layers_->values._version() == version_,
                 "a network's parameters were changed between its pass and the descent of a loss that uses it");
     TORCH_CHECK(!torch::GradMode::is_enabled(), "a chain of layers is differentiated once only");
@@ -326,7 +327,7 @@ class Chain::Backward : public torch::autograd::Node {
       gradient = layers_->RunBack(layer, saved_[i], gradient, layers_->ByMember(saved_[i].input, i), learns,
                                   wants_input || i > 0);
     }
-    // The first layer, a dense one, may have flattened what it was given.
+    // The first layer, a dense one, may have flattened its input.
     return {gradient.defined() ? gradient.reshape(input_shape_) : gradient, Tensor()};
   }
 
@@ -391,7 +392,7 @@ Tensor Chain::operator()(const Tensor& input) const {
   {
     const torch::NoGradGuard no_grad;
     output = layers_->Run(input.detach(), &saved);
-    output = output.detach();  // What is saved must not hold the graph that holds it.
+    output = output.detach();  // A saved tensor must not hold the graph that holds it.
   }
   const auto node = MakeNode<Backward>(layers_, std::move(saved), input.sizes());
   node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));

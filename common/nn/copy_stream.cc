@@ -4,13 +4,13 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-// Written with what LibTorch has for every kind of accelerator: it is compiled without CUDA's headers, and wherever the
-// CPU's LibTorch is.
+// Written with LibTorch's functions for every kind of accelerator: it compiles without CUDA's headers, and with the
+// CPU's LibTorch too.
 
 namespace waggle {
 namespace {
 
-// What is queued on `later` from now on begins when what is queued on `earlier` by now is done.
+// Work that is queued on `later` from now on begins when the work that is queued on `earlier` by now is done.
 void Follow(const torch::Stream& earlier, const torch::Stream& later) {
   c10::Event done(earlier.device_type());
   done.record(earlier);

@@ -10,16 +10,16 @@
 
 namespace waggle {
 
-// "cpu", "cuda" or "cuda:N". INVALID_ARGUMENT for anything else; FAILED_PRECONDITION, saying what there is, if this
-// process has no such device.
+// "cpu", "cuda" or "cuda:N". INVALID_ARGUMENT for anything else; FAILED_PRECONDITION, naming the devices that exist, if
+// this process has no such device.
 absl::StatusOr<torch::Device> ParseDevice(absl::string_view name);
 
 // "cuda:0", …: the CUDA devices that this process has.
 std::vector<std::string> CudaDevices();
 
-// Sets how many threads LibTorch computes with for the calling thread (at least 1), and, the first time, chooses the
-// BLAS's kernels: to be called before whatever computes. Logs what it runs on, with a warning if that is slower than it
-// need be. Thread-safe.
+// Sets the number of LibTorch's threads for the calling thread (at least 1), and, the first time, chooses the BLAS's
+// kernels: call it before anything computes. Logs the libraries in use, with a warning if they are slower than
+// necessary. Thread-safe.
 void ConfigureTorch(int64_t threads);
 
 }  // namespace waggle

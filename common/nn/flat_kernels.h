@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-// Not finite if any element is not (or if the sum overflows, which float32 elements below 1e150 cannot make it do).
+// Not finite if an element is not, or if the sum overflows, which float32 elements below 1e150 cannot cause.
 double SumOfSquares(const float* values, int64_t count);
 double SumOfSquares(const double* values, int64_t count);
 
@@ -24,7 +24,7 @@ struct AdamStep {
   double root_correction = 1;  // 1 / sqrt(1 - beta2^t).
   double epsilon = 0;
 };
-// `largest` holds the largest of `squares` so far, whose root is divided by (amsgrad); null: that of `squares` is.
+// `largest` holds the largest of `squares` so far, whose root divides (amsgrad); null: the root of `squares` divides.
 void ApplyAdam(const AdamStep& step, float* values, const float* gradients, float* means, float* squares,
                float* largest, int64_t count);
 void ApplyAdam(const AdamStep& step, double* values, const double* gradients, double* means, double* squares,
@@ -38,7 +38,7 @@ struct RmsPropStep {
   double learning_rate = 0;
   double epsilon = 0;
 };
-// `means` holds the mean of the gradient, whose square is taken off `squares` (centered); null: nothing is.
+// `means` holds the mean of the gradient, whose square is subtracted from `squares` (centered); null: nothing is.
 void ApplyRmsProp(const RmsPropStep& step, float* values, const float* gradients, float* momenta, float* squares,
                   float* means, int64_t count);
 void ApplyRmsProp(const RmsPropStep& step, double* values, const double* gradients, double* momenta, double* squares,

@@ -9,7 +9,7 @@
 namespace waggle {
 
 // The arrays that an optimizer keeps beside the values, of their size and zero before the first step. Those that the
-// options have no use for (OptimizerOptions::StateArrays) are null.
+// options do not need (OptimizerOptions::StateArrays) are null.
 template <class T>
 struct OptimizerArrays {
   T* first = nullptr;   // The gradient's mean, or the momentum.
@@ -18,14 +18,14 @@ struct OptimizerArrays {
 };
 
 // The arithmetic of an optimizer's step over flat arrays in the CPU's memory, which belong to the caller. A step is
-// Begin, Apply over all elements, in parts if need be, and End. Not thread-safe, but for Apply of disjoint parts.
+// Begin, Apply over all elements, in parts if necessary, and End. Not thread-safe, except Apply of disjoint parts.
 class FlatOptimizer {
  public:
   // The options must be valid.
   explicit FlatOptimizer(const OptimizerOptions& options) : options_(options) {}
 
-  // Looks at the whole gradient, each of whose elements counts `scale` times. INVALID_ARGUMENT where it is not finite;
-  // the step then has not begun.
+  // Checks the whole gradient, each of whose elements counts `scale` times. INVALID_ARGUMENT if it is not finite; the
+  // step then has not begun.
   template <class T>
   absl::Status Begin(const T* gradients, int64_t count, double scale, double learning_rate) {
     return Begin(SumOfSquares(gradients, count), scale, learning_rate);
@@ -34,7 +34,7 @@ class FlatOptimizer {
   void Apply(double* values, const double* gradients, const OptimizerArrays<double>& arrays, int64_t count) const;
   void End() { ++steps_; }
 
-  // Steps that were taken. What is restored is set.
+  // Steps taken. Restoring sets it.
   int64_t steps() const { return steps_; }
   int64_t* mutable_steps() { return &steps_; }
   // The L2 norm of the last step's scaled gradient before it was clipped.
@@ -48,8 +48,8 @@ class FlatOptimizer {
   const OptimizerOptions options_;
   int64_t steps_ = 0;
   double gradient_norm_ = 0;
-  double gradient_scale_ = 1;  // Of the step that has begun, clipping included.
-  double learning_rate_ = 0;   // Of that step.
+  double gradient_scale_ = 1;  // For the step that has begun, clipping included.
+  double learning_rate_ = 0;   // For that step.
 };
 
 }  // namespace waggle

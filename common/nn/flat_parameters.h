@@ -13,9 +13,9 @@ namespace waggle {
 // optimizer, a copy of the target, a publication or a norm is then one operation on one tensor. Not thread-safe.
 class FlatParameters {
  public:
-  // All zero. The layout's element types are what travels; `dtype` is what is computed with (float64 in gradient
-  // checks). Without `learns` there are no gradients: parameters that act, or targets. INTERNAL or RESOURCE_EXHAUSTED
-  // where the device cannot hold them.
+  // All zero. The layout's element types are those of published weights; `dtype` is that of computations (float64 in
+  // gradient checks). Without `learns` there are no gradients: parameters that act, or targets. INTERNAL or
+  // RESOURCE_EXHAUSTED if the device cannot hold them.
   static absl::StatusOr<FlatParameters> Create(std::vector<ArraySpec> layout, torch::Device device,
                                                torch::ScalarType dtype = torch::kFloat32, bool learns = true);
 
@@ -23,7 +23,7 @@ class FlatParameters {
   const std::vector<ArraySpec>& layout() const { return layout_; }
   int64_t size() const { return values_.numel(); }
 
-  // One-dimensional, contiguous; in no autograd graph. Gradients are undefined where nothing is learned.
+  // One-dimensional, contiguous; in no autograd graph. Gradients are undefined without `learns`.
   const torch::Tensor& values() const { return values_; }
   const torch::Tensor& gradients() const { return gradients_; }
   // The same by parameter.
@@ -33,12 +33,12 @@ class FlatParameters {
   // The values of `count` parameters from `first` on, flat.
   torch::Tensor Run(int64_t first, int64_t count) const;
 
-  // A leaf of autograd over the same: backward() adds to gradients(). Whoever computes with parameters takes leaves of
-  // them, each parameter in one leaf. May throw as LibTorch does.
+  // A leaf of autograd over the same values: backward() adds to gradients(). Layers compute with leaves of their
+  // parameters, each parameter in one leaf. May throw as LibTorch does.
   torch::Tensor AddLeaf(int64_t first, int64_t count);
-  // Of one parameter, in its shape.
+  // A leaf of one parameter, in its shape.
   torch::Tensor AddLeaf(int64_t index);
-  // All that were taken.
+  // All leaves that were added.
   const std::vector<torch::Tensor>& leaves() const { return leaves_; }
 
  private:

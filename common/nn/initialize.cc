@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Keeps the variance of what passes through the layer near that of its input (the values of torch.nn.init).
+// Keeps the variance of a layer's output near that of its input (the values of torch.nn.init).
 double Gain(Activation activation) {
   switch (activation) {
     case Activation::kTanh:

@@ -17,19 +17,19 @@ namespace waggle {
 class LayerStack {
  public:
   LayerStack() = default;
-  // `members` and `learns` as of Chain.
+  // `members` and `learns` are Chain's.
   LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64_t> members, bool learns,
              FlatParameters* parameters);
 
   // [rows, …] for [rows, …], or [members, rows, …] for that or for the same of each member. `by_autograd`: without
-  // Chain's own backward pass, to compare with.
+  // Chain's own backward pass, for comparisons.
   torch::Tensor operator()(torch::Tensor features, bool by_autograd = false) const;
 
-  // Whether nothing is done.
+  // True if there are no layers.
   bool empty() const { return steps_.empty(); }
 
  private:
-  // A layer that is no part of a chain, with its parameters as leaves where they are learned.
+  // A layer outside of chains. Its parameters are leaves if they are learned.
   struct Single {
     LayerPlan plan;
     torch::Tensor weight, bias;
@@ -39,7 +39,7 @@ class LayerStack {
   torch::Tensor Run(const Single& layer, const torch::Tensor& features, bool by_autograd) const;
 
   std::optional<int64_t> members_;
-  torch::ScalarType dtype_ = torch::kFloat32;  // Of what it computes with.
+  torch::ScalarType dtype_ = torch::kFloat32;  // The type of its computations.
   std::vector<std::variant<Chain, Single>> steps_;
 };
 

@@ -72,7 +72,7 @@ class CpuOptimizer : public Optimizer {
   torch::Tensor gradient_norm_;
 };
 
-// Steps from one look at whether the gradients were finite to the next; a look waits for the device.
+// Steps between checks that the gradients were finite; a check waits for the device.
 constexpr int64_t kCheckPeriod = 64;
 
 class DeviceOptimizer : public Optimizer {
@@ -186,7 +186,7 @@ class DeviceOptimizer : public Optimizer {
     FusedAdam(step);
   }
 
-  // Takes the new state, unless a gradient was not finite: decided on the device.
+  // Takes the new state, unless a gradient was not finite, which the device decides.
   void Keep(torch::Tensor state, const torch::Tensor& next) const { state.copy_(torch::where(healthy_, next, state)); }
 
   const OptimizerOptions options_;
@@ -194,7 +194,7 @@ class DeviceOptimizer : public Optimizer {
   torch::Tensor first_;    // The gradient's mean, or the momentum.
   torch::Tensor second_;   // The mean of its square.
   torch::Tensor third_;    // centered: the gradient's mean; amsgrad: the largest of second_ so far.
-  torch::Tensor healthy_;  // Whether every gradient so far was finite.
+  torch::Tensor healthy_;  // True if every gradient so far was finite.
   torch::Tensor gradient_norm_;
 };
 

@@ -17,8 +17,8 @@ namespace waggle {
 // Not thread-safe.
 class ParameterGroup {
  public:
-  // The first `learned` elements of `parameters`, which outlive the group; absent: all. INVALID_ARGUMENT where the
-  // options are wrong.
+  // The first `learned` elements of `parameters`, which outlive the group; absent: all. INVALID_ARGUMENT if the options
+  // are wrong.
   static absl::StatusOr<std::unique_ptr<ParameterGroup>> Create(std::string name, FlatParameters* parameters,
                                                                 const OptimizerOptions& options,
                                                                 std::optional<int64_t> learned = std::nullopt) {

@@ -8,10 +8,10 @@
 
 namespace waggle {
 
-// A recurrent layer: what torch.nn's LSTM or GRU of one layer computes, with a state that begins anew where an episode
-// does. All steps of an unroll are one operation of autograd, which would keep books of a dozen for each. Gradients by
-// the parameters are added to FlatParameters::gradients() in place, where autograd wants them; double differentiation
-// is an error. Not thread-safe; may throw as LibTorch does.
+// A recurrent layer: torch.nn's LSTM or GRU of one layer, with a state that begins anew with each episode. All steps of
+// an unroll are one operation of autograd, which would record a dozen for each. If autograd wants the parameters'
+// gradients, they are added to FlatParameters::gradients() in place; double differentiation is an error. Not
+// thread-safe; may throw as LibTorch does.
 class RecurrentCore {
  public:
   // `learns`: autograd's leaf of its parameters is appended to the parameters' leaves.
@@ -26,7 +26,7 @@ class RecurrentCore {
   // the first step.
   Unrolled operator()(const torch::Tensor& features, const torch::Tensor& first, const torch::Tensor& state) const;
 
-  // The same by autograd's own operations, to compare with. Its gradients by the parameters go to the same place.
+  // The same by autograd's own operations, for comparisons. Its gradients by the parameters go to the same place.
   Unrolled ByAutograd(const torch::Tensor& features, const torch::Tensor& first, const torch::Tensor& state) const;
 
  private:

@@ -13,19 +13,19 @@
 namespace waggle {
 
 // Walks over everything that must survive a process. A component describes its state once, in VisitState(visitor), and
-// that one description serves to save and to load. Problems never stop the walk; whoever began it asks for them
-// afterwards. Names are unique within a scope.
+// that one description serves to save and to load. Problems never stop the walk; the caller asks for them afterwards.
+// Names are unique within a scope.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
 
-  // Loading copies into the tensor that is there: its shape, element type and device stay.
+  // Loading copies into the present tensor: its shape, element type and device stay.
   void Tensor(absl::string_view name, torch::Tensor* value) { VisitTensor(Path(name), value); }
   void Int(absl::string_view name, int64_t* value) { VisitInt(Path(name), value); }
   void Double(absl::string_view name, double* value) { VisitDouble(Path(name), value); }
   void String(absl::string_view name, std::string* value) { VisitString(Path(name), value); }
 
-  // What the state around it means: loading where it was saved with another text is a problem.
+  // The meaning of the state around it: loading is a problem if the state was saved with another text.
   void Identity(absl::string_view name, const std::string& text) { VisitIdentity(Path(name), text); }
 
   void Generator(absl::string_view name, Rng* generator) {
@@ -47,7 +47,7 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  // Whether values are being given, as against being read.
+  // True if values are given; false if they are read.
   virtual bool Loading() const = 0;
 
  protected:

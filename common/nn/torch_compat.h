@@ -13,7 +13,8 @@
 #include "common/nn/torch.h"
 #include "common/tensor/dtype.h"
 
-// All that depends on LibTorch's version, and the door at which its exceptions stop. Built with 1.13 and with 2.x.
+// All code that depends on LibTorch's version, and the functions that catch its exceptions. Built with 1.13 and with
+// 2.x.
 
 namespace waggle {
 
@@ -44,7 +45,7 @@ inline torch::ScalarType ToScalarType(DType dtype) {
   return torch::kFloat32;
 }
 
-// INVALID_ARGUMENT for a type that arrays of ours do not have (complex, quantised).
+// INVALID_ARGUMENT for a type that our arrays do not have (complex, quantised).
 inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
   for (int number = 1; IsDType(number); ++number) {
     if (ToScalarType(static_cast<DType>(number)) == type) {
@@ -54,13 +55,14 @@ inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
   return absl::InvalidArgumentError(absl::StrCat("no array type of ours for LibTorch's ", torch::toString(type)));
 }
 
-// A node of autograd's graph, held as LibTorch holds one: by std::shared_ptr, or by its own pointer (by 2.15).
+// A node of autograd's graph, held as LibTorch holds it: by std::shared_ptr, or by its own pointer (in 2.15).
 template <class Node, class... Arguments>
 auto MakeNode(Arguments&&... arguments) {
   if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {
     return c10::make_intrusive<Node>(std::forward<Arguments>(arguments)...);
   } else {
-    // torch::autograd::deleteNode, which not every LibTorch has: found where this branch is the one that is compiled.
+    // torch::autograd::deleteNode, which not every LibTorch has. It is found by its argument, if this branch is
+    // compiled.
     return std::shared_ptr<Node>(new Node(std::forward<Arguments>(arguments)...), [](auto* node) { deleteNode(node); });
   }
 }
@@ -70,10 +72,10 @@ struct FusedAdamStep {
   bool decoupled = false;  // AdamW's weight decay.
   torch::Tensor values;
   torch::Tensor gradient;
-  torch::Tensor mean;            // Of gradients.
+  torch::Tensor mean;            // The gradients'.
   torch::Tensor square;          // The mean of their squares.
   torch::Tensor largest_square;  // AMSGrad's; undefined without it.
-  // Scalars of type float32 on the device: the step's number from 1 on, and 1 where nothing is to change.
+  // Scalars of type float32 on the device: the step's number from 1 on, and 1 if nothing must change.
   torch::Tensor number;
   torch::Tensor skip;
   double rate = 0;
@@ -83,8 +85,8 @@ struct FusedAdamStep {
   double epsilon = 0;
 };
 
-// Whether LibTorch takes such a step in one kernel: on CUDA, and from 2.4 on also on the CPU, where it needs float32 or
-// float64 to be exact. 1.13 has none for AdamW.
+// True if LibTorch takes such a step in one kernel: on CUDA, and from 2.4 on also on the CPU, where it is exact only
+// for float32 and float64. 1.13 has none for AdamW.
 inline bool HasFusedAdam(const torch::Tensor& values, bool decoupled) {
   constexpr bool kDecoupled = TORCH_VERSION_MAJOR >= 2;
   constexpr bool kOnCpu = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4);
@@ -93,7 +95,7 @@ inline bool HasFusedAdam(const torch::Tensor& values, bool decoupled) {
          (values.is_cuda() || (kOnCpu && values.is_cpu() && (type == torch::kFloat32 || type == torch::kFloat64)));
 }
 
-// Only where HasFusedAdam() says so of step.values and step.decoupled.
+// Only if HasFusedAdam() is true for step.values and step.decoupled.
 inline void FusedAdam(const FusedAdamStep& step) {
   const bool amsgrad = step.largest_square.defined();
   const at::TensorList largest = amsgrad ? at::TensorList(step.largest_square) : at::TensorList();
@@ -146,9 +148,9 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
 
 }  // namespace internal
 
-// Runs `function` and turns what LibTorch throws into a status that begins with `doing` ("computing a loss"):
-// RESOURCE_EXHAUSTED where memory ran out, else INTERNAL. Gives back a Status, or a StatusOr of what the function
-// returns; a Status or StatusOr that it returns itself passes through.
+// Runs `function` and turns LibTorch's exceptions into a status that begins with `doing` ("computing a loss"):
+// RESOURCE_EXHAUSTED if memory ran out, otherwise INTERNAL. Returns a Status, or a StatusOr of the function's result;
+// the function's own Status or StatusOr passes through.
 template <class Function>
 auto CatchTorch(absl::string_view doing, Function&& function) ->
     typename internal::CatchTorchResult<std::decay_t<decltype(function())>>::Type {

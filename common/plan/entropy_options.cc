@@ -18,7 +18,7 @@ void EntropyOptions::Visit(ConfigVisitor& visitor) {
 absl::Status EntropyOptions::Validate() const {
   if (target.has_value() && (weight.moves() || weight.from <= 0)) {
     return absl::InvalidArgumentError(
-        "weight: beside a target the weight is learned, and this is what it begins with; wanted a number above 0");
+        "weight: beside a target the weight is learned, and begins with this one; wanted a number above 0");
   }
   return absl::OkStatus();
 }

@@ -9,19 +9,19 @@
 
 namespace waggle {
 
-// What an on-policy algorithm pays its policy for being random: `weight` for each nat of its entropy, or whatever keeps
-// the entropy from falling below `target`.
+// The bonus that an on-policy algorithm pays its policy for being random: `weight` for each nat of its entropy, or a
+// weight that keeps the entropy from falling below `target`.
 struct EntropyOptions {
   Schedule weight = 0.01;
-  // In nats, of a step. Present: the weight is learned, and begins with that of `weight`.
+  // In nats a step. Present: the weight is learned, and begins with `weight`.
   std::optional<double> target;
-  OptimizerOptions optimizer;  // Of the weight's logarithm.
+  OptimizerOptions optimizer;  // For the weight's logarithm.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// The learned number that EntropyBonus (common/rl/entropy_bonus.h) needs; none where the weight is not learned.
+// The learned number that EntropyBonus (common/rl/entropy_bonus.h) needs; none if the weight is not learned.
 std::vector<ScalarNeed> EntropyScalars(const EntropyOptions& options);
 
 inline constexpr char kLogEntropyWeight[] = "log_entropy_weight";

@@ -9,23 +9,23 @@
 
 namespace waggle {
 
-// `algorithm.exploration:`: what actors do beside what the policy says. Evaluations never explore.
+// `algorithm.exploration:`: the actors' deviation from the policy. Evaluations never explore.
 struct ExplorationOptions {
-  // none: the policy's own distribution is all there is. epsilon_greedy: a lane acts at random with a probability.
-  // boltzmann: the choice is drawn by softmax(q / temperature). gaussian, ornstein_uhlenbeck: noise that is added to a
-  // real action in [-1, 1].
+  // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
+  // choice is drawn by softmax(q / temperature). gaussian, ornstein_uhlenbeck: noise that is added to a real action in
+  // [-1, 1].
   std::string type = "none";
-  // Environment steps of the run whose actions are uniformly random: what the policy says does not count.
+  // Environment steps of the run whose actions are uniformly random, without the policy.
   int64_t warm_up_steps = 0;
 
-  // epsilon_greedy: how often a lane acts at random. With a ladder_exponent above 0 lane i of all N has epsilon ^ (1 +
-  // ladder_exponent * i / (N - 1)), as in Ape-X (arXiv 1803.00933): some explore much, others little.
+  // epsilon_greedy: the probability that a lane acts at random. With a ladder_exponent above 0 lane i of all N has
+  // epsilon ^ (1 + ladder_exponent * i / (N - 1)), as in Ape-X (arXiv 1803.00933): some explore much, others little.
   Schedule epsilon = 0.1;
   double ladder_exponent = 0;
 
   Schedule temperature = 1;  // boltzmann.
 
-  // gaussian, ornstein_uhlenbeck: the noise's standard deviation, and how fast it goes back to 0.
+  // gaussian, ornstein_uhlenbeck: the noise's standard deviation, and the rate at which it returns to 0.
   Schedule sigma = 0.1;
   double theta = 0.15;
   double time_step = 0.01;

@@ -14,21 +14,21 @@ namespace waggle {
 // "q", "value", "categorical", "normal", "tanh_normal", "deterministic" or "mixed".
 std::string Name(HeadKind kind);
 
-// The head's type: what the configuration says, or the kind's first.
+// The head's type: the configuration's, or the kind's first.
 std::string TypeOf(HeadKind kind, const HeadSpec& head);
 
 // INVALID_ARGUMENT, one problem a line, each behind its key ("type: …"): a type that the kind does not have, with the
-// nearest that it has, and what a head of the kind would pass over in silence.
+// nearest that it has, and keys that a head of the kind would ignore.
 absl::Status CheckHead(HeadKind kind, const HeadSpec& head);
 
-// What a random policy has for the environment's actions: normal distributions of real elements, categorical ones of
-// choices, and where there are both a mixture of them.
+// A random policy's head for the environment's actions: normal for real elements, categorical for choices, and mixed if
+// there are both.
 HeadKind PolicyHead(const EnvironmentSpec& environment);
 
-// Whether a head of this kind says something about such an action.
+// True if a head of this kind can describe such an action.
 bool Suits(HeadKind kind, const JointAction& action);
 
-// Of a row; the action suits the kind.
+// The outputs for a row; the action suits the kind.
 int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const JointAction& action);
 
 }  // namespace waggle

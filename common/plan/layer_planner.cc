@@ -15,7 +15,7 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
-// Of choices, each at most kMaxNumValues; one more than that where the sum is larger, which no array can be.
+// The sum of choices, each at most kMaxNumValues; one more than that if it is larger, which no array can be.
 int64_t Sum(const std::vector<int64_t>& values) {
   int64_t sum = 0;
   for (const int64_t value : values) {
@@ -116,7 +116,7 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
 
 absl::Status LayerPlanner::CheckIsVector() const {
   if (raw()) {
-    // An image that becomes a vector unasked learns next to nothing, and nobody knows why.
+    // An image that became a vector unasked would learn next to nothing, for no visible reason.
     return absl::InvalidArgumentError(absl::StrCat("its input has the shape ", ShapeText(shape_),
                                                    "; wanted a vector: put conv or flatten layers before it"));
   }

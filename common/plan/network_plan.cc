@@ -21,10 +21,10 @@
 namespace waggle {
 namespace {
 
-// What a window of batches may keep of a leaf, for each of which it takes 16 bytes.
+// Elements of a leaf that a window of batches may keep; each takes 16 bytes.
 constexpr int64_t kMaxWindowElements = int64_t{1} << 24;
 
-// Each line of a message, with `prefix` before its key.
+// The lines of a message, with `prefix` before each key.
 absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
   return problems.ok()
              ? problems
@@ -32,7 +32,7 @@ absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
                             absl::StrCat(prefix, absl::StrReplaceAll(problems.message(), {{"\n", "\n" + prefix}})));
 }
 
-// How a leaf is called under `encoders`.
+// A leaf's name under `encoders`.
 std::string EncoderName(const std::string& leaf) {
   const absl::StatusOr<LeafName> name = SplitLeafName(leaf);
   if (!name.ok() || name->path.empty()) {
@@ -105,7 +105,7 @@ class Planner {
     return spec == network_.heads.end() ? HeadSpec() : spec->second;
   }
 
-  // Whether the network does not see this leaf.
+  // True if the network does not see this leaf.
   bool Ignores(const SpaceLeaf& leaf) const {
     const auto given = network_.encoders.find(EncoderName(leaf.array.name));
     return given != network_.encoders.end() && given->second.size() == 1 && given->second[0].type == kIgnore;
@@ -150,7 +150,7 @@ class Planner {
     return problems.ToStatus();
   }
 
-  // `prefix` begins the names of its parameters: "" for what heads share.
+  // `prefix` begins the names of its parameters: "" for the heads' shared trunk.
   absl::Status AddTrunk(const std::string& prefix) {
     TrunkPlan trunk;
     trunk.sum = network_.join == "sum";
@@ -178,7 +178,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // All trunks and members have them in common.
+  // All trunks and members share them.
   absl::Status AddNormalizers() {
     if (!network_.normalize_observations) {
       return absl::OkStatus();
@@ -217,11 +217,11 @@ class Planner {
     }
     if (need_.members.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat("got ", network_.core.type,
-                                                     " for a network that has members, which cannot remember; wanted "
+                                                     " for a network that has members, which cannot have one; wanted "
                                                      "none"));
     }
     if (!layers_.raw() && layers_.shape().size() != 1) {
-      layers_.AddFlatten(&trunk->torso);  // What a convolution gave.
+      layers_.AddFlatten(&trunk->torso);  // A convolution's output.
     }
     WAGGLE_ASSIGN_OR_RETURN(trunk->core, layers_.AddCore(name, network_.core, plan_.state_size));
     plan_.state_size += trunk->core->state_size();
@@ -300,10 +300,10 @@ class Planner {
     }
     if (!Suits(kind, plan_.action)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          key, ": a ", Name(kind), " head is for no ", plan_.action.Name(), " action; environment ", environment_.name,
-          " has ", absl::StrJoin(environment_.actions, ", ", [](std::string* text, const SpaceLeaf& action) {
-            *text += action.DebugString();
-          })));
+          key, ": a ", Name(kind), " head does not fit a ", plan_.action.Name(), " action; environment ",
+          environment_.name, " has ",
+          absl::StrJoin(environment_.actions, ", ",
+                        [](std::string* text, const SpaceLeaf& action) { *text += action.DebugString(); })));
     }
     head.outputs = NumOutputs(kind, spec, plan_.action);
     const std::string prefix = absl::StrCat("heads.", name);
@@ -391,9 +391,9 @@ class Planner {
   const EnvironmentSpec& environment_;
   NetworkPlan plan_;
   LayerPlanner layers_;
-  LayerPlanner features_ = layers_;      // Where heads begin that share all.
-  LayerPlanner own_features_ = layers_;  // Where the present head begins.
-  std::vector<LayerPlanner> ends_;       // Where each encoder ends.
+  LayerPlanner features_ = layers_;      // Heads that share all begin with these.
+  LayerPlanner own_features_ = layers_;  // The present head begins with these.
+  std::vector<LayerPlanner> ends_;       // The ends of the encoders.
   std::vector<std::pair<int64_t, double>> initial_log_std_;
 };
 

@@ -18,19 +18,19 @@ namespace waggle {
 enum class Activation { kNone, kRelu, kTanh, kElu, kGelu, kSilu, kLeakyRelu, kSigmoid };
 enum class Initialization { kDefault, kOrthogonal, kXavierUniform, kKaimingNormal, kZeros };
 
-// One operation on a row's features, and what follows it.
+// One operation on a row's features, and its activation.
 struct LayerPlan {
   enum class Kind {
     kDense,  // weight [out, in], bias [out].
     kConv,   // weight [out, in, kernel, kernel], bias [out].
     kFlatten,
     kLayerNorm,  // Over all features of a row; scale and shift of the features' shape.
-    kResidual,   // The input plus what `inner` makes of it.
+    kResidual,   // The input plus the output of `inner`.
     kEmbedding,  // weight [choices, dimensions].
     kOneHot,
   };
   Kind kind = Kind::kDense;
-  int64_t weight = -1;  // Index into NetworkPlan::parameters; what else it has comes next. -1: none.
+  int64_t weight = -1;  // Index into NetworkPlan::parameters; the layer's other parameters come next. -1: none.
   int64_t stride = 1;
   int64_t padding = 0;
   Activation activation = Activation::kNone;
@@ -38,20 +38,20 @@ struct LayerPlan {
   std::optional<double> gain;
   std::vector<int64_t> num_values;    // kEmbedding, kOneHot: choices of each element.
   std::vector<LayerPlan> inner;       // kResidual.
-  int64_t input_rank = 1;             // Dimensions of one row of what goes in.
-  std::vector<int64_t> output_shape;  // Of one row; of one member where there are several.
+  int64_t input_rank = 1;             // Dimensions of one row of the input.
+  std::vector<int64_t> output_shape;  // For one row; for one member if there are several.
 };
 
-// What is done with one leaf of the observation, or with the action, before they are joined.
+// Layers for one leaf of the observation, or for the action, before they are joined.
 struct EncoderPlan {
-  std::string name;  // As the configuration names it.
+  std::string name;  // The configuration's name.
   // The index into the environment's observations; -1: the action.
   int64_t leaf = 0;
   ArraySpec array;
   std::vector<LayerPlan> layers;
 };
 
-// A recurrent layer: its output for one row of an episode depends on the rows before it, of which it keeps a state.
+// A recurrent layer: its output for one row of an episode depends on earlier rows, through a state.
 struct CorePlan {
   enum class Kind {
     kLstm,  // State: output h [units], cell c [units]. Gates: input, forget, cell, output.
@@ -62,14 +62,13 @@ struct CorePlan {
   // Index into NetworkPlan::parameters of weight_ih [gates * units, inputs]; weight_hh [gates * units, units], bias_ih
   // [gates * units] and bias_hh [gates * units] come next. Shapes and order of gates are those of torch.nn.
   int64_t weight = -1;
-  int64_t state = 0;  // Where its state begins in that of a row.
+  int64_t state = 0;  // The offset of its state in that of a row.
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : 3; }
   int64_t state_size() const { return kind == Kind::kLstm ? 2 * units : units; }
 };
 
-// What puts a leaf of the observation on a common scale before any encoder sees it. Nothing of it is learned by
-// descent.
+// Puts a leaf of the observation on a common scale before any encoder sees it. Descent does not change it.
 struct NormalizerPlan {
   ArraySpec array;    // The leaf.
   int64_t leaf = 0;   // The index into the environment's observations.
@@ -77,67 +76,68 @@ struct NormalizerPlan {
   int64_t deviation = -1;
   NormalizerSpec average = {};
 
-  // The same for all networks that normalise this leaf by the same rows.
+  // Equal for all networks that normalise this leaf by the same rows.
   std::string StatisticsName() const;
 };
 
 // From inputs to features.
 struct TrunkPlan {
   std::vector<EncoderPlan> encoders;
-  bool sum = false;  // The encoders' outputs are added; else they stand one after the other.
+  bool sum = false;  // The encoders' outputs are added; otherwise they are concatenated.
   std::vector<LayerPlan> torso;
   std::optional<CorePlan> core;
 };
 
-// From features to what the algorithm wants.
+// From features to the algorithm's head.
 struct HeadPlan {
   std::string name;
   HeadKind kind = HeadKind::kQ;
   size_t trunk = 0;               // Index into NetworkPlan::trunks.
-  std::vector<LayerPlan> layers;  // To the outputs; of a dueling head, to the advantages.
-  std::vector<LayerPlan> value;   // A dueling head's other stream; else empty.
-  int64_t outputs = 0;            // Of a row.
-  // kNormal, kMixed: the parameter [real elements] that is learned by itself; -1: of the state.
+  std::vector<LayerPlan> layers;  // To the outputs; for a dueling head to the advantages.
+  std::vector<LayerPlan> value;   // A dueling head's other stream; otherwise empty.
+  int64_t outputs = 0;            // For a row.
+  // kNormal, kMixed: the parameter [real elements] that is learned by itself; -1: the network gives it.
   int64_t free_log_std = -1;
   double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
 };
 
-// A network with every shape resolved: what is built is this, and nothing else decides about shapes.
+// A network with every shape resolved: it is built from this, and nothing else decides about shapes.
 struct NetworkPlan {
   std::string name;
-  std::vector<TrunkPlan> trunks;  // What heads share, if any do, and then what single heads have of their own.
+  std::vector<TrunkPlan> trunks;  // The heads' shared one, if there is one, and then single heads' own.
   std::vector<HeadPlan> heads;    // In the order of their names.
-  JointAction action;             // Which its heads say something about, and which it takes where it takes one.
+  JointAction action;             // The heads describe it, and the network takes it if takes_action.
   bool takes_action = false;
   bool has_target = false;
   std::optional<int64_t> members;  // See NetworkNeed.
 
-  // "torso.0.linear1.weight" and the like; [members, …] where there are members.
+  // "torso.0.linear1.weight" and the like; [members, …] if there are members.
   std::vector<ArraySpec> parameters;
   int64_t num_parameters = 0;
-  int64_t num_learned = 0;  // Elements of those that are descended; what normalizers hold comes after them.
+  int64_t num_learned = 0;  // Elements that descent changes; normalizers' elements come after them.
   std::vector<NormalizerPlan> normalizers;
-  // Parameters that are no layer's: their index and the value that all of their elements begin with.
+  // Parameters that belong to no layer: their index and the first value of all their elements.
   std::vector<std::pair<int64_t, double>> initial_log_std;
-  // Floats that all cores together remember of a row for the next one: 0 where there are none.
+  // Floats of a row's state in all cores together: 0 if there are none.
   int64_t state_size = 0;
-  // Floats that one row of inputs becomes on its way, for estimates of memory.
+  // Floats of all values that one row of inputs passes through, for estimates of memory.
   int64_t row_values = 0;
-  // Of what the network computes: weights travel with it. How they were initialised is left out: they fit all the same.
+  // Identifies the network's computation: weights travel with it. Initialisation is left out, as it does not change
+  // their meaning.
   uint64_t hash = 0;
 
-  // Null where there is no such head.
+  // Null if there is no such head.
   const HeadPlan* FindHead(const std::string& head) const;
-  // Whether it looks at this leaf of the observation, if only because it is an action's mask.
+  // True if the network uses this leaf of the observation, if only as an action's mask.
   bool Sees(int64_t leaf) const;
 };
 
 // The column of a stream that holds the states of the network's cores: "core_state", float32 [state_size].
 ArraySpec CoreStateColumn(const NetworkPlan& network);
 
-// Resolves every shape for what the algorithm needs and the environment gives. INVALID_ARGUMENT, one problem a line,
-// each behind its key ("networks.critic.torso[0]: …"): what has no meaning there, with the nearest that has; and the
-// layer that does not fit, with both shapes.
+// Resolves every shape for the algorithm's need and the environment. INVALID_ARGUMENT, one problem a line, each behind
+// its key ("networks.critic.torso[0]: …"): keys that mean nothing there, with the nearest that do, and the layer that
+// does not fit, with both shapes.
 absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,
                                         const EnvironmentSpec& environment);
 

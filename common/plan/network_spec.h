@@ -9,15 +9,15 @@
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 
-// Networks as YAML describes them: what is inside. Their inputs, their outputs and how many of them there are follow
-// from the algorithm and the environment (common/plan/network_plan.h).
+// The inside of networks, as YAML describes it. Their inputs, outputs and number follow from the algorithm and the
+// environment (common/plan/network_plan.h).
 
 namespace waggle {
 
-// The type of a layer that stands alone in an encoder whose leaf the network is not to see.
+// The type of an encoder's only layer if the network must not see the leaf.
 inline constexpr char kIgnore[] = "ignore";
 
-// One entry of an encoder, a torso or the like.
+// One entry of a list of layers, such as an encoder or a torso.
 struct LayerSpec {
   std::string type = "mlp";  // mlp, conv, flatten, layer_norm, residual, embedding, one_hot or ignore.
 
@@ -29,7 +29,7 @@ struct LayerSpec {
   int64_t kernel = 3;
   int64_t stride = 1;
   int64_t padding = 0;
-  // embedding: of a leaf of choices, a learned vector of so many numbers for each.
+  // embedding: for a leaf of choices, a learned vector of this many numbers for each choice.
   int64_t dimensions = 16;
 
   // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and
@@ -37,79 +37,79 @@ struct LayerSpec {
   std::string activation;
   std::string initialization = "default";  // default (LibTorch's own: Kaiming uniform, a = sqrt 5), orthogonal,
                                            // xavier_uniform, kaiming_normal or zeros.
-  // Of orthogonal, xavier_uniform and kaiming_normal; absent: the one that suits the activation.
+  // For orthogonal, xavier_uniform and kaiming_normal; absent: the one that suits the activation.
   std::optional<double> gain;
 
-  // The activation, where it is left out too.
+  // The activation, or the type's default if it is empty.
   std::string ActivationOrDefault() const;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// `networks.NAME.core`: a recurrent layer between the torso and the heads, for environments that do not show all that
-// matters at once.
+// `networks.NAME.core`: a recurrent layer between the torso and the heads, for environments that do not show everything
+// at once.
 struct CoreSpec {
   std::string type = "none";  // none, lstm or gru.
-  int64_t units = 64;         // Numbers of its output.
+  int64_t units = 64;         // Width of its output.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// `networks.NAME.heads.HEAD`: what turns a torso's features into what the algorithm wants.
+// `networks.NAME.heads.HEAD`: computes the algorithm's outputs from a torso's features.
 struct HeadSpec {
-  // Of the kind that the algorithm wants. q: one value an action (q), or V + A - mean A, each with hidden layers of its
-  // own (dueling). Empty: the kind's first.
+  // One of the types of the algorithm's kind of head. q: one value an action (q), or V + A - mean A, each with hidden
+  // layers of its own (dueling). Empty: the kind's first.
   std::string type;
-  std::vector<int64_t> units;  // Hidden dense layers before the output; of each stream where there are two.
+  std::vector<int64_t> units;  // Hidden dense layers before the output; in each stream if there are two.
   std::string activation = "relu";
   std::string initialization = "default";
-  std::optional<double> gain;  // Of the output layer's weights, as a layer's.
+  std::optional<double> gain;  // For the output layer's weights, as a layer's.
 
-  // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free, also where
-  // it is empty), or outputs of the network beside the means (of_state).
+  // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free, or empty),
+  // or outputs of the network beside the means (of_state).
   std::string std;
   std::optional<double> initial_std;  // Absent: 1.
-  // Of a tanh-normal distribution: bounds of the logarithm of its standard deviation, which the network gives.
+  // For a tanh-normal distribution: bounds of the logarithm of its standard deviation, which the network gives.
   std::optional<double> min_log_std;
   std::optional<double> max_log_std;
   bool has_free_std() const { return std != "of_state"; }
   double MinLogStd() const { return min_log_std.value_or(-20); }
   double MaxLogStd() const { return max_log_std.value_or(2); }
 
-  // What it has in common with the network's other heads: all (encoders, torso and core), or nothing: its own, of the
-  // same description.
+  // The part that it shares with the network's other heads: all (encoders, torso and core), or nothing: its own ones,
+  // of the same description.
   std::string shares = "all";
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// `networks.NAME.normalizer`: which rows the mean and the deviation of an observation are those of.
+// `networks.NAME.normalizer`: the rows that an observation's mean and deviation are taken over.
 struct NormalizerSpec {
-  // all: all rows that were ever learned from, alike. window: those of the newest batches. exponential: each batch
-  // takes a fixed share of the mean. adaptive: the row of number t of T weighs as (t / T)^(speed - 1), so that the
-  // first rows of a run are forgotten, however long it is.
+  // all: all rows that were ever learned from, with equal weights. window: the rows of the newest batches. exponential:
+  // each batch takes a fixed share of the mean. adaptive: the row of number t of T has the weight (t / T)^(speed - 1),
+  // so that the first rows of a run are forgotten, however long it is.
   std::string average = "all";
   int64_t window = 1'000;  // Batches.
-  double rate = 1e-3;      // The share of a batch. The first 1 / rate batches weigh alike.
+  double rate = 1e-3;      // The share of a batch. The first 1 / rate batches have equal weights.
   double speed = 8;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-// `networks.NAME:`, or `network:` where the algorithm has only one.
+// `networks.NAME:`, or `network:` if the algorithm has only one.
 struct NetworkSpec {
-  // Real observations of floating-point numbers go in as (x - mean) / deviation, within [-10, 10].
+  // Real observations of floating-point numbers become (x - mean) / deviation, within [-10, 10].
   bool normalize_observations = false;
   NormalizerSpec normalizer;  // Has a meaning only beside normalize_observations.
-  // Layers for a leaf of the observation, by its name without what all have in common ("camera" for
-  // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A
-  // leaf without layers goes in as it is; choices as one-hot vectors.
+  // Layers for a leaf of the observation, by its name without the common prefix ("camera" for "observation/camera";
+  // "observation" if that is its whole name), or for "action" if the network takes it. A leaf without layers goes in
+  // unchanged; choices as one-hot vectors.
   std::map<std::string, std::vector<LayerSpec>> encoders;
-  std::string join = "concat";  // How encoders' outputs become one: concat, in the order of the leaves, or sum.
+  std::string join = "concat";  // Joins the encoders' outputs: concat, in the order of the leaves, or sum.
   std::vector<LayerSpec> torso = {LayerSpec()};
   CoreSpec core;
   std::map<std::string, HeadSpec> heads;

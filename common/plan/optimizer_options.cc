@@ -45,7 +45,7 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
   if (applies("epsilon", {"adam", "adamw", "rmsprop"})) {
     visitor.Double("epsilon", &epsilon, In(0, 1));
   }
-  // Printed as the number that holds. One that is not given stays so: what is read later may be of another type.
+  // Printed as the number that is used. A missing one stays missing: later keys may give another type.
   double decay = WeightDecay();
   visitor.Double("weight_decay", &decay, In(0, 10));
   if (decay != WeightDecay()) {

@@ -19,15 +19,15 @@ struct OptimizerOptions {
   double alpha = 0.99;    // rmsprop: decay of the mean of its square.
   double momentum = 0;    // sgd, rmsprop.
   bool centered = false;  // rmsprop: divides by the root of the variance, not of the mean square.
-  bool amsgrad = false;   // adam, adamw: by that of the largest mean square so far (Reddi et al., 2018).
+  bool amsgrad = false;   // adam, adamw: divides by the root of the largest mean square so far (Reddi et al., 2018).
   double epsilon = 1e-8;  // adam, adamw, rmsprop: added to the root of the mean square.
-  // adamw: of the values themselves; else added to the gradient. Where none is given, the type's own: WeightDecay().
+  // adamw: decays the values themselves; otherwise added to the gradient. Absent: the type's own, WeightDecay().
   std::optional<double> weight_decay;
   double gradient_clip_norm = 0;  // A gradient with a larger L2 norm is scaled down to it first; 0: never.
 
-  // weight_decay, or where none is given what torch::optim's optimizer of this type has: 0.01 for adamw, else 0.
+  // weight_decay, or if it is absent that of torch::optim's optimizer of this type: 0.01 for adamw, otherwise 0.
   double WeightDecay() const { return weight_decay.value_or(type == "adamw" ? 0.01 : 0); }
-  // How many arrays of the values' size an optimizer keeps beside them.
+  // Arrays of the values' size that an optimizer keeps beside them.
   int64_t StateArrays() const;
 
   void Visit(ConfigVisitor& visitor);

@@ -43,7 +43,7 @@ void KeepFreedMemory([[maybe_unused]] AllocatingThreads threads) {
 
 bool ReturnFreedMemory([[maybe_unused]] int64_t most_kept) {
 #ifdef WAGGLE_KNOWS_WHAT_IS_FREED
-  // What the system has back counts as freed still, where it lies between blocks in use.
+  // Returned memory between blocks in use still counts as freed.
   static std::atomic<int64_t> returned{0};
   if (UserHasSetItUp()) {
     return false;

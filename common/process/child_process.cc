@@ -21,15 +21,15 @@ namespace {
 
 constexpr int kBackgroundNice = 10;
 constexpr int kFirstGiven = 3;
-// Above what a child is given, so that moving one descriptor closes no other.
+// Above a child's descriptors, so that moving one descriptor closes no other.
 constexpr int kAside = 64;
 
-// Everything that the child needs between fork and exec, where no memory may be allocated: another thread may have held
+// Everything that the child needs between fork and exec. No memory may be allocated there: another thread may have held
 // the allocator's lock.
 struct Prepared {
   std::vector<char*> arguments;
   std::vector<char*> environment;
-  int log = -1;                  // -1: that of the parent.
+  int log = -1;                  // -1: the parent's.
   std::vector<int> descriptors;  // Moved in place.
   int errors = -1;               // The child writes its errno here if it cannot go on.
   pid_t parent = 0;
@@ -44,7 +44,7 @@ struct Prepared {
 }
 
 void GiveDescriptors(Prepared* prepared) {
-  // That one too, by which a failure is told.
+  // Moves the pipe for errors too.
   prepared->errors = fcntl(prepared->errors, F_DUPFD_CLOEXEC, kAside);
   for (int& descriptor : prepared->descriptors) {
     descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, kAside);
@@ -61,7 +61,7 @@ void GiveDescriptors(Prepared* prepared) {
 }
 
 [[noreturn]] void RunChild(Prepared& prepared) {
-  // The parent may have died before the kernel knew what to do then.
+  // The parent may have died before the kernel had this setting.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != prepared.parent) {
     GiveUp(prepared);
   }

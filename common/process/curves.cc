@@ -33,7 +33,7 @@ absl::StatusOr<std::string> FindPython() {
 
 constexpr absl::Duration kLookPeriod = absl::Milliseconds(100);
 
-// Whether it ended by itself.
+// Returns true if it ended by itself.
 bool WaitForEnd(ChildProcess* child, const std::function<bool(absl::Duration)>& wait, absl::Duration timeout) {
   const Deadline deadline(timeout);
   while (!child->Poll().has_value()) {

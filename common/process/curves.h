@@ -8,24 +8,25 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-// The curves of runs as a picture. A Python script draws them, which lies in share/waggle beside the folder of the
+// The curves of runs as a picture. A Python script draws them; it is in share/waggle beside the folder of the
 // executables.
 
 namespace waggle {
 
-// The script's exit status where its Python, and that of the system, have no matplotlib.
+// The script's exit status if neither its Python nor the system's has matplotlib.
 inline constexpr int kNoPlotter = 3;
 
-// The command that draws the curves of the runs in these folders to the file `out`; where that is empty, the script
-// chooses. All curves, or those of the returns alone. NOT_FOUND, saying what to install, where the script or Python is
+// The command that draws the curves of the runs in these folders to the file `out`; if that is empty, the script
+// chooses. All curves, or only the returns'. NOT_FOUND, with the package to install, if the script or Python is
 // missing.
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
                                                      const std::vector<std::string>& runs, const std::string& out,
                                                      bool returns_only);
 
-// Draws those of a run that is over to curves.png in its folder; what the script says is appended to the file `log`. An
-// error says why there are none. Ends the drawing if it takes longer than `timeout`. `wait` is called again and again:
-// it returns after so long, or sooner, and whether the drawing must end. Call from a thread that outlives the call.
+// Draws the curves of a run that is over to curves.png in its folder; the script's output is appended to the file
+// `log`. An error says why there are none. Ends the drawing if it takes longer than `timeout`. `wait` is called again
+// and again: it waits for the given time or less, and returns true if the drawing must end. Call from a thread that
+// outlives the call.
 absl::Status DrawCurves(const std::string& binary_folder, const std::string& run_folder, const std::string& log,
                         const std::function<bool(absl::Duration)>& wait, absl::Duration timeout);
 

@@ -17,22 +17,23 @@ constexpr int64_t kMostEpisodes = 10'000'000;  // Two numbers of each are kept.
 std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64_t* episodes) {
   CLI::Option* const folder =
       AddPathFlag(app, "--video", video, "DIR",
-                  "Films episodes: writes DIR/episode-0.webp and so on, or .mp4 for an environment of Gymnasium");
-  CLI::Option* const number =
-      AddIntegerFlag(app, "--video-episodes", episodes, 1, kMostFilmed, "How many of them, the first that begin");
+                  "Film episodes: write DIR/episode-0.webp and so on, or .mp4 for an environment of Gymnasium");
+  CLI::Option* const number = AddIntegerFlag(app, "--video-episodes", episodes, 1, kMostFilmed,
+                                             "The number of episodes to film, the first ones");
   SetNeeds(number, folder);
   return {folder, number};
 }
 
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags) {
   std::vector<CLI::Option*> options = {
-      AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "How many episodes"),
-      AddIntegerFlag(app, "--seed", &flags->seed, 0, std::numeric_limits<int64_t>::max(),
-                     "The start states follow from it: the same seed gives the same episodes; another one each time "
-                     "unless given"),
-      app->add_option("--device", flags->device, "cpu, cuda or cuda:N; that of the experiment's actors unless given")
+      AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "The number of episodes"),
+      AddIntegerFlag(
+          app, "--seed", &flags->seed, 0, std::numeric_limits<int64_t>::max(),
+          "The seed of the start states: the same seed gives the same episodes; by default another one each time"),
+      app->add_option("--device", flags->device,
+                      "cpu, cuda or cuda:N; by default the device of the experiment's actors")
           ->type_name("DEVICE"),
-      AddSwitch(app, "--newest", &flags->newest, "The newest weights rather than the best"),
+      AddSwitch(app, "--newest", &flags->newest, "Evaluate the newest weights rather than the best"),
       AddSwitch(app, "--json", &flags->json, "Print JSON"),
   };
   const std::vector<CLI::Option*> video = AddVideoFlags(app, &flags->video, &flags->video_episodes);
@@ -41,9 +42,10 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
 }
 
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags) {
-  CLI::Option* const file = AddPathFlag(app, name, &flags->record, "FILE",
-                                        "The replay file that the episodes become, which must not be there");
-  CLI::Option* const explore = AddSwitch(app, "--explore", &flags->explore, "Act as actors do rather than greedily");
+  CLI::Option* const file =
+      AddPathFlag(app, name, &flags->record, "FILE", "The replay file to write the episodes to, which must not exist");
+  CLI::Option* const explore =
+      AddSwitch(app, "--explore", &flags->explore, "Act as actors do, with exploration, rather than greedily");
   SetNeeds(explore, file);
   return {file, explore};
 }

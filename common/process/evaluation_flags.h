@@ -12,17 +12,17 @@ class Option;
 
 namespace waggle {
 
-// How saved weights are to be evaluated: what `waggle evaluate` is told, and hands to waggle-actor.
+// How to evaluate saved weights: the flags of `waggle evaluate`, which passes them to waggle-actor.
 struct EvaluationFlags {
-  std::string path;  // Where the weights are, or something that holds them.
+  std::string path;  // The weights, or a folder or file that holds them.
   int64_t episodes = 100;
   std::optional<int64_t> seed;  // Nothing: another one each time.
-  std::string device;           // Empty: that on which the experiment's actors act.
+  std::string device;           // Empty: the device of the experiment's actors.
   bool newest = false;          // The newest weights rather than the best.
   bool json = false;
-  std::string video;  // The folder that pictures of episodes are written to. Empty: none are.
+  std::string video;  // The folder for films of episodes. Empty: no films.
   int64_t video_episodes = 1;
-  std::string record;    // The replay file that the episodes become; empty: none.
+  std::string record;    // The replay file to write the episodes to. Empty: none.
   bool explore = false;  // Act as actors do.
 };
 
@@ -32,10 +32,10 @@ std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64
 // Adds all but the path, `record` and `explore`. `flags` outlives the parsing.
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);
 
-// Adds those two: `name` ("--output") and --explore.
+// Adds these two: `name` ("--output") and --explore.
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags);
 
-// The flags of waggle-actor, "--evaluate=PATH" among them, that say the same.
+// The same as flags of waggle-actor, with "--evaluate=PATH".
 std::vector<std::string> ActorArguments(const EvaluationFlags& flags);
 
 }  // namespace waggle

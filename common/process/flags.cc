@@ -31,7 +31,7 @@ std::string CheckAddress(const std::string& address, bool allow_port_zero) {
   return std::string(status.message());
 }
 
-// Completes the message about a flag that does not exist.
+// Completes the message about an unknown flag.
 std::string NearestFlag(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
@@ -52,8 +52,7 @@ std::string NearestFlag(const CLI::App& app, int argc, const char* const* argv) 
   throw CLI::ValidationError(flag, absl::StrCat("got \"", absl::CHexEscape(got), "\"; wanted ", wanted));
 }
 
-// All values come through here as they were typed: what CLI11 itself says of one that does not fit names neither the
-// flag nor what would.
+// Takes values as typed text: CLI11's own message about a wrong value names neither the flag nor the wanted values.
 CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::string& type,
                          const std::string& description, std::function<void(const std::string&)> take) {
   return app->add_option_function<std::string>(name, std::move(take), description)->type_name(type);
@@ -97,7 +96,7 @@ void SetExcludes(CLI::Option* option, CLI::Option* other) {
 }
 
 void SetReplaces(CLI::Option* option, CLI::Option* other) {
-  // Parsing comes before the look for what is missing.
+  // CLI11 parses before it looks for missing options.
   option->trigger_on_parse()->each([other](const std::string&) { other->required(false); });
 }
 
@@ -175,13 +174,14 @@ void AddCommonFlags(CLI::App* app, LogLevel* level) {
            }
            *level = *parsed;
          },
-         "The least important lines that are written: debug, info (the default), warning or error")
+         "The least important lines to log: debug, info (the default), warning or error")
       ->type_name("LEVEL");
   app->set_version_flag("--version", absl::StrCat("waggle ", kVersion), "Print the version and exit");
 }
 
 CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
-  return app->add_option("--param-server", *address, "Where the parameter server is: all else is learned from it")
+  return app
+      ->add_option("--param-server", *address, "The parameter server, which gives this process all other addresses")
       ->envname("WAGGLE_PARAM_SERVER")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/false); })
       ->type_name("HOST:PORT")
@@ -192,8 +192,8 @@ CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
   const bool required = address->empty();
   return app
       ->add_option("--listen", *address,
-                   "Where to serve; port 0 takes a free one, and 0.0.0.0 or [::] is every address of the machine, of "
-                   "IPv4 and IPv6")
+                   "The address to serve at; port 0 takes a free port; 0.0.0.0 or [::] is every address of the "
+                   "machine, IPv4 and IPv6")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
       ->type_name("HOST:PORT")
       ->capture_default_str()

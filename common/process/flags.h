@@ -16,57 +16,57 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The flags that several executables share, so that they look and fail alike. They stand on CLI11, whose header costs a
-// file ten seconds: this one does without it, and so do those who need no more than it offers.
+// Flags that several executables share, so that they look and fail alike. They are built on CLI11, whose header costs a
+// file ten seconds: this header does not include it.
 
 namespace waggle {
 
-// A command line without flags yet, but --help.
+// A command line with no flag but --help.
 std::shared_ptr<CLI::App> NewCommandLine(const std::string& description, const std::string& program);
 
-// Adds --log-level debug|info|warning|error and --version. `level` is left alone where the flag is not given; it must
-// outlive the parsing, as all targets here must.
+// Adds --log-level debug|info|warning|error and --version. `level` does not change if the flag is not given. All
+// targets here must outlive the parsing.
 void AddCommonFlags(CLI::App* app, LogLevel* level);
 
-// Adds --param-server HOST:PORT, which WAGGLE_PARAM_SERVER replaces; one of the two must be there.
+// Adds --param-server HOST:PORT, which WAGGLE_PARAM_SERVER can replace; one of the two is required.
 CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address);
 
-// Adds --listen HOST:PORT, where port 0 takes a free one. `address` holds the default; required if that is empty.
+// Adds --listen HOST:PORT; port 0 takes a free one. `address` holds the default. The flag is required if that is empty.
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address);
 
-// Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each returns the
-// option, for what is to be added to it.
+// Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each function
+// returns the option, so that callers can add to it.
 
-// One without a value: `given` says whether it is there.
+// A flag without a value: `given` says whether it is given.
 CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, const std::string& description);
 
-// A HOST:PORT that others can connect to. `value` is left alone where the flag is not given.
+// A HOST:PORT that other processes can connect to. `value` does not change if the flag is not given.
 CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
 
-// A whole number, as ParseWholeNumber has them: 1e9 is one. `value` is left alone where the flag is not given; the help
-// shows no default.
+// A whole number in the forms of ParseWholeNumber, such as 1e9. `value` does not change if the flag is not given; the
+// help shows no default.
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
                             int64_t largest, const std::string& description);
-// The same, where `value` holds the default, which the help shows.
+// The same; `value` holds the default, which the help shows.
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest, int64_t largest,
                             const std::string& description);
 
-// A finite number of seconds, such as 0.5, from 0 on. `value` holds the default, which the help shows.
+// A finite number of seconds, at least 0, such as 0.5. `value` holds the default, which the help shows.
 CLI::Option* AddSecondsFlag(CLI::App* app, const std::string& name, double* value, const std::string& description);
 
-// Bytes, as ParseByteSize has them, and so many at least. `value` is left alone where the flag is not given.
+// At least `smallest` bytes, in the forms of ParseByteSize. `value` does not change if the flag is not given.
 CLI::Option* AddBytesFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest,
                           const std::string& description);
 
-// A file or a folder, as `type` ("FILE", "DIR") says: not empty, as what a script has not set would be. It is not
-// looked for.
+// A file or a folder, as `type` ("FILE", "DIR") says. It must not be empty, as an unset variable of a script would be.
+// It need not exist.
 CLI::Option* AddPathFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& type,
                          const std::string& description);
 
-// One of these words; `take` gets its place among them. The help shows the default's.
+// One of these words; `take` gets its index among them. The help shows the default.
 CLI::Option* AddWordFlag(CLI::App* app, const std::string& name, std::vector<std::string> words, size_t default_word,
                          std::function<void(size_t)> take, const std::string& description);
-// The same for values that words stand for. `value` holds the default, which is one of them.
+// The same for values with names. `value` holds the default, which is one of them.
 template <class T>
 CLI::Option* AddChoiceFlag(CLI::App* app, const std::string& name, T* value,
                            const std::vector<std::pair<std::string, T>>& choices, const std::string& description) {
@@ -81,15 +81,15 @@ CLI::Option* AddChoiceFlag(CLI::App* app, const std::string& name, T* value,
       description);
 }
 
-// What holds of an option beside its value: that it must be given or need not be, that it is of no use without another,
-// that it cannot stand beside another, that where it is given another, which is required, need not be.
+// Relations of an option: it is required or not; it needs another option; it excludes another option; or it makes
+// another, required option optional.
 void SetRequired(CLI::Option* option, bool required);
 void SetNeeds(CLI::Option* option, CLI::Option* other);
 void SetExcludes(CLI::Option* option, CLI::Option* other);
 void SetReplaces(CLI::Option* option, CLI::Option* other);
 
-// Parses the command line. Returns nothing if the program is to go on; otherwise the exit status: 0 after --help or
-// --version, 2, with one line on the standard error stream that names the flag, for a wrong command line.
+// Parses the command line. Returns nothing if the program shall go on; otherwise the exit status: 0 after --help or
+// --version; 2 for a wrong command line, with one line on the standard error stream that names the flag.
 std::optional<int> ParseCommandLine(CLI::App* app, int argc, const char* const* argv);
 
 }  // namespace waggle

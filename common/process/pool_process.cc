@@ -22,7 +22,7 @@ std::string OutputFolderOf(const WorkOrder& order) {
   if (order.output_folder.empty() || !std::filesystem::is_directory(order.output_folder, error)) {
     LogWarning("no checkpoints are written: this machine has no folder \"", order.output_folder,
                "\", where the files of experiment ", order.experiment_id,
-               " go; the hub and its learners are to see the same one");
+               " go; the hub and its learners must see the same one");
     return "";
   }
   return order.index == 0 ? order.output_folder : absl::StrCat(order.output_folder, "/learner-", order.index);

@@ -28,7 +28,7 @@
 namespace waggle {
 namespace {
 
-// The terminal's end is one too, unless it is to be outlived: nohup has it ignored. What is blocked is not.
+// The terminal's end is one too, unless it is ignored (nohup): blocking would undo that.
 std::vector<int> StopSignals() {
   std::vector<int> signals = {SIGINT, SIGTERM};
   struct sigaction present = {};
@@ -51,7 +51,7 @@ void ExitAtOnce(int signal_number) {
   _exit(128 + signal_number);
 }
 
-// Turns the first of the signals into a request to stop, and lets a second one end the process.
+// Turns the first signal into a request to stop, and lets a second one end the process.
 class SignalThread {
  public:
   static absl::StatusOr<std::unique_ptr<SignalThread>> Start(const StopToken& stop) {
@@ -94,7 +94,7 @@ class SignalThread {
     if ((fds[1].revents & POLLIN) != 0 || read(signal_fd_, &info, sizeof(info)) != sizeof(info)) {
       return;
     }
-    LogInfo("stopping: ", strsignal(static_cast<int>(info.ssi_signo)), "; once more ends the process at once");
+    LogInfo("stopping: ", strsignal(static_cast<int>(info.ssi_signo)), "; another signal ends the process at once");
     // This thread alone takes the next one, by a handler: it must work even if a stop callback hangs right here.
     struct sigaction action = {};
     action.sa_handler = &ExitAtOnce;
@@ -116,7 +116,7 @@ class SignalThread {
   Thread thread_;
 };
 
-// A server that runs out of file descriptors turns clients away: the usual limit of 1024 is for select(), which nothing
+// A server without free file descriptors turns clients away. The usual limit of 1024 is for select(), which nothing
 // here uses.
 void RaiseFileLimit() {
   rlimit limit;
@@ -126,14 +126,14 @@ void RaiseFileLimit() {
   }
 }
 
-// What any of our processes opens before it does anything, with as much again for what it is there for: a replay server
-// with a folder has twenty files open before its first client comes.
+// Descriptors that any of our processes opens at its start, with as much again for its work: a replay server with a
+// folder has twenty files open before its first client comes.
 constexpr rlim_t kLeastFiles = 48;
-// Of address space, beside what is mapped when main begins: some thirty threads have stacks of 8 MiB, and the allocator
-// reserves 64 MiB for each that it serves apart. gRPC aborts where a thread does not start.
+// Address space beside the mappings at the start of main: some thirty threads have stacks of 8 MiB, and the allocator
+// reserves 64 MiB for each that it serves apart. gRPC aborts if a thread does not start.
 constexpr rlim_t kLeastBytes = rlim_t{1} << 30;
 
-// How many of the first descriptors are not open, up to `most`.
+// The number of the first descriptors that are not open, up to `most`.
 rlim_t FreeFiles(rlim_t limit, rlim_t most) {
   rlim_t free_files = 0;
   for (rlim_t i = 0; i < limit && free_files < most; ++i) {
@@ -142,14 +142,14 @@ rlim_t FreeFiles(rlim_t limit, rlim_t most) {
   return free_files;
 }
 
-// RESOURCE_EXHAUSTED where the process was started with limits that it cannot work within: what happens later, inside
-// gRPC and RocksDB, tells nobody why.
+// RESOURCE_EXHAUSTED if the process's limits are too low for any work: later errors, inside gRPC and RocksDB, would not
+// name the cause.
 absl::Status CheckLimits() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     if (const rlim_t left = FreeFiles(limit.rlim_cur, kLeastFiles); left < kLeastFiles) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("this process may have ", limit.rlim_cur, " open files and connections (ulimit -n), of which ",
+          absl::StrCat("this process may have ", limit.rlim_cur, " open files and connections (ulimit -n), and ",
                        limit.rlim_cur - left, " are open already; it needs at least ", kLeastFiles, " more"));
     }
   }
@@ -158,7 +158,7 @@ absl::Status CheckLimits() {
     if (probe == MAP_FAILED) {
       return absl::ResourceExhaustedError(absl::StrCat("this process may have ", limit.rlim_cur >> 20,
                                                        " MiB of address space (ulimit -v); it needs at least ",
-                                                       kLeastBytes >> 20, " MiB beside what it has at its start"));
+                                                       kLeastBytes >> 20, " MiB more than at its start"));
     }
     munmap(probe, kLeastBytes);
   }
@@ -169,12 +169,12 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
   try {
     WAGGLE_RETURN_IF_ERROR(CheckLimits());
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals, SignalThread::Start(stop));
-    KeepGrpc();  // Behind the above: its threads are to have the signals blocked too.
+    KeepGrpc();  // After the above, so that its threads have the signals blocked too.
     return body(stop);
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("a bug in Waggle: an exception reached main: ", error.what()));
   } catch (...) {
-    return absl::InternalError("a bug in Waggle: something that is no std::exception reached main");
+    return absl::InternalError("a bug in Waggle: an exception that is not a std::exception reached main");
   }
 }
 
@@ -186,8 +186,8 @@ int RunProcess(const std::string& role, LogLevel minimum_level,
   RaiseFileLimit();
   InitLogging(role, minimum_level);
   TakeGrpcLog();
-  signal(SIGPIPE, SIG_IGN);  // A peer that goes away is an error to be returned, not a reason to die.
-  signal(SIGXFSZ, SIG_IGN);  // Nor is a file that may not grow any more (ulimit -f): to us the disk is full.
+  signal(SIGPIPE, SIG_IGN);  // A peer's end is an error to return, not a reason to die.
+  signal(SIGXFSZ, SIG_IGN);  // So is a file that may not grow any more (ulimit -f): it counts as a full disk.
   const StopToken stop;
   const absl::Status status = RunBody(body, stop);
   if (status.ok() || (absl::IsCancelled(status) && stop.StopRequested())) {

@@ -18,10 +18,10 @@ namespace waggle {
 //   }
 //
 // Blocks SIGINT, SIGTERM and SIGHUP in every thread and waits for them in one: the first asks `body` to stop through
-// its token, a second one ends the process at once. SIGHUP stays ignored where it was (nohup). Ignores SIGPIPE; has
-// gRPC's lines in our log. Does not call `body` where the process was given too few descriptors or too little address
-// space to do anything. Returns the exit status: 0 when `body` returned OK, or CANCELLED after a stop; 1, with the
-// error logged, otherwise. No exception leaves it. Memory that is freed is kept, as `threads` says.
+// its token, a second one ends the process at once. SIGHUP stays ignored if it was (nohup). Ignores SIGPIPE; puts
+// gRPC's lines into our log. Does not call `body` if the process has too few descriptors or too little address space to
+// do anything. Returns the exit status: 0 when `body` returned OK, or CANCELLED after a stop; 1, with the error logged,
+// otherwise. No exception leaves it. Freed memory is kept, as `threads` says.
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body,
                AllocatingThreads threads = AllocatingThreads::kMany);

@@ -21,7 +21,7 @@ std::vector<std::string> Names(const std::vector<ArraySpec>& specs) {
   return names;
 }
 
-// As the server has it: each column's codec.
+// Each column's codec, in the server's order.
 std::vector<Codec> Codecs(const TableConfig& table) {
   std::vector<Codec> codecs(table.signature.size(), Codec::kNone);
   for (const ColumnCompression& compression : table.compression) {
@@ -111,7 +111,7 @@ absl::Status RowWriter::ToColumns(const Row& row, std::vector<const void*>* colu
     if (column != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("column \"", cell.column, "\" is there twice"));
     }
-    column = cell.elements == 0 ? signature.data() : cell.data;  // Of which nothing will be read.
+    column = cell.elements == 0 ? signature.data() : cell.data;  // Nothing of it will be read.
   }
   for (size_t i = 0; i < columns->size(); ++i) {
     if ((*columns)[i] == nullptr) {
@@ -174,7 +174,7 @@ absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int6
                                                    stream->episode_rows(), ", and table \"", table, "\" allows ",
                                                    least > 1 ? absl::StrCat(least, " to ") : "", found->max_window));
   }
-  // Of one block all items have priorities, or none has.
+  // In one block all items have priorities, or none has.
   if (!items_.empty() && highest_priority_ != !priority.has_value()) {
     WAGGLE_RETURN_IF_ERROR(Send(stop));
   }
@@ -197,7 +197,7 @@ absl::Status RowWriter::Send(const StopToken& stop) {
   return absl::OkStatus();
 }
 
-// Sends one block. Whether there was one.
+// Sends one block. Returns false if there was none.
 absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   if (!unsent_.has_value()) {
     unsent_ = TakeBlock();
@@ -205,7 +205,7 @@ absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   if (!unsent_.has_value()) {
     return false;
   }
-  // A copy, which shares the rows: of a block that a stop kept from being taken nothing is to be lost.
+  // A copy, which shares the rows: a block that a stop kept from being taken must not be lost.
   const absl::Status appended = sink_->Append(*unsent_, stop);
   if (absl::IsCancelled(appended)) {
     return appended;
@@ -215,7 +215,7 @@ absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   return true;
 }
 
-// What is gathered; nothing where there is nothing.
+// The gathered rows and items; nothing if there are none.
 std::optional<InsertBlock> RowWriter::TakeBlock() {
   const bool rows = std::any_of(streams_.begin(), streams_.end(),
                                 [](const std::unique_ptr<Stream>& stream) { return stream->rows_ > 0; });

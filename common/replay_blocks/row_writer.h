@@ -38,7 +38,7 @@ class Row {
   Row& Set(absl::string_view column, const std::vector<T>& values) {
     return Set(column, absl::MakeConstSpan(values));
   }
-  // For element types without one of C++'s own: as many elements as bytes say.
+  // For element types without one of C++'s own: the elements' bytes.
   Row& Add(absl::string_view column, DType dtype, const void* data, size_t elements) {
     cells_.push_back({column, dtype, data, elements});
     return *this;
@@ -56,11 +56,11 @@ class Row {
     alignas(8) char bytes[8];
   };
   std::vector<Cell> cells_;
-  std::deque<Scalar> scalars_;  // Which stay where they are.
+  std::deque<Scalar> scalars_;  // A deque: cells point to its elements.
 };
 
 struct RowWriterOptions {
-  std::string writer_id;  // Unique among the writers of a server; a random one where it is empty.
+  std::string writer_id;  // Unique among the writers of a server; empty: a random one.
   // Rows of a stream that are sent together, and bytes of all streams. More is less overhead and later data.
   int64_t chunk_rows = 32;
   int64_t block_bytes = int64_t{1} << 20;
@@ -71,11 +71,12 @@ struct RowWriterOptions {
   absl::Status Validate() const;
 };
 
-// Writes row by row: gathers rows into chunks, and items over them into blocks, for whatever form of the port is behind
-// it. What is gathered is sent when there is enough of it, by Send, and by Flush. One thread.
+// Writes row by row: gathers rows into chunks, and items over them into blocks, for any form of the port. They are sent
+// when there are enough, by Send, and by Flush. One thread.
 class RowWriter {
  public:
-  // The tables exist, and have one signature and one compression. INVALID_ARGUMENT where they do not, or for none.
+  // The tables exist, and have one signature and one compression. INVALID_ARGUMENT if they differ, or if there are
+  // none.
   static absl::StatusOr<std::unique_ptr<RowWriter>> Create(ReplayConnection* connection,
                                                            std::vector<TableConfig> tables,
                                                            RowWriterOptions options = {});
@@ -83,22 +84,22 @@ class RowWriter {
   // The steps of one environment, in their order. Lives as long as its writer.
   class Stream {
    public:
-    // INVALID_ARGUMENT, naming the column, for one that is missing, unknown or there twice, or has another type or
+    // INVALID_ARGUMENT, naming the column, for one that is missing, unknown or given twice, or has another type or
     // number of elements. Any other error is the writer's, and final. Blocks while too much is unacknowledged; a stop
-    // ends that with CANCELLED, and the row is there all the same.
+    // ends that with CANCELLED, and the row is added all the same.
     absl::Status Append(const Row& row, const StopToken& stop = StopToken());
-    // The same with a pointer to each column's values, in the signature's order: for who has no time for names.
+    // The same with a pointer to each column's values, in the signature's order: faster than names.
     absl::Status Append(absl::Span<const void* const> columns, const StopToken& stop = StopToken());
 
-    // The next row begins an episode: no item reaches back over it, and no stack.
+    // The next row begins an episode: no item and no stack reaches back over it.
     void BeginEpisode() { begins_ = true; }
-    // Since it began.
+    // Rows since the episode began.
     int64_t episode_rows() const { return begins_ ? 0 : episode_rows_; }
 
     // Makes the newest `rows` rows an item of the table. Without a priority it gets the highest of the table's items.
-    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows. Where the item before has a
-    // priority and this one none, or the other way round, what is gathered is sent first, which blocks as Append does;
-    // a stop then ends it with CANCELLED, and there is no item.
+    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows. If only one of this item and the
+    // one before has a priority, the gathered rows and items are sent first, which blocks as Append does; a stop then
+    // ends it with CANCELLED, and there is no item.
     absl::Status CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority = std::nullopt,
                             const StopToken& stop = StopToken());
 
@@ -119,10 +120,10 @@ class RowWriter {
   };
   Stream* NewStream();
 
-  // Sends what is gathered. Blocks as Append does.
+  // Sends the gathered rows and items. Blocks as Append does.
   absl::Status Send(const StopToken& stop = StopToken());
-  // Sends it, and waits until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer, CANCELLED within a
-  // second of a stop: what is not acknowledged is on its way all the same, and what is not sent is kept.
+  // Send, and then a wait until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer, CANCELLED within a
+  // second of a stop: unacknowledged blocks are on their way all the same, and unsent ones are kept.
   absl::Status Flush(absl::Duration timeout, const StopToken& stop = StopToken());
 
   ReplayWriter::Stats stats() const { return sink_->stats(); }
@@ -138,14 +139,14 @@ class RowWriter {
   const std::vector<TableConfig> tables_;
   const RowWriterOptions options_;
   const std::unique_ptr<ReplayWriter> sink_;
-  std::vector<size_t> column_bytes_;  // Of a row.
+  std::vector<size_t> column_bytes_;  // Bytes a row.
   size_t row_bytes_ = 0;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<const void*> row_;
   std::vector<ItemInfo> items_;    // Not yet sent.
-  bool highest_priority_ = false;  // Of these.
+  bool highest_priority_ = false;  // For these items.
   int64_t bytes_ = 0;
-  std::optional<InsertBlock> unsent_;  // That a stop kept from being taken.
+  std::optional<InsertBlock> unsent_;  // A stop kept it from being taken.
 };
 
 }  // namespace waggle

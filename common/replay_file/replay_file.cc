@@ -16,14 +16,14 @@
 namespace waggle {
 namespace {
 
-// Another one for each file: what a process left behind that was killed stands in nobody's way.
+// A new one for each file: those that killed processes left behind are not in the way.
 std::string PartialPath(const std::string& path) {
   std::random_device random;
   return absl::StrCat(path, ".partial-", absl::Hex(random(), absl::kZeroPad8));
 }
 
 absl::Status CheckFree(const std::string& path, FileSystem* files) {
-  // Something that cannot be opened is there as well.
+  // A path that cannot be opened is taken as well.
   const absl::Status opened = files->OpenFile(path).status();
   if (absl::IsNotFound(opened)) {
     return absl::OkStatus();
@@ -41,12 +41,12 @@ constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 enum Kind : uint32_t { kHeader = 1, kBlock = 2, kEnd = 3 };
 enum Storage : uint32_t { kPlain = 0, kZstd = 1 };
 
-// What stands before each record. Little-endian, like everything in the file.
+// Written before each record. Little-endian, like everything in the file.
 struct RecordHead {
   uint32_t kind = 0;
   uint32_t storage = 0;
   uint64_t stored_bytes = 0;
-  uint64_t bytes = 0;     // Once decompressed.
+  uint64_t bytes = 0;     // After decompression.
   uint64_t checksum = 0;  // XXH3 of the fields above and the stored bytes.
 };
 static_assert(sizeof(RecordHead) == 32, "it is written as it lies in memory");
@@ -79,7 +79,7 @@ std::string Encode(const Message<v1::ExportResponse>& message) {
   return bytes;
 }
 
-// What was whole when it was written and cannot be understood was written wrongly.
+// A record with a right checksum that cannot be parsed was written wrongly.
 template <class T>
 absl::StatusOr<T> Intact(absl::StatusOr<T> value) {
   return value.ok() ? std::move(value) : absl::DataLossError(value.status().message());
@@ -145,7 +145,7 @@ absl::Status ReplayFileWriter::Finish() {
   WAGGLE_RETURN_IF_ERROR(AppendRecord(kEnd, std::string(BytesOf(end))));
   WAGGLE_RETURN_IF_ERROR(file_->Sync());
   WAGGLE_RETURN_IF_ERROR(file_->Close());
-  WAGGLE_RETURN_IF_ERROR(CheckFree(path_, files_));  // Somebody else may have been faster.
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path_, files_));  // Another process may have been faster.
   WAGGLE_RETURN_IF_ERROR(files_->Rename(partial_path_, path_));
   finished_ = true;
   const size_t slash = path_.rfind('/');
@@ -186,11 +186,11 @@ absl::Status ReplayFileReader::ReadHeader() {
   char magic[sizeof(kMagic)];
   uint32_t version = 0;
   if (bytes_left_ < static_cast<int64_t>(sizeof(magic) + sizeof(version))) {
-    return absl::FailedPreconditionError("it is no replay file");
+    return absl::FailedPreconditionError("it is not a replay file");
   }
   WAGGLE_RETURN_IF_ERROR(file_->Read(magic, sizeof(magic)));
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) {
-    return absl::FailedPreconditionError("it is no replay file");
+    return absl::FailedPreconditionError("it is not a replay file");
   }
   WAGGLE_RETURN_IF_ERROR(file_->Read(reinterpret_cast<char*>(&version), sizeof(version)));
   if (version != kVersion) {
@@ -201,7 +201,7 @@ absl::Status ReplayFileReader::ReadHeader() {
   WAGGLE_ASSIGN_OR_RETURN(const Record record, ReadRecord());
   WAGGLE_ASSIGN_OR_RETURN(const Message<v1::ExportResponse> message, Intact(Decode(record.payload)));
   if (record.kind != kHeader || !message.header.has_header()) {
-    return absl::DataLossError("its first record is no header");
+    return absl::DataLossError("its first record is not a header");
   }
   WAGGLE_ASSIGN_OR_RETURN(config_, Intact(FromProto(message.header.header().config())));
   items_ = message.header.header().items();
@@ -215,7 +215,7 @@ absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   }
   WAGGLE_RETURN_IF_ERROR(file_->Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));
-  // Before any memory is taken for it.
+  // Checked before any memory is taken for it.
   if (head.bytes == 0 || head.bytes > kMaxRecordBytes || head.stored_bytes > head.bytes || head.storage > kZstd ||
       (head.storage == kPlain && head.stored_bytes != head.bytes)) {
     return absl::DataLossError(absl::StrCat("it is damaged: a record of kind ", head.kind, " says that it has ",
@@ -271,7 +271,7 @@ absl::StatusOr<std::optional<InsertBlock>> ReplayFileReader::Next() {
     return Annotate(message.status(), where);
   }
   if (record->kind != kBlock || !message->header.has_block() || message->header.block().sequence() != blocks_ + 1) {
-    return absl::DataLossError(absl::StrCat(where, ": what follows is not block ", blocks_ + 1,
+    return absl::DataLossError(absl::StrCat(where, ": the next record is not block ", blocks_ + 1,
                                             ": blocks are missing, or not in their order"));
   }
   absl::StatusOr<InsertBlock> block = Intact(FromProto(message->header.block(), std::move(message->data)));

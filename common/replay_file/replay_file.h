@@ -10,30 +10,30 @@
 #include "common/api/replay.h"
 #include "common/checkpoint/file_system.h"
 
-// Files of replay: a table's configuration and blocks that fill such a table. docs/replay_files.md says how they are
-// laid out. They are read without a server, and serve as data sets.
+// Files of replay: a table's configuration and blocks that fill such a table. docs/replay_files.md describes their
+// layout. They are read without a server, and serve as data sets.
 
 namespace waggle {
 
-// Writes one. The file has its name only once it is complete, and another one, PATH.partial-…, until then; one that a
-// killed process left behind is in nobody's way. One thread.
+// Writes a file. It has its name only once it is complete, and another one, PATH.partial-…, until then; one that a
+// killed process left behind is not in the way. One thread.
 class ReplayFileWriter {
  public:
-  // ALREADY_EXISTS if the path is taken. `items`: how many there will be about, for who shows progress when reading.
+  // ALREADY_EXISTS if the path is taken. `items`: about their number, which shows progress to readers.
   static absl::StatusOr<std::unique_ptr<ReplayFileWriter>> Create(const std::string& path, const TableConfig& config,
                                                                   uint64_t items,
                                                                   FileSystem* files = PosixFileSystem());
-  // Removes what was written, unless it is finished.
+  // Removes the file unless it is finished.
   ~ReplayFileWriter();
 
-  // Appends a block as a writer is handed one: not compressed, without a checksum.
+  // Appends a block in a writer's form: not compressed, without a checksum.
   absl::Status Append(const InsertBlock& block);
   // Writes the end, and returns once the file is on the device under its name. ALREADY_EXISTS if the path was taken
   // meanwhile.
   absl::Status Finish();
 
   uint64_t items() const { return items_; }
-  uint64_t bytes() const { return bytes_; }  // Of the file so far.
+  uint64_t bytes() const { return bytes_; }  // In the file so far.
 
  private:
   ReplayFileWriter(const std::string& path, FileSystem* files);
@@ -49,7 +49,7 @@ class ReplayFileWriter {
   bool finished_ = false;
 };
 
-// Reads one, believing none of it. One thread.
+// Reads a file, and checks all of it. One thread.
 class ReplayFileReader {
  public:
   // NOT_FOUND; FAILED_PRECONDITION for a file of another kind or of a newer version; DATA_LOSS for a damaged one.
@@ -57,10 +57,10 @@ class ReplayFileReader {
                                                                 FileSystem* files = PosixFileSystem());
 
   const TableConfig& config() const { return config_; }
-  uint64_t items() const { return items_; }  // About how many there are.
+  uint64_t items() const { return items_; }  // About their number.
 
   // The next block; none after the last one. DATA_LOSS, with the block's number, for one that is damaged, and for a
-  // file that ends without its end.
+  // file that is cut off.
   absl::StatusOr<std::optional<InsertBlock>> Next();
 
  private:

@@ -47,11 +47,11 @@ absl::Status FlushAll(ReplayWriter* writer, const StopToken& stop) {
   }
 }
 
-// Looks once in a while, in a thread of its own, whether an import gets on, and ends one that does not: the calls that
-// make it wait for as long as it takes to have room, or a server.
+// Checks once in a while, in a thread of its own, if an import makes progress, and ends one that does not: its calls
+// wait for room, or for a server, without limit.
 class ImportWatch {
  public:
-  // `of_items`: about how many there are. The options must live as long as this.
+  // `of_items`: about their number. The options must live as long as this.
   ImportWatch(const ImportOptions& options, uint64_t of_items, const StopToken& stop)
       : options_(options),
         of_items_(of_items),
@@ -59,9 +59,9 @@ class ImportWatch {
         thread_("import", [this] { Run(); }) {}
   ~ImportWatch() { End().IgnoreError(); }
 
-  // What the import is to wait with: stopped as well once it has been idle for too long.
+  // For the import's waits: also stopped once it has been idle for too long.
   const StopToken& stop() const { return stop_; }
-  // Has the watch look at a writer while this lives.
+  // The watch checks a writer while this lives.
   class Writer {
    public:
     Writer(ImportWatch* watch, const ReplayWriter* writer) : watch_(watch) { Set(writer); }
@@ -125,7 +125,7 @@ class ImportWatch {
   Mutex mutex_;
   const ReplayWriter* writer_ ABSL_GUARDED_BY(mutex_) = nullptr;
   uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status error_;  // Of the thread, until it is joined.
+  absl::Status error_;  // Owned by the thread, until it is joined.
   const StopToken::Callback forward_;
   Thread thread_;
 };
@@ -144,7 +144,7 @@ absl::Status Import(ReplayFileReader* file, const TableConfig& config, ReplayCon
   for (;;) {
     absl::StatusOr<std::optional<InsertBlock>> block = file->Next();
     if (!block.ok()) {
-      // What came before it is to be in the table or not, not in between.
+      // Blocks before it must be in the table or not, nothing in between.
       const absl::Status flushed = FlushAll(writer.get(), watch->stop());
       return absl::Status(
           block.status().code(),
@@ -217,9 +217,9 @@ absl::StatusOr<TransferProgress> ImportTable(const std::string& path, const std:
   ImportWatch watch(options, progress.of_items, stop);
   const absl::Status imported = Import(file.get(), config, connection, &watch, &progress);
   const absl::Status idle = watch.End();
-  // What a stop of the watch's looks like from within says nothing.
+  // A stop by the watch looks like any other from within.
   const absl::Status status = absl::IsCancelled(imported) && !idle.ok() ? idle : imported;
-  // What is wrong with the file says where already.
+  // A file's own errors name it already.
   WAGGLE_RETURN_IF_ERROR(absl::StartsWith(status.message(), path) ? status : Annotate(status, path));
   return progress;
 }

@@ -12,16 +12,16 @@
 namespace waggle {
 namespace {
 
-// The parts of a name that has been checked, or of no leaf at all.
+// The parts of a checked name, or of an empty one.
 LeafName Parts(const std::string& name) {
   return SplitLeafName(name).value_or(LeafName());
 }
 
-// What a leaf's root must be for the list that it is in.
+// Checks that a leaf's root fits the list that it is in.
 absl::Status CheckRoot(const ArraySpec& array, const std::vector<std::string>& roots, const char* list) {
   WAGGLE_ASSIGN_OR_RETURN(const LeafName name, SplitLeafName(array.name));
   if (std::find(roots.begin(), roots.end(), name.root) == roots.end()) {
-    return absl::InvalidArgumentError(absl::StrCat(array.name, ": is of root ", name.root, " and among the ", list,
+    return absl::InvalidArgumentError(absl::StrCat(array.name, ": has the root ", name.root, " among the ", list,
                                                    "; wanted ", absl::StrJoin(roots, " or ")));
   }
   return absl::OkStatus();
@@ -41,7 +41,7 @@ absl::Status CheckReward(const ArraySpec& reward) {
   return absl::OkStatus();
 }
 
-// That no name is there twice, and that none is a folder of others.
+// Checks that names are unique, and that none is a folder of others.
 absl::Status CheckNames(const EnvironmentSpec& environment) {
   std::set<std::string> names;
   const auto add = [&names](const std::string& name) {
@@ -92,7 +92,7 @@ absl::Status CheckMask(const EnvironmentSpec& environment, const SpaceLeaf& mask
   return absl::OkStatus();
 }
 
-// That those who act, and nobody else, have rewards, and that they see something.
+// Checks that exactly the agents with actions have rewards, and that they have observations.
 absl::Status CheckAgents(const EnvironmentSpec& environment) {
   std::set<std::string> seeing;
   for (const SpaceLeaf& leaf : environment.observations) {
@@ -117,7 +117,7 @@ absl::Status CheckAgents(const EnvironmentSpec& environment) {
   if (!rewarded.empty()) {
     const std::string& agent = *rewarded.begin();
     return absl::InvalidArgumentError(absl::StrCat(LeafName{agent, kRewardRoot, ""}.Join(),
-                                                   ": a reward for nobody; wanted an action ",
+                                                   ": a reward without an action; wanted an action ",
                                                    LeafName{agent, kActionRoot, ""}.Join()));
   }
   return absl::OkStatus();

@@ -12,21 +12,20 @@
 
 namespace waggle {
 
-// All actions of an environment as one: what policies draw, networks take and algorithms learn from, however many
-// leaves there are. Its elements are chosen independently of each other, given what the environment shows. Choices
-// stand first, in the order of the leaves, and real numbers behind them; yes or no is a choice of two. As an array it
-// has for a row
+// All actions of an environment as one: policies draw it, networks take it and algorithms learn from it, however many
+// leaves there are. Its elements are chosen independently of each other, given the observation. Choices come first, in
+// the order of the leaves, and then real numbers; yes or no is a choice of two. As an array it has for a row
 //
-//   where it is one discrete action alone   int64 []
-//   where all elements are choices          int64 [elements]
-//   where all elements are real             a floating-point type, [elements]
-//   where it has both                       the same; choices are whole numbers
+//   one discrete action alone   int64 []
+//   only choices                int64 [elements]
+//   only real numbers           a floating-point type, [elements]
+//   both                        the same; choices are whole numbers
 struct JointAction {
-  // What one leaf has of it.
+  // A leaf's part of it.
   struct Part {
     size_t leaf = 0;       // The index into the environment's actions.
     int64_t first = 0;     // The first of its elements.
-    int64_t elements = 0;  // How many they are; in the leaf they stand in row-major order.
+    int64_t elements = 0;  // Their number; in the leaf they are in row-major order.
     int64_t choices = 0;   // All choices of these elements; 0: they are real.
     int64_t mask = -1;     // The index into the environment's observations of the leaf's mask; -1: none.
   };
@@ -38,28 +37,27 @@ struct JointAction {
   int64_t num_choosing() const { return static_cast<int64_t>(num_values.size()); }
   // The sum of num_values.
   int64_t TotalChoices() const;
-  // Numbers that a row of logits becomes where elements stand side by side, each as wide as that with the most choices,
-  // as a distribution over several computes with them; 0 where there is only one.
+  // Numbers of a row of logits if elements are side by side, each as wide as that with the most choices; a distribution
+  // over several computes in this form. 0 if there is only one.
   int64_t SideBySide() const;
-  // "discrete", "multi-discrete" (also where leaves are discrete or multi-binary), "box" or "mixed".
+  // "discrete", "multi-discrete" (also if leaves are discrete or multi-binary), "box" or "mixed".
   std::string Name() const;
 };
 
-// More elements than that are not chosen one by one.
+// The most elements with choices.
 inline constexpr int64_t kMaxChoosing = int64_t{1} << 16;
-// A float32 tells so many whole numbers apart.
+// A float32 can tell this many whole numbers apart.
 inline constexpr int64_t kMaxChoicesBesideReals = int64_t{1} << 24;
 
-// INVALID_ARGUMENT, naming a leaf, where there are more elements with choices than kMaxChoosing, or, beside real
-// numbers, one with more choices than kMaxChoicesBesideReals. The environment is valid, here and below. No memory is
-// taken.
+// INVALID_ARGUMENT, naming a leaf, if there are more elements with choices than kMaxChoosing, or, beside real numbers,
+// one with more choices than kMaxChoicesBesideReals. The environment is valid, here and below. Takes no memory.
 absl::Status CheckJointAction(const EnvironmentSpec& environment);
 
-// Takes memory for each element that is a choice: check first where the environment is somebody else's.
+// Takes memory for each element that is a choice: check first if the environment comes from outside.
 JointAction JointActionOf(const EnvironmentSpec& environment);
 
-// An array as the joint action has it, as a leaf: the environment's own where there is only one that looks so, or else
-// "action". INVALID_ARGUMENT where it has choices and real numbers.
+// The joint action's array as a leaf: the environment's own if a single leaf has that form, otherwise "action".
+// INVALID_ARGUMENT if it has choices and real numbers.
 absl::StatusOr<SpaceLeaf> AsOneLeaf(const EnvironmentSpec& environment);
 
 }  // namespace waggle

@@ -7,16 +7,16 @@
 
 namespace waggle {
 
-// What a leaf of an environment is for: the part of its name that says so.
+// The part of a leaf's name that gives its purpose.
 inline constexpr char kObservationRoot[] = "observation";
 inline constexpr char kActionRoot[] = "action";
 inline constexpr char kRewardRoot[] = "reward";
 inline constexpr char kActionMaskRoot[] = "action_mask";
 
-// The parts of a leaf's name, [AGENT/]ROOT[/PATH]: "agent_0/observation/arm/camera" is of agent "agent_0", of root
-// "observation" and has the path "arm/camera".
+// The parts of a leaf's name, [AGENT/]ROOT[/PATH]: "agent_0/observation/arm/camera" has the agent "agent_0", the root
+// "observation" and the path "arm/camera".
 struct LeafName {
-  std::string agent;  // Empty where agents are not told apart.
+  std::string agent;  // Empty if agents are not told apart.
   std::string root;   // One of the four above.
   std::string path;   // Empty for a leaf that is the whole of its root.
 
@@ -28,7 +28,7 @@ struct LeafName {
   }
 };
 
-// INVALID_ARGUMENT for a name of no such form.
+// INVALID_ARGUMENT for a name of another form.
 absl::StatusOr<LeafName> SplitLeafName(absl::string_view name);
 
 }  // namespace waggle

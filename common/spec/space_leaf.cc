@@ -85,7 +85,7 @@ absl::Status ValidateKind(const SpaceLeaf& leaf) {
                  ? absl::OkStatus()
                  : absl::InvalidArgumentError("wanted elements of type bool for a multi-binary one");
   }
-  return absl::InvalidArgumentError(absl::StrCat(Name(leaf.kind), " is no kind of space"));
+  return absl::InvalidArgumentError(absl::StrCat(Name(leaf.kind), " is not a kind of space"));
 }
 
 SpaceLeaf Make(SpaceKind kind, std::string name, DType dtype, std::vector<int64_t> shape) {

@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// What an array of a space holds.
+// The kind of an array of a space.
 enum class SpaceKind {
   kBox,            // Numbers within bounds, of any element type and shape.
   kDiscrete,       // One of num_values[0] choices: an int64 scalar.
@@ -17,10 +17,10 @@ enum class SpaceKind {
   kMultiBinary,    // Several yes or no: bool, of any shape.
 };
 
-// "box", "discrete", "multi-discrete" or "multi-binary"; for a number that is no kind, that number.
+// "box", "discrete", "multi-discrete" or "multi-binary"; an invalid number as itself.
 std::string Name(SpaceKind kind);
 
-// Choices of one element, at most: sums and sizes that are made of them stay far from overflow.
+// The most choices of one element: sums and sizes of them stay far from overflow.
 inline constexpr int64_t kMaxNumValues = int64_t{1} << 40;
 
 // One array of a space. Its name is its path, [AGENT/]ROOT[/PATH]: see leaf_name.h.
@@ -34,15 +34,15 @@ struct SpaceLeaf {
   std::vector<double> low;
   std::vector<double> high;
 
-  // The bounds of an element of a kBox; infinite where there is none.
+  // The bounds of an element of a kBox; infinite if there is none.
   double Low(int64_t element) const;
   double High(int64_t element) const;
 
-  // The sum of num_values; kMaxNumValues + 1 where it is larger than kMaxNumValues.
+  // The sum of num_values; kMaxNumValues + 1 if it is larger than kMaxNumValues.
   int64_t TotalChoices() const;
 
   // INVALID_ARGUMENT, with the leaf's name, unless there is at least one element, element type, shape, num_values and
-  // bounds are those of the kind, and each low is below its high. Does not look at the name's form.
+  // bounds fit the kind, and each low is below its high. Does not check the name's form.
   absl::Status Validate() const;
   // "action: int64[2] of 3, 4 choices", for messages; long lists are cut short.
   std::string DebugString() const;
@@ -53,7 +53,7 @@ struct SpaceLeaf {
   friend bool operator!=(const SpaceLeaf& a, const SpaceLeaf& b) { return !(a == b); }
 };
 
-// Makers, a line a leaf. What they make is checked with the environment's spec.
+// Makers, a line a leaf. Their results are checked with the environment's spec.
 // Bounds: an entry an element; none: unbounded.
 SpaceLeaf Box(std::string name, DType dtype, std::vector<int64_t> shape, std::vector<double> low = {},
               std::vector<double> high = {});

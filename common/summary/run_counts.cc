@@ -17,7 +17,7 @@ std::optional<double> Find(const Totals& totals, const std::string& name) {
   return it == totals.end() ? std::nullopt : std::optional<double>(it->second);
 }
 
-// Gradients are counted as their actors were told; only the primary, which is the run's learner, knows the last two.
+// The actors' counts of gradients. The last two are the primary's, which is the run's learner.
 GradientFacts GradientsOf(const v1::OverviewResponse& overview) {
   const Totals& totals = overview.totals();
   GradientFacts gradients;
@@ -49,7 +49,7 @@ RunCounts CountsOf(const v1::OverviewResponse& overview) {
     counts.policy_lags[bucket] = Find(totals, absl::StrCat("learner/", LagBucketCounter(bucket))).value_or(0);
   }
   counts.items_too_old = Find(totals, "learner/items_too_old").value_or(0);
-  // An actor that pushes any counts them from its beginning on.
+  // An actor that pushes gradients counts them from its beginning on.
   if (totals.contains("actor/gradients_pushed")) {
     counts.gradients = GradientsOf(overview);
   }

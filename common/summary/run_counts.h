@@ -18,9 +18,9 @@ struct RunCounts {
   // Learner steps between the policy that acted and the step that learns from it.
   double policy_lag_sum = 0;                         // Over all of items_learned.
   std::optional<double> policy_lag_max;              // Over the run.
-  std::array<double, kLagBuckets> policy_lags = {};  // Of items_learned, by LagBucket.
-  double items_too_old = 0;                          // That the learner has left out (learner.max_policy_lag).
-  std::optional<GradientFacts> gradients;  // Of a run whose actors push them: it has no tables, and no policy lags.
+  std::array<double, kLagBuckets> policy_lags = {};  // Counts of items_learned, by LagBucket.
+  double items_too_old = 0;                          // Left out by the learner (learner.max_policy_lag).
+  std::optional<GradientFacts> gradients;  // For a run whose actors push them: it has no tables, and no policy lags.
 };
 
 RunCounts CountsOf(const v1::OverviewResponse& overview);

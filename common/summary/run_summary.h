@@ -14,18 +14,18 @@
 
 namespace waggle {
 
-// A process of the run, once it has ended. One that was started again is there once a start.
+// A process of the run, once it has ended; one entry for each start.
 struct ProcessSummary {
   std::string role;
   int64_t index = 0;  // Among those of its role.
   int64_t pid = 0;
-  int64_t exit = 0;  // As a shell counts.
+  int64_t exit = 0;  // A shell's status.
   double peak_rss_mebibytes = 0;
 };
 
-// What a run leaves behind as summary.json.
+// The contents of a run's summary.json.
 struct RunSummary {
-  std::string id;  // Of the experiment.
+  std::string id;  // The experiment's.
   std::string experiment;
   std::string algorithm;
   std::string environment;
@@ -34,9 +34,9 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // The time of the run: since its first environment step, while a hub saw it go on.
+  double wall_seconds = 0;  // The run's time: since its first environment step, without time without a hub.
   std::optional<double> seconds_to_first_env_step;
-  std::optional<v1::Result> result;  // Of the weights that are kept as the best.
+  std::optional<v1::Result> result;  // For the weights that are kept as the best.
   // Means over the time of the run.
   double env_steps_per_s = 0;
   double items_inserted_per_s = 0;
@@ -48,15 +48,15 @@ struct RunSummary {
   std::optional<double> policy_lag_max;
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
-  std::optional<GradientFacts> gradients;  // Of a run whose actors push them.
+  std::optional<GradientFacts> gradients;  // For a run whose actors push them.
   std::vector<ProcessSummary> processes;   // Empty if others have started them.
 
   nlohmann::ordered_json AsJson() const;
-  // The text of the file; bytes that are no UTF-8 are replaced.
+  // The text of the file; invalid UTF-8 is replaced.
   std::string ToJson() const;
 };
 
-// Fills in all that a hub's overview tells of a run that it began, or was told to begin, at `started_at` of Unix time.
+// Fills in all facts of a hub's overview of a run that it began, or was told to begin, at `started_at` of Unix time.
 void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_at, RunSummary* summary);
 
 }  // namespace waggle

@@ -12,15 +12,15 @@
 
 namespace waggle {
 
-// Where a field of a batch lies in the batch's one block of bytes.
+// The place of a field in the batch's one block of bytes.
 struct BatchField {
   ArraySpec spec;  // The whole field's: [batch_size, …], or [batch_size, SampledRows(), …] for rows "all"; a stack is
                    // an axis behind these.
   size_t offset = 0;  // A multiple of 64.
 };
 
-// How a sampled batch lies in memory and on the wire: the fields of the table's view, then the facts about each item.
-// Everyone computes it from the table's configuration, so the server and its clients agree without a word.
+// The layout of a sampled batch in memory and on the wire: the fields of the table's view, then the facts about each
+// item. The server and its clients compute it from the table's configuration, and so agree without messages.
 struct BatchLayout {
   std::vector<BatchField> fields;
   size_t total_bytes = 0;
@@ -37,7 +37,7 @@ inline constexpr char kItemPolicyVersion[] = "item/policy_version";
 inline constexpr char kItemTimesSampled[] = "item/times_sampled";  // This time included.
 inline constexpr char kItemProbability[] = "item/probability";     // float64: see waggle.v1.SampleOpened.
 inline constexpr char kItemPriority[] = "item/priority";           // float64, as last set.
-// Where a field is kFuture: how many rows after the window's first its row is, 1 to the window's rows - 1.
+// If a field is kFuture: its row's distance from the window's first row, 1 to the window's rows - 1.
 inline constexpr char kItemFutureOffset[] = "item/future_offset";
 
 // RESOURCE_EXHAUSTED if the batch would have more than `max_bytes`. The configuration must be valid.

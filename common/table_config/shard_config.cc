@@ -33,7 +33,7 @@ RateLimiterConfig LimiterPart(const RateLimiterConfig& whole, int64_t shard, int
   return part;
 }
 
-// What a limiter must have room for, and has: between its bounds, in samples.
+// The distance between a limiter's bounds, in samples.
 double Room(const RateLimiterConfig& limiter) {
   return limiter.MaxDifference() - limiter.MinDifference();
 }
@@ -81,7 +81,7 @@ absl::StatusOr<TableConfig> ShardConfig(const TableConfig& config, int64_t shard
 }
 
 absl::Status CheckShardedBatch(const TableConfig& config, int64_t shards, int64_t batch_size) {
-  // The last one has the least.
+  // The last shard has the least.
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig part, ShardConfig(config, shards - 1, shards));
   const RateLimiterConfig& limiter = config.rate_limiter;
   Problems problems;

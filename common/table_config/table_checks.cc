@@ -12,7 +12,7 @@
 #include "common/base/problems.h"
 #include "common/table_config/table_config.h"
 
-// What of a table's configuration can be wrong.
+// Checks on a table's configuration.
 
 namespace waggle {
 namespace {
@@ -22,10 +22,10 @@ constexpr int64_t kMaxItems = int64_t{1} << 31;
 constexpr int64_t kMaxTimesSampled = int64_t{1} << 24;
 constexpr int64_t kMaxWindow = int64_t{1} << 24;
 constexpr int64_t kMaxRecentPeriod = int64_t{1} << 31;
-// Of the facts that a batch carries beside the view's fields.
+// For the facts that a batch has beside the view's fields.
 constexpr char kReservedPrefix[] = "item/";
 
-// Whether a value is one of its enumeration: all others have one name.
+// True if a value is one of its enumeration: all others have one name.
 template <class Enumeration>
 bool IsKnown(Enumeration value) {
   return Name(value) != Name(static_cast<Enumeration>(-1));
@@ -110,7 +110,7 @@ void CheckView(const TableConfig& config, Problems* problems) {
 void CheckTransition(const TableConfig& config, Problems* problems) {
   if (!config.HasFuture()) {
     problems->AddUnless(config.transition_rows == 0, "transition_rows: ", config.transition_rows,
-                        " means nothing where no field of the view takes a future row");
+                        " means nothing if no field of the view takes a future row");
     return;
   }
   if (config.max_window < 2) {
@@ -120,8 +120,8 @@ void CheckTransition(const TableConfig& config, Problems* problems) {
   }
   problems->AddUnless(config.transition_rows >= 1 && config.transition_rows <= config.max_window,
                       "transition_rows: ", config.transition_rows, " is outside [1, ", config.max_window,
-                      "], max_window: where a field of the view takes a future row it says how many rows of a window "
-                      "are the transition, n + 1 of one of n steps");
+                      "], max_window: if a field of the view takes a future row, this is the number of a window's rows "
+                      "that are the transition, n + 1 for n steps");
 }
 
 void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
@@ -137,12 +137,13 @@ void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
     problems->Add("sampler.uniform_share: only a prioritized sampler has one; this is ", Name(sampler.kind));
   }
   problems->AddUnless(sampler.uniform_share == 0 || !sampler.without_replacement,
-                      "sampler.uniform_share: is not there without_replacement");
+                      "sampler.uniform_share: cannot be combined with without_replacement");
   if (sampler.recent_share > 0) {
     problems->AddUnless(has_recency, "sampler.recent_share: only a uniform or a prioritized sampler has one; this is ",
                         Name(sampler.kind));
     problems->AddUnless(sampler.uniform_share == 0, "sampler: has both a uniform_share and a recent_share; choose one");
-    problems->AddUnless(!sampler.without_replacement, "sampler.recent_share: is not there without_replacement");
+    problems->AddUnless(!sampler.without_replacement,
+                        "sampler.recent_share: cannot be combined with without_replacement");
   }
   const int64_t least = sampler.recent_share > 0 ? 1 : 0;  // Without a share they may be left out.
   CheckRange("sampler.recent_items", sampler.recent_items, least, kMaxItems, problems);
@@ -173,10 +174,10 @@ void CheckDifferences(const RateLimiterConfig& limiter, Problems* problems) {
   }
   problems->AddUnless(std::isfinite(*limiter.min_difference) && std::isfinite(*limiter.max_difference),
                       "rate_limiter: min_difference, ", *limiter.min_difference, ", and max_difference, ",
-                      *limiter.max_difference, ", have to be finite; samples_per_insert 0 is for no ratio at all");
+                      *limiter.max_difference, ", have to be finite; samples_per_insert 0 turns the ratio off");
   problems->AddUnless(limiter.error_buffer == 0, "rate_limiter: has an error_buffer beside min_difference; choose one");
   problems->AddUnless(limiter.samples_per_insert > 0,
-                      "rate_limiter.min_difference: means nothing where samples_per_insert is 0");
+                      "rate_limiter.min_difference: means nothing if samples_per_insert is 0");
 }
 
 void CheckRateLimiter(const TableConfig& config, Problems* problems) {
@@ -191,7 +192,7 @@ void CheckRateLimiter(const TableConfig& config, Problems* problems) {
     problems->Add("rate_limiter.min_items: ", limiter.min_items, " is more than max_items, ", config.max_items,
                   ": nothing could ever be sampled");
   }
-  // With one of the two nobody can say what holds.
+  // With one of the two the bounds are unknown.
   if (limiter.min_difference.has_value() == limiter.max_difference.has_value()) {
     const std::string stuck = limiter.WhyStuck(/*batch_size=*/1);
     problems->AddUnless(stuck.empty(), stuck);
@@ -219,7 +220,8 @@ void CheckCompression(const TableConfig& config, Problems* problems) {
 }
 
 void CheckStorage(const TableConfig& config, Problems* problems) {
-  problems->AddUnless(IsKnown(config.durability), "durability: ", static_cast<int>(config.durability), " is none");
+  problems->AddUnless(IsKnown(config.durability), "durability: got ", static_cast<int>(config.durability),
+                      "; wanted none, checkpoint or log");
   problems->AddUnless(!config.log_sync || config.durability == Durability::kLog,
                       "log_sync: means nothing with durability ", Name(config.durability));
   if (config.memory_limit < 0) {

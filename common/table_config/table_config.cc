@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// What Name() calls a value that is none of its enumeration.
+// Name()'s word for a value outside of its enumeration.
 constexpr char kUnknown[] = "unknown";
 
 bool IsInteger(double value) {
@@ -86,9 +86,8 @@ bool RateLimiterConfig::CountsInIntegers() const {
          IsInteger(*min_difference) && IsInteger(*max_difference);
 }
 
-// An insert waits where the difference is above max_difference - samples_per_insert, a batch where it is below
-// min_difference + batch_size. Both must not be true of one difference; where all of them are integers, that leaves out
-// the ones between.
+// An insert waits if the difference is above max_difference - samples_per_insert, a batch if it is below min_difference
+// + batch_size. Both must not be true of one difference; if all of them are integers, only integers count.
 std::string RateLimiterConfig::WhyStuck(int64_t batch_size) const {
   if (samples_per_insert == 0) {
     return "";

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/table_config/table_config.h"
 
-// In what two tables' configurations differ.
+// The differences of two tables' configurations.
 
 namespace waggle {
 namespace {
@@ -121,7 +121,7 @@ Comparison Compare(const TableConfig& a, const TableConfig& b) {
   comparison.Add("compression", DescribeCompression(a), DescribeCompression(b), kFixed);
   comparison.Add("durability", Name(a.durability), Name(b.durability), kFixed);
   comparison.Add("log_sync", a.log_sync, b.log_sync, kFixed);
-  // Rows are arranged for the one or the other as they come.
+  // The limit decides the rows' arrangement as they come.
   const bool both = (a.memory_limit > 0) == (b.memory_limit > 0);
   comparison.Add("memory_limit", a.memory_limit, b.memory_limit, both ? kChangeable : kFixed);
   return comparison;

@@ -10,11 +10,11 @@
 
 namespace waggle {
 
-// Limits on what an array may be, wherever it comes from. They keep every size computation far from overflow.
+// Limits on every array, wherever it comes from. They keep every size computation far from overflow.
 inline constexpr int kMaxRank = 8;
 inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 40;
 inline constexpr size_t kMaxNameLength = 128;
-// Of a list of arrays, such as a row's columns.
+// For a list of arrays, such as a row's columns.
 inline constexpr int kMaxColumns = 256;
 
 // The name, element type and shape of an array; no data. For a column of a stream it describes one row.
@@ -44,7 +44,7 @@ struct ArraySpec {
 // file names and messages.
 absl::Status ValidateName(const std::string& name);
 
-// Of one row of these columns, which are valid.
+// Bytes of one row of these columns, which are valid.
 int64_t BytesARow(const std::vector<ArraySpec>& columns);
 
 // "[observation: float32[4], action: int64[]]".

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// The blocks that are not in use; shared with those that are, so that they find back.
+// The blocks that are not in use. Blocks in use share it, so that they come back.
 class BufferPool::Shelf {
  public:
   explicit Shelf(size_t max_kept) : max_kept_(max_kept) {}

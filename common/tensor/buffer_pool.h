@@ -13,7 +13,7 @@ class BufferPool {
   BufferPool(size_t block_bytes, size_t max_kept);
   ~BufferPool();
 
-  // A block of uninitialised bytes aligned to 64, which comes back when its last owner lets it go.
+  // A block of uninitialised bytes aligned to 64, which comes back when its last owner releases it.
   std::shared_ptr<char> Take();
 
  private:

@@ -10,14 +10,14 @@ struct XXH3_state_s;
 
 namespace waggle {
 
-// Computes the XXH3-64 checksum of bytes that come in pieces: what guards bulk data on the wire and on disk against
+// Computes the XXH3-64 checksum of bytes that come in pieces. It guards bulk data on the wire and on disk against
 // damage, not against forgery. Not thread-safe.
 class Checksummer {
  public:
   Checksummer();
 
   void Update(const void* data, size_t size);
-  // Of all bytes so far; more may follow.
+  // The checksum of all bytes so far; more may follow.
   uint64_t Digest() const;
 
  private:

@@ -45,7 +45,7 @@ absl::Status Decompress(Codec codec, const char* source, size_t compressed_size,
     got = ZSTD_decompress(destination, size, source, compressed_size);
     if (ZSTD_isError(got) != 0) {
       return absl::DataLossError(
-          absl::StrCat(compressed_size, " bytes are no zstd data for ", size, " bytes: ", ZSTD_getErrorName(got)));
+          absl::StrCat(compressed_size, " bytes are not zstd data of ", size, " bytes: ", ZSTD_getErrorName(got)));
     }
   } else {
     if (!FitsLz4(size) || compressed_size > static_cast<size_t>(std::numeric_limits<int>::max())) {
@@ -54,7 +54,7 @@ absl::Status Decompress(Codec codec, const char* source, size_t compressed_size,
     const int written =
         LZ4_decompress_safe(source, destination, static_cast<int>(compressed_size), static_cast<int>(size));
     if (written < 0) {
-      return absl::DataLossError(absl::StrCat(compressed_size, " bytes are no lz4 data for ", size, " bytes"));
+      return absl::DataLossError(absl::StrCat(compressed_size, " bytes are not lz4 data of ", size, " bytes"));
     }
     got = static_cast<size_t>(written);
   }

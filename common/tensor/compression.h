@@ -11,13 +11,13 @@ enum class Codec { kNone, kLz4, kZstd };
 // The most bytes that Compress may need for `size` bytes.
 size_t MaxCompressedBytes(Codec codec, size_t size);
 
-// Compresses `size` bytes into `destination`, which has room for MaxCompressedBytes. Returns how many bytes that took;
-// 0 where they are not fewer than there were, or there are too many for the codec: then they are to be kept as they
-// are. `codec` is not kNone.
+// Compresses `size` bytes into `destination`, which has room for MaxCompressedBytes. Returns the number of compressed
+// bytes; 0 if they are not fewer, or there are too many for the codec: then keep the bytes uncompressed. `codec` is not
+// kNone.
 size_t Compress(Codec codec, const char* source, size_t size, char* destination);
 
-// Decompresses into exactly `size` bytes. DATA_LOSS for what is no such data, or has another size. Takes no memory that
-// depends on what it reads.
+// Decompresses into exactly `size` bytes. DATA_LOSS for other data, or another size. Takes no memory that depends on
+// what it reads.
 absl::Status Decompress(Codec codec, const char* source, size_t compressed_size, char* destination, size_t size);
 
 }  // namespace waggle

@@ -24,11 +24,11 @@ enum class DType : uint8_t {
   kFloat64 = 10,
 };
 
-// "float32" and so on; "unknown" for a number that is no DType.
+// "float32" and so on; "unknown" for a number that is not a DType.
 absl::string_view DTypeName(DType dtype);
 absl::StatusOr<DType> ParseDType(absl::string_view name);
 
-// Whether `number` is a DType: to be asked of every number that comes from outside.
+// True if `number` is a DType: check every number that comes from outside.
 bool IsDType(int number);
 
 // Bytes an element.

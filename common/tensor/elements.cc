@@ -41,7 +41,7 @@ double FromBfloat16(uint16_t bits) {
   return static_cast<double>(value);
 }
 
-// With no more digits than it takes to tell it from its neighbours.
+// With no more digits than tell it from its neighbours.
 template <class T>
 std::string Shortest(T value, int least, int most) {
   std::string text;

@@ -6,7 +6,7 @@ namespace waggle {
 
 std::shared_ptr<char> SpareBlock::Take(size_t bytes) {
   std::shared_ptr<BufferPool> pool;
-  std::shared_ptr<BufferPool> replaced;  // Freed outside the lock, like what is allocated.
+  std::shared_ptr<BufferPool> replaced;  // Freed outside the lock.
   {
     MutexLock lock(&mutex_);
     if (pool_ == nullptr || block_bytes_ != bytes) {

@@ -8,12 +8,12 @@
 
 namespace waggle {
 
-// Hands out large blocks of bytes whose size is mostly that of the one before, and keeps one that is not in use any
-// more for whoever takes the next: the page faults of a fresh one cost more than filling it. A block of another size
-// than the last one taken is not kept. Thread-safe; the blocks may outlive it.
+// Hands out large blocks of bytes, mostly of one size, and keeps one that is not in use any more for the next Take: the
+// page faults of a fresh one cost more than filling it. A block of another size than the last one taken is not kept.
+// Thread-safe; the blocks may outlive it.
 class SpareBlock {
  public:
-  // A block of uninitialised bytes aligned to 64. Throws std::bad_alloc where there is no memory.
+  // A block of uninitialised bytes aligned to 64. Throws std::bad_alloc if there is no memory.
   std::shared_ptr<char> Take(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -1,5 +1,5 @@
 /* A corridor as a plug-in. A lane begins in cell 0; action 1 goes on, action 0 goes back; the last cell ends the episode
- * with a reward of 1, and 100 steps cut it off. The option "cells" says how long it is. */
+ * with a reward of 1, and 100 steps cut it off. The option "cells" is its length. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

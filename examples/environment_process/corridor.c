@@ -28,7 +28,7 @@ struct Group {
   int64_t* actions;
   float* observations;
   int* cells;
-  int* steps; /* Of the episode; -1: it has ended. */
+  int* steps; /* The episode's steps; -1: it has ended. */
 };
 
 static void ReadAll(void* to, size_t bytes) {
@@ -91,7 +91,7 @@ static void Run(struct Group* group) {
       const int is_there = *cell == kCells - 1;
       const int is_over = ++group->steps[lane] == kMaxSteps;
       group->rewards[lane] = is_there ? 1 : 0;
-      group->discounts[lane] = is_there ? 0 : 1; /* One that is cut off has not come to an end. */
+      group->discounts[lane] = is_there ? 0 : 1; /* A truncated episode keeps a discount of 1. */
       group->step_types[lane] = is_there || is_over ? WAGGLE_LAST : WAGGLE_MID;
       group->steps[lane] = is_there || is_over ? -1 : group->steps[lane];
     }

@@ -8,7 +8,7 @@ MOST_STEPS = 20
 
 
 class Warehouse(gymnasium.Env):
-    """A robot on a square of cells drives to the shelf, in one of the corners, that has what was ordered.
+    """A robot on a square of cells drives to the shelf, in one of the corners, with the ordered goods.
 
     It shows a dict, of the robot's place and the number of the shelf, and takes two choices at once: to the left, not at
     all or to the right, and likewise up and down. The shelf is worth 1, and each step costs 0.05.

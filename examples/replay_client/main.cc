@@ -16,18 +16,18 @@ namespace {
 waggle::TableConfig Transitions() {
   waggle::TableConfig table;
   table.name = "example/transitions";
-  // What a row is: one step, and what its action led to.
+  // A row: one step, and the result of its action.
   table.signature = {{"observation", waggle::DType::kFloat32, {2}},
                      {"action", waggle::DType::kInt64, {}},
                      {"reward", waggle::DType::kFloat32, {}}};
-  // What a sampled item is: of a window of rows.
+  // A sampled item, from a window of rows.
   table.view = {{"observation", "observation", waggle::ViewField::Rows::kFirst},
                 {"action", "action", waggle::ViewField::Rows::kFirst},
                 {"rewards", "reward", waggle::ViewField::Rows::kAll},
                 {"next_observation", "observation", waggle::ViewField::Rows::kLast}};
   table.sampler.kind = waggle::SelectorKind::kPrioritized;
   table.sampler.priority_exponent = 0.6;
-  table.max_window = 4;  // Three steps, and the observation they lead to.
+  table.max_window = 4;  // Three steps and the last observation.
   table.max_items = 100'000;
   table.max_bytes = int64_t{1} << 30;
   table.rate_limiter.min_items = 1000;
@@ -96,7 +96,7 @@ absl::Status Learn(waggle::ReplayConnection* connection) {
       return updated;
     }
   }
-  std::cout << "mean reward of what was sampled: " << reward / (20 * 256) << "\n";
+  std::cout << "mean reward of the samples: " << reward / (20 * 256) << "\n";
   return (*updater)->Flush(absl::Seconds(10));
 }
 

@@ -9,11 +9,11 @@
 
 namespace waggle {
 
-// Replaces a gradient by its mean over the learners of a group, then steps here: where all began with the same values
-// and optimizers, they stay the same.
+// Replaces a gradient by its mean over the learners of a group, then steps locally. Learners that begin with equal
+// values and optimizers stay equal.
 class AllReduceStepper : public Stepper {
  public:
-  // `average` replaces a tensor by its mean; what it fails with is what Step fails with. `local` outlives this.
+  // `average` replaces a tensor by its mean; Step returns its errors. `local` must outlive this.
   AllReduceStepper(std::function<absl::Status(const torch::Tensor& tensor)> average, Stepper* local)
       : average_(std::move(average)), local_(local) {}
 

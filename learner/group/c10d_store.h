@@ -12,11 +12,11 @@
 
 namespace waggle {
 
-// A KeyStore as c10d wants one. Waits until `stop` rather than for a time, as whoever waits knows why. Throws
-// std::runtime_error where the KeyStore has an error.
+// A KeyStore with c10d's interface. Waits until `stop` and has no timeouts: the owner of `stop` knows when waiting is
+// useless. Throws std::runtime_error if the KeyStore returns an error.
 class C10dStore final : public c10d::Store {
  public:
-  // The store outlives this object.
+  // The store must outlive this object.
   C10dStore(KeyStore* store, const StopToken& stop) : store_(store), stop_(stop) {}
 
   void set(const std::string& key, const std::vector<uint8_t>& value) override;
@@ -24,7 +24,7 @@ class C10dStore final : public c10d::Store {
   int64_t add(const std::string& key, int64_t value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
-  // Nobody asks; throws.
+  // Not used; throws.
   int64_t getNumKeys() override;
   void wait(const std::vector<std::string>& keys) override;
   void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) override;

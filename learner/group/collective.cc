@@ -18,9 +18,9 @@ namespace waggle {
 
 namespace {
 
-// That the others may take to connect, once all have come.
+// The time to connect, once all members have come.
 constexpr std::chrono::seconds kConnectTimeout(10);
-// A step may wait for as long as another learner waits for items: what ends it is mostly what the hub says.
+// A step may wait as long as another learner waits for items. The hub's word usually ends an operation earlier.
 constexpr std::chrono::minutes kOperationTimeout(10);
 
 class GlooGroup final : public c10d::ProcessGroupGloo {
@@ -32,7 +32,7 @@ class GlooGroup final : public c10d::ProcessGroupGloo {
       context->setTimeout(timeout);
     }
   }
-  // From any thread. The others see it at once; an operation that waits here does not.
+  // May be called from any thread. The other members see it at once; an operation that waits here does not.
   void Close() {
     for (const auto& context : contexts_) {
       context->closeConnections();
@@ -40,7 +40,7 @@ class GlooGroup final : public c10d::ProcessGroupGloo {
   }
 };
 
-// Whether an operation has ended, or is waited for no longer.
+// Tells a waiting thread that an operation has ended, or that it need not wait any more.
 struct Waiting {
   Mutex mutex;
   CondVar changed;
@@ -60,8 +60,8 @@ class GlooCollective final : public Collective {
 
   ~GlooCollective() override {
     if (pending_ != nullptr) {
-      // Gloo ends an operation that waits for a peer which hangs by its timeout alone. Nobody is to wait for that, not
-      // the end of the process either; what the thread uses is its own.
+      // Only its timeout ends a Gloo operation that waits for a peer that hangs. The destructor and the end of the
+      // process must not wait for that; the thread owns all that it uses.
       std::thread([group = std::move(group_), pending = std::move(pending_)]() mutable {
         CatchTorch("waiting", [&] { pending->wait(); }).IgnoreError();
         pending.reset();
@@ -86,7 +86,7 @@ class GlooCollective final : public Collective {
     if (size == 0) {
       return absl::OkStatus();
     }
-    // A copy, as an operation that nobody waits for any more may still write.
+    // A copy: an abandoned operation may still write to it.
     std::vector<torch::Tensor> tensors = {torch::from_blob(data, {size}, torch::kUInt8).clone()};
     c10d::BroadcastOptions options;
     options.rootRank = root;
@@ -110,7 +110,7 @@ class GlooCollective final : public Collective {
   }
 
  private:
-  // Begins an operation, and waits for its end.
+  // Begins an operation and waits for its end.
   template <class Function>
   absl::Status Do(const char* what, const Function& begin) {
     {
@@ -146,16 +146,16 @@ class GlooCollective final : public Collective {
 
   c10::intrusive_ptr<GlooGroup> group_;
   const int size_;
-  c10::intrusive_ptr<c10d::Work> pending_;  // The operation that is under way.
+  c10::intrusive_ptr<c10d::Work> pending_;  // The running operation.
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
-  const StopToken::Callback on_abandoned_;  // Last: it uses the others.
+  const StopToken::Callback on_abandoned_;  // Last: it uses the other members.
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Collective>> Collective::Connect(const CollectiveOptions& options, KeyStore* store,
                                                                 const StopToken& abandoned) {
-  // First all come, however long it takes; from then on it is a matter of the network.
+  // First all members come, which may take any time; then connecting depends only on the network.
   std::vector<std::string> members;
   for (int rank = 0; rank < options.size; ++rank) {
     members.push_back(absl::StrCat("here/", rank));

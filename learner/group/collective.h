@@ -16,30 +16,30 @@ namespace waggle {
 struct CollectiveOptions {
   int rank = 0;
   int size = 1;
-  std::string host;  // An address of this machine by which the others reach it.
+  std::string host;  // An address of this machine that the other members can reach.
 };
 
-// Operations of all learners of a group together, each of which calls the same ones in the same order. A member that is
-// lost makes them fail for all others, at once where its connections break. ABORTED, for good, from the first operation
-// that fails, or once the group is abandoned: an operation that is under way then ends soon. One thread.
+// Collective operations of a group of learners. All members call the same operations in the same order. If a member is
+// lost, they fail for all others, at once if its connections break. ABORTED from the first failed operation on, and
+// once the group is abandoned; a running operation then ends soon. One thread.
 class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Over c10d's Gloo: tensors of a device travel by way of the CPU. Waits for all others to come, then connects to
-  // them by what they leave in `store`, which outlives the object. UNIMPLEMENTED where this build has no Gloo; ABORTED
-  // as above, and where the store or the others cannot be reached.
+  // Connects by c10d's Gloo; tensors of a device travel through the CPU. Waits for all members to come, then connects
+  // to them by their entries in `store`, which must outlive the object. UNIMPLEMENTED if this build has no Gloo;
+  // ABORTED as above, and if the store or the members cannot be reached.
   static absl::StatusOr<std::unique_ptr<Collective>> Connect(const CollectiveOptions& options, KeyStore* store,
                                                              const StopToken& abandoned);
 
-  // The mean over all members takes the tensor's place; the same bits in each. Tensors of one shape, and of one of the
-  // types float32 and float64.
+  // Replaces the tensor by its mean over all members, with equal bits in each. All tensors must have one shape, and
+  // type float32 or float64.
   virtual absl::Status Average(torch::Tensor tensor) = 0;
 
-  // The root's bytes take the place of those of the others, which have as many.
+  // Replaces the bytes of the other members, of equal size, by the root's.
   virtual absl::Status Broadcast(void* data, int64_t size, int root) = 0;
 
-  // Everybody's value, by rank.
+  // The values of all members, by rank.
   virtual absl::StatusOr<std::vector<int64_t>> Gather(int64_t value) = 0;
 };
 

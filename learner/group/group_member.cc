@@ -55,7 +55,7 @@ absl::Status GroupMember::Attend(const std::string& algorithm, Trainee* trainee,
     if (!absl::IsAborted(met)) {
       return met;
     }
-    // Where the hub has formed a later one, that is heard meanwhile.
+    // If the hub has formed a later group, this learner hears of it meanwhile.
     if (!abandoned.WaitFor(options_.retry_pause)) {
       LogWarning("the group of epoch ", seat_->epoch, " could not be formed: ", met.message());
     }
@@ -74,9 +74,9 @@ absl::Status GroupMember::Meet(const std::string& algorithm, Trainee* trainee, i
   const auto rank = static_cast<int>(seat_->rank);
   WAGGLE_ASSIGN_OR_RETURN(
       collective_, Collective::Connect({rank, static_cast<int>(seat_->size), options_.host}, store_.get(), abandoned_));
-  // Of several that are as far, one that was of a group: another may have come with weights alone.
+  // Among equal steps a former member of a group wins: a new learner may have come with weights alone.
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<int64_t> ranking, collective_->Gather(2 * *step + (has_met_ ? 1 : 0)));
-  const auto ahead = std::max_element(ranking.begin(), ranking.end());  // The first of several.
+  const auto ahead = std::max_element(ranking.begin(), ranking.end());  // The first of equal ones.
   WAGGLE_RETURN_IF_ERROR(
       ShareState(rank, static_cast<int>(std::distance(ranking.begin(), ahead)), algorithm, collective_.get(), trainee));
   *step = *ahead / 2;

@@ -13,10 +13,10 @@
 namespace waggle {
 namespace {
 
-// Far above what an experiment or a generator of random numbers is as a text.
+// Far longer than the text of an experiment or of a random number generator.
 constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
 
-// What both must have alike for bytes to follow each other in the same order.
+// A hash of the names that both must have alike, so that bytes follow each other in one order.
 uint64_t HashOfNames(const CheckpointContents& contents) {
   std::string names;
   for (const CheckpointArray& array : contents.arrays) {

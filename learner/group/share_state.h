@@ -8,8 +8,8 @@
 
 namespace waggle {
 
-// All that survives of the root's trainee takes the place of the others': all of it, or, after an error, nothing.
-// ABORTED as the collective says; FAILED_PRECONDITION where this trainee's state is of another kind than the root's.
+// Replaces the members' saved state by the root's: all of it, or, after an error, nothing. ABORTED as the collective
+// says; FAILED_PRECONDITION if this trainee's state is of another kind than the root's.
 absl::Status ShareState(int rank, int root, const std::string& algorithm, Collective* collective, Trainee* trainee);
 
 }  // namespace waggle

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// Room for `rows` rows of each leaf.
+// Makes room for `rows` rows of each leaf.
 void Fit(const std::vector<size_t>& row_bytes, size_t rows, std::vector<std::vector<char>>* arrays) {
   arrays->resize(row_bytes.size());
   for (size_t i = 0; i < row_bytes.size(); ++i) {
@@ -98,7 +98,7 @@ void InferenceBatcher::Close(uint64_t stream) {
   MutexLock lock(&mutex_);
   streams_.erase(stream);
   DropRequestsLocked(stream);
-  changed_.SignalAll();  // All that are left may be waiting.
+  changed_.SignalAll();  // All remaining streams may be waiting now.
 }
 
 void InferenceBatcher::DropRequestsLocked(uint64_t stream) {
@@ -273,7 +273,7 @@ void InferenceBatcher::Gather(const std::vector<Request>& batch, int64_t rows) {
     }
     row += own;
   }
-  // What a server remembers of lanes whose stream is new is another's.
+  // The memory in lanes of a new stream is that of an earlier stream.
   MutexLock lock(&mutex_);
   row = 0;
   for (const Request& request : batch) {

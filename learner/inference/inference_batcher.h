@@ -23,10 +23,10 @@
 
 namespace waggle {
 
-// Computes the actions of many actors in batches, by one policy, in a thread of its own. An actor asks by a stream, for
-// its own lanes, one request at a time. A batch is computed when as many rows wait as are wanted, when every stream
-// waits, or when the oldest request has waited long enough, whichever comes first: an actor that has gone holds nobody
-// up. Newer weights are taken between batches. Thread-safe.
+// Computes the actions of many actors in batches, with one policy, in its own thread. An actor asks through a stream,
+// for its own lanes, one request at a time. A batch is computed when enough rows wait, when every stream waits, or when
+// the oldest request has waited long enough, whichever comes first: a lost actor does not delay the others. Newer
+// weights are loaded between batches. Thread-safe.
 //
 // Reports inference_batches, inference_rows and inference_rows_a_batch.
 class InferenceBatcher {
@@ -34,12 +34,11 @@ class InferenceBatcher {
   struct Parts {
     std::unique_ptr<Policy> policy;  // With `actors` * `lanes` slots.
     EnvironmentSpec environment;
-    int64_t actors = 0;  // As many indices there may be.
-    int64_t lanes = 0;   // Of each.
-    // How many lanes all actors of the run have by now; asked between batches. Null: as many as the policy was made
-    // for.
+    int64_t actors = 0;  // The number of possible actor indices.
+    int64_t lanes = 0;   // Lanes per actor.
+    // The number of lanes of all actors of the run, asked between batches. Null: as many as the policy was made for.
     std::function<int64_t()> all_lanes = nullptr;
-    Metrics* metrics = nullptr;  // Outlives the batcher.
+    Metrics* metrics = nullptr;  // Must outlive the batcher.
   };
 
   InferenceBatcher(const InferenceOptions& options, Parts parts);
@@ -47,32 +46,31 @@ class InferenceBatcher {
   InferenceBatcher(const InferenceBatcher&) = delete;
   InferenceBatcher& operator=(const InferenceBatcher&) = delete;
 
-  // Computes no more: waits for the batch under way; requests that still wait are answered with CANCELLED, and none is
-  // taken any more.
+  // Ends the computation: waits for the running batch, answers waiting requests with CANCELLED, and refuses new ones.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ActLayout& layout() const { return layout_; }
   int64_t lanes() const { return lanes_; }
 
-  // For the batches that come. Kept, with a line in the log, where the policy does not take it. Until the first,
-  // requests wait.
+  // Sets the weights for the next batches. If the policy refuses them, the old ones are kept and the log says so. Until
+  // the first weights, requests wait.
   void SetWeights(const ModelSnapshot& snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Answer {
     ModelVersion version;
-    ByteSlices data;  // As an ActResponse has it.
+    ByteSlices data;  // In the layout of an ActResponse.
   };
   using Done = std::function<void(absl::StatusOr<Answer> answer)>;
 
-  // Opens the stream of the actor with this index; what is remembered of its lanes begins anew. An earlier stream of
-  // the same index is over: `replaced` of it is called, and its requests are dropped. RESOURCE_EXHAUSTED for an index
-  // beyond those that there may be. Returns the stream's number.
+  // Opens a stream for the actor with this index, and returns its number. The memory of its lanes begins anew. An
+  // earlier stream of this index ends: its `replaced` is called, and its requests are dropped. RESOURCE_EXHAUSTED for
+  // an index that is too large.
   absl::StatusOr<uint64_t> Open(int64_t index, std::function<void()> replaced) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(uint64_t stream) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Asks for actions in these lanes of the stream's actor; `data` as an ActRequest has it. `done` is called from the
-  // batcher's thread, unless the stream is closed first. INVALID_ARGUMENT for lanes that the actor does not have, or
-  // twice, or bytes of another size; FAILED_PRECONDITION while the stream's last request waits.
+  // Asks for actions in these lanes of the stream's actor; `data` has the layout of an ActRequest. `done` is called
+  // from the batcher's thread, unless the stream is closed first. INVALID_ARGUMENT for unknown or repeated lanes, or
+  // bytes of another size; FAILED_PRECONDITION while the stream's last request waits.
   absl::Status Ask(uint64_t stream, std::vector<int64_t> lanes, ByteSlices data, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -86,31 +84,31 @@ class InferenceBatcher {
   struct Stream {
     int64_t first_slot = 0;
     std::function<void()> replaced;
-    bool waits = false;            // A request of it is queued or under way.
-    std::vector<bool> remembered;  // By lane: acted in since the stream was opened.
+    bool waits = false;            // Has a request that is queued or running.
+    std::vector<bool> remembered;  // By lane: true if the stream has acted in it.
   };
 
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for a batch; empty at the end.
   std::vector<Request> NextBatch() ABSL_LOCKS_EXCLUDED(mutex_);
-  // How long until a batch is to be computed; zero: now.
+  // The time until the next batch is due; zero: now.
   absl::Duration UntilReadyLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeWeights() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Computes and answers. Where the policy refuses a batch each of its requests is computed alone, so that the one that
-  // is wrong is refused and no other.
+  // Computes and answers. If the policy refuses a batch, each request is computed alone, so that only the wrong one is
+  // refused.
   void Answers(std::vector<Request>* batch) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<Answer>> Compute(const std::vector<Request>& batch);
   void Gather(const std::vector<Request>& batch, int64_t rows);
-  // INVALID_ARGUMENT where a row of observations holds a choice that there is not.
+  // INVALID_ARGUMENT if a row of observations holds an unknown choice.
   absl::Status CheckChoices(int64_t rows) const;
-  // Drops what a stream that is over has asked for.
+  // Drops the requests of a stream that has ended.
   void DropRequestsLocked(uint64_t stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // How many lanes there are: of the run, and of the streams here.
+  // The number of lanes: of the run, and of the streams here.
   int64_t AllLanes() ABSL_LOCKS_EXCLUDED(mutex_);
   void Reply(Request* request, absl::StatusOr<Answer> answer) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const InferenceOptions options_;
-  const std::unique_ptr<Policy> policy_;  // Used by thread_ only, as what follows.
+  const std::unique_ptr<Policy> policy_;  // This and the next members are used by thread_ only.
   const EnvironmentSpec environment_;
   const ActLayout layout_;
   const int64_t actors_;
@@ -133,7 +131,7 @@ class InferenceBatcher {
   std::map<uint64_t, Stream> streams_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_stream_ ABSL_GUARDED_BY(mutex_) = 1;
 
-  Thread thread_;  // Last: it uses all of the above.
+  Thread thread_;  // Last: it uses all members above.
 };
 
 }  // namespace waggle

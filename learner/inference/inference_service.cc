@@ -48,17 +48,17 @@ class ActHandler final : public StreamHandler<Message<v1::ActRequest>, Message<v
     }
     const v1::ActRequest::Open& open = request.open();
     if (open.network_hash() != network_hash_) {
-      return absl::FailedPreconditionError(absl::StrCat("actor ", open.index(), " means the network ",
-                                                        absl::Hex(open.network_hash()), ", and this learner has ",
+      return absl::FailedPreconditionError(absl::StrCat("actor ", open.index(), ": got the network ",
+                                                        absl::Hex(open.network_hash()), "; wanted this learner's, ",
                                                         absl::Hex(network_hash_)));
     }
     const ActLayout& layout = batcher_->layout();
     if (open.lanes() != batcher_->lanes() || open.request_row_bytes() != layout.RequestBytes() ||
         open.response_row_bytes() != layout.ResponseBytes()) {
-      return absl::FailedPreconditionError(absl::StrCat("actor ", open.index(), " has ", open.lanes(), " lanes, with ",
-                                                        open.request_row_bytes(), " bytes a row there and ",
-                                                        open.response_row_bytes(), " back; wanted ", batcher_->lanes(),
-                                                        ", ", layout.RequestBytes(), " and ", layout.ResponseBytes()));
+      return absl::FailedPreconditionError(
+          absl::StrCat("actor ", open.index(), " has ", open.lanes(), " lanes, ", open.request_row_bytes(),
+                       " bytes per row in requests and ", open.response_row_bytes(), " in answers; wanted ",
+                       batcher_->lanes(), ", ", layout.RequestBytes(), " and ", layout.ResponseBytes()));
     }
     const std::shared_ptr<Peer> peer = peer_;
     WAGGLE_ASSIGN_OR_RETURN(stream_, batcher_->Open(open.index(), [peer] {
@@ -85,7 +85,7 @@ class ActHandler final : public StreamHandler<Message<v1::ActRequest>, Message<v
                            response.header.mutable_version()->set_epoch(answer->version.epoch);
                            response.header.mutable_version()->set_version(answer->version.version);
                            response.data = std::move(answer->data);
-                           // One that does not read its answers is not read from.
+                           // The next request is read only when this answer was.
                            peer->Send(std::move(response), [peer] { peer->RequestNext(); });
                          });
   }

@@ -11,12 +11,12 @@
 
 namespace waggle {
 
-// waggle.v1.InferenceService over an InferenceBatcher; see inference.proto. A stream's handler asks for its next
-// message once the last is answered, so that a stream holds no more than one request.
+// waggle.v1.InferenceService over an InferenceBatcher; see inference.proto. A stream's handler reads its next message
+// once the last is answered, so that a stream holds at most one request.
 class InferenceService final : public v1::InferenceService::WithRawCallbackMethod_Act<v1::InferenceService::Service> {
  public:
-  // From now on streams are answered by this one, whose policy is of the network with this hash. Null, as in the
-  // beginning: by UNAVAILABLE. The earlier one is stopped, and its streams end.
+  // Answers streams by this batcher from now on; `network_hash` is of its policy's network. With null, as in the
+  // beginning, streams get UNAVAILABLE. The earlier batcher is stopped, and its streams end.
   void SetBatcher(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash) ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Act(grpc::CallbackServerContext* context) override

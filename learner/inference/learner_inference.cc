@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Actors may join beyond those that the experiment asks for. Each costs its lanes' states.
+// Actors may join beyond the experiment's number. Each costs the states of its lanes.
 constexpr int64_t kMinActors = 64;
 
 class InferencePublisher final : public ModelPublisher {
@@ -42,8 +42,7 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
                                      Metrics* metrics) {
   if (serve_ == nullptr) {
     return absl::FailedPreconditionError(
-        "actor.inference: server: actors are to ask this learner for their actions, and it was started without "
-        "--listen");
+        "actor.inference: server: this learner has to compute the actors' actions, but was started without --listen");
   }
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
   const ActorOptions& actor = experiment.actor;
@@ -63,7 +62,7 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
   context.max_rows = std::max(inference.batch_rows, actor.lanes);
   context.all_lanes = actor.processes * actor.lanes;
   const Assignment assignment = hub->assignment();
-  // One that is started again must not repeat the draws of the one before.
+  // A learner that restarts must not repeat the draws of the one before.
   context.seed = Rng::Split(static_cast<uint64_t>(experiment.experiment.seed), "inference", assignment.epoch).Next();
   context.first_step = assignment.progress.env_steps / std::max<int64_t>(1, context.all_lanes);
   WAGGLE_ASSIGN_OR_RETURN(parts.policy, NetworkPolicy::Create(context));

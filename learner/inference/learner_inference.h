@@ -14,30 +14,31 @@
 
 namespace waggle {
 
-// A learner's own policy, that computes the actions of all actors of the run by the weights that the learner publishes.
+// The policy of a learner that computes the actions of all actors of the run, with the weights that the learner
+// publishes.
 class LearnerInference {
  public:
   using Serve = std::function<void(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash)>;
 
   // `serve`: see LearnerConnections.
   explicit LearnerInference(Serve serve) : serve_(std::move(serve)) {}
-  // Nobody is answered any more.
+  // Actors get no more answers.
   ~LearnerInference();
   LearnerInference(const LearnerInference&) = delete;
   LearnerInference& operator=(const LearnerInference&) = delete;
 
-  // Answers from the first weights on. `hub` and `metrics` outlive this. FAILED_PRECONDITION where this process listens
-  // nowhere; otherwise errors as of NetworkPolicy::Create.
+  // Answers from the first weights on. `hub` and `metrics` must outlive this. FAILED_PRECONDITION if this process does
+  // not listen; otherwise the errors of NetworkPolicy::Create.
   absl::Status Begin(const Experiment& experiment, const EnvironmentSpec& environment,
                      const AlgorithmDefinitions& definitions, torch::Device device, HubLink* hub, Metrics* metrics);
 
-  // One that gives the weights to the actors here before it publishes them; `publisher` itself where none are
-  // answered.
+  // A publisher that gives the weights to the policy here before it publishes them; `publisher` itself if no actors are
+  // answered here.
   std::unique_ptr<ModelPublisher> Publisher(std::unique_ptr<ModelPublisher> publisher) const;
 
  private:
   const Serve serve_;
-  std::shared_ptr<InferenceBatcher> batcher_;  // Null where nobody is answered.
+  std::shared_ptr<InferenceBatcher> batcher_;  // Null if no actors are answered.
 };
 
 }  // namespace waggle

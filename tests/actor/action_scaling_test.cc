@@ -19,7 +19,7 @@ std::vector<float> Scaled(const SpaceLeaf& action, const std::vector<float>& cho
   return scaled;
 }
 
-TEST_CASE("[-1, 1] becomes the bounds, whose ends are met exactly, and what lies outside is clamped", "[unit]") {
+TEST_CASE("[-1, 1] is scaled to the bounds exactly, and numbers outside are clamped", "[unit]") {
   const SpaceLeaf action = Box("action", DType::kFloat32, {5}, -2, 6);
   CHECK(IsScaledAction(action));
   CHECK(Scaled(action, {-1, 1, 0, 0.5, -0.25}) == std::vector<float>{-2, 6, 2, 4, 1});
@@ -30,7 +30,7 @@ TEST_CASE("[-1, 1] becomes the bounds, whose ends are met exactly, and what lies
   CHECK(std::isnan(Scaled(odd, {NAN, 0})[0]));
 }
 
-TEST_CASE("elements have bounds of their own, and one without both stays as it is", "[unit]") {
+TEST_CASE("elements are scaled by their own bounds, and an element without both bounds does not change", "[unit]") {
   const SpaceLeaf action =
       Box("action", DType::kFloat32, {4}, {0, -kInfinity, 0, -1e300}, {10, kInfinity, kInfinity, 1});
   CHECK(IsScaledAction(action));

@@ -33,7 +33,7 @@ evaluation: {episodes: 6, period_seconds: 0.01}
 stop: {max_seconds: 100}
 )";
 
-// Hands its blocks to the fixture, which outlives it.
+// Passes its blocks to the fixture, which outlives it.
 class ForwardingWriter : public ReplayWriter {
  public:
   explicit ForwardingWriter(RecordingWriter* target) : target_(target) {}
@@ -101,7 +101,7 @@ class Fixture {
     ports.process_id = "actor-1-abc";
   }
 
-  // There is everything that an actor needs; its run is over after `blocks`.
+  // Provides all that an actor needs. Its run is over after `blocks`.
   void StartRun(size_t blocks, int64_t index = 1, uint64_t life = 0) {
     script->Add(SnapshotOf(5));
     hub.Set([index, life](Assignment* assignment) {
@@ -154,7 +154,7 @@ std::vector<float> SeedsOf(const InsertBlock& block) {
   return seeds;
 }
 
-TEST_CASE("an actor waits for all it needs, in whatever order it comes, and acts until the run is over", "[unit]") {
+TEST_CASE("an actor waits for all that it needs, in any order, and acts until the run is over", "[unit]") {
   Fixture fixture;
   fixture.EndAfter(4);
   Thread world("world", [&fixture] {
@@ -208,7 +208,7 @@ TEST_CASE("an actor's randomness follows from the run's seed and its index", "[u
   REQUIRE(policy_seeds[0] != policy_seeds[1]);
 }
 
-TEST_CASE("an actor or evaluator that is started again draws anew, and explores on", "[unit]") {
+TEST_CASE("a restarted actor or evaluator draws new random numbers and continues its exploration", "[unit]") {
   std::vector<float> seeds_of_life[2];
   uint64_t policy_seeds[2] = {};
   for (const uint64_t life : {uint64_t{0}, uint64_t{1}}) {
@@ -235,7 +235,7 @@ TEST_CASE("an actor or evaluator that is started again draws anew, and explores 
   REQUIRE(evaluator_seeds[0] != evaluator_seeds[1]);
 }
 
-TEST_CASE("where the run has a limit on steps an actor asks for its part of them", "[unit]") {
+TEST_CASE("an actor asks for steps if the run has a limit on them", "[unit]") {
   Fixture fixture;
   fixture.StartRun(1'000'000);
   fixture.hub.Set([](Assignment* assignment) {
@@ -291,7 +291,7 @@ TEST_CASE("when training is over an actor stops acting, and stays until the run 
   REQUIRE(fixture.hub.farewells() == 1);
 }
 
-TEST_CASE("an evaluator that comes when training is over evaluates the last weights", "[unit]") {
+TEST_CASE("an evaluator that joins after training evaluates the last weights", "[unit]") {
   Fixture fixture;
   fixture.StartRun(0);
   fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
@@ -302,7 +302,7 @@ TEST_CASE("an evaluator that comes when training is over evaluates the last weig
   REQUIRE(fixture.hub.evaluations().size() == 1);
 }
 
-TEST_CASE("an evaluator that nobody asked for waits for the run's end", "[unit]") {
+TEST_CASE("an evaluator of an experiment without evaluation waits for the run's end", "[unit]") {
   Fixture fixture;
   fixture.hub.Set([](Assignment* assignment) {
     assignment->run_state = RunState::kRunning;
@@ -318,7 +318,7 @@ TEST_CASE("an evaluator that nobody asked for waits for the run's end", "[unit]"
   REQUIRE(fixture.hub.failures().empty());
 }
 
-TEST_CASE("a run that is over before it began is no failure", "[unit]") {
+TEST_CASE("a run that is over before it began is not a failure", "[unit]") {
   for (const auto& run : {RunActor, RunEvaluator}) {
     Fixture fixture;
     fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFailed; });
@@ -328,7 +328,7 @@ TEST_CASE("a run that is over before it began is no failure", "[unit]") {
   }
 }
 
-TEST_CASE("what stops an actor is told to the hub", "[unit]") {
+TEST_CASE("an actor's error is reported to the hub", "[unit]") {
   Fixture fixture;
   fixture.StartRun(100);
   absl::StatusCode code = absl::StatusCode::kOk;
@@ -337,7 +337,7 @@ TEST_CASE("what stops an actor is told to the hub", "[unit]") {
     fixture.hub.AdoptEnvironment(false);
     fixture.hub.Set([](Assignment* assignment) { assignment->environment = testing::FakeEnvironmentSpec(); });
     code = absl::StatusCode::kFailedPrecondition;
-    words = "this actor's environment is Counting";
+    words = "environment: got Counting";
   }
   SECTION("a broken experiment") {
     fixture.hub.Set([](Assignment* assignment) { assignment->experiment_yaml = "algorithm: {name: fake, n_stp: 1}"; });

@@ -40,7 +40,7 @@ EnvironmentLanes MakeLanes() {
   return EnvironmentLanes(std::move(environments), "test lane");
 }
 
-TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's", "[unit]") {
+TEST_CASE("a step reads and writes the rows of its lane alone, of every leaf", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   CHECK(lanes.size() == kLanes);
   CHECK(lanes.spec() == ManyLeaves(0).spec());
@@ -64,7 +64,7 @@ TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's
   CHECK_FALSE(step.terminated);
 }
 
-TEST_CASE("a lane's rows may lie anywhere", "[unit]") {
+TEST_CASE("a lane's rows may be at any index", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
   REQUIRE_OK(lanes.Reset(2, arrays.observations, 0));
@@ -76,7 +76,7 @@ TEST_CASE("a lane's rows may lie anywhere", "[unit]") {
   CHECK(arrays.place[2][0] == 0);
 }
 
-TEST_CASE("an action is clamped and scaled for the environment, and stays as it was chosen", "[unit]") {
+TEST_CASE("an action is clamped and scaled for the environment, and the chosen action does not change", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
   REQUIRE_OK(lanes.Reset(0, arrays.observations, 0));
@@ -116,7 +116,7 @@ TEST_CASE("rewards of several leaves are written to a row of each", "[unit]") {
   CHECK(second == std::vector<float>{0, 3, 0});
 }
 
-TEST_CASE("errors say which lane of whose they are", "[unit]") {
+TEST_CASE("errors name the lane and its owner", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
   absl::Status status = lanes.Step(1, arrays.actions, 1, arrays.observations, arrays.rewards, 1).status();
@@ -129,7 +129,7 @@ TEST_CASE("errors say which lane of whose they are", "[unit]") {
   CHECK(status.message() == "test lane 1: no such turn");
 }
 
-TEST_CASE("environments are not made where lanes or facts are wrong", "[unit]") {
+TEST_CASE("environments are not made if lanes or specs are wrong", "[unit]") {
   EnvironmentDefinition definition = CountingEnvironment::Definition(4);
   REQUIRE_CODE(MakeEnvironments(definition, EnvironmentOptions(), 0, Rng(1)), absl::StatusCode::kInvalidArgument);
   definition.spec = [](const EnvironmentOptions&) { return CountingEnvironment(4 + 1, 0).spec(); };

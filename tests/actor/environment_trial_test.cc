@@ -7,7 +7,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("A trial goes over the ends of episodes and says how fast it went", "[unit]") {
+TEST_CASE("A trial continues over the ends of episodes and measures its speed", "[unit]") {
   const auto environment =
       ValueOf(MakeLocalEnvironment(CountingEnvironment::Definition(3), EnvironmentOptions(), 2, Rng(1)));
   const EnvironmentTrial trial = ValueOf(TryEnvironment(environment.get(), 10, StopToken()));
@@ -15,7 +15,7 @@ TEST_CASE("A trial goes over the ends of episodes and says how fast it went", "[
   CHECK(trial.reset_seconds >= 0);
 }
 
-TEST_CASE("A trial hands on what the environment refuses", "[unit]") {
+TEST_CASE("A trial returns the environment's error", "[unit]") {
   class Refusing : public VectorEnvironment {
    public:
     const EnvironmentSpec& spec() const override { return spec_; }

@@ -17,12 +17,12 @@
 #include "common/base/stop_token.h"
 #include "common/rl/policy.h"
 
-// Stand-ins for what surrounds the actor.
+// Fakes of the actor's ports.
 
 namespace waggle::testing {
 
-// An environment whose observations say where they come from, float32[3]: the copy's seed (in 0 to 999), the episode
-// and the step. Episodes last 1 to max_steps steps, at random; every third one is truncated, the others terminate. The
+// An environment whose observations identify their source, float32[3]: the copy's seed (in 0 to 999), the episode and
+// the step. Episodes last 1 to max_steps steps, at random; every third one is truncated, the others terminate. The
 // reward of a step is 10 * its number + the action, of 0 to 2.
 class CountingEnvironment : public Environment {
  public:
@@ -56,10 +56,10 @@ class CountingPolicy : public Policy {
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
   std::optional<ModelVersion> acted_version() const override { return acted; }
 
-  std::optional<ModelVersion> acted;  // As a policy that is computed elsewhere has it.
+  std::optional<ModelVersion> acted;  // The version of a policy that the learner computes.
   absl::Status act_result;
   absl::Status load_result;
-  std::vector<uint64_t> loaded;  // Versions.
+  std::vector<uint64_t> loaded;  // The versions loaded.
   std::function<void(int64_t calls)> on_act;
   int64_t calls = 0;
 };
@@ -73,7 +73,7 @@ inline int64_t RowsOfLane(const InsertBlock& block) {
   return rows;
 }
 
-// Keeps every block. Fails or stops as asked to.
+// Keeps every block. Fails or stops as its test says.
 class RecordingWriter : public ReplayWriter {
  public:
   absl::Status Append(InsertBlock block, const StopToken& stop) override;
@@ -81,7 +81,7 @@ class RecordingWriter : public ReplayWriter {
   Stats stats() const override { return stats_; }
 
   std::vector<InsertBlock> blocks;
-  std::function<absl::Status(const StopToken& stop)> on_append;  // Its error is Append's, and the block is not kept.
+  std::function<absl::Status(const StopToken& stop)> on_append;  // Append returns its error, and the block is not kept.
   int flushes = 0;
   Stats stats_;
 };
@@ -104,7 +104,7 @@ class ScriptedSubscriber : public ModelSubscriber {
   absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
                                                          const StopToken& stop) override;
   absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& /*stop*/) override {
-    return absl::UnimplementedError("who acts has no use for the best weights");
+    return absl::UnimplementedError("an actor does not pull the best weights");
   }
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override;
 
@@ -114,23 +114,23 @@ class ScriptedSubscriber : public ModelSubscriber {
 
 ModelSnapshot SnapshotOf(uint64_t version);
 
-// A hub that says what its test sets, and records what it is told. Thread-safe.
+// A hub whose answers are set by its test. It records all reports. Thread-safe.
 class FakeHub : public HubLink {
  public:
   void Set(const std::function<void(Assignment*)>& change) ABSL_LOCKS_EXCLUDED(mutex_);
-  // From now on this worker is refused.
+  // Refuses the worker from now on.
   void Refuse(const absl::Status& reason) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the environment that is reported becomes the run's.
+  // If `adopt`, a reported environment becomes the run's.
   void AdoptEnvironment(bool adopt) ABSL_LOCKS_EXCLUDED(mutex_);
 
   std::optional<EnvironmentSpec> environment() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<Evaluation> evaluations() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<absl::Status> failures() const ABSL_LOCKS_EXCLUDED(mutex_);
   int farewells() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // What was asked for with TakeSteps.
+  // The requests of TakeSteps.
   std::vector<StepRequest> step_requests() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Called after each evaluation that is reported, in the reporting thread.
+  // Called after each reported evaluation, in the reporting thread.
   std::function<void(const Evaluation&)> on_evaluation;
   // The answer to TakeSteps, in the asking thread.
   std::function<absl::StatusOr<int64_t>(const StepRequest&)> on_take_steps;

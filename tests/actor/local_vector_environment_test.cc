@@ -24,7 +24,7 @@ LocalVectorEnvironment MakeVector(uint64_t seed) {
       ValueOf(MakeEnvironments(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kLanes, Rng(seed))));
 }
 
-// One of the copies in a vector, stepped alone.
+// One of a vector's copies, stepped alone.
 struct Alone {
   std::unique_ptr<Environment> environment;
   float observation[3] = {};
@@ -32,7 +32,7 @@ struct Alone {
   float reward = 0;
   float discount = 0;
 
-  // What a vector's lane does with an action.
+  // Takes an action as a vector's lane does.
   void Act(int64_t action) {
     if (type == StepType::kLast) {
       REQUIRE_OK(ResetOneLeaf(environment.get(), observation));
@@ -81,7 +81,7 @@ TEST_CASE("each lane's rows are those of its environment alone, with the final o
     for (size_t lane = 0; lane < kLanes; ++lane) {
       REQUIRE(ready.lanes[lane] == static_cast<int64_t>(lane));
       CheckRow(ready, lane, alone[lane]);
-      // An action at an episode's end is ignored, even one that there is not.
+      // An action at an episode's end is ignored, even an invalid one.
       const bool last = alone[lane].type == StepType::kLast;
       actions[lane] = last ? 99 : (t + static_cast<int64_t>(lane)) % 3;
       episodes += last ? 1 : 0;
@@ -90,20 +90,19 @@ TEST_CASE("each lane's rows are those of its environment alone, with the final o
     REQUIRE_OK(vector.Send(ready.lanes, {actions.data()}));
     const void* const before = ready.observations[0];
     ready = ValueOf(vector.Recv(1, StopToken()));
-    // The row that was acted on is still there after the step.
+    // The row before the step is still valid after it.
     REQUIRE(std::memcmp(before, shown.data(), shown.size() * sizeof(float)) == 0);
   }
   REQUIRE(episodes > 100);
 }
 
-TEST_CASE("lanes that are sent without the others are answered without them, in the order in which they came",
-          "[unit]") {
+TEST_CASE("lanes that are sent without the others are answered without them, in the order of Send", "[unit]") {
   LocalVectorEnvironment vector = MakeVector(3);
   std::vector<Alone> alone = MakeAlone(3);
   Rng rng(8);
   REQUIRE_OK(vector.Reset());
   ReadyLanes ready = ValueOf(vector.Recv(1, StopToken()));
-  std::vector<int64_t> waiting(ready.lanes.begin(), ready.lanes.end());  // For an action.
+  std::vector<int64_t> waiting(ready.lanes.begin(), ready.lanes.end());  // Waiting for an action.
   for (int64_t t = 0; t < 500; ++t) {
     std::vector<int64_t> sent;
     const size_t batches = 1 + rng.UniformInt(2);
@@ -131,7 +130,7 @@ TEST_CASE("lanes that are sent without the others are answered without them, in 
   }
 }
 
-TEST_CASE("lanes have seeds of their own and the same seed gives the same lanes", "[unit]") {
+TEST_CASE("each lane has its own seed, and the same seed gives the same lanes", "[unit]") {
   LocalVectorEnvironment a = MakeVector(3);
   LocalVectorEnvironment b = MakeVector(3);
   REQUIRE_OK(a.Reset());
@@ -142,7 +141,7 @@ TEST_CASE("lanes have seeds of their own and the same seed gives the same lanes"
   REQUIRE(std::vector<float>(left, left + 3 * kLanes) == std::vector<float>(right, right + 3 * kLanes));
 }
 
-TEST_CASE("a reset begins anew whatever is under way", "[unit]") {
+TEST_CASE("a reset begins new episodes while others are under way", "[unit]") {
   LocalVectorEnvironment vector = MakeVector(3);
   REQUIRE_OK(vector.Reset());
   ReadyLanes ready = ValueOf(vector.Recv(1, StopToken()));
@@ -180,7 +179,7 @@ LocalVectorEnvironment OneLane(float reward) {
   return LocalVectorEnvironment(std::move(environments));
 }
 
-TEST_CASE("an episode that terminates and is truncated at once is terminated", "[unit]") {
+TEST_CASE("an episode that is terminated and truncated in one step is terminated", "[unit]") {
   LocalVectorEnvironment vector = OneLane(1);
   const int64_t action = 0;
   REQUIRE_OK(vector.Reset());
@@ -205,7 +204,7 @@ TEST_CASE("errors of an environment name the lane", "[unit]") {
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("lane 0: Counting gave a reward of nan"));
 }
 
-TEST_CASE("A lane is drawn as its environment draws itself", "[unit]") {
+TEST_CASE("A lane's picture is its environment's", "[unit]") {
   REQUIRE_CODE(MakeVector(1).Draw(0), absl::StatusCode::kUnimplemented);
   const EnvironmentDefinition definition = *ValueOf(BuiltinEnvironments().Find("CartPole-v1"));
   LocalVectorEnvironment poles(ValueOf(MakeEnvironments(definition, EnvironmentOptions(), 2, Rng(1))));

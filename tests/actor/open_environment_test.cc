@@ -34,7 +34,7 @@ TEST_CASE("A built-in environment is opened in this process", "[unit]") {
                absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("An experiment's transforms stand around its environment, and an evaluator's rewards are raw", "[unit]") {
+TEST_CASE("An experiment's transforms are applied to its environment, and an evaluator's rewards are raw", "[unit]") {
   ConfigErrors errors;
   const YamlNode root = ValueOf(
       ParseYaml("environment:\n"
@@ -72,7 +72,7 @@ TEST_CASE("An experiment's transforms stand around its environment, and an evalu
                absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("Transforms do not change what an environment draws", "[unit]") {
+TEST_CASE("Transforms do not change an environment's random numbers", "[unit]") {
   EnvironmentOptions plain;
   EnvironmentOptions sticky;
   sticky.transforms = R"(["sticky_actions"])";
@@ -89,7 +89,7 @@ TEST_CASE("Transforms do not change what an environment draws", "[unit]") {
 TEST_CASE("An environment of Gymnasium is opened by the interpreter that the experiment names", "[unit]") {
   const TemporaryFolder folder;
   const std::string python = folder.File("python");
-  // It notes how it is started, and says what it was told.
+  // It records its arguments, and writes the messages that it was sent.
   std::ofstream(python) << "#!/bin/sh\nprintf '%s' \"$*\" >" << folder.File("arguments") << "\nhead -c 300 <&3 >"
                         << folder.File("told") << "\n";
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
@@ -107,7 +107,7 @@ TEST_CASE("An environment of Gymnasium is opened by the interpreter that the exp
   CHECK_THAT(contents("told"), Catch::Contains("\"id\":\"module:Corridor-v0\""));
 }
 
-TEST_CASE("Films are asked of one process of Gymnasium, and refused of other schemes", "[unit]") {
+TEST_CASE("Gymnasium's environments are filmed in one process, and films of other schemes are refused", "[unit]") {
   const TemporaryFolder folder;
   const std::string python = folder.File("python");
   std::ofstream(python) << "#!/bin/sh\nhead -c 300 <&3 >" << folder.File("told") << "\n";
@@ -137,7 +137,7 @@ TEST_CASE("Films are asked of one process of Gymnasium, and refused of other sch
   }
 }
 
-TEST_CASE("An interpreter that is not there is told by its key", "[unit]") {
+TEST_CASE("A missing interpreter is refused by its key", "[unit]") {
   EnvironmentOptions options;
   options.gymnasium.id = "CartPole-v1";
   options.python = "/no/such/python";

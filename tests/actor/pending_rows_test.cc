@@ -24,7 +24,7 @@ class ColumnsPolicy : public testing::CountingPolicy {
   std::vector<std::string> private_columns() const override { return {"value"}; }
 };
 
-// Arrays whose every byte tells them apart from those of other lanes and times.
+// Arrays of which every byte differs between lanes and times.
 LeafArrays Marked(const std::vector<ArraySpec>& specs, const std::vector<int64_t>& lanes, int64_t t) {
   LeafArrays arrays(specs, kLanes);
   for (size_t leaf = 0; leaf < specs.size(); ++leaf) {
@@ -56,7 +56,7 @@ void CheckZero(const std::vector<ArraySpec>& specs, const void* const* arrays, i
   }
 }
 
-// What a vector of environments gives and a policy decides at one time, for these lanes.
+// A vector environment's rows and a policy's decisions at one time, for these lanes.
 struct Moment {
   Moment(const EnvironmentSpec& spec, const Policy& policy, std::vector<int64_t> of, int64_t t)
       : lanes(std::move(of)),
@@ -94,7 +94,7 @@ struct Moment {
   PolicyOutput decided;
 };
 
-TEST_CASE("a row is what its lane showed, what was decided there, and what that led to", "[unit]") {
+TEST_CASE("a row has its lane's observations, the decision and its result", "[unit]") {
   const EnvironmentSpec spec = testing::ManyLeaves(1).spec();
   const ColumnsPolicy policy;
   PendingRows pending(spec, policy, kLanes);
@@ -137,7 +137,7 @@ TEST_CASE("a row is what its lane showed, what was decided there, and what that 
     for (const int64_t lane : lanes) {
       kept_at[static_cast<size_t>(lane)] = t;
     }
-    // What was kept of several lanes survives its arrays; of all in order it is borrowed until the next Take.
+    // Rows of some lanes are copied; rows of all lanes in order are borrowed until the next Take.
     if (lanes != std::vector<int64_t>{0, 1, 2, 3}) {
       continue;
     }
@@ -158,8 +158,7 @@ TEST_CASE("a row is what its lane showed, what was decided there, and what that 
   REQUIRE(left_out == kLanes);
 }
 
-TEST_CASE("rows that only show what lanes show, in any order, have nothing beside it and leave what is kept",
-          "[unit]") {
+TEST_CASE("rows of Show have observations alone, for lanes in any order, and do not change kept rows", "[unit]") {
   const EnvironmentSpec spec = testing::ManyLeaves(1).spec();
   const ColumnsPolicy policy;
   const std::vector<int64_t> in_order = {0, 1, 2, 3};

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a policy gets room for its actions, each column and its private values", "[unit]") {
+TEST_CASE("a policy's buffers have its actions, each column and its private values", "[unit]") {
   testing::CountingPolicy policy;
   PolicyBuffers buffers(policy, {Discrete("action", 3)}, 3);
   PolicyOutput* output = buffers.output();

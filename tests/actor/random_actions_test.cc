@@ -9,7 +9,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("Random actions are within their spaces, and each is drawn", "[unit]") {
+TEST_CASE("Random actions are within their spaces, and each choice is drawn", "[unit]") {
   EnvironmentSpec spec;
   spec.name = "X";
   spec.observations = {Box("observation/x", DType::kFloat32, {1})};
@@ -38,7 +38,7 @@ TEST_CASE("Random actions are within their spaces, and each is drawn", "[unit]")
       CHECK(static_cast<const int64_t*>(actions[1])[2 * row] < 2);
       seconds.insert(static_cast<const int64_t*>(actions[1])[2 * row + 1]);
       flags.insert(static_cast<const bool*>(actions[2])[2 * row] ? 1 : 0);
-      CHECK(std::abs(static_cast<const float*>(actions[3])[row]) <= 1);  // Scaled where it is handed on.
+      CHECK(std::abs(static_cast<const float*>(actions[3])[row]) <= 1);  // Not scaled yet.
       CHECK(std::isfinite(static_cast<const float*>(actions[4])[row]));
       levels.insert(static_cast<const int32_t*>(actions[5])[row]);
     }
@@ -49,7 +49,7 @@ TEST_CASE("Random actions are within their spaces, and each is drawn", "[unit]")
   CHECK(levels == std::set<int32_t>{2, 3, 4});
 }
 
-TEST_CASE("Random actions are legal ones", "[unit]") {
+TEST_CASE("Random actions are allowed by their masks", "[unit]") {
   EnvironmentSpec spec;
   spec.name = "X";
   spec.observations = {Box("observation", DType::kFloat32, {1}), MultiBinary("action_mask", {7})};

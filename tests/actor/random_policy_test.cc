@@ -18,7 +18,7 @@ EnvironmentSpec Masked() {
   return spec;
 }
 
-TEST_CASE("Random actions for some of the slots are legal in each, and all of these are drawn", "[unit]") {
+TEST_CASE("Random actions for some of the slots are legal, and all legal ones are drawn", "[unit]") {
   RandomPolicy policy(Masked(), 3, Rng(1));
   CHECK(policy.columns().empty());
   PolicyBuffers buffers(policy, Masked().actions, 3);
@@ -39,7 +39,7 @@ TEST_CASE("Random actions for some of the slots are legal in each, and all of th
   CHECK(first == std::set<int64_t>{0, 3});
 }
 
-TEST_CASE("Random actions take no weights", "[unit]") {
+TEST_CASE("A random policy refuses weights", "[unit]") {
   RandomPolicy policy(Masked(), 1, Rng(1));
   REQUIRE_CODE(policy.LoadWeights(testing::SnapshotOf(1)), absl::StatusCode::kFailedPrecondition);
 }

@@ -24,7 +24,7 @@ void AddRow(ReadyRows* rows, int64_t lane, StepType type, float value) {
   rows->Add(lane, type, type == StepType::kLast ? 0.0F : 1.0F);
 }
 
-TEST_CASE("Rows are shown in the order in which they were gathered, and once", "[unit]") {
+TEST_CASE("Rows are shown once, in the order in which they were gathered", "[unit]") {
   ReadyRows rows(Spec(), 3);
   AddRow(&rows, 2, StepType::kFirst, 1);
   AddRow(&rows, 0, StepType::kLast, 2);
@@ -42,7 +42,7 @@ TEST_CASE("Rows are shown in the order in which they were gathered, and once", "
   CHECK(rows.Show().lanes.empty());
 }
 
-TEST_CASE("What was shown stays while the next rows are gathered", "[unit]") {
+TEST_CASE("Shown rows stay valid while the next ones are gathered", "[unit]") {
   ReadyRows rows(Spec(), 1);
   AddRow(&rows, 0, StepType::kFirst, 1);
   const ReadyLanes shown = rows.Show();

@@ -17,11 +17,11 @@
 
 namespace waggle::testing {
 
-// Everything around a loop; a test changes what it is about before Run().
+// The ports of a loop; a test may change them before Run().
 class RolloutFixture {
  public:
   static constexpr int64_t kLanes = 3;
-  static constexpr int64_t kMaxSteps = 6;  // Of an episode.
+  static constexpr int64_t kMaxSteps = 6;  // In an episode.
   static constexpr int64_t kChunkRows = 4;
 
   explicit RolloutFixture(const WindowPlan& window = {WindowPlan::Kind::kNStep, 3})
@@ -42,10 +42,10 @@ class RolloutFixture {
     writer_options.plans = {plan};
     writer_options.chunk_rows = kChunkRows;
     writer_ = ValueOf(TrajectoryWriter::Create(writer_options, &sink));
-    options.max_block_age = absl::InfiniteDuration();  // However slow the machine is, only a full block is handed over.
+    options.max_block_age = absl::InfiniteDuration();  // Only full blocks are handed over, even on a slow machine.
   }
 
-  // The same environments, with an order of their own. See ScrambledEnvironment.
+  // The same environments in another order: see ScrambledEnvironment.
   ScrambledEnvironment* Scramble(int64_t slow_lane, uint64_t spread) {
     auto scrambled = std::make_unique<ScrambledEnvironment>(Copies(), slow_lane, spread, 7);
     ScrambledEnvironment* const borrowed = scrambled.get();
@@ -72,7 +72,7 @@ class RolloutFixture {
     return status;
   }
 
-  int64_t env_steps() const { return env_steps_; }  // Once it has run.
+  int64_t env_steps() const { return env_steps_; }  // After Run().
 
   CountingPolicy policy;
   RecordingWriter sink;
@@ -80,9 +80,9 @@ class RolloutFixture {
   const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
   const StopToken stop;
   std::unique_ptr<StepBudget> budget;
-  int64_t first_steps = 0;  // Of which the loop has told.
+  int64_t first_steps = 0;  // Calls of on_first_step.
   TurnTaker* turns = nullptr;
-  bool has_weights = true;  // Else the policy is computed elsewhere.
+  bool has_weights = true;  // Else the learner computes the policy.
   std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
   RolloutOptions options;
   std::unique_ptr<VectorEnvironment> environments;
@@ -104,8 +104,7 @@ inline int64_t RowsOf(const std::vector<InsertBlock>& blocks) {
   return rows;
 }
 
-// What blocks hold of a lane: its rows, each as all its columns' bytes, and its items' first rows, lengths and
-// priorities.
+// A lane's part of blocks: its rows, each as all its columns' bytes, and its items' first rows, lengths and priorities.
 struct LaneStream {
   std::vector<std::string> rows;
   std::vector<std::tuple<uint64_t, uint32_t, double>> items;

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kLanes = RolloutFixture::kLanes;
 constexpr int64_t kChunkRows = RolloutFixture::kChunkRows;
 
-TEST_CASE("the loop writes every row it acted on, the last ones included, and stops in peace", "[unit]") {
+TEST_CASE("the loop writes every row that it acted on, the last ones included, and stops without an error", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(7));
   REQUIRE_OK(fixture.Run(30));
@@ -112,7 +112,7 @@ TEST_CASE("lanes that answer in any order, one of them ten times slower, have th
   }
 }
 
-TEST_CASE("a stop while no lane is ready ends the loop in peace, and what there is is written", "[unit]") {
+TEST_CASE("a stop while no lane is ready ends the loop without an error, and complete rows are written", "[unit]") {
   RolloutFixture fixture;
   ScrambledEnvironment* const scrambled = fixture.Scramble(-1, 1);
   fixture.script->Add(SnapshotOf(1));
@@ -135,7 +135,7 @@ TEST_CASE("newer weights are taken between blocks, and a block names the version
     if (calls == 1) {
       fixture.script->Add(SnapshotOf(5));
     }
-    // Within a block of the new weights, so that the loop cannot end before they are there.
+    // Within a block of the new weights, so that the loop cannot end before they arrive.
     if (calls > 1 && fixture.policy.loaded.back() == 5 && calls % kChunkRows == 1) {
       fixture.stop.RequestStop();
     }
@@ -150,11 +150,11 @@ TEST_CASE("newer weights are taken between blocks, and a block names the version
   }
 }
 
-TEST_CASE("where actions come from elsewhere a block names the oldest version in it, and no weights are waited for",
+TEST_CASE("if the learner computes actions, a block names its oldest version, and the loop waits for no weights",
           "[unit]") {
   RolloutFixture fixture;
   fixture.has_weights = false;
-  // A version for each act, but for every third one, as answers come from a batch of before: 0, 0, 0, 3, 3, 3, …
+  // Three acts in a row have the same version, as their answers come from one batch: 0, 0, 0, 3, 3, 3, …
   fixture.policy.on_act = [&fixture](int64_t calls) {
     fixture.policy.acted = ModelVersion{1, static_cast<uint64_t>(calls / 3 * 3)};
   };
@@ -167,7 +167,7 @@ TEST_CASE("where actions come from elsewhere a block names the oldest version in
   }
 }
 
-TEST_CASE("whoever is told of weights hears of each before its first act, and its error is the loop's", "[unit]") {
+TEST_CASE("on_weights is called for each version before its first act, and the loop returns its error", "[unit]") {
   RolloutFixture fixture;
   std::vector<uint64_t> told;
   fixture.on_weights = [&](const ModelSnapshot& snapshot) {
@@ -187,7 +187,7 @@ TEST_CASE("whoever is told of weights hears of each before its first act, and it
   CHECK(told == std::vector<uint64_t>{1, 5, 9});
 }
 
-TEST_CASE("the loop goes on with old weights while the server is away", "[unit]") {
+TEST_CASE("the loop continues with old weights while the server is away", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(1));
   for (int i = 0; i < 1000; ++i) {
@@ -205,7 +205,7 @@ TEST_CASE("a block that gathers for too long is handed over before it is full", 
   REQUIRE(fixture.sink.blocks.size() == 5);
 }
 
-TEST_CASE("returns are of the environment's own rewards, if others are learned from", "[unit]") {
+TEST_CASE("returns are of the environment's own rewards, even if transformed rewards are learned from", "[unit]") {
   class Changed : public LocalVectorEnvironment {
    public:
     using LocalVectorEnvironment::LocalVectorEnvironment;
@@ -228,7 +228,7 @@ TEST_CASE("returns are of the environment's own rewards, if others are learned f
   CHECK(fixture.metrics.TakeSnapshot().gauges["return_mean"] >= 1000);
 }
 
-TEST_CASE("the metrics say what was done", "[unit]") {
+TEST_CASE("the metrics count steps, episodes, items and waits", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(11));
   fixture.sink.on_append = [&fixture](const StopToken&) {
@@ -254,7 +254,7 @@ TEST_CASE("the metrics say what was done", "[unit]") {
   REQUIRE(metrics.activity == "stopped");
 }
 
-TEST_CASE("while the loop waits for room it says so", "[unit]") {
+TEST_CASE("the activity shows that the loop waits for room", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(1));
   Metrics::Snapshot stuck;
@@ -275,7 +275,7 @@ TEST_CASE("while the loop waits for room it says so", "[unit]") {
   CHECK(acting.activity == "acting");
 }
 
-TEST_CASE("the loop takes the steps that it is allowed, hands their rows over and waits for more", "[unit]") {
+TEST_CASE("the loop takes its allowed steps, hands their rows over and waits for more", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(1));
   constexpr int64_t kAllowed = 100;
@@ -301,14 +301,14 @@ TEST_CASE("the loop takes the steps that it is allowed, hands their rows over an
   CHECK(waiting.counters["env_steps"] == static_cast<double>(fixture.env_steps()));
 }
 
-TEST_CASE("a stop while waiting for the first weights ends the loop in peace", "[unit]") {
+TEST_CASE("a stop while waiting for the first weights ends the loop without an error", "[unit]") {
   RolloutFixture fixture;
   fixture.stop.RequestStop();
   REQUIRE_OK(fixture.Run(-1));
   REQUIRE(fixture.sink.blocks.empty());
 }
 
-TEST_CASE("a stop while the writer waits for room ends the loop in peace", "[unit]") {
+TEST_CASE("a stop while the writer waits for room ends the loop without an error", "[unit]") {
   RolloutFixture fixture;
   fixture.options.drain_timeout = absl::Milliseconds(1);
   fixture.script->Add(SnapshotOf(1));
@@ -321,7 +321,7 @@ TEST_CASE("a stop while the writer waits for room ends the loop in peace", "[uni
   REQUIRE_OK(fixture.Run(-1));
 }
 
-TEST_CASE("rows that find no room after a stop are given up after a while", "[unit]") {
+TEST_CASE("rows without room after a stop are given up after a while", "[unit]") {
   RolloutFixture fixture;
   fixture.options.drain_timeout = absl::Milliseconds(1);
   fixture.script->Add(SnapshotOf(1));
@@ -361,7 +361,7 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kFailedPrecondition);
     REQUIRE(fixture.policy.calls == 0);
   }
-  SECTION("weights cannot be had") {
+  SECTION("weights cannot be fetched") {
     RolloutFixture fixture;
     fixture.script->Add(SnapshotOf(1));
     fixture.script->Add(absl::PermissionDeniedError("no"));
@@ -369,12 +369,14 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
   }
 }
 
-TEST_CASE("in lock-step the loop acts one block a turn, by the newest weights, and has it in replay at the end",
-          "[unit]") {
+TEST_CASE(
+    "in lock-step the loop acts one block in each turn, by the newest weights, and the block is in replay at the "
+    "turn's end",
+    "[unit]") {
   RolloutFixture fixture;
   testing::TurnHub hub(Role::kActor, 3);
   hub.over = fixture.stop;
-  fixture.options.max_block_age = absl::ZeroDuration();  // Of no effect.
+  fixture.options.max_block_age = absl::ZeroDuration();  // Has no effect.
   hub.on_turn = [&](int64_t turn, Assignment* assignment) {
     const int64_t turns_before = turn - (assignment->run_state == RunState::kFinishing ? 0 : 1);
     CHECK(testing::RowsOf(fixture.sink.blocks) == turns_before * RolloutFixture::kChunkRows);

@@ -89,7 +89,7 @@ absl::Status ScrambledEnvironment::Send(absl::Span<const int64_t> lanes, absl::S
     WAGGLE_RETURN_IF_ERROR(lanes_[lane]->Send({0}, row));
     SetUnderWay(lanes[i]);
   }
-  // All that may be gone.
+  // Overwrites all that may be dropped.
   Batch& old = batches_[1 - current_];
   Overwrite(ArraysOf(spec().observations), this->lanes(), old.observations);
   std::fill(old.lanes.begin(), old.lanes.end(), int64_t{1} << 40);

@@ -12,12 +12,12 @@
 
 namespace waggle::testing {
 
-// Environments that answer in another order than they were asked, on a clock of their own: a step in a lane takes 1 to
-// `spread` ticks, at random, and ten times as many in the slow lane. What it once gave is overwritten as soon as that
-// is allowed. Its lanes' rows are those of a LocalVectorEnvironment of the same environments.
+// Environments that answer in another order than they were sent, on a clock of their own: a step in a lane takes 1 to
+// `spread` ticks, at random, and ten times as many in the slow lane. Rows are overwritten as soon as that is allowed.
+// Its lanes' rows are those of a LocalVectorEnvironment of the same environments.
 class ScrambledEnvironment : public VectorEnvironment {
  public:
-  // `slow_lane`: -1 for none.
+  // `slow_lane`: -1 if no lane is slow.
   ScrambledEnvironment(std::vector<std::unique_ptr<Environment>> environments, int64_t slow_lane, uint64_t spread,
                        uint64_t seed);
 
@@ -28,7 +28,7 @@ class ScrambledEnvironment : public VectorEnvironment {
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
 
-  // From now on Recv only waits for a stop.
+  // Makes Recv wait for a stop from now on.
   void Hang() { hangs_ = true; }
   // Calls of Recv that gave all lanes, and that gave some of them.
   int64_t whole_batches() const { return whole_batches_; }
@@ -43,17 +43,17 @@ class ScrambledEnvironment : public VectorEnvironment {
   };
 
   Batch NewBatch() const;
-  // The lane is under way, and ready some ticks from now.
+  // Puts the lane under way, ready some ticks from now.
   void SetUnderWay(int64_t lane);
-  // Adds what the lane gives to the batch.
+  // Adds the lane's row to the batch.
   absl::Status Receive(int64_t lane, Batch* batch);
 
-  std::vector<std::unique_ptr<LocalVectorEnvironment>> lanes_;  // Of one lane each.
+  std::vector<std::unique_ptr<LocalVectorEnvironment>> lanes_;  // Each of one lane.
   const int64_t slow_lane_;
   const uint64_t spread_;
   Rng rng_;
   uint64_t now_ = 0;
-  std::vector<uint64_t> due_;  // By lane; 0 where it is not under way.
+  std::vector<uint64_t> due_;  // By lane; 0 if it is not under way.
   std::array<Batch, 2> batches_;
   size_t current_ = 0;
   LeafArrays rewards_;

@@ -67,7 +67,7 @@ TEST_CASE("an actor may step while it has taken fewer steps than it is allowed",
   REQUIRE_FALSE(fixture.Allows(107));
 }
 
-TEST_CASE("more steps are asked for when half of them are used, and not before", "[unit]") {
+TEST_CASE("more steps are requested once half of the lease is used, and not before", "[unit]") {
   Fixture fixture(Always(1'000));
   REQUIRE_OK(fixture.budget->Wait());
   for (int64_t used = 0; used < 500; used += 10) {
@@ -83,14 +83,14 @@ TEST_CASE("more steps are asked for when half of them are used, and not before",
   Eventually("the answer", [&] { return fixture.Allows(1'999); });
 }
 
-TEST_CASE("a lease is renewed before it goes to others, also where none of it is used", "[unit]") {
+TEST_CASE("a lease is renewed before it expires, even if none of it is used", "[unit]") {
   Fixture fixture(Always(1'000));
   REQUIRE_OK(fixture.budget->Wait());
   Eventually("a second request", [&] { return fixture.Requests().size() > 1; });
   REQUIRE(fixture.Allows(0));
 }
 
-TEST_CASE("a lease that could not be renewed is not used when it is others'", "[unit]") {
+TEST_CASE("an expired lease is not used", "[unit]") {
   Fixture fixture(Always(1'000));
   REQUIRE_OK(fixture.budget->Wait());
   fixture.Say(Always(absl::UnavailableError("away")));
@@ -99,7 +99,7 @@ TEST_CASE("a lease that could not be renewed is not used when it is others'", "[
   REQUIRE_FALSE(fixture.budget->Allows(1, now + kStepLeaseUse));
 }
 
-TEST_CASE("an actor waits while others have the rest or the hub is away, and says so", "[unit]") {
+TEST_CASE("an actor waits, and says so, while other actors have all remaining steps or the hub is away", "[unit]") {
   const absl::StatusOr<int64_t> nothing =
       GENERATE(as<absl::StatusOr<int64_t>>(), 0, absl::UnavailableError("connection refused"));
   Fixture fixture(Always(nothing));
@@ -120,7 +120,7 @@ TEST_CASE("an actor waits while others have the rest or the hub is away, and say
   REQUIRE(fixture.budget->stats().waited > absl::ZeroDuration());
 }
 
-TEST_CASE("a stop ends the wait, and what the hub refuses is final", "[unit]") {
+TEST_CASE("a stop ends the wait, and a refusal of the hub is final", "[unit]") {
   SECTION("a stop") {
     Fixture fixture(Always(0));
     absl::Status status;

@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Environment>> Copies() {
   return ValueOf(MakeEnvironments(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kLanes, Rng(3)));
 }
 
-// What a lane showed, row after row.
+// A lane's rows.
 struct Stream {
   std::vector<float> numbers;
 
@@ -32,7 +32,7 @@ struct Stream {
   }
 };
 
-// Steps until each lane has shown so many rows; which action a lane takes follows from its number and its row.
+// Steps until each lane has shown `rows` rows. A lane's action follows from its number and its row.
 std::vector<Stream> Play(VectorEnvironment* environments, int64_t at_least, size_t rows) {
   std::vector<Stream> streams(kLanes);
   std::vector<int64_t> shown(kLanes);
@@ -56,7 +56,7 @@ std::vector<Stream> Play(VectorEnvironment* environments, int64_t at_least, size
   return streams;
 }
 
-TEST_CASE("lanes that several threads step show the rows of those that one steps", "[unit]") {
+TEST_CASE("lanes stepped by several threads have the rows of lanes stepped by one", "[unit]") {
   const int64_t threads = GENERATE(1, 2, 3, 20);
   const int64_t at_least = GENERATE(1, 4, 7);
   const bool in_order = GENERATE(false, true);
@@ -124,7 +124,7 @@ TEST_CASE("a stop ends the wait for a step, which then ends by itself", "[unit]"
   ValueOf(environments.Recv(2, StopToken()));
   const std::vector<int64_t> actions(2, 1);
   REQUIRE_OK(environments.Send({0, 1}, {actions.data()}));
-  // The other lane is not held up.
+  // The other lane does not wait.
   const ReadyLanes ready = ValueOf(environments.Recv(1, StopToken()));
   CHECK(std::vector<int64_t>(ready.lanes.begin(), ready.lanes.end()) == std::vector<int64_t>{0});
   StopToken stop;
@@ -133,7 +133,7 @@ TEST_CASE("a stop ends the wait for a step, which then ends by itself", "[unit]"
   go.RequestStop();
 }
 
-TEST_CASE("a reset drops the rows of lanes that threads step", "[unit]") {
+TEST_CASE("a reset drops the rows of lanes that are being stepped", "[unit]") {
   const bool in_order = GENERATE(false, true);
   ThreadedEnvironments environments(Copies(), 3, in_order);
   REQUIRE_OK(environments.Reset());

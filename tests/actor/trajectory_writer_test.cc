@@ -13,7 +13,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("blocks and items are those of a slow reference for random episodes, plans and chunks", "[unit]") {
+TEST_CASE("blocks and items equal those of a slow reference for random episodes, plans and chunks", "[unit]") {
   Rng rng(8);
   for (int trial = 0; trial < 60; ++trial) {
     const int64_t lanes = 1 + static_cast<int64_t>(rng.UniformInt(6));
@@ -47,7 +47,7 @@ TEST_CASE("blocks and items are those of a slow reference for random episodes, p
   }
 }
 
-// All that blocks hold of a lane: one column's bytes after the other's, row by row.
+// A lane's part of blocks: for each column its rows' bytes.
 std::vector<std::vector<char>> LaneColumns(const std::vector<InsertBlock>& blocks, uint32_t lane) {
   std::vector<std::vector<char>> columns;
   for (const ArraySpec& column : FullSignature()) {
@@ -76,7 +76,7 @@ std::vector<std::vector<char>> LaneColumns(const std::vector<InsertBlock>& block
   return columns;
 }
 
-TEST_CASE("lanes that do not keep step have the rows and items that they have when they do", "[unit]") {
+TEST_CASE("lanes out of step have the same rows and items as lanes in step", "[unit]") {
   Rng rng(18);
   for (int trial = 0; trial < 30; ++trial) {
     constexpr size_t kLanes = 4;
@@ -107,7 +107,7 @@ TEST_CASE("lanes that do not keep step have the rows and items that they have wh
           lanes.push_back(static_cast<int64_t>(lane));
         }
       }
-      std::vector<size_t> given = written;  // What is not in `lanes` is not read.
+      std::vector<size_t> given = written;  // Other lanes than `lanes` are not read.
       for (size_t& row : given) {
         row = std::min(row, kRows - 1);
       }
@@ -147,7 +147,7 @@ TEST_CASE("lanes that do not keep step have the rows and items that they have wh
   }
 }
 
-TEST_CASE("items carry as many rows of context as their table's stacks reach back, within the episode", "[unit]") {
+TEST_CASE("items have the context rows that their table's stacks need, within the episode", "[unit]") {
   Rng rng(9);
   const auto streams = RandomStreams(3, 80, 12, &rng);
   TablePlan plain = PlanOf("plain", WindowPlan::Kind::kNStep, 3, 1, nullptr);
@@ -161,7 +161,7 @@ TEST_CASE("items carry as many rows of context as their table's stacks reach bac
       REQUIRE_OK(writer->Flush(0, StopToken()));
     }
   }
-  std::map<uint32_t, int> seen;  // By how many they have.
+  std::map<uint32_t, int> seen;  // By their number of context rows.
   for (const InsertBlock& block : sink.blocks) {
     for (const ItemInfo& item : block.items) {
       uint32_t before = 0;  // Rows of its episode.
@@ -175,7 +175,7 @@ TEST_CASE("items carry as many rows of context as their table's stacks reach bac
   REQUIRE(seen.size() == 4);
 }
 
-TEST_CASE("unrolls of random episodes are those of a slow reference, in however many blocks they come", "[unit]") {
+TEST_CASE("unrolls of random episodes equal those of a slow reference, in any number of blocks", "[unit]") {
   Rng rng(8);
   for (int trial = 0; trial < 60; ++trial) {
     const int64_t lanes = 1 + static_cast<int64_t>(rng.UniformInt(6));
@@ -184,7 +184,7 @@ TEST_CASE("unrolls of random episodes are those of a slow reference, in however 
     const std::vector<TablePlan> plans = {
         PlanOf("overlapping", WindowPlan::Kind::kUnroll, length, length - 1, SequencePriority),
         PlanOf("apart", WindowPlan::Kind::kUnroll, length, length, nullptr),
-        // Other windows stay within their episodes beside them.
+        // Windows of other tables stay within their episodes.
         PlanOf("steps", WindowPlan::Kind::kNStep, 3, 1, NStepPriority)};
     const Streams streams = RandomStreams(lanes, 90, 12, &rng);
     INFO("trial " << trial << ": " << lanes << " lanes, chunks of " << chunk_rows << ", unrolls of " << length);
@@ -204,7 +204,7 @@ TEST_CASE("unrolls of random episodes are those of a slow reference, in however 
   }
 }
 
-TEST_CASE("the rows of a lane in a block are one chunk, which begins no episode, where unrolls are asked for",
+TEST_CASE("a lane's rows in a block are one chunk if a table is of unrolls, and it does not begin an episode",
           "[unit]") {
   Rng rng(3);
   const Streams streams = RandomStreams(3, 40, 4, &rng);  // Several episodes in a block.
@@ -233,7 +233,7 @@ TEST_CASE("the rows of a lane in a block are one chunk, which begins no episode,
   }
 }
 
-TEST_CASE("stacks of unrolls are refused, for they would reach into other episodes", "[unit]") {
+TEST_CASE("stacks of unrolls are refused, as they would reach into other episodes", "[unit]") {
   TablePlan plan = PlanOf("t", WindowPlan::Kind::kUnroll, 6, 5, nullptr);
   plan.table.view = {{"frames", kObservation, ViewField::Rows::kAll, 4}};
   RecordingWriter sink;
@@ -242,7 +242,7 @@ TEST_CASE("stacks of unrolls are refused, for they would reach into other episod
   REQUIRE(writer.status().message() == "table t stacks rows of unrolls, which reach over the ends of episodes");
 }
 
-TEST_CASE("a table may take some of the columns, in its own order", "[unit]") {
+TEST_CASE("a table may have some of the columns, in its own order", "[unit]") {
   Rng rng(2);
   const auto streams = RandomStreams(2, 2, 5, &rng);
   TablePlan plan = PlanOf("t", WindowPlan::Kind::kNStep, 2, 1, nullptr);
@@ -264,7 +264,7 @@ TEST_CASE("a table may take some of the columns, in its own order", "[unit]") {
   }
 }
 
-TEST_CASE("a block that was handed over stays as it is while the next ones are written", "[unit]") {
+TEST_CASE("a block that was handed over does not change while the next ones are written", "[unit]") {
   Rng rng(5);
   const auto streams = RandomStreams(3, 60, 9, &rng);
   RecordingWriter sink;  // Keeps every block.
@@ -326,7 +326,7 @@ TEST_CASE("a priority that is not finite or is negative is refused with its rows
   }
 }
 
-TEST_CASE("items without a priority of their own come in at the highest one of a table that picks by priorities",
+TEST_CASE("items without an initial priority are inserted at the highest one of a table that picks by priorities",
           "[unit]") {
   Rng rng(5);
   const Streams streams = RandomStreams(2, 12, 4, &rng);
@@ -354,7 +354,7 @@ TEST_CASE("items without a priority of their own come in at the highest one of a
   CHECK_FALSE(is_highest({own}));
   CHECK_FALSE(is_highest({own, uniform}));
   CHECK_FALSE(is_highest({uniform}));
-  // A block has priorities, or none.
+  // All items of a block have initial priorities, or none.
   RecordingWriter sink;
   const absl::Status both = TrajectoryWriter::Create(OptionsOf(2, 20, {own, prioritized}), &sink).status();
   REQUIRE_CODE(both, absl::StatusCode::kInvalidArgument);

@@ -21,7 +21,7 @@ std::unique_ptr<WeightRefresher> Start(const std::shared_ptr<Script>& script, co
                                            std::make_unique<ScriptedSubscriber>(script), stop);
 }
 
-TEST_CASE("weights are handed out once, and only newer ones are asked for", "[unit]") {
+TEST_CASE("weights are handed out once, and only newer ones are requested", "[unit]") {
   const auto script = std::make_shared<Script>();
   const auto refresher = Start(script, StopToken());
   REQUIRE_FALSE(ValueOf(refresher->Take()).has_value());
@@ -38,7 +38,7 @@ TEST_CASE("weights are handed out once, and only newer ones are asked for", "[un
   REQUIRE(asked[2]->version == 3);
 }
 
-TEST_CASE("a server that is away is asked again until it is back", "[unit]") {
+TEST_CASE("the refresher retries until the server is back", "[unit]") {
   const auto script = std::make_shared<Script>();
   for (int i = 0; i < 5; ++i) {
     script->Add(absl::UnavailableError("connection refused"));
@@ -50,7 +50,7 @@ TEST_CASE("a server that is away is asked again until it is back", "[unit]") {
   REQUIRE(script->Asked().size() == 7);
 }
 
-TEST_CASE("any other error is final and is everyone's answer", "[unit]") {
+TEST_CASE("any other error is final and is returned by every call", "[unit]") {
   const auto script = std::make_shared<Script>();
   script->Add(absl::FailedPreconditionError("another model"));
   const auto refresher = Start(script, StopToken());
@@ -66,7 +66,7 @@ TEST_CASE("a stop ends the wait for weights", "[unit]") {
   REQUIRE_CODE(refresher->WaitAndTake(), absl::StatusCode::kCancelled);
 }
 
-// Says that there is something newer, and does not answer who pulls it.
+// Announces newer weights, and does not answer a pull.
 class MuteSubscriber : public ModelSubscriber {
  public:
   explicit MuteSubscriber(const StopToken& called) : called_(called) {}
@@ -94,7 +94,7 @@ TEST_CASE("a stop ends a pull that the server does not answer", "[unit]") {
   REQUIRE_CODE(refresher.WaitAndTake(), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("patience ends a wait without weights, and what comes in time is taken", "[unit]") {
+TEST_CASE("patience ends a wait without weights, and weights that come in time are taken", "[unit]") {
   const auto script = std::make_shared<Script>();
   const auto refresher = Start(script, StopToken());
   REQUIRE_FALSE(ValueOf(refresher->WaitAndTake(absl::Milliseconds(1))).has_value());
@@ -107,7 +107,7 @@ TEST_CASE("patience ends a wait without weights, and what comes in time is taken
   REQUIRE_CODE(refresher->WaitAndTake(absl::InfiniteDuration()), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("the refresher says that it is waited for, and for how long it was", "[unit]") {
+TEST_CASE("the stats show that a call waits, and for how long", "[unit]") {
   const auto script = std::make_shared<Script>();
   const auto refresher = Start(script, StopToken());
   REQUIRE_FALSE(refresher->stats().waiting);
@@ -127,14 +127,14 @@ TEST_CASE("the refresher says that it is waited for, and for how long it was", "
   REQUIRE(refresher->stats().waited == waited);
 }
 
-TEST_CASE("a refresher's end stops its thread but nobody else", "[unit]") {
+TEST_CASE("a refresher's end stops its thread alone", "[unit]") {
   const auto script = std::make_shared<Script>();
   const StopToken stop;
   Start(script, stop).reset();
   REQUIRE_FALSE(stop.StopRequested());
 }
 
-TEST_CASE("only errors that say a server is away are worth another try", "[unit]") {
+TEST_CASE("only errors that mean that a server is away are retried", "[unit]") {
   REQUIRE(IsServerAway(absl::UnavailableError("")));
   REQUIRE(IsServerAway(absl::DeadlineExceededError("")));
   REQUIRE_FALSE(IsServerAway(absl::OkStatus()));

@@ -85,7 +85,7 @@ TEST_CASE("an episode plan gives the whole episode and refuses one that is too l
   REQUIRE(windows.empty());
 }
 
-TEST_CASE("windows are those of the definition for random episodes and plans", "[unit]") {
+TEST_CASE("windows equal those of the definition for random episodes and plans", "[unit]") {
   Rng rng(4);
   for (int trial = 0; trial < 500; ++trial) {
     const auto kind = static_cast<WindowPlan::Kind>(rng.UniformInt(3));
@@ -120,7 +120,7 @@ TEST_CASE("unrolls that share one row cover each step exactly once", "[unit]") {
   }
 }
 
-// Those of the first `rows` rows of a stream, straight from the definition.
+// The unrolls of the first `rows` rows of a stream, straight from the definition.
 std::vector<RowWindow> UnrollsByDefinition(const WindowPlan& plan, int64_t rows) {
   std::vector<RowWindow> windows;
   for (int64_t first = 0; first + plan.length <= rows; first += plan.period) {
@@ -129,7 +129,7 @@ std::vector<RowWindow> UnrollsByDefinition(const WindowPlan& plan, int64_t rows)
   return windows;
 }
 
-TEST_CASE("unrolls reach over the ends of episodes and are never cut short", "[unit]") {
+TEST_CASE("unrolls cross the ends of episodes and are never cut short", "[unit]") {
   WindowCutter overlapping(PlanOf(WindowPlan::Kind::kUnroll, 4, 3));
   REQUIRE(Cut(&overlapping, 0, 5) == std::vector<RowWindow>{{0, 4}});
   REQUIRE(Cut(&overlapping, 5, 6) == std::vector<RowWindow>{{3, 4}, {6, 4}});
@@ -138,7 +138,7 @@ TEST_CASE("unrolls reach over the ends of episodes and are never cut short", "[u
   REQUIRE(Cut(&apart, 5, 7) == std::vector<RowWindow>{{4, 4}, {8, 4}});
 }
 
-TEST_CASE("unrolls are those of the definition for random step types and plans", "[unit]") {
+TEST_CASE("unrolls equal those of the definition for random step types and plans", "[unit]") {
   Rng rng(5);
   for (int trial = 0; trial < 300; ++trial) {
     const int64_t length = 2 + static_cast<int64_t>(rng.UniformInt(8));
@@ -172,7 +172,7 @@ TEST_CASE("rows that do not make episodes are refused", "[unit]") {
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("row 2 has step type 2 at an episode's begin"));
 }
 
-TEST_CASE("a window plan must give windows of two rows up to the table's most", "[unit]") {
+TEST_CASE("a window plan must give windows of two rows to the table's max_window", "[unit]") {
   REQUIRE_OK(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 2), 2));
   REQUIRE_CODE(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 1), 2), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 3), 2), absl::StatusCode::kInvalidArgument);

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a lane's latest rows lie in one run wherever the window starts", "[unit]") {
+TEST_CASE("a lane's latest rows are contiguous for any first row of the window", "[unit]") {
   constexpr int64_t kLanes = 3;
   constexpr int64_t kMaxWindow = 4;
   WindowHistory history(kLanes, kMaxWindow, 2);

@@ -27,7 +27,7 @@ double PriorityOf(const TablePlan& plan, const std::vector<Row>& stream, size_t 
 
 using Add = std::function<void(size_t first, size_t count)>;
 
-// Calls `add` for each window of an episode of rows [begin, end), of which the last one may be still to come.
+// Calls `add` for each window of an episode of rows [begin, end), whose last row may be missing yet.
 void AddWindows(const WindowPlan& window, size_t begin, size_t end, bool ended, const Add& add) {
   const size_t length = static_cast<size_t>(window.length);
   const size_t period = window.kind == WindowPlan::Kind::kNStep ? 1 : static_cast<size_t>(window.period);
@@ -180,7 +180,8 @@ uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const Streams& stream
         REQUIRE(chunk->first_row == row);
         REQUIRE(chunk->rows > 0);
         for (const uint64_t end = row + chunk->rows; row < end; ++row) {
-          // A chunk begins with the block, and where an episode does that no window crosses; this it says.
+          // A chunk begins with the block or, unless windows cross episodes, with an episode; `begins` marks the
+          // latter.
           const bool first = !crosses_episodes && streams[lane][row].step_type == 0;
           REQUIRE((row == chunk->first_row ? chunk->begins == first : !first));
         }
@@ -207,7 +208,7 @@ uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const Streams& stream
     column([](const Row& row) -> const void* { return row.trace; }, 8);
     next_row += rows;
     for (const ItemInfo& item : block.items) {
-      // An item comes with its last row, neither before nor later.
+      // An item comes in the block of its last row.
       REQUIRE(item.first_row + item.rows <= next_row);
       REQUIRE(item.first_row + item.rows > next_row - rows);
     }

@@ -9,11 +9,11 @@
 #include "actor/trajectory_writer.h"
 #include "common/base/random.h"
 
-// Random streams for a trajectory writer, and what it must make of them.
+// Random streams for a trajectory writer, and the blocks that it must make of them.
 
 namespace waggle::testing {
 
-// A row as plainly as can be.
+// A row in a simple form.
 struct Row {
   float observation[3] = {};
   int64_t action = 0;
@@ -30,7 +30,7 @@ using Streams = std::vector<std::vector<Row>>;
 // Random episodes in each of a number of lanes, all with equally many rows.
 Streams RandomStreams(int64_t lanes, int64_t rows, int64_t max_episode_rows, Rng* rng);
 
-// A row of every lane, as the writer is given them.
+// A row of every lane, as arrays for the writer.
 struct LaneArrays {
   LaneArrays(const Streams& streams, const std::vector<size_t>& by_lane) {
     for (size_t lane = 0; lane < streams.size(); ++lane) {
@@ -72,7 +72,7 @@ absl::Status AppendRow(TrajectoryWriter* writer, const Streams& streams, size_t 
 double NStepPriority(const WindowRow* rows, int64_t count);
 double SequencePriority(const WindowRow* rows, int64_t count);
 
-// The columns of such a row.
+// The columns of a Row.
 const std::vector<ArraySpec>& FullSignature();
 
 TablePlan PlanOf(const std::string& name, WindowPlan::Kind kind, int64_t length, int64_t period,
@@ -84,14 +84,14 @@ using Items = std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, doubl
 
 // All items of all streams, by the plans' definitions.
 Items ItemsByDefinition(const std::vector<TablePlan>& plans, const Streams& streams);
-// Those of the blocks, of which none may come twice.
+// The items of the blocks. No item may come twice.
 Items ItemsOf(const std::vector<InsertBlock>& blocks);
 
-// `size` bytes are next; moves past them.
+// Checks that `size` bytes are next, and moves past them.
 void Expect(const char** bytes, const void* expected, size_t size);
 
-// Checks the layout and contents of all blocks, and returns how many rows of each lane they hold. Chunks begin with
-// episodes unless windows reach over the ends of these.
+// Checks the layout and contents of all blocks, and returns their number of rows of each lane. Chunks begin with
+// episodes unless windows cross episodes.
 uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const Streams& streams, bool crosses_episodes = false);
 
 }  // namespace waggle::testing

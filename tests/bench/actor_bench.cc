@@ -1,4 +1,4 @@
-// The actor without a network: environments alone, as a vector, and the whole loop with a policy that costs nothing.
+// The actor without a network: environments alone, as a vector, and in the whole loop with a policy without cost.
 
 #include "tests/bench/actor_bench.h"
 
@@ -18,7 +18,7 @@ constexpr int64_t kLanes = 32;
 constexpr int64_t kCalls = 10'000;
 constexpr double kWantedStepsPerSecond = 10e6;
 
-// Random actions from a table, and values that are no numbers of interest.
+// Random actions from a table, and constant values.
 class FreePolicy : public Policy {
  public:
   FreePolicy() : actions_(1 << 16) {
@@ -50,7 +50,7 @@ std::vector<int64_t> AllLanes() {
   return lanes;
 }
 
-// Steps a second of CartPoles stepped one by one, without any frame around them.
+// The steps per second of CartPoles stepped one by one, without a vector or a loop.
 double BareStepsPerSecond() {
   std::vector<std::unique_ptr<CartPole>> poles;
   std::vector<float> observations(4 * kLanes);
@@ -103,7 +103,7 @@ double VectorStepsPerSecond(int64_t lanes) {
 constexpr int64_t kEpisodeRows = 200;
 constexpr int64_t kChunkRows = 16;
 
-// The same row of all lanes, again and again, of a CartPole's columns.
+// The same row of all lanes, repeated, with a CartPole's columns.
 struct SameRows {
   std::vector<float> observations = std::vector<float>(4 * kLanes, 0.5F);
   std::vector<int64_t> actions = std::vector<int64_t>(kLanes, 1);
@@ -130,7 +130,7 @@ TablePlan FourRowPlan() {
   return plan;
 }
 
-// Rows a second, with an item over four rows for each.
+// Rows per second, with an item over four rows for each row.
 double TrajectoryRowsPerSecond() {
   DiscardingWriter sink;
   TrajectoryWriterOptions options;
@@ -162,7 +162,7 @@ double TrajectoryRowsPerSecond() {
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
-// Where blocks go nowhere.
+// Discards all blocks.
 class DiscardingConnection : public ReplayConnection {
  public:
   absl::Status CreateTable(const TableConfig&, const StopToken&) override { return absl::OkStatus(); }
@@ -177,11 +177,11 @@ class DiscardingConnection : public ReplayConnection {
   }
 };
 
-// The same rows and items by the client library's writer.
+// The same rows and items, by the client library's writer.
 double RowWriterRowsPerSecond() {
   DiscardingConnection connection;
   RowWriterOptions options;
-  options.chunk_rows = kChunkRows * kLanes;  // Only all lanes' blocks are sent.
+  options.chunk_rows = kChunkRows * kLanes;  // Only blocks of all lanes are sent.
   auto writer = RowWriter::Create(&connection, {FourRowPlan().table}, options);
   WAGGLE_CHECK(writer.ok(), writer.status().message());
   std::vector<RowWriter::Stream*> streams;
@@ -211,7 +211,7 @@ double RowWriterRowsPerSecond() {
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
-// As Ape-X DQN has it: three-step windows, prioritised by their temporal-difference error.
+// Ape-X DQN's table: three-step windows, prioritised by their temporal-difference error.
 TablePlan ThreeStepPlan() {
   TablePlan plan;
   plan.table.name = "transitions";

@@ -20,11 +20,11 @@
 #include "common/base/check.h"
 #include "common/rl/policy.h"
 
-// What the actor's benchmarks share: a rollout loop over CartPole whose blocks go nowhere.
+// Shared by the actor's benchmarks: a rollout loop over CartPole that discards its blocks.
 
 namespace waggle::bench {
 
-// Takes everything and keeps nothing.
+// Takes all blocks and keeps none.
 class DiscardingWriter : public ReplayWriter {
  public:
   absl::Status Append(InsertBlock, const StopToken&) override { return absl::OkStatus(); }
@@ -32,7 +32,7 @@ class DiscardingWriter : public ReplayWriter {
   Stats stats() const override { return {}; }
 };
 
-// Always has one version, never a newer one.
+// Always has one version, and never a newer one.
 class OneVersion : public ModelSubscriber {
  public:
   explicit OneVersion(ModelSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
@@ -79,7 +79,7 @@ inline std::unique_ptr<LocalVectorEnvironment> CartPoles(int64_t lanes) {
   return std::make_unique<LocalVectorEnvironment>(*std::move(environments));
 }
 
-// Environment steps a second of a rollout loop that acts `calls` times with `policy`, carrying `plan` out.
+// Environment steps per second of a rollout loop that acts `calls` times with `policy`, and writes as `plan` says.
 inline double StepsPerSecond(Policy* policy, const ModelSnapshot& weights, const TablePlan& plan, int64_t lanes,
                              int64_t calls) {
   const auto environments = CartPoles(lanes);

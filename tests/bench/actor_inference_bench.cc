@@ -36,7 +36,7 @@ T ValueOf(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// Calls of Act a second, times lanes: what the loop could do if all else were free.
+// Calls of Act per second, times lanes: the loop's rate if all else were free.
 double ActsPerSecond(Policy* policy) {
   const auto environments = CartPoles(kLanes);
   PolicyBuffers buffers(*policy, environments->spec().actions, kLanes);
@@ -53,7 +53,7 @@ double ActsPerSecond(Policy* policy) {
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
-// A policy as an actor of the experiment above has it, with the weights of a learner's start.
+// A policy as an actor of the experiment above has it, with a new learner's weights.
 struct Acting {
   std::unique_ptr<Policy> policy;
   ModelSnapshot weights;

@@ -21,7 +21,7 @@ namespace {
 
 using torch::Tensor;
 
-// LibTorch's modules of these layers.
+// LibTorch's modules for these layers.
 torch::nn::Sequential Modules(const NetworkPlan& plan, const std::vector<LayerPlan>& layers) {
   torch::nn::Sequential modules;
   for (const LayerPlan& layer : layers) {
@@ -49,7 +49,7 @@ torch::nn::Sequential Modules(const NetworkPlan& plan, const std::vector<LayerPl
   return modules;
 }
 
-// A network of one trunk and one head.
+// A network with one trunk and one head.
 torch::nn::Sequential Modules(const Setting& setting, const NetworkPlan& plan) {
   std::vector<LayerPlan> layers = plan.trunks[0].torso;
   layers.insert(layers.end(), plan.heads[0].layers.begin(), plan.heads[0].layers.end());
@@ -66,7 +66,7 @@ void Follow(const std::vector<Tensor>& online, const std::vector<Tensor>& target
   }
 }
 
-// What takes a loss and steps down its gradient.
+// Takes a loss, and steps down its gradient.
 using Descend = std::function<void(const Tensor& loss)>;
 
 Descend DescendByAdam(const std::vector<Tensor>& parameters, const OptimizerOptions& options) {
@@ -95,7 +95,7 @@ Descend DescendFlat(const std::shared_ptr<Network>& network, const OptimizerOpti
 }
 
 struct DqnNetwork {
-  std::function<Tensor(const Tensor&observation)> online, target;  // Values of all actions.
+  std::function<Tensor(const Tensor&observation)> online, target;  // The values of all actions.
   Descend descend;
   std::function<void()> follow;
 };
@@ -175,12 +175,12 @@ Learner Ppo(const PpoNetwork& network, const PpoOptions& options) {
   };
 }
 
-// A head with layers and an LSTM of its own.
+// A head with its own layers and LSTM.
 struct RecurrentHead {
   torch::nn::Sequential torso;
   torch::nn::LSTM core;
   torch::nn::Sequential output;
-  int64_t state = 0;  // Where its state begins: its output, then its cell.
+  int64_t state = 0;  // The index of its state: its output, then its cell.
   int64_t units = 0;
 
   Tensor Forward(const Tensor& observation, const Tensor& all_states) {

@@ -2,9 +2,9 @@
 
 #include "tests/bench/learner_setting.h"
 
-// Updates as one would write them by hand, of the same sizes as a setting's: with LibTorch's own modules and
-// optimizers, or with Waggle's flat buffers and optimizer and LibTorch's own autograd. They do what the papers say and
-// no more: no importance weights, no new priorities, no metrics.
+// Hand-written updates with the sizes of a setting's: with LibTorch's own modules and optimizers, or with Waggle's flat
+// buffers and optimizer and LibTorch's own autograd. They do only what the papers say: no importance weights, no new
+// priorities, no metrics.
 
 namespace waggle::bench {
 
@@ -12,11 +12,11 @@ namespace waggle::bench {
 Learner DqnByModules(const Setting& setting);
 Learner DqnByFlatBuffers(const Setting& setting);
 
-// PPO of a recurrent network, over unrolls in which no episode begins: LibTorch's modules know none.
+// PPO with a recurrent network, over unrolls in which no episode begins: LibTorch's modules know no episodes.
 Learner PpoByModules(const Setting& setting);
 Learner PpoByFlatBuffers(const Setting& setting);
 
-// SAC of real actions.
+// SAC with real actions.
 Learner SacByModules(const Setting& setting);
 
 }  // namespace waggle::bench

@@ -30,7 +30,7 @@ absl::Duration TimeOnce(const std::function<void()>& call) {
   return absl::Now() - begin;
 }
 
-// Of so many calls, for each.
+// The time of each of `calls` calls.
 absl::Duration TimeRound(int calls, const std::function<void()>& call) {
   return TimeOnce([&] {
            for (int i = 0; i < calls; ++i) {
@@ -41,7 +41,7 @@ absl::Duration TimeRound(int calls, const std::function<void()>& call) {
 }
 
 int CallsPerRound(const std::function<void()>& call) {
-  call();  // Fills caches and takes memory.
+  call();  // Fills caches and allocates memory.
   int calls = 1;
   while (true) {
     const absl::Duration taken = TimeRound(calls, call) * calls;
@@ -121,7 +121,7 @@ Result Rate(const Timing& timing, double count, const std::string& unit, double 
 
 Result BestRate(const std::function<double()>& measure, const std::string& unit, double limit,
                 const std::string& limit_name) {
-  measure();  // Fills caches and takes memory.
+  measure();  // Fills caches and allocates memory.
   std::vector<double> rates;
   for (int round = 0; round < kRounds; ++round) {
     rates.push_back(measure());
@@ -152,7 +152,7 @@ double MemcpyBytesPerSecond(size_t bytes) {
   std::vector<char> destination(bytes, 2);
   const Timing timing = TimePerCall([&] {
     std::memcpy(destination.data(), source.data(), bytes);
-    // The compiler must not see that nobody looks.
+    // Keeps the compiler from removing the copy.
     __asm__ volatile("" : : "r"(destination.data()) : "memory");
   });
   return static_cast<double>(bytes) / absl::ToDoubleSeconds(timing.best);

@@ -1,5 +1,5 @@
-// A recurrent core's unroll, forward and backward, with episodes that begin inside it, beside LibTorch's own modules,
-// which know no episodes.
+// A recurrent core's unroll, forward and backward, with episodes that begin inside it. The limit is LibTorch's own
+// modules, which know no episodes.
 
 #include <torch/nn.h>
 
@@ -25,14 +25,14 @@ struct Size {
   int64_t units = 0;  // Of the core and of its input.
 };
 
-// An output of `forward` for these features, with its backward pass.
+// The output of `forward` for these features, and its backward pass.
 template <class Forward>
 void Pass(const Forward& forward, const Tensor& features, const Tensor& gradient) {
   Tensor leaf = features.detach().requires_grad_();
   forward(leaf).backward(gradient);
 }
 
-// For LSTM or GRU of `torch::nn`, whose output is the first of what it gives.
+// For LSTM and GRU of `torch::nn`, whose output is their first result.
 template <class Module>
 Result Unrolls(CorePlan::Kind kind, const Size& size) {
   CorePlan plan;

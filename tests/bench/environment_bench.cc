@@ -1,5 +1,5 @@
 // Environments of Python through the local door beside the bare Python loop over the same environment, each for a
-// second by turns. The interpreter is the python3 of the PATH; environments that it lacks are left out.
+// second by turns. The interpreter is the PATH's python3; environments that it lacks are left out.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace waggle::bench {
 namespace {
 
 constexpr absl::Duration kMeasured = absl::Seconds(1);
-// What a small network takes for a batch.
+// A small network's time for a batch.
 constexpr absl::Duration kPolicy = absl::Microseconds(60);
 
 struct Subject {
@@ -30,10 +30,10 @@ struct Subject {
   std::string wrappers = "[]";
   std::string vector = "false";
   int64_t lanes = 1;
-  std::string bare;  // Python that makes the environment `e`.
+  std::string bare;  // Python code that creates the environment `e`.
 };
 
-// The number that a Python program prints; negative if it fails.
+// The number that a Python program prints; negative if the program fails.
 double RunPython(const std::string& program) {
   const std::string command = absl::StrCat("OMP_NUM_THREADS=1 python3 -W ignore -c '", program, "' 2>/dev/null");
   FILE* const output = popen(command.c_str(), "r");
@@ -67,7 +67,7 @@ double StepsPerSecond(const Subject& subject) {
   VectorEnvironment* const environment = opened->get();
   RandomActions actions(environment->spec(), subject.lanes, Rng(1));
   WAGGLE_CHECK(environment->Reset().ok(), "the environment can be reset");
-  // The bare loop's first reset is not in its time either.
+  // The bare loop's time leaves its first reset out too.
   absl::StatusOr<ReadyLanes> ready = environment->Recv(subject.lanes, StopToken());
   int64_t steps = 0;
   const absl::Time began = absl::Now();

@@ -1,5 +1,5 @@
-// Lanes of a server that speaks dm_env_rpc, in this process over loopback, beside bare gRPC streams that carry as many
-// bytes: what the protocol costs both sides.
+// Lanes of a dm_env_rpc server, in this process over loopback, beside bare gRPC streams with equally many bytes: the
+// protocol's cost on both sides.
 
 #include <grpcpp/completion_queue.h>
 
@@ -23,13 +23,13 @@
 namespace waggle::bench {
 namespace {
 
-constexpr int64_t kRows = 4'000;  // Of all lanes, between two looks at the clock.
+constexpr int64_t kRows = 4'000;  // Of all lanes, between two readings of the clock.
 
 grpc::ByteBuffer Encoded(const google::protobuf::MessageLite& message) {
   return EncodeMessage(message, ByteSlices());
 }
 
-// CartPole's specs and answers to its steps, as Waggle's server writes them, without an environment behind them.
+// CartPole's specs and answers, as Waggle's server writes them, without an environment.
 class Canned {
  public:
   Canned() {
@@ -55,7 +55,7 @@ class Canned {
     step_request_ = Encoded(request);
   }
 
-  // To a stream's n-th request.
+  // The answer to a stream's n-th request.
   const grpc::ByteBuffer& answer(size_t n) const { return answers_[std::min(n, answers_.size() - 1)]; }
   const grpc::ByteBuffer& step_request() const { return step_request_; }
 
@@ -64,7 +64,7 @@ class Canned {
   grpc::ByteBuffer step_request_;
 };
 
-// Answers each message by what is ready, and looks at none.
+// Answers each message with a prepared one, without reading it.
 class CannedReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit CannedReactor(const Canned* canned) : canned_(canned) { StartRead(&incoming_); }
@@ -101,7 +101,7 @@ class CannedService final : public dm::Environment::WithRawCallbackMethod_Proces
   const Canned canned_;
 };
 
-// Streams that send a message for each that comes, by a queue that this thread polls.
+// Streams that send a message for each received one, from a queue that this thread polls.
 class BareStreams {
  public:
   BareStreams(const std::string& address, int64_t streams, grpc::ByteBuffer request) : request_(std::move(request)) {
@@ -110,7 +110,7 @@ class BareStreams {
       streams_.push_back(std::make_unique<RpcStream>(channel, kProcessMethod, CallMetadata(), &queue_, nullptr));
       streams_.back()->Write(request_);
     }
-    Exchange(2 * streams);  // What begins a stream is another answer.
+    Exchange(2 * streams);  // The first answers of a stream are different.
   }
   ~BareStreams() {
     for (const auto& stream : streams_) {
@@ -156,7 +156,7 @@ class BareStreams {
   std::vector<std::unique_ptr<RpcStream>> streams_;
 };
 
-// Lanes whose actions are all the same.
+// Lanes with constant actions.
 class Lanes {
  public:
   Lanes(const std::string& address, int64_t lanes, int64_t batch) : actions_(static_cast<size_t>(lanes), 1) {
@@ -185,7 +185,7 @@ class Lanes {
   int64_t at_least_ = 0;
 };
 
-// `address` is where lanes are; the bare streams are always at a server that looks at nothing.
+// `address` is the lanes' server; the bare streams always use a server that reads nothing.
 Result Beside(const CannedService& service, const std::string& bare_address, const std::string& address, int64_t lanes,
               int64_t batch) {
   BareStreams bare(bare_address, batch > 0 ? 1 : lanes, service.canned().step_request());

@@ -1,5 +1,5 @@
-// Gradients from workers to a primary that steps from them, over loopback gRPC, beside what it takes to send the same
-// bytes as raw slices to a server that only counts them, and to copy and add them in memory.
+// Gradients from workers to a primary that steps with them, over loopback gRPC. The limits are sending the same bytes
+// as raw slices to a server that only counts them, and copying and adding them in memory.
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +33,7 @@ namespace {
 using Request = v1::PushGradientRequest;
 using Response = v1::PushGradientResponse;
 
-constexpr int64_t kWindow = 4;  // Gradients of a worker that are not answered.
+constexpr int64_t kWindow = 4;  // Unanswered gradients of a worker.
 
 std::shared_ptr<const float> Ones(int64_t elements) {
   const std::shared_ptr<char> bytes = AllocateBytes(static_cast<size_t>(elements) * sizeof(float));
@@ -42,7 +42,7 @@ std::shared_ptr<const float> Ones(int64_t elements) {
   return {bytes, data};
 }
 
-// Does something in each of so many threads.
+// Runs `work` in each of `workers` threads.
 void InEach(int workers, const std::function<void(size_t worker)>& work) {
   std::vector<Thread> threads;
   for (size_t worker = 0; worker < static_cast<size_t>(workers); ++worker) {
@@ -50,7 +50,7 @@ void InEach(int workers, const std::function<void(size_t worker)>& work) {
   }
 }
 
-// A primary in this process, that steps by plain descent from a gradient of each worker.
+// A primary in this process, which steps by plain descent with a gradient of each worker.
 class Pushing {
  public:
   Pushing(int64_t elements, int workers) : gradient_(Ones(elements)) {
@@ -105,7 +105,7 @@ class Pushing {
   std::vector<std::unique_ptr<GradientSink>> sinks_;
 };
 
-// Answers each gradient when its last byte has come, and looks at none.
+// Answers each gradient at its last byte, without reading it.
 class Counting final : public v1::GradientService::WithRawCallbackMethod_Push<v1::GradientService::Service> {
  public:
   class Handler final : public StreamHandler<Message<Request>, Message<Response>> {

@@ -1,6 +1,6 @@
-// A hub, which is waggle-param-server in a process of its own, with 1,000 workers that do nothing but be there: how
-// long people wait for its status while experiments begin and end, how much of a core it takes while nothing happens,
-// and how long workers take to be back after it has started again. The limits are what an operator would take.
+// A hub, which is waggle-param-server in its own process, with 1,000 idle workers: how long its status takes while
+// experiments begin and end, its processor time while nothing happens, and the time until workers are back after it
+// restarts. The limits are what an operator would accept.
 
 #include <signal.h>
 #include <unistd.h>
@@ -43,14 +43,14 @@ namespace waggle::bench {
 namespace {
 
 constexpr int kWorkers = 1'000;
-constexpr int kProcesses = 10;  // That the workers are in; those of one share a connection to the hub.
+constexpr int kProcesses = 10;  // The processes of the workers; the workers of a process share a connection to the hub.
 constexpr int kLearners = 3;
 constexpr int kQuestions = 500;
 constexpr int kFigures = 30;  // As many as an actor has.
 constexpr absl::Duration kPatience = absl::Seconds(120);
 constexpr absl::Duration kBetweenExperiments = absl::Milliseconds(200);
 constexpr absl::Duration kWatched = absl::Seconds(20);
-// It takes all but a few actors.
+// Takes all actors but a few.
 constexpr char kLarge[] = R"(
 experiment: {name: large}
 environment: {name: CartPole-v1}
@@ -66,7 +66,7 @@ actor: {processes: 1}
 stop: {max_seconds: 100000}
 )";
 
-// Takes part in each experiment that it is ordered to, and does nothing there.
+// Takes part in each assigned experiment, and does nothing there.
 class IdleWork final : public PoolWork {
  public:
   explicit IdleWork(std::string hub) : hub_(std::move(hub)) {}
@@ -119,7 +119,7 @@ std::string AddressIn(const std::string& data_folder) {
   }
 }
 
-// Every kProcesses-th worker, from `first` on, in one process.
+// Runs every kProcesses-th worker, from `first` on, in one process.
 ProcessCrew::Work Workers(const std::string& data_folder, int first) {
   return [data_folder, first](Seat* /*seat*/, const std::atomic<bool>& stop) {
     InitLogging("worker", LogLevel::kError);
@@ -186,7 +186,7 @@ class Cluster {
         "the hub ends", [this] { return hub_->Poll().has_value() ? 1 : 0; }, 1);
   }
 
-  // The experiment that nearly all take part in, which it begins.
+  // Begins the experiment with nearly all workers.
   const std::string& Large() {
     if (large_.empty()) {
       large_ = Submit(kLarge);
@@ -194,7 +194,7 @@ class Cluster {
     AwaitLarge();
     return large_;
   }
-  // Until all workers are at their work, as the hub knows it.
+  // Waits until all workers work, by the hub's report.
   void AwaitLarge() {
     Await(
         "all workers are at work",
@@ -237,7 +237,7 @@ class Cluster {
     return Ask(&Experiments::Stub::Submit, request).id();
   }
 
-  // One small experiment from its submission to its deletion.
+  // Takes a small experiment from its submission to its deletion.
   void ComeAndGo() {
     v1::GetExperimentRequest get;
     get.set_id(Submit(kSmall));
@@ -253,12 +253,12 @@ class Cluster {
     Must(TryAsk(&Experiments::Stub::Delete, remove, &removed));
   }
 
-  // Of the hub's process, so far.
+  // The processor time of the hub's process so far.
   absl::Duration HubCpu() const {
     std::ifstream file(absl::StrCat("/proc/", hub_->pid(), "/stat"));
     std::string text;
     std::getline(file, text);
-    // Behind the name, which ends with the last parenthesis, the 12th and the 13th.
+    // After the name, which ends with the last parenthesis, the 12th and the 13th.
     const std::vector<std::string> words = absl::StrSplit(text.substr(text.rfind(')') + 2), ' ');
     int64_t user = 0;
     int64_t system = 0;
@@ -291,7 +291,7 @@ Cluster& SharedCluster() {
   return cluster;
 }
 
-// What the 99th of 100 people waits for an answer, while experiments come and go.
+// The 99th percentile of the time for an answer, while experiments come and go.
 Result Waits(const std::function<void()>& question) {
   Cluster& cluster = SharedCluster();
   std::vector<double> milliseconds;
@@ -323,12 +323,12 @@ Result Waits(const std::function<void()>& question) {
   result.median = milliseconds[milliseconds.size() / 2];
   result.unit = "ms, 99th of 100";
   result.limit = 100;
-  result.limit_name = "what nobody minds";
+  result.limit_name = "a wait that no user minds";
   result.less_is_better = true;
   return result;
 }
 
-// The whole status of a run, asked as `waggle status ID` does.
+// The whole status of a run, requested as `waggle status ID` does.
 Result RunStatus() {
   Cluster& cluster = SharedCluster();
   v1::OverviewRequest request;
@@ -336,7 +336,7 @@ Result RunStatus() {
   return Waits([&] { cluster.AskWorkers(request); });
 }
 
-// That of the pool and of all experiments, as `waggle status`.
+// The status of the pool and of all experiments, as in `waggle status`.
 Result PoolStatus() {
   Cluster& cluster = SharedCluster();
   cluster.Large();
@@ -346,7 +346,7 @@ Result PoolStatus() {
   });
 }
 
-// How much of a core the hub takes.
+// The hub's share of a core.
 Result Cpu() {
   const Cluster& cluster = SharedCluster();
   absl::SleepFor(absl::Seconds(2));
@@ -363,7 +363,7 @@ Result Cpu() {
   result.median = percents[1];
   result.unit = "% of a core";
   result.limit = 20;
-  result.limit_name = "what doing nothing may cost";
+  result.limit_name = "the allowance for an idle hub";
   result.less_is_better = true;
   return result;
 }
@@ -373,7 +373,7 @@ Result CpuOfRun() {
   return Cpu();
 }
 
-// How long after a hub serves again all its workers are back.
+// The time from a hub's serving again to the return of all its workers.
 Result Back() {
   Cluster& cluster = SharedCluster();
   cluster.Large();
@@ -392,7 +392,7 @@ Result Back() {
   result.median = milliseconds[1];
   result.unit = "ms";
   result.limit = 5'000;
-  result.limit_name = "what an operator waits";
+  result.limit_name = "the time that an operator accepts";
   result.less_is_better = true;
   return result;
 }

@@ -1,6 +1,6 @@
-// IMPALA as users run it: `waggle run` with all processes, on this machine. Frames of a null environment through the
-// whole loop, with a network that does not look at them, beside what loopback TCP transfers in the same run; and
-// CartPole's steps that were learned from.
+// IMPALA as users run it: `waggle run` with all processes, on this machine. Frames of a null environment go through the
+// whole loop, with a network that ignores them, beside the rate of loopback TCP in the same run. Also CartPole's steps
+// that were learned from.
 
 #include <sys/wait.h>
 
@@ -55,7 +55,7 @@ evaluation: {enabled: false}
 stop: {max_seconds: 8}
 )";
 
-// What a run of this experiment says at its end, with the executables that lie beside this one.
+// Runs an experiment with the executables beside this one, and returns its summary.
 nlohmann::json Run(const std::string& experiment) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "waggle";
   std::string folder = (std::filesystem::temp_directory_path() / "waggle-bench-XXXXXX").string();
@@ -67,7 +67,7 @@ nlohmann::json Run(const std::string& experiment) {
   const int status = std::system(command.c_str());
   nlohmann::json summary;
   std::ifstream(folder + "/out/summary.json") >> summary;
-  // A run that a limit ends has not reached its target: 0 or 1.
+  // A run that ends at a limit may not have reached its target: 0 or 1.
   WAGGLE_CHECK(WIFEXITED(status) && summary.value("outcome", "") == "limit", "the run came to its limit");
   std::filesystem::remove_all(folder);
   return summary;
@@ -77,7 +77,7 @@ double ItemsLearned(const nlohmann::json& summary) {
   return summary.at("rates").at("items_sampled_per_s").get<double>();
 }
 
-// Each byte of a frame counts once, although it is sent to the replay server and from there to the learner.
+// Each byte of a frame counts once, although it goes to the replay server and from there to the learner.
 Result NullFrames() {
   LoopbackTcp tcp(size_t{8} << 20);
   const auto transfer = [&tcp] { tcp.Transfer(); };
@@ -101,7 +101,7 @@ Result CartPoleSteps() {
   return result;
 }
 
-// Pages that processes share count in each.
+// Pages that processes share count in each of them.
 Result CartPoleMemory() {
   double mebibytes = 0;
   const nlohmann::json summary = Run(kCartPole);

@@ -1,5 +1,5 @@
-// Central inference over loopback gRPC: actors that ask for actions as fast as they are answered, against the rows of a
-// batch and how long it waits. Beside the same policy called without a server, with as many rows at once as there are.
+// Central inference over loopback gRPC: actors ask for actions as fast as they get answers, with several batch sizes
+// and waits. The limit is the same policy called without a server, with all rows at once.
 
 #include <atomic>
 #include <memory>
@@ -50,7 +50,7 @@ EnvironmentSpec CartPoleSpaces() {
   return environment;
 }
 
-// A policy of so many slots, with the weights of a learner's start.
+// A policy with `slots` slots, and a new learner's weights.
 struct Made {
   std::unique_ptr<Policy> policy;
   ModelSnapshot weights;
@@ -76,7 +76,7 @@ Made NewPolicy(int64_t slots) {
   return made;
 }
 
-// An actor's rows, asked for again and again.
+// An actor's rows, requested again and again.
 class Rows {
  public:
   explicit Rows(int64_t lanes)
@@ -111,7 +111,7 @@ class Rows {
   PolicyOutput output_;
 };
 
-// Rows a second that the policy itself acts, without a server.
+// The rows per second of the policy itself, without a server.
 double LocalRows(int64_t rows) {
   Made made = NewPolicy(rows);
   WAGGLE_CHECK(made.policy->LoadWeights(made.weights).ok(), "the policy takes its weights");

@@ -1,5 +1,5 @@
-// A learner's update beside bare ones over the same batches, its loop beside the update alone, and how often a policy
-// acts. With --device=cuda or cuda:N all of it happens there.
+// A learner's update beside bare ones over the same batches, its loop beside the update alone, and a policy's acting
+// rate. With --device=cuda or cuda:N all of it runs there.
 
 #include <cstdio>
 #include <functional>
@@ -30,7 +30,7 @@ namespace {
 constexpr int64_t kLoopSteps = 320;
 constexpr int64_t kActs = 100;
 
-// Remembers nothing: what a publication costs the learner is the copy.
+// Keeps nothing: a publication costs the learner only the copy.
 class MemoryPublisher : public ModelPublisher {
  public:
   absl::Status Publish(const ModelSnapshot&, const StopToken&) override { return absl::OkStatus(); }
@@ -45,13 +45,13 @@ class NoUpdater : public PriorityUpdater {
   PriorityUpdateCounts counts() const override { return PriorityUpdateCounts(); }
 };
 
-// `count` things a call beside `limit_count` of the limit's.
+// `count` units per call beside the limit's `limit_count`.
 Result RateBeside(const TimingBesideLimit& timing, double count, double limit_count, const std::string& unit,
                   const std::string& limit_name) {
   return Rate(timing.call, count, unit, limit_count / absl::ToDoubleSeconds(timing.limit.best), limit_name);
 }
 
-// Updates a second, from each of the prepared batches in turn, beside those of another learner.
+// Updates per second, over the prepared batches in turn, beside another learner's.
 Result UpdatesBeside(const Setting& setting, const Learner& bare, const std::string& limit_name) {
   const Learner learner = WaggleLearner(setting);
   const auto count = static_cast<double>(setting.staged.size());
@@ -59,10 +59,10 @@ Result UpdatesBeside(const Setting& setting, const Learner& bare, const std::str
                     count, count, "steps/s", limit_name);
 }
 
-// Multiplications, each with an addition, that one row of inputs takes on its way through a network.
+// Multiply-add operations of one row of inputs in a network.
 struct Multiplications {
   double all = 0;
-  double first = 0;  // Those of its trunks' first layers, whose inputs take no gradient.
+  double first = 0;  // In the first layers of its trunks, whose inputs need no gradient.
 };
 
 Multiplications MultiplicationsOf(const NetworkPlan& plan) {
@@ -92,13 +92,13 @@ Multiplications MultiplicationsOf(const NetworkPlan& plan) {
   return count;
 }
 
-// Three passes forward, and one back, by weights and by what a layer was given.
+// Three passes forward, and one back, for weights and for inputs.
 double DqnMultiplications(const Setting& setting) {
   const Multiplications count = MultiplicationsOf(*setting.plan.acting());
   return static_cast<double>(setting.experiment.learner.batch_size) * (5 * count.all - count.first);
 }
 
-// One pass forward over all rows, then each epoch one forward and back over the steps.
+// One pass forward over all rows, then in each epoch one forward and back over the steps.
 double PpoMultiplications(const Setting& setting) {
   const auto& options = setting.options<PpoOptions>();
   const Multiplications count = MultiplicationsOf(*setting.plan.acting());
@@ -108,7 +108,7 @@ double PpoMultiplications(const Setting& setting) {
   return rows * ((steps + 1) * count.all + epochs * steps * (3 * count.all - count.first));
 }
 
-// Beside what the update's matrix products alone would take at the rate of a large one.
+// Updates beside the time of their matrix products at the rate of a large one.
 Result UpdatesBesideProducts(const Setting& setting, double multiplications) {
   constexpr int64_t kSide = 1024;
   const Learner learner = WaggleLearner(setting);
@@ -142,7 +142,7 @@ Result LoopBesideUpdates(const Setting& setting, ReplaySampler* source, Priority
     TrainLoop train(options, {{{source, priorities}}, &publisher, &metrics, nullptr, nullptr}, trainee.get(), &stepper);
     Must(train.Run(StopToken()));
   };
-  // As long as the loop: of short rounds the best one would be less disturbed.
+  // As long as the loop: the best of short rounds would be less disturbed.
   const auto updates = [&] {
     for (size_t done = 0; done < kLoopSteps; done += setting.staged.size()) {
       LearnFromEach(setting, learner);
@@ -195,13 +195,13 @@ Result Acting(int64_t lanes, torch::Device device) {
   return RateBeside(timing, kActs, kActs, "calls/s", "forward pass and argmax");
 }
 
-// A network that is learned, and what is learned from.
+// A network, and the batches that it learns from.
 struct Subject {
   std::string name;
   SettingOptions options;
 };
 
-// Without a limit of samples, for a benchmark takes as many as it can.
+// Without a limit on samples: a benchmark takes as many as it can.
 Subject DqnSubject(const std::string& name, const std::string& torso, int64_t batch_size, SpaceLeaf observation,
                    int64_t items) {
   EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
@@ -212,7 +212,7 @@ Subject DqnSubject(const std::string& name, const std::string& torso, int64_t ba
            environment, items}};
 }
 
-// That of Nature's DQN (Mnih et al. 2015), of stacks of four frames.
+// The network of Nature's DQN (Mnih et al. 2015), for stacks of four frames.
 Subject ConvSubject() {
   return DqnSubject(
       "conv",
@@ -221,7 +221,7 @@ Subject ConvSubject() {
       32, Box("observation", DType::kUint8, {4, 84, 84}), 1024);
 }
 
-// That of configs/cartpole_hidden_velocity_ppo_lstm.yaml.
+// The network of configs/cartpole_hidden_velocity_ppo_lstm.yaml.
 Subject PpoSubject() {
   SettingOptions options;
   options.yaml =

@@ -13,8 +13,8 @@
 namespace waggle::bench {
 namespace {
 
-// Writes one element of a column: numbers in [-1, 1), the first two choices, any byte; of an episode that has no end in
-// these rows.
+// Writes one element of a column: a number in [-1, 1), one of the first two choices, or any byte. The episode does not
+// end in these rows.
 void WriteElement(const ArraySpec& column, Rng* rng, char* at) {
   const auto write = [at](auto value) { std::memcpy(at, &value, sizeof(value)); };
   if (column.name == kStepType) {

@@ -18,7 +18,7 @@
 
 namespace waggle::bench {
 
-// Gives out the same few batches in turn.
+// Gives the same few batches in turn.
 class PreparedSampler : public ReplaySampler {
  public:
   PreparedSampler(ReplaySampler* source, int64_t count);
@@ -31,7 +31,7 @@ class PreparedSampler : public ReplaySampler {
   size_t next_ = 0;
 };
 
-// What is learned, and from what: all that learners which are compared have in common.
+// A network and its batches, shared by the learners that are compared.
 struct Setting {
   explicit Setting(torch::Device on) : device(on) {}
 
@@ -52,9 +52,8 @@ struct Setting {
   }
 };
 
-// What a setting is made of: `yaml` has the algorithm, its networks and the batch size. Its table is filled with so
-// many items of random numbers, of which `batches` batches are drawn: several, for a processor learns the branches that
-// one batch takes.
+// `yaml` has the algorithm, its networks and the batch size. The table is filled with `items` items of random numbers,
+// of which `batches` batches are drawn. They are several, because a processor would learn the branches of a single one.
 struct SettingOptions {
   std::string yaml;
   EnvironmentSpec environment;
@@ -67,10 +66,10 @@ std::unique_ptr<Setting> NewSetting(const SettingOptions& options, torch::Device
 using Learner = std::function<void(const TensorBatch&)>;
 
 std::unique_ptr<AlgorithmTrainee> NewTrainee(const Setting& setting);
-// The algorithm's update, and nothing around it.
+// Only the algorithm's update.
 Learner WaggleLearner(const Setting& setting);
 
-// An update from each of the prepared batches; returns once the device has done them.
+// Makes an update from each of the prepared batches; returns once the device has finished them.
 void LearnFromEach(const Setting& setting, const Learner& learner);
 
 }  // namespace waggle::bench

@@ -13,8 +13,7 @@
 
 namespace waggle::bench {
 
-// What the machine's own loopback TCP needs for a transfer: a thread that answers each byte it gets with a block of
-// bytes. One caller.
+// The machine's own loopback TCP: a thread answers each byte with a block of bytes. One caller.
 class LoopbackTcp {
  public:
   explicit LoopbackTcp(size_t bytes) : received_(bytes) {
@@ -44,7 +43,7 @@ class LoopbackTcp {
   LoopbackTcp(const LoopbackTcp&) = delete;
   LoopbackTcp& operator=(const LoopbackTcp&) = delete;
 
-  // Asks for the block and receives it whole.
+  // Requests the block and receives all of it.
   void Transfer() {
     const char ask = 1;
     WAGGLE_CHECK(send(client_, &ask, 1, MSG_NOSIGNAL) == 1, "the connection holds");

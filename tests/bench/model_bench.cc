@@ -1,5 +1,5 @@
-// Weights from the learner to the parameter server and from there to an actor, over loopback gRPC, beside what loopback
-// TCP and memcpy take for the same bytes.
+// Weights from the learner to the parameter server and from there to an actor, over loopback gRPC. The limits are
+// loopback TCP and memcpy with the same bytes.
 
 #include <algorithm>
 #include <cstddef>

@@ -9,7 +9,7 @@
 
 namespace waggle::bench {
 
-// A benchmark has nothing to say once something failed: it ends with the message.
+// A benchmark that fails has no result: it ends with the message.
 inline void Must(const absl::Status& status) {
   WAGGLE_CHECK(status.ok(), status.ToString());
 }

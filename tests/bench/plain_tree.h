@@ -7,7 +7,7 @@
 
 namespace waggle::bench {
 
-// What one would write without a thought for the cache: a binary tree of sums in an array, one leaf at a time.
+// A simple implementation that ignores the cache: a binary tree of sums in an array, one leaf at a time.
 class PlainTree {
  public:
   explicit PlainTree(const std::vector<double>& weights) {

@@ -19,7 +19,7 @@ constexpr absl::Duration kLook = absl::Milliseconds(5);
 void* SharedMemory(size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   WAGGLE_CHECK(memory != MAP_FAILED, "memory can be had");
-  return memory;  // Zero, which is what all of it begins with.
+  return memory;  // Zero, the initial value of all its contents.
 }
 
 Watched Summarise(std::vector<double> rates) {
@@ -54,7 +54,7 @@ void ProcessCrew::Start(const Work& work) {
     if (getppid() == parent) {
       work(seat, shared_->stop);
     }
-    _exit(0);  // What the parent would still print or tidy up is not this process's to do.
+    _exit(0);  // The parent prints and tidies up.
   }
   processes_.push_back(process);
 }

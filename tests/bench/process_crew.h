@@ -14,19 +14,19 @@
 
 namespace waggle::bench {
 
-// What one process of a crew tells the others: memory that all of them share.
+// One process's counters, in memory that the crew shares.
 struct alignas(64) Seat {
   static constexpr size_t kMaxCalls = size_t{1} << 16;
 
-  std::atomic<uint64_t> inserted;  // Items, acknowledged.
+  std::atomic<uint64_t> inserted;  // Acknowledged items.
   std::atomic<uint64_t> sampled;
   std::atomic<uint64_t> updated;
-  std::atomic<uint64_t> calls;                        // The newest kMaxCalls of them are timed below.
+  std::atomic<uint64_t> calls;                        // The newest kMaxCalls calls are timed below.
   std::array<std::atomic<float>, kMaxCalls> call_ms;  // Call i at i modulo kMaxCalls.
   void TimedCall(absl::Duration taken);
 };
 
-// Rates a second over rounds of watching: of the best one and of the middle one.
+// The best and the middle rate per second over several rounds.
 struct Watched {
   double best = 0;
   double median = 0;
@@ -37,12 +37,12 @@ struct Rates {
   Watched updated;
 };
 
-// Clients in processes of their own, as users run them: forked from this one, which therefore must not have used gRPC
-// and has no other thread at that moment. They die with it. One thread.
+// Clients in their own processes, as users run them. They are forked from this process, which must not have used gRPC
+// or have another thread then. They die with it. One thread.
 class ProcessCrew {
  public:
   ProcessCrew();
-  // Tells everyone to stop, and waits until they have.
+  // Tells all processes to stop, and waits until they have.
   ~ProcessCrew();
   ProcessCrew(const ProcessCrew&) = delete;
   ProcessCrew& operator=(const ProcessCrew&) = delete;
@@ -53,11 +53,11 @@ class ProcessCrew {
 
   // Waits until all have ended by themselves.
   void Join();
-  // Waits until everyone has done something, and `warm_up` longer.
+  // Waits until each process has done something, and `warm_up` longer.
   void AwaitWork(absl::Duration warm_up);
   // Watches the counters for some rounds.
   Rates Watch(int rounds, absl::Duration round) const;
-  // Lets the first process work on for this long and returns what its timed calls took then, in milliseconds, sorted.
+  // Lets the first process work for this long, and returns the sorted times of its timed calls, in milliseconds.
   std::vector<double> WatchCalls(absl::Duration duration) const;
 
  private:
@@ -67,7 +67,7 @@ class ProcessCrew {
     std::array<Seat, kMaxProcesses> seats;
   };
 
-  // Notices one that has failed, which ends this process too. Returns whether any is still there.
+  // Ends this process too if a process has failed. Returns true if any is still running.
   bool Reap();
 
   Shared* const shared_;

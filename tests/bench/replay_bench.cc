@@ -1,4 +1,4 @@
-// The replay table in this process: its sum tree, inserting, sampling, priority updates and memory.
+// The replay table in this process: its sum tree, inserts, samples, priority updates and memory.
 
 #include <malloc.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ Result Finds(const std::vector<double>& queries) {
   return Milliseconds(TimePerCall([] {}, [&] { tree.FindBatch(scaled, leaves.data()); }), limit, kPlainTree);
 }
 
-// Queries are parts of the sum.
+// Queries are shares of the sum.
 Result SumTreeFind() {
   std::vector<double> queries = RandomWeights(kLeaves);
   Rng rng(3);
@@ -78,7 +78,7 @@ Result SumTreeFind() {
   return Finds(queries);
 }
 
-// As a stratified batch asks: in order, which is how tables are sampled.
+// A stratified batch's queries: in order, as tables are sampled.
 Result SumTreeFindStratified() {
   std::vector<double> queries = RandomWeights(kLeaves);
   for (size_t i = 0; i < queries.size(); ++i) {
@@ -95,7 +95,7 @@ std::vector<uint32_t> RandomLeaves(Rng* rng) {
   return leaves;
 }
 
-// Milliseconds that the plain tree takes for the updates.
+// The plain tree's time for the updates, in milliseconds.
 double PlainUpdates(const std::vector<double>& weights) {
   PlainTree plain(RandomWeights(kLeaves));
   Rng rng(2);
@@ -134,14 +134,14 @@ Result SumTreeSet() {
                       limit, kPlainTree);
 }
 
-// A workload: what rows look like, and how they come.
+// A workload: the rows' shape, and their blocks.
 struct Workload {
   TableConfig table;
   uint32_t lanes = 0;
-  uint32_t rows = 0;    // Of a chunk.
-  uint32_t window = 0;  // Of an item.
+  uint32_t rows = 0;    // In a chunk.
+  uint32_t window = 0;  // In an item.
   int64_t batch_size = 0;
-  int64_t items = 0;  // That the table holds when it is sampled.
+  int64_t items = 0;  // In the table when it is sampled.
 };
 
 TableConfig BaseTable() {
@@ -153,7 +153,7 @@ TableConfig BaseTable() {
   return table;
 }
 
-// Three-step transitions, as Ape-X DQN writes them for CartPole.
+// Ape-X DQN's three-step transitions for CartPole.
 Workload CartPole() {
   Workload workload;
   workload.table = BaseTable();
@@ -177,7 +177,7 @@ Workload CartPole() {
   return workload;
 }
 
-// Transitions for goals in hindsight, of episodes of 50 steps: an item reaches over the 50 rows behind its first.
+// Transitions for goals in hindsight, from episodes of 50 steps: an item has the 50 rows after its first.
 Workload Hindsight() {
   Workload workload = CartPole();
   workload.table.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
@@ -187,7 +187,7 @@ Workload Hindsight() {
   return workload;
 }
 
-// Items of 40 kB that share nothing.
+// Items of 40 kB that share no rows.
 Workload Large() {
   Workload workload;
   workload.table = BaseTable();
@@ -220,7 +220,7 @@ class Bed {
         connection_(store_),
         bytes_(static_cast<size_t>(RowBytes(workload) * workload.lanes * workload.rows)),
         data_(AllocateBytes(bytes_)) {
-    std::memset(data_.get(), 0x3c, bytes_);  // Finite as a number of any kind.
+    std::memset(data_.get(), 0x3c, bytes_);  // Finite in every floating-point type.
     Must(connection_.CreateTable(workload.table, StopToken()));
     ReplayWriterOptions options;
     options.writer_id = "bench";
@@ -240,7 +240,7 @@ class Bed {
     for (uint32_t lane = 0; lane < workload_.lanes; ++lane) {
       block.chunks.push_back({lane, next_row_, workload_.rows});
       for (uint64_t row = next_row_; row < next_row_ + workload_.rows; ++row) {
-        // One item a row: the window that ends with it, where it is long enough for the table.
+        // One item per row: the window that ends with it, if it is long enough for the table.
         const uint64_t first = row + 1 >= workload_.window ? row + 1 - workload_.window : 0;
         const auto rows = static_cast<uint32_t>(row + 1 - first);
         if (rows >= min_window_) {
@@ -283,16 +283,16 @@ class Bed {
   Rng rng_{5};
 };
 
-// Beside a memory copy of the rows that an insert stores: a row an item.
+// Beside a memory copy of the rows that an insert stores: one row per item.
 Result Insert(const Workload& workload) {
   Bed bed(workload);
-  bed.Fill();  // From here on each item that comes makes another one leave.
+  bed.Fill();  // From here on each new item makes another one leave.
   const double limit = MemcpyBytesPerSecond(size_t{64} << 20) / static_cast<double>(RowBytes(workload));
   return Rate(TimePerCall([&] { bed.InsertBlockOfRows(); }), static_cast<double>(bed.ItemsPerBlock()), "items/s", limit,
               "memcpy of the rows");
 }
 
-// Beside a memory copy of the bytes that a batch has.
+// Beside a memory copy of a batch's bytes.
 Result Sample(const Workload& workload) {
   Bed bed(workload);
   bed.Fill();
@@ -316,14 +316,14 @@ Result UpdatePriorities() {
   std::vector<double> priorities(count);
   Rng rng(4);
   size_t next = 0;
-  // One priority of a million after the other, as a table of them alone would be written.
+  // One priority of a million after the other, in a table that has nothing else.
   std::vector<double> alone(static_cast<size_t>(2 * workload.items));
   const Timing limit = TimePerCall([&] {
     const auto* const keys = static_cast<const uint64_t*>(batches[next++ % batches.size()].Data(kItemKey));
     for (size_t i = 0; i < count; ++i) {
       alone[keys[i]] = priorities[i];
     }
-    __asm__ volatile("" : : "r"(alone.data()) : "memory");  // The compiler must not see that nobody looks.
+    __asm__ volatile("" : : "r"(alone.data()) : "memory");  // Keeps the compiler from removing the writes.
   });
   const auto update = [&] {
     const SampledBatch& batch = batches[next++ % batches.size()];
@@ -334,7 +334,7 @@ Result UpdatePriorities() {
         absl::MakeConstSpan(static_cast<const uint64_t*>(batch.Data(kItemKey)), count),
         absl::MakeConstSpan(static_cast<const uint64_t*>(batch.Data(kItemGeneration)), count), priorities));
     WAGGLE_CHECK(counts.applied == count, "all items are still there");
-    // Reading the sum makes the table finish what it put off.
+    // Reading the sum makes the table do its postponed work.
     WAGGLE_CHECK(bed.table().info().priority_sum > 0, "there are priorities");
   };
   return Rate(TimePerCall(update), static_cast<double>(count), "updates/s",

@@ -42,7 +42,7 @@ ReplayLoad NewLoad(const std::string& name, std::vector<ArraySpec> signature, st
   return load;
 }
 
-// Screens of a game like Pong: two bats and a ball, elsewhere background.
+// Screens of a game like Pong: two bats and a ball on a background.
 void DrawScreens(size_t screens, char* to) {
   constexpr size_t kSide = 84;
   Rng rng(3);
@@ -60,12 +60,12 @@ void DrawScreens(size_t screens, char* to) {
   }
 }
 
-// Makes the blocks of a load, one after the other, all of the same bytes.
+// Makes the blocks of a load, one after the other, with equal bytes.
 class BlockSource {
  public:
   explicit BlockSource(const ReplayLoad& load)
       : load_(load), size_(static_cast<size_t>(load.BlockBytes())), data_(AllocateBytes(size_)) {
-    std::memset(data_.get(), 0x3c, size_);  // Finite as a number of any kind.
+    std::memset(data_.get(), 0x3c, size_);  // Finite in every floating-point type.
     if (load.table.signature[0].shape == std::vector<int64_t>{84, 84}) {
       DrawScreens(size_t{load.lanes} * load.rows, data_.get());
     }
@@ -114,7 +114,7 @@ std::unique_ptr<ReplayWriter> NewWriter(ReplayConnection* connection, const Repl
   return Must(connection->NewWriter(options));
 }
 
-// Sends new priorities for the items of batches back.
+// Sends new priorities for the items of batches.
 class Feedback {
  public:
   Feedback(ReplayConnection* connection, const ReplayLoad& load)
@@ -291,7 +291,7 @@ ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items, std::s
     const auto connection = Connect(servers, load);
     const auto writer = NewWriter(connection.get(), load, writer_id);
     BlockSource source(load);
-    // The first rows of each lane end no item.
+    // The first rows of each lane do not end an item.
     for (int64_t left = items + int64_t{load.lanes} * load.window; left > 0; left -= source.ItemsPerBlock()) {
       Must(writer->Append(source.Next(), StopToken()));
     }

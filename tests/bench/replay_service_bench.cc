@@ -1,13 +1,13 @@
-// Replay as users run it: waggle-replay-server in a process of its own, producers and consumers in theirs, over the
-// loopback interface. Beside what the machine can do: one TCP connection that transfers blocks of the same size, and a
-// memory copy.
+// Replay as users run it: waggle-replay-server, producers and consumers in their own processes, over the loopback
+// interface. The limits are the machine's: one TCP connection that transfers blocks of the same size, and a memory
+// copy.
 //
-// replay_service/insert_LOAD_PRODUCERSp, sample_LOAD_CONSUMERSc (with priorities sent back: sample_update_…),
-// mixed_LOAD_PRODUCERSp_CONSUMERSc (with priorities sent back: …_update), mixed_LOAD (two producers, one consumer that
-// sends priorities back), and shards_SERVERS_LOAD (the same mix). LOAD is the bytes of an item that shares nothing,
-// cartpole (52 bytes in five columns), cartpole_windows (the same three-step transitions with rows that are shared) or
-// frames (three-step transitions of four stacked frames of 84×84 bytes, which are shared too; sampled without
-// compression, and with it as frames_lz4 and frames_zstd).
+// replay_service/insert_LOAD_PRODUCERSp, sample_LOAD_CONSUMERSc (with new priorities: sample_update_…),
+// mixed_LOAD_PRODUCERSp_CONSUMERSc (with new priorities: …_update), mixed_LOAD (two producers, one consumer that sends
+// new priorities), and shards_SERVERS_LOAD (the same mix). LOAD is the bytes of an item that shares no rows, cartpole
+// (52 bytes in five columns), cartpole_windows (the same three-step transitions with shared rows) or frames (three-step
+// transitions of four stacked frames of 84×84 bytes, with shared rows; sampled without compression, and with it as
+// frames_lz4 and frames_zstd).
 
 #include <cmath>
 #include <functional>
@@ -31,11 +31,11 @@ namespace {
 
 constexpr int kRounds = 4;
 constexpr absl::Duration kRound = absl::Milliseconds(250);
-// Of those that are many.
+// For cases that are many.
 constexpr absl::Duration kShortRound = absl::Milliseconds(125);
 constexpr absl::Duration kWarmUp = absl::Milliseconds(250);
 
-// Bytes a second of transfers of this size. Each is measured once.
+// Bytes per second of transfers of this size. Each size is measured once.
 double TcpBytesPerSecond(double block_bytes) {
   static std::map<size_t, double> measured;
   const size_t bytes = std::max(static_cast<size_t>(block_bytes), size_t{1} << 20);
@@ -64,7 +64,7 @@ Result Beside(const Watched& watched, double factor, const std::string& unit, do
   return result;
 }
 
-// A measurement that several cases report; made when the first of them is asked for.
+// A measurement that several cases report. It is made for the first of them.
 class Measurement {
  public:
   explicit Measurement(std::function<Rates()> measure) : measure_(std::move(measure)) {}
@@ -86,7 +86,7 @@ void FillTable(const Addresses& servers, const ReplayLoad& load, int64_t items, 
   crew.Join();
 }
 
-// Servers of one buffer whose table is full.
+// Servers of one buffer with a full table.
 class Fleet {
  public:
   Fleet(const ReplayLoad& load, int servers) : servers_(static_cast<size_t>(servers)) {
@@ -104,7 +104,7 @@ class Fleet {
   int producers_ = 0;
 };
 
-// The last one that was asked for: filling it takes longer than what is measured then.
+// The last used fleet: filling it takes longer than the measurement.
 Fleet* FleetFor(const ReplayLoad& load, int servers) {
   static std::unique_ptr<Fleet> fleet;
   static std::string of;
@@ -121,11 +121,11 @@ struct Clients {
   int producers = 0;
   int consumers = 0;
   bool update = false;
-  int servers = 1;  // Of one buffer.
+  int servers = 1;  // They hold one buffer.
   absl::Duration round = kRound;
 };
 
-// The table is full when it begins: every item that comes makes another one leave.
+// The table is full at the start: every new item makes another one leave.
 Rates Measure(const ReplayLoad& load, const Clients& clients) {
   Fleet* const fleet = FleetFor(load, clients.servers);
   ProcessCrew crew;
@@ -141,7 +141,7 @@ Rates Measure(const ReplayLoad& load, const Clients& clients) {
   return crew.Watch(kRounds, clients.round);
 }
 
-// The items and the bytes of one direction of a measurement, a case each.
+// Adds a case for the items and one for the bytes of one direction of a measurement.
 void AddCases(const std::string& name, const std::shared_ptr<Measurement>& measurement, Watched Rates::*direction,
               double item_bytes, double block_bytes, std::vector<Case>* cases) {
   cases->push_back({name, [=] {
@@ -200,7 +200,7 @@ void AddThroughput(const ReplayLoad& load, std::vector<Case>* cases) {
   }
 }
 
-// The same mixed load with a buffer of several servers.
+// The same mixed load with a buffer on several servers.
 void AddShards(const ReplayLoad& load, std::vector<Case>* cases) {
   for (const int servers : {1, 2, 4}) {
     const Clients clients{2, 1, true, servers, kShortRound};
@@ -211,8 +211,8 @@ void AddShards(const ReplayLoad& load, std::vector<Case>* cases) {
   }
 }
 
-// One call for a batch of 512 at a time, while two producers insert. The median is that of the calls; what the 99th
-// percentile should not exceed is five times that.
+// One call for a batch of 512 at a time, while two producers insert. The median is over the calls; the limit of the
+// 99th percentile is five times the median.
 Result Latency(double percentile, double items_per_second) {
   const ReplayLoad load = CartPoleTransitions();
   const ReplayServerProcess server;
@@ -246,12 +246,13 @@ Result Updates(int batches_per_wait) {
   ProcessCrew crew;
   crew.Start(UpdateOnly({server.address()}, load, batches_per_wait));
   crew.AwaitWork(kWarmUp);
-  // A key, a generation and a priority each.
+  // Each has a key, a generation and a priority.
   return Beside(crew.Watch(kRounds, kRound).updated, 1, "updates/s", TcpBytesPerSecond(0) / 24, "tcp loopback");
 }
 
-// Of the server's process, beside twice the bytes of an item. What a process takes for its first stream and its first
-// rows (threads, buffers of the transport, pages of the heap) is no item's: so it is full to a fiftieth before.
+// Memory of the server's process, beside twice the bytes of an item. The memory of a first stream and its first rows
+// (threads, buffers of the transport, pages of the heap) belongs to no item, so the table is filled to a fiftieth
+// before.
 Result Memory(ReplayLoad load) {
   constexpr int64_t kItems = 1'000'000;
   constexpr int64_t kWarmUpItems = 20'000;
@@ -270,7 +271,7 @@ Result Memory(ReplayLoad load) {
   return result;
 }
 
-// Of processor time.
+// Processor time.
 double ServerMicrosecondsPerBatch(int64_t items) {
   ReplayLoad load = BytesLoad("scale", 16);
   load.rows = 4096;
@@ -287,7 +288,8 @@ double ServerMicrosecondsPerBatch(int64_t items) {
   return (server.CpuSeconds() - before) * 1e6 / batches;
 }
 
-// The server's processor time for a batch of 512 of 10^exponent items, beside that of 10^3 if it grew as the logarithm.
+// The server's processor time for a batch of 512 of 10^exponent items. The limit is that of 10^3 items, grown as the
+// logarithm.
 Result SamplingCost(int exponent) {
   static const double smallest = ServerMicrosecondsPerBatch(1'000);
   Result result;
@@ -315,7 +317,7 @@ std::vector<Case> Cases() {
     AddSamples(absl::StrCat("replay_service/sample_frames_", Name(codec), "_1c"), load, clients,
                std::make_shared<Measurement>([load, clients] { return Measure(load, clients); }), &cases);
   }
-  // What the machine does unhindered, and with a third of that.
+  // At the machine's full rate, and at a third of it.
   cases.push_back({"replay_service/latency_busy_p50", [] { return Latency(0.5, 0); }});
   cases.push_back({"replay_service/latency_busy_p99", [] { return Latency(0.99, 0); }});
   cases.push_back({"replay_service/latency_paced_p50", [] { return Latency(0.5, 100'000); }});

@@ -1,5 +1,5 @@
-// What durability costs: inserts into one table by one writer that has up to 64 blocks under way, and restoring. And
-// what a memory_limit costs who samples.
+// The cost of durability: inserts into one table by one writer with up to 64 unacknowledged blocks, and restoring. Also
+// a memory_limit's cost for samplers.
 
 #include <algorithm>
 #include <atomic>
@@ -35,7 +35,7 @@ void Must(const absl::Status& status) {
   WAGGLE_CHECK(status.ok(), status.ToString());
 }
 
-// A folder that is removed with all it holds.
+// A folder that is removed with its contents.
 class Folder {
  public:
   Folder() {
@@ -88,7 +88,7 @@ TableConfig Table(Durability durability, bool sync, int64_t row_bytes) {
   return config;
 }
 
-// Items a second until the last one is acknowledged.
+// Items per second until the last one is acknowledged.
 double InsertRate(Durability durability, bool sync, int64_t row_bytes) {
   const Folder folder;
   Bed bed(folder.path());
@@ -123,7 +123,7 @@ Result Inserts(Durability durability, bool sync, int64_t row_bytes) {
                   "the same in memory only");
 }
 
-// How long a checkpoint of 100 000 changed items takes, and then one of a thousand.
+// The time of a checkpoint with 100 000 changed items, and of one with a thousand.
 Result Checkpoint(int changed) {
   const Folder folder;
   Bed bed(folder.path());
@@ -158,7 +158,7 @@ Result Checkpoint(int changed) {
   return Milliseconds(TimePerCall([&] { insert(changed); }, checkpoint), 1000, "a second");
 }
 
-// Milliseconds until a block is acknowledged, of each of many to a checkpointed table that is full, in order of size.
+// The times until each of many blocks is acknowledged, in milliseconds, sorted. The table is checkpointed and full.
 std::vector<double> InsertTimes(bool checkpoints) {
   constexpr int kWarmUpBlocks = 1600;  // Until it is full.
   constexpr int kTimedBlocks = 50'000;
@@ -176,7 +176,7 @@ std::vector<double> InsertTimes(bool checkpoints) {
   std::vector<double> times;
   std::atomic<bool> done{true};
   for (int i = 0; i < kWarmUpBlocks + kTimedBlocks; ++i) {
-    // As soon as one checkpoint is made the next one begins.
+    // The next checkpoint begins when the last one ends.
     if (checkpoints && done.exchange(false)) {
       bed.journal->Checkpoint([&done](const absl::StatusOr<CheckpointInfo>& info) {
         Must(info.status());
@@ -204,7 +204,7 @@ std::vector<double> InsertTimes(bool checkpoints) {
   return times;
 }
 
-// One checkpoint after the other beside one writer, beside what the same writer sees without.
+// One checkpoint after the other beside one writer. The limit is the same writer without checkpoints.
 Result InsertP99(bool checkpoints) {
   static const std::vector<double> without = InsertTimes(false);
   const std::vector<double> times = checkpoints ? InsertTimes(true) : without;
@@ -219,7 +219,7 @@ Result InsertP99(bool checkpoints) {
   return result;
 }
 
-// Opening a folder of 100 000 items.
+// Opening a folder with 100 000 items.
 Result Restore() {
   const Folder folder;
   {
@@ -245,8 +245,8 @@ Result Restore() {
                       "a second");
 }
 
-// Rows of 40 kB a second that one sampler gets in batches of 32, drawn from 160 MB in blocks of four, of which so many
-// bytes are in memory; without a limit where it is 0. What is not in memory is mostly in the machine's page cache.
+// Rows of 40 kB per second that one sampler gets in batches of 32, from 160 MB in blocks of four. `memory_limit` bytes
+// are in memory; 0: all. The other rows are mostly in the machine's page cache.
 double SampleRate(int64_t memory_limit) {
   constexpr int64_t kRowBytes = 40'000;
   constexpr uint32_t kRowsABlock = 4;

@@ -1,5 +1,4 @@
-// Replay over loopback gRPC, beside what the machine can do: the same tables without a wire, one TCP connection,
-// memcpy.
+// Replay over loopback gRPC. The limits are the same tables without a wire, one TCP connection, and memcpy.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -31,7 +30,7 @@ namespace {
 constexpr int kRepetitions = 5;
 constexpr uint32_t kWideColumns = 10'000;
 
-// Units a second, of the best of some runs and of the middle one: the others were disturbed.
+// The best and the middle rate of some runs, in units per second: the others were disturbed.
 struct Measured {
   double best = 0;
   double median = 0;
@@ -48,7 +47,7 @@ struct Measured {
   }
 };
 
-// `run` returns how many units it did.
+// `run` returns its number of units.
 Measured Measure(const std::function<double()>& run) {
   std::vector<double> rates;
   for (int i = 0; i < kRepetitions; ++i) {
@@ -60,7 +59,7 @@ Measured Measure(const std::function<double()>& run) {
   return {rates.back(), rates[rates.size() / 2]};
 }
 
-// A measurement that several cases use; taken when the first of them does.
+// A measurement that several cases use. It is made for the first of them.
 template <class T>
 class Lazy {
  public:
@@ -77,7 +76,7 @@ class Lazy {
   std::optional<T> value_;
 };
 
-// Bytes a second through one loopback TCP connection, written and read a piece at a time.
+// Bytes per second through one loopback TCP connection, written and read piece by piece.
 Measured TcpRate() {
   constexpr size_t kPiece = size_t{2} << 20;
   constexpr size_t kPieces = 512;
@@ -116,7 +115,7 @@ Measured TcpRate() {
   return rate;
 }
 
-// What is written: a table, and blocks of `lanes` streams by `rows` rows, where each row ends an item of `window` rows.
+// A table, and blocks of `lanes` streams with `rows` rows each; each row ends an item of `window` rows.
 struct Workload {
   TableConfig table;
   uint32_t lanes = 1;
@@ -206,7 +205,7 @@ class Blocks {
   uint64_t next_row_ = 0;
 };
 
-// Items a second.
+// Items per second.
 struct Rates {
   Measured inserted;
   Measured sampled;

@@ -38,7 +38,7 @@ TEST_CASE("run takes a file and its flags", "[unit]") {
                                      {"experiment.seed", "7"}});
 }
 
-TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[unit]") {
+TEST_CASE("evaluate takes a path to weights, and flags for the evaluation", "[unit]") {
   const Command plain = Parse({"evaluate", "runs/x"});
   REQUIRE(std::holds_alternative<EvaluationFlags>(plain));
   CHECK(std::get<EvaluationFlags>(plain).path == "runs/x");
@@ -71,7 +71,7 @@ TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[u
         "waggle evaluate: PATH: got \"\"; wanted a folder; see waggle evaluate --help\n");
 }
 
-TEST_CASE("record takes what evaluate takes, and a file to write", "[unit]") {
+TEST_CASE("record takes evaluate's flags, and a file to write", "[unit]") {
   const Command command = Parse({"record", "runs/x", "--output", "y", "--episodes", "7", "--explore", "--newest"});
   REQUIRE(std::holds_alternative<EvaluationFlags>(command));
   const EvaluationFlags& flags = std::get<EvaluationFlags>(command);
@@ -86,7 +86,7 @@ TEST_CASE("record takes what evaluate takes, and a file to write", "[unit]") {
   CHECK_THAT(Printed({"record", "", "--output", "y"}).text, Catch::StartsWith("waggle record: PATH: "));
 }
 
-TEST_CASE("play takes an environment, and how to play it", "[unit]") {
+TEST_CASE("play takes an environment, and flags for playing", "[unit]") {
   const Command plain = Parse({"play", "CartPole-v1"});
   REQUIRE(std::holds_alternative<PlayFlags>(plain));
   CHECK(std::get<PlayFlags>(plain).environment == "CartPole-v1");
@@ -109,7 +109,7 @@ TEST_CASE("play takes an environment, and how to play it", "[unit]") {
   CHECK(Printed({"play", "x", "--episodes", "0"}).status == 2);
 }
 
-TEST_CASE("plot takes runs, and a run may be told to leave it", "[unit]") {
+TEST_CASE("plot takes runs, and run has a flag to draw none", "[unit]") {
   const Command command = Parse({"plot", "a", "b", "--out", "c.png"});
   REQUIRE(std::holds_alternative<PlotFlags>(command));
   CHECK(std::get<PlotFlags>(command).runs == std::vector<std::string>{"a", "b"});
@@ -156,7 +156,7 @@ TEST_CASE("check takes a file and overrides", "[unit]") {
   CHECK(std::get<CheckFlags>(command).overrides == Overrides{{"a", "1"}});
 }
 
-TEST_CASE("submit takes a file as run does, and a priority", "[unit]") {
+TEST_CASE("submit takes a file like run, and a priority", "[unit]") {
   const Command command = Parse(
       {"submit", "x.yaml", "--set", "a.b=c", "--priority", "-3", "--watch", "--json", "--param-server", "hive:1"});
   REQUIRE(std::holds_alternative<SubmitFlags>(command));
@@ -169,7 +169,7 @@ TEST_CASE("submit takes a file as run does, and a priority", "[unit]") {
   CHECK(flags.param_server == "hive:1");
 }
 
-TEST_CASE("The verbs of experiments take an id, and a hub from the environment", "[unit]") {
+TEST_CASE("The verbs of experiments take an id, and a hub from the environment variable", "[unit]") {
   setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
   const Command list = Parse({"list", "--json"});
   const Command stopped = Parse({"list", "--limit", "7", "--state", "stopped"});
@@ -210,7 +210,7 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment",
   }
 }
 
-TEST_CASE("Who asks replay servers may say whose tables", "[unit]") {
+TEST_CASE("The verbs that ask replay servers take an experiment", "[unit]") {
   const Command why = Parse({"why", "--experiment", "pole-1", "--param-server", "hive:1"});
   REQUIRE(std::holds_alternative<WhyFlags>(why));
   CHECK(std::get<WhyFlags>(why).target.experiment_id == "pole-1");
@@ -220,7 +220,7 @@ TEST_CASE("Who asks replay servers may say whose tables", "[unit]") {
   CHECK(Printed({"status", "pole-1", "--experiment", "pole-2", "--param-server", "hive:1"}).status == 2);
 }
 
-TEST_CASE("status takes an address from its flag or from the environment", "[unit]") {
+TEST_CASE("status takes an address from its flag or from the environment variable", "[unit]") {
   setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
   const Command from_environment = Parse({"status", "--json"});
   const Command from_flag = Parse({"status", "--param-server", "hive:2"});
@@ -233,7 +233,7 @@ TEST_CASE("status takes an address from its flag or from the environment", "[uni
   CHECK_FALSE(std::get<StatusFlags>(from_flag).json);
 }
 
-TEST_CASE("status takes replay servers instead, one by one or with commas between them", "[unit]") {
+TEST_CASE("status takes replay servers instead, one by one or separated by commas", "[unit]") {
   setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
   const Command command = Parse({"status", "--replay-server", "a:1,b:2", "--replay-server", "[::1]:3", "--json"});
   unsetenv("WAGGLE_PARAM_SERVER");
@@ -271,7 +271,7 @@ TEST_CASE("why takes a table, and replay servers or a hub that knows them", "[un
   CHECK(Printed({"why", "--replay-server", "nowhere"}).status == 2);
 }
 
-TEST_CASE("inspect takes a table and which items of it", "[unit]") {
+TEST_CASE("inspect takes a table and a choice of its items", "[unit]") {
   const Command command = Parse({"inspect", "t", "--replay-server", "a:1", "--order", "highest", "--limit", "7",
                                  "--key", "3", "--key", "18446744073709551615"});
   REQUIRE(std::holds_alternative<InspectFlags>(command));
@@ -291,7 +291,7 @@ TEST_CASE("inspect takes a table and which items of it", "[unit]") {
   CHECK(Printed({"inspect", "t", "--replay-server", "a:1", "--item", "-1"}).status == 2);
 }
 
-TEST_CASE("reconfigure takes a table and what is to be", "[unit]") {
+TEST_CASE("reconfigure takes a table and new values", "[unit]") {
   const Command command = Parse(
       {"reconfigure", "t", "max_items=5", "rate_limiter.min_difference=-3", "--replay-server", "a:1", "--dry-run"});
   REQUIRE(std::holds_alternative<ReconfigureFlags>(command));
@@ -304,7 +304,7 @@ TEST_CASE("reconfigure takes a table and what is to be", "[unit]") {
   CHECK(Printed({"reconfigure", "t", "max_items", "--replay-server", "a:1"}).status == 2);
 }
 
-TEST_CASE("What follows the value of a flag that may be given again is the verb's own argument", "[unit]") {
+TEST_CASE("An argument after the value of a repeatable flag is the verb's own", "[unit]") {
   const std::vector<std::string> servers = {"a:1", "b:2"};
   const Command why = Parse({"why", "--replay-server", "a:1,b:2", "t"});
   REQUIRE(std::holds_alternative<WhyFlags>(why));
@@ -360,7 +360,7 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
   CHECK(Printed({"run", "--help"}).text.find("--output-dir DIR") != std::string::npos);
 }
 
-TEST_CASE("help before a verb is --help behind it", "[unit]") {
+TEST_CASE("help before a verb equals --help after it", "[unit]") {
   for (const char* const verb : {"run", "status", "health", "check", "why", "inspect", "reconfigure", "replay"}) {
     INFO(verb);
     CHECK(Printed({"help", verb}).text == Printed({verb, "--help"}).text);
@@ -371,14 +371,14 @@ TEST_CASE("help before a verb is --help behind it", "[unit]") {
   CHECK(Printed({"help", "rnu"}).text.find("waggle: there is no verb \"rnu\"; did you mean \"run\"?") == 0);
 }
 
-TEST_CASE("Whole numbers may be written with an exponent", "[unit]") {
+TEST_CASE("Whole numbers may have an exponent", "[unit]") {
   const Command command = Parse({"run", "x.yaml", "--actors", "1e1", "--seed=9007199254740993"});
   REQUIRE(std::holds_alternative<RunFlags>(command));
   CHECK(std::get<RunFlags>(command).overrides ==
         Overrides{{"actor.processes", "10"}, {"experiment.seed", "9007199254740993"}});
 }
 
-TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
+TEST_CASE("Wrong usage prints one helpful line and exits with 2", "[unit]") {
   struct Case {
     std::vector<const char*> arguments;
     std::string text;
@@ -420,7 +420,7 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   }
 }
 
-TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "[unit]") {
+TEST_CASE("The error of a wrong flag value says what it got and what it wanted", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::string address = "is not an address: wanted HOST:PORT, such as 127.0.0.1:7000";
   const std::string positive = "wanted a whole number from 1 to 1024";

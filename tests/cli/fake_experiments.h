@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// An experiment that runs.
+// A running experiment.
 inline v1::ExperimentInfo RunningExperiment(const std::string& id) {
   v1::ExperimentInfo info;
   info.set_id(id);
@@ -29,16 +29,16 @@ inline v1::ExperimentInfo RunningExperiment(const std::string& id) {
   return info;
 }
 
-// A hub's experiments, with fixed answers, which are to be changed only while nobody asks, or in the hooks.
+// A hub's experiments, with fixed answers. Change them only while no call runs, or in the hooks.
 class FakeExperiments final : public v1::ExperimentService::Service {
  public:
   std::vector<v1::ExperimentInfo> experiments = {RunningExperiment("pole-x7k2q")};
   v1::PoolResponse pool;
   std::vector<v1::ExperimentEvent> events;
   std::vector<v1::SubmitRequest> submitted;
-  // What Submit ends with, after it has taken an experiment in.
+  // The status of Submit, after it has taken the experiment.
   std::function<grpc::Status()> after_submit = [] { return grpc::Status::OK; };
-  // What Get does first.
+  // Called first by Get.
   std::function<grpc::Status()> before_get = [] { return grpc::Status::OK; };
   std::vector<std::string> changes;  // "stop ID".
 
@@ -48,7 +48,7 @@ class FakeExperiments final : public v1::ExperimentService::Service {
     response->set_id("pole-99abc");
     return after_submit();
   }
-  // A page token is the place in `experiments` to go on from.
+  // A page token is an index of `experiments`.
   grpc::Status List(grpc::ServerContext*, const v1::ListExperimentsRequest* request,
                     v1::ListExperimentsResponse* response) override {
     MutexLock lock(&mutex_);

@@ -1,9 +1,8 @@
-// A parameter server that knows no workers, and takes one experiment in. It is in the state that stands in the file
-// `state` two folders above DATA_DIR ("running" where there is none), and closed once it is over; weights are not kept
-// for the reason in the file `weights_unsaved` beside it, and each look at the experiment adds a byte to the file
-// `looks` beside it. Of a solved run the best weights are of step 15. What was submitted stands in the file `submitted`
-// beside it; where there is a file `refuse`, nothing is taken in. Ends with 1 where weights are not kept. Takes the
-// flags of waggle-param-server.
+// A parameter server without workers that takes one experiment. Files two folders above DATA_DIR control it: `state`
+// holds the experiment's state (default "running"); the experiment is closed once it is over. `weights_unsaved` holds
+// the reason why weights are not kept; then the server exits with 1. If `refuse` exists, it refuses the experiment. It
+// writes the submission to `submitted` beside them, and adds a byte to `looks` at each request for the experiment. The
+// best weights of a solved run are of step 15. Takes the flags of waggle-param-server.
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <signal.h>
@@ -18,7 +17,7 @@
 
 namespace {
 
-// What a test has written to a file.
+// The first word of a file that a test wrote.
 std::string Word(const std::string& path) {
   std::string word;
   std::ifstream(path) >> word;

@@ -17,7 +17,7 @@
 
 namespace waggle::testing {
 
-// A hub and a replay server on one free port, or one of them, with fixed answers.
+// A hub, a replay server, or both on one free port, with fixed answers.
 class FakeServices {
  public:
   enum class Which { kBoth, kHub, kReplayServer, kNone };
@@ -38,11 +38,11 @@ class FakeServices {
   ~FakeServices() { server_->Shutdown(); }
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // To be changed only while nobody asks. Of whatever experiment is asked for.
+  // Answers for any experiment. Change it only while no call runs.
   v1::OverviewResponse& overview() { return workers_.overview; }
-  // What Overview does first.
+  // Called first by Overview.
   std::function<void()>& before_overview() { return workers_.before_overview; }
-  // NOT_FOUND is the answer to Overview.
+  // Overview answers NOT_FOUND.
   bool& no_overview() { return workers_.none; }
   FakeExperiments& experiments() { return experiments_; }
   v1::DescribeResponse& tables() { return replay_.tables; }
@@ -53,7 +53,7 @@ class FakeServices {
   v1::InspectResponse& inspection() { return replay_.inspection; }
   std::vector<v1::InspectRequest>& inspect_requests() { return replay_.inspect_requests; }
   v1::ReconfigureResponse& reconfigured() { return replay_.reconfigured; }
-  // Of changes that are no dry runs.
+  // The answer to changes that are not dry runs.
   grpc::Status& reconfigure_status() { return replay_.reconfigure_status; }
   std::vector<v1::ReconfigureRequest>& reconfigure_requests() { return replay_.reconfigure_requests; }
 
@@ -94,7 +94,7 @@ class FakeServices {
         return {grpc::StatusCode::NOT_FOUND, "no table of that name"};
       }
       *response = inspection;
-      // Three items a page, three pages.
+      // Three pages with three items each.
       response->set_next_page_token(inspect_requests.size() % 3 == 0 ? "" : "more");
       return grpc::Status::OK;
     }

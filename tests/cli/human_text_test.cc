@@ -26,14 +26,14 @@ TEST_CASE("Bytes have the unit that fits", "[unit]") {
   CHECK(ShortBytes(4.0 * (1 << 30)) == "4.0 GiB");
 }
 
-TEST_CASE("Durations have the two units that count", "[unit]") {
+TEST_CASE("Durations have their two largest units", "[unit]") {
   CHECK(ShortDuration(absl::Seconds(-1)) == "0.0 s");
   CHECK(ShortDuration(absl::Milliseconds(3'210)) == "3.2 s");
   CHECK(ShortDuration(absl::Seconds(310)) == "5 m 10 s");
   CHECK(ShortDuration(absl::Minutes(125)) == "2 h 5 m");
 }
 
-TEST_CASE("Columns are as wide as their widest cell, and steer no terminal", "[unit]") {
+TEST_CASE("Columns are as wide as their widest cell, and cannot control the terminal", "[unit]") {
   CHECK(AlignedColumns({{"a", "bcd", "e"}, {"fgh", "i", ""}, {"\x1b", "j", "k"}}, "> ") ==
         "> a    bcd  e\n"
         "> fgh  i    \n"
@@ -41,7 +41,7 @@ TEST_CASE("Columns are as wide as their widest cell, and steer no terminal", "[u
   CHECK(AlignedColumns({}, "  ").empty());
 }
 
-TEST_CASE("An age is told in one unit", "[unit]") {
+TEST_CASE("An age has one unit", "[unit]") {
   CHECK(ShortAge(absl::Seconds(-5)) == "0 s");
   CHECK(ShortAge(absl::Seconds(59.9)) == "59 s");
   CHECK(ShortAge(absl::Seconds(200)) == "3 min");

@@ -1,5 +1,5 @@
-// local_run_probe BINARY_FOLDER FILE OUTPUT_DIR [KEY=VALUE …]: `waggle run` with the executables of another folder.
-// Its wall clock is ahead by as many seconds as the file that WAGGLE_TEST_CLOCK names says.
+// local_run_probe BINARY_FOLDER FILE OUTPUT_DIR [KEY=VALUE …]: `waggle run` with the executables of another folder. The
+// file that WAGGLE_TEST_CLOCK names holds the seconds by which its wall clock is ahead.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "cli/run/local_run.h"
 #include "common/config/yaml_file.h"
 
-// In place of the C library's: whoever asks for the wall clock's time in this program gets it from here.
+// Replaces the C library's function for all callers in this program.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = syscall(SYS_clock_gettime, clock, time);
   const char* const path = clock == CLOCK_REALTIME ? getenv("WAGGLE_TEST_CLOCK") : nullptr;

@@ -1,4 +1,4 @@
-// The executable itself: tests/cli/command_line_test.cc has what it understands.
+// Tests of the executable; tests/cli/command_line_test.cc tests its command line.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,8 +21,7 @@ using ::waggle::testing::ValueOf;
 
 const std::string kConfig = std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml";
 
-// What a shell says of `waggle` with these words behind it: the exit status, and what stands on the standard error
-// stream.
+// Runs `waggle` with these words in a shell: the exit status, and the text on the standard error stream.
 std::pair<int, std::string> Shell(const std::string& words) {
   const TemporaryFolder folder;
   ChildOptions options;
@@ -34,18 +33,18 @@ std::pair<int, std::string> Shell(const std::string& words) {
   return {shell->Poll()->ShellStatus(), Contents(folder.File("log"))};
 }
 
-TEST_CASE("What cannot be printed was not done", "[e2e]") {
+TEST_CASE("A verb whose output cannot be written fails", "[e2e]") {
   const std::string said = "waggle: the standard output cannot be written to\n";
   for (const std::string& words : {std::string("--version"), std::string("help run"), "check " + kConfig}) {
     INFO(words);
     CHECK(Shell(words + " > /dev/full") == std::pair(1, said));
     CHECK(Shell(words + " > /dev/null") == std::pair(0, std::string()));
   }
-  // Nobody is there to be asked, and the exit status stays that of this.
+  // No server answers, and the exit status is that of this error.
   CHECK(Shell("status --json --replay-server 127.0.0.1:1 > /dev/full").first == 1);
 }
 
-TEST_CASE("check warns of what this machine has no memory for, which may be meant for another", "[e2e]") {
+TEST_CASE("check only warns of too little memory, as the experiment may be meant for another machine", "[e2e]") {
   const auto [status, said] = Shell("check " + kConfig +
                                     " --set networks.q.torso[0].units='[65536, 65536, 65536, 65536]' --set "
                                     "actor.processes=1024 > /dev/null");

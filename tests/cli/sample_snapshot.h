@@ -27,7 +27,7 @@ inline ClusterSnapshot SampleSnapshot() {
   return snapshot;
 }
 
-// The same of a run whose actors push gradients: without tables, one actor gone, a primary in the learner's place.
+// The same for a run whose actors push gradients: no tables, one actor gone, a primary instead of the learner.
 inline ClusterSnapshot PushingSnapshot() {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview = PushingOverview();

@@ -1,4 +1,4 @@
-// That a device computes what the CPU does.
+// A device must compute the same as the CPU.
 
 #include "tests/support/cuda.h"
 
@@ -21,7 +21,7 @@ void CheckClose(const std::string& what, const torch::Tensor& got, const torch::
   CHECK(torch::allclose(got.cpu(), wanted, /*rtol=*/1e-6, /*atol=*/1e-9));
 }
 
-TEST_CASE("an update on a device has the losses, the priorities and the values of one on the CPU", "[cuda]") {
+TEST_CASE("an update on a device has the same losses, priorities and values as one on the CPU", "[cuda]") {
   if (!HasCuda()) {
     return;
   }

@@ -1,4 +1,4 @@
-// What an algorithm says of its options: every number is put at the ends of its range and just beyond.
+// An algorithm's ranges of its options: every number is set to the ends of its range and just beyond.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 namespace waggle::testing {
 namespace {
 
-// Everything that can be said of options by themselves: what Check says of options whose type is known.
+// All checks of options by themselves: Check of options whose type is known.
 absl::Status CheckOptions(AlgorithmOptions* options) {
   FieldChecker checker;
   options->Visit(checker);
@@ -21,7 +21,7 @@ absl::Status CheckOptions(AlgorithmOptions* options) {
 
 using Choices = std::map<std::string, std::string>;
 
-// A number of the options, and the choices with which there is such a field.
+// A number among the options, and the choices with which the field exists.
 struct NumberField {
   FieldWalk::Number number;
   std::vector<Choices> with;
@@ -34,7 +34,7 @@ FieldWalk WalkOver(const std::string& algorithm, const Choices& choices) {
   return walk;
 }
 
-// Every number that the options have as they are, or with another choice of one thing, by path.
+// Every number that the options have by default, or with another choice of one field, by path.
 std::map<std::string, NumberField> NumbersOf(const std::string& algorithm) {
   std::vector<Choices> choices = {{}};
   for (const auto& [path, values] : WalkOver(algorithm, {}).choices) {
@@ -52,13 +52,13 @@ std::map<std::string, NumberField> NumbersOf(const std::string& algorithm) {
   return numbers;
 }
 
-// What the reader of a file says, and what the check of options in code does.
+// The result of the file's reader, and that of the check of options in code.
 struct Verdicts {
   absl::StatusOr<Experiment> read;
   absl::Status checked;
 };
 
-// A field, and what it is given.
+// A field, and its given value.
 struct Given {
   std::string path;
   FieldWalk::Number number;
@@ -83,7 +83,7 @@ Verdicts Try(const std::string& algorithm, const Choices& choices, const std::ve
   return {Parse(algorithm, overrides), CheckOptions(options.get())};
 }
 
-// Each line of the check's message ends a line of the reader's, which says before it where the key stands.
+// True if each line of the check's message ends a line of the reader's, which begins with the key's place.
 bool SaysTheSame(const absl::Status& read, const absl::Status& checked) {
   const std::vector<std::string> read_lines = absl::StrSplit(read.message(), '\n');
   const std::vector<std::string> checked_lines = absl::StrSplit(checked.message(), '\n');
@@ -94,7 +94,8 @@ bool SaysTheSame(const absl::Status& read, const absl::Status& checked) {
   return same;
 }
 
-// With some choice of the others; or beside an end of another number, where the two bound each other.
+// The experiment with this value and some choice of the other options, or an end of another number if the two bound
+// each other.
 absl::StatusOr<Experiment> Accepted(const std::string& algorithm, const std::map<std::string, NumberField>& fields,
                                     const Given& given, const std::vector<Choices>& with) {
   for (const Choices& choices : with) {
@@ -126,7 +127,7 @@ TEST_CASE("an algorithm's defaults and every choice of its options are valid by 
   }
 }
 
-TEST_CASE("what is just inside an option's range is accepted, with some choice of the others, and comes back from YAML",
+TEST_CASE("a value just inside an option's range is accepted, with some choice of the others, and survives YAML",
           "[unit]") {
   for (const std::string& algorithm : Definitions().Names()) {
     const std::map<std::string, NumberField> fields = NumbersOf(algorithm);
@@ -143,7 +144,7 @@ TEST_CASE("what is just inside an option's range is accepted, with some choice o
   }
 }
 
-TEST_CASE("what is just outside an option's range is refused in a file and in code in the same words", "[unit]") {
+TEST_CASE("a value just outside an option's range is refused in a file and in code in the same words", "[unit]") {
   for (const std::string& algorithm : Definitions().Names()) {
     for (const auto& [path, field] : NumbersOf(algorithm)) {
       for (const double value : EndsOf(field.number).outside) {
@@ -176,8 +177,7 @@ TEST_CASE("a kind of environment that an algorithm does not claim is refused by 
   }
 }
 
-TEST_CASE("a core is for algorithms whose tables are of sequences, and others refuse it by the network's name",
-          "[unit]") {
+TEST_CASE("a core is for algorithms with tables of sequences, and others refuse it with the network's name", "[unit]") {
   for (const Subject& subject : Subjects()) {
     if (subject.Remembers()) {
       continue;

@@ -9,7 +9,7 @@
 namespace waggle::testing {
 namespace {
 
-// Beyond it not every whole number is a double.
+// Above it some whole numbers are not doubles.
 constexpr double kLargestWhole = 9007199254740992.0;
 
 }  // namespace
@@ -91,7 +91,7 @@ RangeEnds EndsOf(const FieldWalk::Number& number) {
   const Range& range = number.range;
   const auto next = [&](double from, double direction) {
     return number.is_whole ? from + direction
-           : from == 0     ? direction * std::numeric_limits<double>::min()  // Not one of the least numbers of all.
+           : from == 0     ? direction * std::numeric_limits<double>::min()  // Not a subnormal number.
                            : std::nextafter(from, direction * std::numeric_limits<double>::infinity());
   };
   RangeEnds ends;

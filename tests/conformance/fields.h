@@ -10,21 +10,21 @@
 
 namespace waggle::testing {
 
-// Finds what options have for fields, by what their Visit says, and gives some of them values. A schedule counts as the
-// number that it may be in its place.
+// Finds the fields of options, by their Visit, and gives some of them values. A schedule counts as the number that can
+// replace it.
 class FieldWalk final : public ConfigVisitor {
  public:
   struct Number {
     Range range;
     bool is_whole = false;
-    bool is_list = false;  // Of such numbers.
+    bool is_list = false;  // A list of such numbers.
   };
 
-  // While a walk is under way, these fields get these values.
+  // The values that these fields get during a walk.
   std::map<std::string, double> given_numbers;
   std::map<std::string, std::string> given_choices;
 
-  // What there was, by path ("optimizer.beta1").
+  // The numbers found, by path ("optimizer.beta1").
   std::map<std::string, Number> numbers;
   std::map<std::string, std::vector<std::string>> choices;
 
@@ -39,7 +39,7 @@ class FieldWalk final : public ConfigVisitor {
   void AllowOtherKeys() override {}
 
  private:
-  // What is not given stays, so that a schedule that moves still does.
+  // Fields without a given value keep theirs, so that a moving schedule still moves.
   bool Reading() const override { return giving_schedule_; }
   ScheduleForm FormOf(const char* key, bool moves) override;
   std::vector<std::string> EntryNames(std::vector<std::string> present) override { return present; }
@@ -50,17 +50,17 @@ class FieldWalk final : public ConfigVisitor {
   void EndList() override { paths_.pop_back(); }
 
   std::string PathOf(const char* key) const;
-  // Records a number; whether it is given.
+  // Records a number; true if it is given.
   bool RecordNumber(const char* key, const Number& number);
 
   std::vector<std::string> paths_;
   bool giving_schedule_ = false;
 };
 
-// Text that reads back as this value of the field, as an override has it.
+// The value of the field as text, as in an override.
 std::string TextOf(const FieldWalk::Number& number, double value);
 
-// The last values that a range holds, and the first that it does not, at those ends that it has.
+// The last values inside a range, and the first outside it, at its ends.
 struct RangeEnds {
   std::vector<double> inside;
   std::vector<double> outside;

@@ -1,4 +1,4 @@
-// Each group's gradient against finite differences of the loss that is reported for it.
+// Compares each group's gradient with finite differences of its reported loss.
 
 #include <cmath>
 
@@ -9,12 +9,12 @@
 namespace waggle::testing {
 namespace {
 
-constexpr int kUpdates = 2;  // So that what steps every second time does.
+constexpr int kUpdates = 2;  // Enough for updates that happen every second time.
 constexpr int kParameters = 6;
 constexpr double kStep = 1e-6;
 
-// Whether a loss of the group stands on values that the group itself gives to the target: these are taken for constant
-// by the gradient, but not by a difference.
+// True if a loss of the group depends on values that the group itself gives to the target: the gradient takes these for
+// constant, but a difference does not.
 bool IsItsOwnTarget(const AlgorithmPlan& plan, const ParameterGroup& group) {
   for (const NetworkNeed& need : plan.networks) {
     if (need.name == group.name() && !need.has_target) {
@@ -28,7 +28,7 @@ bool IsItsOwnTarget(const AlgorithmPlan& plan, const ParameterGroup& group) {
   return false;
 }
 
-// A descent of an update that steps nothing.
+// A descent of an update without a step.
 struct Descent {
   std::string group;
   double loss = 0;
@@ -47,7 +47,7 @@ class RecordingStepper : public Stepper {
   std::vector<Descent>* const descents_;
 };
 
-// Of an algorithm that begins anew, with the same chance each time, one of whose parameters is moved.
+// The descents of an algorithm that begins anew, always with the same random numbers, and with one parameter moved.
 std::vector<Descent> DescentsWith(const Subject& subject, const Experiment& experiment, const TensorBatch& batch,
                                   size_t group, int64_t parameter, double by) {
   Parts parts(subject, experiment);
@@ -67,7 +67,7 @@ std::vector<Descent> DescentsWith(const Subject& subject, const Experiment& expe
   return descents;
 }
 
-TEST_CASE("every group's gradient is what finite differences of its loss say", "[unit]") {
+TEST_CASE("every group's gradient equals finite differences of its loss", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);

@@ -1,5 +1,5 @@
-// What must not change an update's losses: the bugs that it finds still learn, only worse. Chance is taken away
-// (StillNoise), so that this holds for algorithms that draw too.
+// Changes that must not affect an update's losses: algorithms with such bugs still learn, only worse. Random numbers
+// are replaced (StillNoise), so that this holds for algorithms that draw too.
 
 #include <limits>
 
@@ -10,8 +10,7 @@
 namespace waggle::testing {
 namespace {
 
-// Of each descent of four updates, in their order, its loss and gradient; nothing is stepped. Then the first update's
-// priorities.
+// The loss and gradient of each descent of four updates, in order, without steps. Then the first update's priorities.
 struct Trace {
   std::vector<std::string> names;
   std::vector<torch::Tensor> losses;
@@ -66,13 +65,13 @@ void CheckPriorities(const torch::Tensor& priorities, const torch::Tensor& expec
   CHECK((!priorities.defined() || torch::allclose(priorities, expected, 1e-9, 1e-9)));
 }
 
-constexpr double kRounding = 1e-9;  // Of sums in another order, in float64.
+constexpr double kRounding = 1e-9;  // For sums in another order, in float64.
 
 TensorBatch Batch(const Subject& subject, const Experiment& experiment) {
   return AlikeItems(InFloat64(PlayedBatch(subject, experiment)));
 }
 
-TEST_CASE("rows that are there twice and rows in another order give the same losses", "[unit]") {
+TEST_CASE("repeated rows and rows in another order give the same losses", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -107,7 +106,7 @@ TEST_CASE("a batch of one row has finite losses and one priority", "[unit]") {
   }
 }
 
-// Where `rows` [rows] is true: NaN, or for whole numbers and truth values other ones, which are choices too.
+// The field with NaN in the chosen rows [rows]; whole numbers and booleans become other valid choices.
 torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
   std::vector<int64_t> shape(static_cast<size_t>(field.dim()), 1);
   std::copy(rows.sizes().begin(), rows.sizes().end(), shape.begin());
@@ -118,11 +117,11 @@ torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
   return torch::where(rows.view(shape), other, field);
 }
 
-// Of a field that says what an action was and what it led to: the rows of a window in which there is none, as they are
-// the last of their episodes. bool [rows, rows of a window].
+// For a field with an action or its results: the rows of a window without an action, as they are the last of their
+// episodes. bool [rows, rows of a window].
 torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, const TableConfig& table) {
   const auto step_type = batch.fields.find(kStepType);
-  // What is legal after a truncation says what the value is made of that would have come.
+  // The legal actions after a truncation belong to the value of the next state.
   const bool shows = absl::StartsWith(field.column, kObservation) || absl::StartsWith(field.column, kActionMaskRoot) ||
                      field.column == kStepType;
   if (step_type == batch.fields.end() || shows) {
@@ -131,13 +130,13 @@ torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, con
   return step_type->second == static_cast<int32_t>(StepType::kLast);
 }
 
-// One that has rows that end at a terminal state, and others.
+// A batch with rows that end at a terminal state, and others.
 TensorBatch BatchWithTerminals(const Subject& subject, const Experiment& experiment) {
   TensorBatch batch;
   for (const TensorBatch& played : PlayedBatches(subject, experiment, 8)) {
     batch = AlikeItems(InFloat64(played));
     const torch::Tensor terminal = EndsAtTerminal(batch);
-    // Many episodes may end in an unroll.
+    // An unroll may contain the ends of many episodes.
     const bool is_unrolls = batch.fields.count(kStepType) > 0;
     if (terminal.any().item<bool>() && (is_unrolls || !terminal.all().item<bool>())) {
       return batch;
@@ -147,8 +146,7 @@ TensorBatch BatchWithTerminals(const Subject& subject, const Experiment& experim
   return batch;
 }
 
-TEST_CASE("what stands after a terminal state, past a window's length and before an episode changes nothing",
-          "[unit]") {
+TEST_CASE("rows after a terminal state, past a window's length and before an episode change nothing", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);

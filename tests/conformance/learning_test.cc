@@ -1,4 +1,4 @@
-// Whether an algorithm learns what there is least to learn, as an actor and a learner would, with its own defaults.
+// An algorithm must learn the simplest task, acting and learning as a run does, with its own defaults.
 
 #include <algorithm>
 #include <numeric>
@@ -10,12 +10,12 @@ namespace waggle::testing {
 namespace {
 
 constexpr int64_t kMaxEnvSteps = 20'000;
-// Between two looks at the skill; an update that actors wait for is worth one.
+// The updates between two measurements of the skill; an update that actors wait for takes one.
 constexpr int64_t kUpdatesAMeasure = 50;
 constexpr int64_t kMeasuredLanes = 64;
 constexpr int kMeasuredRounds = 4;
 
-// Of what there is to earn between a policy that chooses uniformly and the best one, what the greedy policy earns.
+// The greedy policy's reward, as a share of the way from a uniformly choosing policy to the best one.
 double Skill(const Subject& subject, Policy* policy) {
   LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/false, kMeasuredLanes, 9);
   PolicyBuffers buffers(*policy, environments.spec().actions, kMeasuredLanes);
@@ -24,7 +24,7 @@ double Skill(const Subject& subject, Policy* policy) {
   for (int rounds = 0; rounds < kMeasuredRounds;) {
     const ReadyLanes ready = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
     total = std::accumulate(ready.rewards[0], ready.rewards[0] + kMeasuredLanes, total);
-    // All episodes are of one length.
+    // All episodes have one length.
     rounds += ready.step_types[0] == static_cast<int32_t>(StepType::kLast) ? 1 : 0;
     PolicyInput input;
     input.slots = ready.lanes;
@@ -38,7 +38,7 @@ double Skill(const Subject& subject, Policy* policy) {
   return (reward - random) / (TinyEnvironment::BestReward(subject.kind) - random);
 }
 
-// How many updates the table's limiter would have allowed by now.
+// The number of updates that the table's limiter would have allowed so far.
 int64_t AllowedUpdates(const RateLimiterConfig& limiter, int64_t batch_size, int64_t items) {
   if (items < std::max(limiter.min_items, batch_size)) {
     return 0;
@@ -54,8 +54,7 @@ struct Outcome {
   int64_t updates = 0;
 };
 
-// Acts and learns by turns, at the ratio that the algorithm's own limiter keeps, which would make one wait for the
-// other.
+// Acts and learns by turns, at the ratio of the algorithm's own limiter.
 Outcome Learn(const Subject& subject) {
   Experiment experiment = LearningExperiment(subject);
   const RateLimiterConfig limiter =
@@ -91,7 +90,7 @@ Outcome Learn(const Subject& subject) {
   return outcome;
 }
 
-TEST_CASE("an algorithm learns to do as it is told", "[unit]") {
+TEST_CASE("an algorithm learns the identity task", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Outcome outcome = Learn(subject);

@@ -1,4 +1,4 @@
-// What an algorithm wants, and whether it is there and is used.
+// An algorithm's plan: its columns, networks and scalars must exist and be used.
 
 #include <set>
 
@@ -12,7 +12,7 @@ bool Has(const std::vector<ArraySpec>& columns, const ArraySpec& wanted) {
   return std::find(columns.begin(), columns.end(), wanted) != columns.end();
 }
 
-TEST_CASE("every column of a plan's tables is the environment's or the policy's, and every view shows one", "[unit]") {
+TEST_CASE("every column of a plan's tables is the environment's or the policy's, and is in a view", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -37,7 +37,7 @@ TEST_CASE("every column of a plan's tables is the environment's or the policy's,
   }
 }
 
-TEST_CASE("exactly one network of a plan acts, every name is its own, and every head has outputs", "[unit]") {
+TEST_CASE("exactly one network of a plan acts, names are unique, and every head has outputs", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);

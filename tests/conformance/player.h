@@ -14,23 +14,23 @@
 
 namespace waggle::testing {
 
-// A policy of `lanes` lanes for the subject.
+// A policy with `lanes` lanes for the subject.
 std::unique_ptr<Policy> NewPolicy(const Subject& subject, const Experiment& experiment, int64_t lanes,
                                   uint64_t seed = 1);
-// Copies of its environment, seeded alike.
+// Copies of its environment with one seed.
 LocalVectorEnvironment NewEnvironments(const Subject& subject, bool are_long, int64_t lanes, uint64_t seed = 1);
 
-// Acts in an environment and writes what comes of it to a table in this process, with all that an actor has for that,
-// and samples from it as a learner does.
+// Acts in an environment, writes the rows to a table in this process with an actor's own parts, and samples from it as
+// a learner does.
 class Player {
  public:
   Player(const Subject& subject, const Experiment& experiment, bool is_long);
 
-  // Takes so many steps in each lane, and hands their rows over.
+  // Takes `steps` steps in each lane, and writes their rows.
   void Play(int64_t steps);
-  // A batch as an update is given it, in memory of its own.
+  // A batch for an update, in its own memory.
   TensorBatch Sample();
-  // Hands an update's priorities back; undefined: there are none.
+  // Sends an update's priorities to the table; undefined: none.
   void Prioritize(const TensorBatch& batch, const torch::Tensor& priorities);
 
   Policy* policy() { return policy_.get(); }
@@ -55,18 +55,18 @@ class Player {
   int64_t rows_ = 0;  // Of each lane.
 };
 
-// So many batches of the subject's untrained policy, of episodes of several steps.
+// Batches of the subject's untrained policy, from episodes of several steps.
 std::vector<TensorBatch> PlayedBatches(const Subject& subject, const Experiment& experiment, int64_t count);
-// One that does not begin where the environments did.
+// A batch that does not begin where the environments did.
 TensorBatch PlayedBatch(const Subject& subject, const Experiment& experiment);
 
-// What batches are changed with: all fields by the same rows, and floating-point fields to float64.
+// Changes of batches: the same rows of all fields, and floating-point fields as float64.
 TensorBatch RowsOf(const TensorBatch& batch, const torch::Tensor& rows);
 TensorBatch InFloat64(const TensorBatch& batch);
-// Items that are drawn alike.
+// Gives all items the same probability.
 TensorBatch AlikeItems(TensorBatch batch);
 
-// Whether a terminal state is in a row's window, so that nothing after it counts: bool [rows].
+// True if a terminal state is in a row's window, so that nothing after it counts: bool [rows].
 torch::Tensor EndsAtTerminal(const TensorBatch& batch);
 
 }  // namespace waggle::testing

@@ -1,4 +1,4 @@
-// How an algorithm acts, with the one policy that all of them have.
+// How an algorithm acts, with the one policy class that all algorithms share.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kLanes = 8;
 
-// What so many environments of a kind show first.
+// The first observations of several environments of a kind.
 struct Shown {
   explicit Shown(const Subject& subject, uint64_t seed = 3) {
     LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes, seed);
@@ -31,7 +31,7 @@ struct Shown {
   std::vector<std::vector<char>> leaves;
 };
 
-// What a policy decided, with everything that it may write filled with NaN before.
+// A policy's decision. All its outputs are filled with NaN before.
 struct Decided {
   std::vector<std::vector<char>> actions;
   std::vector<std::vector<float>> columns;
@@ -42,7 +42,7 @@ struct Decided {
   }
 };
 
-// Row i is what lane rows[i] shows, and acts by slot slots[i], whose episode begins with it or goes on.
+// Row i is the observation of lane rows[i], and acts in slot slots[i]; its episode begins with it or continues.
 Decided Act(Policy* policy, const Subject& subject, const Shown& shown, const std::vector<int64_t>& rows,
             const std::vector<int64_t>& slots, ActMode mode, bool begins = true) {
   const EnvironmentSpec environment = SpecOf(subject.kind);
@@ -98,14 +98,14 @@ bool AllFinite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
-// A policy with the weights of a learner that has just begun.
+// A policy with a new learner's weights.
 std::unique_ptr<Policy> LoadedPolicy(const Subject& subject, const Experiment& experiment) {
   std::unique_ptr<Policy> policy = NewPolicy(subject, experiment, kLanes);
   REQUIRE_OK(policy->LoadWeights(ValueOf(NewTrainee(subject, experiment)->Publish())));
   return policy;
 }
 
-TEST_CASE("a policy's actions are in the space and what it writes beside them is finite", "[unit]") {
+TEST_CASE("a policy's actions are in the space, and its other outputs are finite", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
@@ -122,7 +122,7 @@ TEST_CASE("a policy's actions are in the space and what it writes beside them is
           input.observations = ready.observations;
           input.first = ready.first;
           REQUIRE_OK(policy->Act(input, mode, buffers.output()));
-          // Refuses an action outside of the space, one that is not legal, and NaN.
+          // Refuses an action outside the space, an illegal one, and NaN.
           REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
         }
         const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
@@ -137,7 +137,7 @@ TEST_CASE("a policy's actions are in the space and what it writes beside them is
   }
 }
 
-// True for some of the choices of each element, at random, and for one at least.
+// True for some of the choices of each element, at random, and for at least one.
 void FillMask(const SpaceLeaf& action, Rng* rng, bool* mask) {
   for (const int64_t choices : action.num_values) {
     for (int64_t choice = 0; choice < choices; ++choice) {
@@ -168,8 +168,8 @@ const SpaceLeaf& Move() {
   return *leaf;
 }
 
-// How many choices of a policy of the algorithm are not legal, where a gear is chosen, alone or beside other actions,
-// and masks are random.
+// The number of illegal choices of the algorithm's policy, for a gear, alone or beside other actions, with random
+// masks.
 int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& actions, ActMode mode) {
   const Experiment experiment = SmallExperiment(subject);
   PolicyContext context;
@@ -199,7 +199,7 @@ int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& act
   int64_t illegal = 0;
   for (int round = 0; round < 300; ++round) {  // Longer than a warm-up.
     for (float& number : state) {
-      number = static_cast<float>(rng.Uniform(-30, 30));  // The network prefers something, and by far.
+      number = static_cast<float>(rng.Uniform(-30, 30));  // The network has strong preferences.
     }
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       FillMask(Gear(), &rng, &gears[static_cast<size_t>(kGears * lane)]);
@@ -219,7 +219,7 @@ int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& act
   return illegal;
 }
 
-TEST_CASE("no choice that a mask forbids is ever made, whatever the network prefers", "[unit]") {
+TEST_CASE("a policy never makes a masked choice, whatever the network prefers", "[unit]") {
   const std::vector<std::pair<TinyKind, std::vector<SpaceLeaf>>> kinds = {
       {TinyKind::kMasked, {Gear()}},
       {TinyKind::kMultiDiscrete, {Move(), Gear()}},
@@ -237,7 +237,7 @@ TEST_CASE("no choice that a mask forbids is ever made, whatever the network pref
   }
 }
 
-TEST_CASE("policies of one seed act alike, and greedy acting changes nothing of how they explore", "[unit]") {
+TEST_CASE("policies with one seed act alike, and greedy acting does not change their exploration", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -269,8 +269,8 @@ std::vector<float> AsFloats(const std::vector<char>& bytes) {
   return values;
 }
 
-// That row i of what was decided is row j of the other. Choices are the same; numbers may differ by how rows are
-// summed.
+// Checks that row i of a decision equals row j of the other. Choices must be equal; numbers may differ by the order of
+// sums.
 void CheckSameActions(const Subject& subject, const Decided& a, int64_t i, const Decided& b, int64_t j) {
   const std::vector<SpaceLeaf> actions = SpecOf(subject.kind).actions;
   for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
@@ -287,7 +287,7 @@ void CheckSameActions(const Subject& subject, const Decided& a, int64_t i, const
   }
 }
 
-TEST_CASE("a row's greedy answer depends neither on the other rows nor on its slot", "[unit]") {
+TEST_CASE("a row's greedy action does not depend on the other rows or on its slot", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -307,7 +307,7 @@ TEST_CASE("a row's greedy answer depends neither on the other rows nor on its sl
   }
 }
 
-// What each row's slot remembered before the row, back to back.
+// The state of each row's slot before the row, back to back.
 std::vector<float> CoreStateOf(const Policy& policy, const Decided& decided) {
   const std::vector<ArraySpec> columns = policy.columns();
   const auto state =
@@ -316,7 +316,7 @@ std::vector<float> CoreStateOf(const Policy& policy, const Decided& decided) {
   return decided.columns[static_cast<size_t>(state - columns.begin())];
 }
 
-TEST_CASE("each slot of a policy with a core remembers its own rows, whatever the others do", "[unit]") {
+TEST_CASE("each slot of a policy with a core remembers only its own rows", "[unit]") {
   for (const Subject& subject : Subjects()) {
     if (!subject.Remembers()) {
       continue;
@@ -349,7 +349,7 @@ TEST_CASE("each slot of a policy with a core remembers its own rows, whatever th
   }
 }
 
-TEST_CASE("a policy with a core forgets what it remembered when an episode begins", "[unit]") {
+TEST_CASE("a policy with a core forgets its state when an episode begins", "[unit]") {
   for (const Subject& subject : Subjects()) {
     if (!subject.Remembers()) {
       continue;

@@ -1,4 +1,4 @@
-// What must survive a learner, and what must not be put into another one.
+// The state that must survive a learner, and that must not be loaded into another one.
 
 #include "absl/strings/match.h"
 #include "common/rl/learner_checkpoint.h"
@@ -9,7 +9,7 @@
 namespace waggle::testing {
 namespace {
 
-// The bytes of everything that a checkpoint has, by name.
+// The bytes of a checkpoint's contents, by name.
 std::map<std::string, std::string> BytesOf(const CheckpointContents& contents) {
   std::map<std::string, std::string> bytes(contents.texts.begin(), contents.texts.end());
   for (const CheckpointArray& array : contents.arrays) {
@@ -24,7 +24,7 @@ CheckpointContents Saved(const Subject& subject, int64_t step, Trainee* trainee)
   return ValueOf(SaveLearner(step, subject.algorithm, trainee));
 }
 
-// Update number `step` from 1 on, with a copy of what it gave.
+// Makes update number `step`, counted from 1, and copies its result.
 UpdateResult UpdateOnce(const std::vector<TensorBatch>& batches, int64_t step, Trainee* trainee) {
   LocalStepper stepper;
   UpdateResult result =
@@ -35,7 +35,7 @@ UpdateResult UpdateOnce(const std::vector<TensorBatch>& batches, int64_t step, T
   return result;
 }
 
-// After `before` of five updates, in a trainee of another seed.
+// Saves after `before` of five updates, and continues in a trainee with another seed.
 void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches, int64_t before) {
   const auto first = NewTrainee(subject, SmallExperiment(subject));
   for (int64_t step = 1; step <= before; ++step) {
@@ -60,18 +60,18 @@ void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches
   CHECK(BytesOf(Saved(subject, 5, second.get())) == BytesOf(Saved(subject, 5, first.get())));
 }
 
-TEST_CASE("a learner that was saved and loaded goes on bit for bit", "[unit]") {
+TEST_CASE("a learner that was saved and loaded continues bit for bit", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const std::vector<TensorBatch> batches = PlayedBatches(subject, SmallExperiment(subject), 5);
-      // What is done every second update may count on from an even number by luck.
+      // An algorithm that does something every second update may continue from an even number by luck.
       CheckGoesOn(subject, batches, 2);
       CheckGoesOn(subject, batches, 3);
     }
   }
 }
 
-// The checkpoint is refused, and the trainee is as it was.
+// The checkpoint is refused, and the trainee does not change.
 void CheckRefused(const Subject& subject, const CheckpointContents& saved, const Experiment& experiment) {
   const auto trainee = NewTrainee(subject, experiment);
   const auto before = BytesOf(Saved(subject, 0, trainee.get()));
@@ -116,7 +116,7 @@ TEST_CASE("a checkpoint of other networks, another optimizer or another algorith
         for (const char* const type : {"adam", "rmsprop"}) {
           const Experiment other = SmallExperiment(subject, {{"algorithm." + path, type}});
           const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
-          // An optimizer that this kind of environment has no use for changes nothing.
+          // An optimizer that this kind of environment does not use changes nothing.
           if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
             ++optimizers;
             CheckRefused(subject, saved, other);

@@ -8,7 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-// The networks of the plan for this kind. Which they are may depend on it.
+// The networks of the plan for this kind, which may affect them.
 std::vector<NetworkNeed> NetworksOf(const Subject& subject, const Experiment& experiment) {
   const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(subject.algorithm));
   const EnvironmentSpec environment = SpecOf(subject.kind);
@@ -32,7 +32,7 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
     }
   }
   Experiment experiment = ValueOf(Parse(subject.algorithm, overrides));
-  // A default may describe a network that the plan for another kind of action has.
+  // A default may describe a network of the plan for another kind of action.
   const std::vector<NetworkNeed> needs = NetworksOf(subject, experiment);
   for (auto network = experiment.networks.begin(); network != experiment.networks.end();) {
     const bool known =
@@ -42,7 +42,7 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
   return experiment;
 }
 
-// The types of core with which a kind is tried; what has to be remembered is not learned without one.
+// The core types with which a kind is tested. The memory task cannot be learned without one.
 std::vector<std::string> CoresFor(TinyKind kind) {
   switch (kind) {
     case TinyKind::kReal:
@@ -116,7 +116,7 @@ Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
   Overrides all = {{"learner.batch_size", "32"}, {"actor.lanes", "32"}};
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
-  // Where a batch is divided, rows in another order make other parts.
+  // If a batch is divided, rows in another order make other parts.
   for (const auto& [option, value] : Overrides{{"minibatches", "1"}, {"epochs", "2"}, {"unroll", "8"}}) {
     if (walk.numbers.count(option) > 0) {
       all.emplace_back("algorithm." + option, value);

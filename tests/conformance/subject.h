@@ -17,7 +17,7 @@
 
 namespace waggle::testing {
 
-// An algorithm in a kind of environment, with a type of core in the network that acts.
+// An algorithm, a kind of environment, and a core type for the network that acts.
 struct Subject {
   std::string algorithm;
   TinyKind kind = TinyKind::kDiscrete;
@@ -27,13 +27,13 @@ struct Subject {
   std::string Text() const { return algorithm + (Remembers() ? " with " + core : "") + " in " + Name(kind); }
 };
 
-// What is registered, made once.
+// The registered algorithms, created once.
 const AlgorithmDefinitions& Definitions();
 const AlgorithmImplementations& Implementations();
 
-// Whether the definition says that the algorithm learns in this kind.
+// True if the definition says that the algorithm learns in this kind.
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind);
-// Every algorithm that is registered in every kind that it claims, and with cores if it plans for them.
+// Every registered algorithm in every kind that it claims, with cores if it plans for them.
 const std::vector<Subject>& Subjects();
 
 EnvironmentSpec SpecOf(TinyKind kind);
@@ -43,26 +43,26 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 // The algorithm's defaults, with `overrides` as in a file.
 absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& overrides = {});
 
-// The same with networks of one layer of tanh, and of the subject's core, and batches that are small (where they are
-// not to be as large as the algorithm has them) and learned from in few passes, without a limit on what is sampled.
+// The same with networks of one tanh layer, with the subject's core, with small batches (or the algorithm's own size if
+// a test needs that), few passes, and no limit on sampling.
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
 
-// Takes the limit on what is sampled away, so that a test may play and learn by turns as it likes; a queue's stays,
-// which is no more than that an item is sampled once.
+// Removes the limit on sampling, so that a test may play and learn by turns. A queue keeps its own, which only says
+// that an item is sampled once.
 void RemoveLimit(Experiment* experiment);
 
 std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment,
                                              torch::Device device = torch::kCPU);
 
-// An algorithm and its model, taken apart, so that a test may hand them what it likes. In float64.
+// An algorithm and its model, separately, so that a test may choose their inputs. In float64.
 struct Parts {
   Parts(const Subject& subject, const Experiment& experiment, torch::Device device = torch::kCPU);
 
-  // All that an update reports, in its order.
+  // All metrics of an update, in its order.
   using Metrics = std::vector<std::pair<std::string, torch::Tensor>>;
   struct Result {
-    Metrics losses;  // Those of groups.
+    Metrics losses;  // The groups' losses.
     torch::Tensor priorities;
   };
   absl::StatusOr<Result> Update(const TensorBatch& batch, Stepper* stepper, Noise* noise);
@@ -73,13 +73,13 @@ struct Parts {
   std::unique_ptr<Algorithm> algorithm;
 };
 
-// Every group of parameters of a model: of networks, then of scalars.
+// Every parameter group of a model: first of networks, then of scalars.
 std::vector<ParameterGroup*> GroupsOf(const AlgorithmPlan& plan, const Model& model);
-// A copy of every value that a model has, targets included, flat.
+// A flat copy of all values of a model, with its targets.
 torch::Tensor ValuesOf(const AlgorithmPlan& plan, const Model& model);
 
-// Numbers without chance: the middle of what would be drawn, the likeliest choice, the order as it is. With it rows
-// that are alike stay alike.
+// Constants in place of random numbers: the middle of a distribution, the likeliest choice, the given order. Equal rows
+// stay equal.
 class StillNoise : public Noise {
  public:
   explicit StillNoise(torch::Device device = torch::kCPU) : Noise(0, device), device_(device) {}

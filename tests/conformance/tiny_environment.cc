@@ -9,9 +9,9 @@ namespace {
 constexpr int64_t kChoices = 3;
 constexpr int64_t kReals = 2;
 constexpr int64_t kPixels = 12;  // Four for each choice.
-// A real goal's distance from 0, at most.
+// The largest distance of a real goal from 0.
 constexpr double kFarthest = 0.8;
-// Two variances, of uniform numbers in [-1, 1] and [-0.8, 0.8].
+// The sum of two variances, of uniform numbers in [-1, 1] and in [-0.8, 0.8].
 constexpr double kRandomDistance = -(1 + kFarthest * kFarthest) / 3;
 
 EnvironmentSpec SpecOf(TinyKind kind) {
@@ -62,7 +62,7 @@ EnvironmentSpec SpecOf(TinyKind kind) {
   return spec;
 }
 
-// Of each element; none of real ones.
+// The number of choices of each element; empty for real ones.
 std::vector<int64_t> ChoicesOf(const SpaceLeaf& action) {
   return action.kind == SpaceKind::kMultiBinary
              ? std::vector<int64_t>(static_cast<size_t>(action.array.NumElements()), 2)
@@ -220,7 +220,7 @@ void TinyEnvironment::DrawNext() {
   }
 }
 
-// That the goal is the first, the second or neither is to be seen in two leaves; the rest means nothing.
+// Two leaves together show whether the goal is the first, the second or neither; the others are noise.
 void TinyEnvironment::WriteLeafOfDict(const SpaceLeaf& leaf, void* values) {
   if (leaf.kind == SpaceKind::kDiscrete) {
     *static_cast<int64_t*>(values) = goals_[0] == 0 ? 1 : 0;
@@ -236,7 +236,7 @@ void TinyEnvironment::WriteLeafOfDict(const SpaceLeaf& leaf, void* values) {
   }
 }
 
-// A one for each goal, then the places, and last a number that means nothing.
+// A one-hot vector of the goal, then the real goals, and last a meaningless number.
 void TinyEnvironment::WriteVector(size_t agent, int64_t size, float* numbers) {
   std::fill_n(numbers, size, 0.0F);
   float* next = numbers;

@@ -1,4 +1,4 @@
-// What an update may change, and what it does with numbers that are none.
+// The values that an update may change, and its handling of NaN.
 
 #include <limits>
 
@@ -8,8 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-// Looks after every descent at what became of the groups: one gradient is new, the values are those that were there
-// after the step before.
+// Checks the groups after every descent: one gradient is new, and the values are those after the last step.
 class WatchingStepper : public Stepper {
  public:
   explicit WatchingStepper(std::vector<ParameterGroup*> groups) : groups_(std::move(groups)) { Remember(); }
@@ -31,7 +30,7 @@ class WatchingStepper : public Stepper {
     return stepped;
   }
 
-  // The values are those of the last step.
+  // Checks that the values are those of the last step.
   void CheckAfterUpdate() const {
     for (size_t i = 0; i < groups_.size(); ++i) {
       INFO(groups_[i]->name());
@@ -39,7 +38,7 @@ class WatchingStepper : public Stepper {
     }
   }
 
-  // By group: whether a gradient of it was not 0 everywhere.
+  // By group: true if some gradient of it was not 0 everywhere.
   const std::map<std::string, bool>& has_gradient() const { return has_gradient_; }
 
  private:
@@ -68,7 +67,7 @@ class WatchingStepper : public Stepper {
   std::map<std::string, bool> has_gradient_;
 };
 
-TEST_CASE("each descent has a gradient and changes its own group alone", "[unit]") {
+TEST_CASE("each descent has a gradient and changes only its own group", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -89,14 +88,14 @@ TEST_CASE("each descent has a gradient and changes its own group alone", "[unit]
   }
 }
 
-TEST_CASE("an update whose gradients are taken away changes no value, not even a target's", "[unit]") {
+TEST_CASE("an update whose gradients are removed changes no value, not even a target's", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
       const auto trainee = NewTrainee(subject, experiment);
       const AlgorithmPlan& plan = trainee->plan().algorithm;
       const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
-      // So that targets are not what they follow.
+      // After these steps targets differ from their sources.
       LocalStepper local;
       REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
       const torch::Tensor before = ValuesOf(plan, trainee->model());
@@ -109,7 +108,7 @@ TEST_CASE("an update whose gradients are taken away changes no value, not even a
   }
 }
 
-TEST_CASE("items shorter than an actor's, as a foreign client may write them, harm no update", "[unit]") {
+TEST_CASE("items shorter than an actor's, as a foreign client may write them, do not harm an update", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -117,7 +116,7 @@ TEST_CASE("items shorter than an actor's, as a foreign client may write them, ha
       const AlgorithmPlan& plan = trainee->plan().algorithm;
       TensorBatch batch = PlayedBatch(subject, experiment);
       LocalStepper stepper;
-      for (const int64_t rows : {1, 2}) {  // The first is no step at all.
+      for (const int64_t rows : {1, 2}) {  // One row is no step at all.
         batch.fields[kItemLength] = torch::ones({batch.size}, torch::kInt64);
         batch.fields[kItemLength][0] = rows;
         INFO("one item of " << rows << " rows, and others of one");
@@ -132,12 +131,12 @@ TEST_CASE("items shorter than an actor's, as a foreign client may write them, ha
   }
 }
 
-// Whether a row of a batch of unrolls or episodes begins with a step of this type: bool [rows].
+// True if a row of a batch of unrolls or episodes begins with a step of this type: bool [rows].
 torch::Tensor BeginsWith(const TensorBatch& batch, StepType type) {
   return batch.at(kStepType).select(1, 0) == static_cast<int32_t>(type);
 }
 
-// A row whose first step counts, as does what comes after it and, but where all rows are whole episodes, before it.
+// A row whose first step counts, with steps after it and, unless all rows are whole episodes, before it.
 int64_t RowWithinEpisode(const TensorBatch& batch) {
   torch::Tensor within =
       batch.fields.count(kStepType) == 0 ? EndsAtTerminal(batch).logical_not() : BeginsWith(batch, StepType::kMid);
@@ -160,7 +159,7 @@ TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]
         if (!batch.at(field.name).is_floating_point()) {
           continue;
         }
-        // What was remembered before an episode counts for nothing in it.
+        // State from before an episode does not count in it.
         if (field.column == kCoreState && BeginsWith(batch, StepType::kFirst)[row].item<bool>()) {
           continue;
         }
@@ -169,7 +168,7 @@ TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]
         const auto trainee = NewTrainee(subject, experiment);
         TensorBatch broken = batch;
         broken.fields[field.name] = batch.at(field.name).clone();
-        // The first number of the row: for rows "all" the first step's.
+        // The first number of the row: the first step's, for rows "all".
         broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
         LocalStepper stepper;
         REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);

@@ -1,5 +1,5 @@
-"""The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments on them and
-make them fail."""
+"""The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments and kill
+processes."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ import images
 from engine import compose_command, run
 
 SERVICES = ("hub", "replay-0", "replay-1", "learner", "reducer", "actor", "evaluator")
-PATIENCE = 180  # Seconds after which what is awaited is taken not to come.
+PATIENCE = 180  # The time in seconds after which a wait fails.
 
 
 def await_that(condition, what, seconds=PATIENCE):
@@ -28,7 +28,7 @@ def await_that(condition, what, seconds=PATIENCE):
 
 @contextlib.contextmanager
 def timed(what):
-    """Prints how long it takes: a figure to read, which no test depends on."""
+    """Prints the duration, for information: no test depends on it."""
     start = time.monotonic()
     yield
     print(f"{what}: {time.monotonic() - start:.1f} s", flush=True)
@@ -41,7 +41,7 @@ def free_port():
 
 class Cluster:
     """
-    with Cluster() as cluster:      # Takes everything down again, volumes included.
+    with Cluster() as cluster:      # Removes everything again, with volumes.
         cluster.up(actor=3)
         experiment = cluster.submit(path)
         cluster.kill("actor")
@@ -49,8 +49,8 @@ class Cluster:
     """
 
     def __init__(self, files=(), environment=None):
-        """`files`: further compose files, each over those before it. `environment`: variables that these read."""
-        self.port = free_port()  # The hub's, on the host.
+        """`files`: further compose files, each overriding those before it. `environment`: their variables."""
+        self.port = free_port()  # The hub's port on the host.
         self.tensorboard_port = free_port()
         self._project = f"waggle-test-{os.getpid()}-{self.port}"
         self._files = [images.ROOT / "deploy/compose.yaml", *files]
@@ -72,7 +72,7 @@ class Cluster:
         if kind is not None:
             print("\n".join(self.unhealthy()), file=sys.stderr)
             print(self.compose("logs", "--no-color", "--tail", "40", check=False), file=sys.stderr)
-        # With the profiles' services, of which there may be some.
+        # With the services of the profiles, if any run.
         self.compose("--profile", "cli", "--profile", "tensorboard", "down", "--volumes", "--timeout", "20")
 
     def compose(self, *words, check=True, timeout=300):
@@ -81,7 +81,7 @@ class Cluster:
                    env=self._environment)
 
     def up(self, *services, **scale):
-        """Starts everything, or these services, with so many containers of a service: up(actor=3)."""
+        """Starts everything, or these services, with the given numbers of containers: up(actor=3)."""
         self._scale.update(scale)
         scales = [word for service, count in self._scale.items() for word in ("--scale", f"{service}={count}")]
         self.compose("up", "--detach", "--no-build", "--no-recreate", *scales, *services)
@@ -89,7 +89,7 @@ class Cluster:
     scale = up
 
     def containers(self, service=None):
-        """The ids of a service's containers, or of all that are not the tests' own commands."""
+        """The ids of a service's containers, or of all except the tests' own commands."""
         filters = ["--filter", f"label=com.docker.compose.project={self._project}",
                    "--filter", "label=com.docker.compose.oneoff=False"]
         if service is not None:
@@ -105,7 +105,7 @@ class Cluster:
         await_that(lambda: not self.unhealthy(*services), f"{', '.join(services) or 'everything'} is healthy", seconds)
 
     def unhealthy(self, *services):
-        """What does not serve of all containers, or of those of these services: a list of sentences."""
+        """The containers, of all or of these services, that do not serve: a list of sentences."""
         found = []
         for service in services or SERVICES:
             states = [self.state(container)["State"] for container in self.containers(service)]
@@ -115,17 +115,17 @@ class Cluster:
         return found
 
     def kill(self, service, index=0, meanwhile=lambda: None):
-        """kill -9 of the process in a service's container, as if it had crashed. docker kill would not do: what is
-        stopped by hand stays stopped. Calls `meanwhile`, and waits until it is started again."""
+        """kill -9 of the process in a service's container, as if it had crashed. docker kill is not the same: a
+        container that is stopped by hand stays stopped. Calls `meanwhile`, and waits until it has restarted."""
         container = self.containers(service)[index]
         before = self.state(container)
-        run("docker", "exec", container, "sh", "-c", "kill -9 -1", check=False)  # It kills what runs it, too.
+        run("docker", "exec", container, "sh", "-c", "kill -9 -1", check=False)  # Kills its parent process too.
         meanwhile()
         await_that(lambda: self.state(container)["RestartCount"] > before["RestartCount"]
                    and self.state(container)["State"]["Running"], f"{service} is started again")
 
     def cut_off(self, service, seconds, index=0):
-        """Takes a container off its networks for so long. It may come back with another address."""
+        """Takes a container off its networks for `seconds`. It may come back with another address."""
         container = self.containers(service)[index]
         networks = self.state(container)["NetworkSettings"]["Networks"]
         for name in networks:
@@ -136,7 +136,7 @@ class Cluster:
             run("docker", "network", "connect", *aliases, name, container)
 
     def stop(self, container):
-        """SIGTERM, and SIGKILL after 10 seconds. Returns the exit status: 137 for one that did not end by itself."""
+        """SIGTERM, and SIGKILL after 10 seconds. Returns the exit status: 137 if it did not end by itself."""
         run("docker", "stop", "--time", "10", container)
         return self.state(container)["State"]["ExitCode"]
 
@@ -147,7 +147,7 @@ class Cluster:
 
     def submit(self, file):
         said = self.waggle("submit", file, "--json")
-        return json.loads(said.partition("\n")[0])["id"]  # Behind it may stand what it waits for.
+        return json.loads(said.partition("\n")[0])["id"]  # The reason why it waits may follow.
 
     def status(self, experiment):
         """status ID --json; None while the hub does not answer."""
@@ -157,28 +157,28 @@ class Cluster:
             return None
 
     def pool(self):
-        """The processes that the hub knows, as status --json tells them; empty while the hub does not answer."""
+        """The processes that the hub knows, from status --json; empty while the hub does not answer."""
         try:
             return json.loads(self.waggle("status", "--json", timeout=20))["pool"]
         except (RuntimeError, subprocess.TimeoutExpired):
             return []
 
     def attending(self):
-        """The worker ids of all processes but the hub, once all of them attend at it: None before. One that was killed a
-        moment ago is in the pool yet, but silent."""
+        """The worker ids of all processes except the hub, once all of them attend; None before. A process that was
+        killed a moment ago is still in the pool, but silent."""
         attending = {member["worker_id"] for member in self.pool() if member["seconds_silent"] == 0}
         return attending if len(attending) == len(self.containers()) - 1 else None
 
     def worker_as(self, role):
-        """A process that works in a role, of whichever experiment, as pool() tells it; None where none does."""
+        """A process with a role in any experiment, from pool(); None if there is none."""
         return next((member for member in self.pool() if any(order["role"] == role for order in member["orders"])), None)
 
     def index_of(self, service, worker):
-        """Which of a service's containers a process of pool() runs in: its host is the start of the container's id."""
+        """The service's container of a process from pool(): its host is the start of the container's id."""
         return [container[:12] for container in self.containers(service)].index(worker["host"])
 
     def await_outcome(self, experiment, outcome, seconds=PATIENCE):
-        """Waits until the experiment is over, and demands that it ended so. Returns its last status."""
+        """Waits until the experiment is over, and requires this outcome. Returns its last status."""
         def over():
             status = self.status(experiment)
             return status if status and status["outcome"] not in ("queued", "running", "finishing") else None

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds the images of deploy/, brings deploy/compose.yaml up with them, runs experiments on it and makes it fail.
+"""Builds the images of deploy/, starts deploy/compose.yaml with them, runs experiments on it and kills its processes.
 
-usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
+usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs a container engine, docker compose or docker-compose, and what ./dev build makes. Where there is no engine it says
-so and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
+Needs a container engine, docker compose or docker-compose, and the results of ./dev build. Without an engine it prints
+that and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class Images(unittest.TestCase):
     def test_python_packages_may_be_put_on_the_actor(self):
         run("docker", "run", "--rm", "--network", "none", "--entrypoint", "python", images.ACTOR, "-c",
             "import grpc, numpy, waggle_client")
-        # pip writes where it installs to, as the user that actors run as.
+        # pip writes to its installation folder, as the user of the actors.
         said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "sh", images.ACTOR, "-c",
                    "command -v pip && test -w /opt/python/lib/python3*/site-packages")
         self.assertEqual(said, "/opt/python/bin/pip")
@@ -132,7 +132,7 @@ class Experiments(unittest.TestCase):
             await_that(lambda experiment=experiment: not self.left_of(cluster, experiment), "nothing is left of it")
 
     def left_of(self, cluster, experiment):
-        """What files and replay tables still have an experiment's id in their names."""
+        """The files and replay tables that still have an experiment's id in their names."""
         find = f"find /experiments /data -name '*{experiment}*' 2>/dev/null || true"
         left = run("docker", "exec", cluster.containers("hub")[0], "sh", "-c", find).split()
         for server in ("replay-0", "replay-1"):
@@ -143,7 +143,7 @@ class Experiments(unittest.TestCase):
 
     @with_cluster
     def test_what_the_page_says_to_type_works(self, cluster, folder):
-        del folder  # configs/ itself, by the service that is for that.
+        del folder  # configs/ itself, by its own service.
         cluster.up()
         said = cluster.compose("run", "--rm", "cli", "submit", "configs/cartpole_apex_dqn.yaml", "--watch", timeout=600)
         self.assertIn("solved", said)
@@ -151,11 +151,11 @@ class Experiments(unittest.TestCase):
 
 class Faults(unittest.TestCase):
     def goes_on(self, watcher):
-        """Waits until the experiment has gone on since now: both counts are larger than they are."""
+        """Waits until the experiment has made progress: both counts are larger than now."""
         before = watcher.last()
         await_that(lambda: all(watcher.last()[count] > before[count] for count in ("env_steps", "learner_steps"))
                    or watcher.last()["outcome"] != "running", "the experiment goes on")
-        self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
+        self.assertEqual(watcher.last()["outcome"], "running", "it was over before all faults were tested")
 
     @with_cluster
     def test_an_experiment_reaches_its_goal_whichever_process_is_killed_or_cut_off(self, cluster, folder):
@@ -184,8 +184,8 @@ class Faults(unittest.TestCase):
                     killed = await_that(lambda: cluster.worker_as("learner"), "a learner works")
 
                     def taken_over(killed=killed):
-                        # By the one that stood by, or by the killed one's successor in its container. What was learned since
-                        # the last checkpoint is learned again.
+                        # A standby learner, or the killed one's successor in its container, continues. Steps since the
+                        # last checkpoint are learned again.
                         await_that(lambda: any(process["role"] == "learner" and process["alive"]
                                                and not process["worker_id"].startswith(killed["worker_id"])
                                                and process["rates"].get("learner_steps", 0) > 0

@@ -1,4 +1,4 @@
-"""What the tests of deploy/ need of the container engine of this machine."""
+"""This machine's container engine, for the tests of deploy/."""
 
 import functools
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 
 def run(*command, check=True, timeout=120, **options):
-    """Runs a command and returns what it wrote. With `check`, a status other than 0 raises with all that it said."""
+    """Runs a command and returns its output. With `check`, a status other than 0 raises, with the output."""
     done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=timeout, check=False, **options)
     if check and done.returncode != 0:
@@ -24,14 +24,14 @@ def succeeds(*command, **options):
 
 @functools.cache
 def compose_command():
-    """docker compose, or docker-compose where that is what there is. None where there is neither."""
+    """docker compose, or else docker-compose; None if there is neither."""
     if succeeds("docker", "compose", "version"):
         return ("docker", "compose")
     return ("docker-compose",) if shutil.which("docker-compose") else None
 
 
 def what_is_missing():
-    """Why nothing can be tested here; None if it can."""
+    """Why nothing can be tested here; None if tests can run."""
     if not succeeds("docker", "info", timeout=30):
         return "no container engine answers: docker info fails"
     if compose_command() is None:

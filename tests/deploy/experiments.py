@@ -6,7 +6,7 @@ from images import ROOT
 
 
 def write(folder, name, changes):
-    """Writes configs/NAME.yaml to `folder` with texts of it replaced, each of which has to be in it once."""
+    """Writes configs/NAME.yaml to `folder` with some texts replaced; each must be in it once."""
     text = (ROOT / "configs" / f"{name}.yaml").read_text()
     for old, new in changes.items():
         if text.count(old) != 1:
@@ -23,7 +23,7 @@ def patient(folder, name):
 
 
 def apex_that_outlives_faults(folder):
-    """Ape-X over two replay servers that log. It is evaluated once a minute, not to be over before its faults."""
+    """Ape-X over two replay servers that log. It is evaluated once a minute, so that it does not end before the faults."""
     return write(folder, "cartpole_apex_dqn", {
         "durability: none": "durability: log\n  servers: 2",
         "period_seconds: 0.1": "period_seconds: 60",
@@ -38,7 +38,7 @@ def gymnasium(folder):
 
 
 def gymnasium_that_outlives_faults(folder):
-    """Gymnasium's CartPole by four actors. It is not evaluated at once, not to be over before its faults."""
+    """Gymnasium's CartPole by four actors. It is evaluated late, so that it does not end before the faults."""
     return write(folder, "gymnasium_cartpole_ppo", {
         "processes: 1": "processes: 4",
         "period_seconds: 0.1": "period_seconds: 15",

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Builds the images of deploy/ without a registry.
 
-usage: images.py       makes the base image alone, unless it is there
+usage: images.py       builds only the base image, unless it exists
 
-Their base is a Debian that debootstrap makes of this machine's own package sources, since nothing may be there to pull
-it from. It has these sources too, and pip's, so that both work in it as they do here. It stays on this machine, for the
-next time.
+Their base is a Debian that debootstrap installs from this machine's package sources, as there may be no registry. It
+has these sources and pip's, so that apt and pip work in it as they do here. It stays on this machine, for the next time.
 """
 
 import ast
@@ -27,11 +26,11 @@ PREFIX = "waggle-deploy-test"
 RUNTIME, ACTOR, TENSORBOARD = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard"))
 PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
                "timeout", "default-timeout", "retries")
-USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As deploy/README.md has users make it.
+USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As in deploy/README.md.
 
 
 def package_source(codename):
-    """The address of this machine's source of Debian's packages, by apt itself."""
+    """The address of this machine's source of Debian packages, from apt."""
     for line in run("apt-get", "indextargets", "--format", "$(SITE) $(CODENAME)", "Created-By: Packages").splitlines():
         site, _, name = line.rpartition(" ")
         if name == codename:
@@ -40,7 +39,7 @@ def package_source(codename):
 
 
 def give_apt_settings(root):
-    """Has apt in `root` do as apt does on this machine: sources, keys, proxies, certificates."""
+    """Makes apt in `root` work as on this machine: sources, keys, proxies, certificates."""
     apt = pathlib.Path("/etc/apt")
     for name in ("sources.list", "sources.list.d", "trusted.gpg", "trusted.gpg.d", "keyrings", "auth.conf",
                  "auth.conf.d"):
@@ -58,9 +57,9 @@ def give_apt_settings(root):
 
 
 def pip_settings(listed):
-    """A file for pip, of what `pip config list` said of its sources. What the environment says counts more than files."""
+    """A configuration file with the sources from `pip config list`. Environment variables go before files."""
     found = configparser.RawConfigParser()
-    for line in sorted(listed.splitlines(), reverse=True):  # ":env:" sorts before all else, and is set last.
+    for line in sorted(listed.splitlines(), reverse=True):  # ":env:" sorts before all other sections, and is set last.
         key, _, value = line.partition("=")
         section, _, option = key.rpartition(".")
         if option in PIP_SOURCES:
@@ -72,7 +71,7 @@ def pip_settings(listed):
 
 
 def give_pip_settings(root):
-    """Has pip in `root` take packages from where pip on this machine does."""
+    """Makes pip in `root` use the package sources of pip on this machine."""
     if not succeeds("python3", "-m", "pip", "--version"):
         return
     settings = pip_settings(run("python3", "-m", "pip", "--disable-pip-version-check", "config", "list"))
@@ -108,7 +107,7 @@ def make_base(tag, codename):
 
 
 def base():
-    """The base image's name. It is made unless it is there."""
+    """The base image's name. The image is built unless it exists."""
     release = platform.freedesktop_os_release()
     codename = release.get("VERSION_CODENAME", "")
     if release.get("ID") != "debian":
@@ -131,7 +130,7 @@ def build():
 
 
 def build_or_skip(test):
-    """build(), or where there is no engine an end of `test`, which is named."""
+    """build(), or, without an engine, the end of the test named `test`."""
     missing = what_is_missing()
     if missing is not None:
         print(f"{test}: SKIPPED, nothing was tested: {missing}", file=sys.stderr)
@@ -140,12 +139,12 @@ def build_or_skip(test):
 
 
 def page_blocks(page, folder, *paths):
-    """Writes blocks of code of a page to files of `folder`: those behind lines that end with `PATH`:."""
+    """Writes a page's code blocks to files of `folder`: the blocks after lines that end with `PATH`:."""
     run("python3", ROOT / "tests/worked_example/extract_code.py", ROOT / page, folder, *paths)
 
 
 def build_users_actor(tag, folder, dockerfile):
-    """Builds one of deploy/README.md's images FROM waggle-actor, with `folder` as what it may copy."""
+    """Builds one of deploy/README.md's images FROM waggle-actor, with `folder` as its context."""
     page_blocks("deploy/README.md", folder, dockerfile)
     path = pathlib.Path(folder, dockerfile)
     path.write_text(path.read_text().replace("FROM waggle-actor\n", f"FROM {ACTOR}\n"))
@@ -153,7 +152,7 @@ def build_users_actor(tag, folder, dockerfile):
 
 
 def build_my_game():
-    """Builds USERS_ACTOR: waggle-actor with the environment of the page on environments, as a package of a user's."""
+    """Builds USERS_ACTOR: waggle-actor with the environment of the page on environments, as a user's package."""
     with tempfile.TemporaryDirectory() as folder:
         package = pathlib.Path(folder, "my_game")
         page_blocks("docs/environments_of_your_own.md", package, "my_game.py")

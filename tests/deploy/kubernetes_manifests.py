@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks deploy/kubernetes without a cluster: every overlay is rendered, fits the API's schemas, and keeps our own rules.
+"""Checks deploy/kubernetes without a cluster: every overlay is rendered, fits the API's schemas, and follows Waggle's own rules.
 
 usage: kubernetes_manifests.py [-v]
 
-It needs kubectl ($KUBECTL where that is set). kubernetes-validate, which has the schemas, is installed from PyPI into
-build/deploy/venv. The executables of build/release/bin tell which flags there are. What is missing is skipped, and said.
+It needs kubectl ($KUBECTL if that is set). kubernetes-validate, which has the schemas, is installed from PyPI into
+build/deploy/venv. The executables of build/release/bin list the flags. Checks that lack something are skipped with a note.
 """
 
 import copy
@@ -45,7 +45,7 @@ KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 CLUSTERS = ("local", "cpu", "gpu")
 OVERLAYS = CLUSTERS + ("podman",)
 SINGLE_FILES = [yaml.safe_load((KUBERNETES / name).read_text()) for name in ("namespace.yaml", "backup.yaml")]
-# What both kustomize 2.0, in Debian 12's kubectl 1.20, and kustomize 5 take.
+# The fields that both kustomize 2.0, in Debian 12's kubectl 1.20, and kustomize 5 accept.
 FIELDS = {"apiVersion", "kind", "namespace", "bases", "resources", "patchesStrategicMerge", "configMapGenerator", "images"}
 
 
@@ -65,7 +65,7 @@ def find(documents, kind, name):
 
 
 def schema_versions():
-    """The oldest and the newest version of Kubernetes whose schemas are at hand."""
+    """The oldest and the newest version of Kubernetes with schemas here."""
     folder = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
     found = sorted({tuple(map(int, one.name.partition("-")[0][1:].split("."))) for one in folder.iterdir() if one.is_dir()})
     return [".".join(map(str, version)) for version in (found[0], found[-1])]
@@ -165,13 +165,13 @@ class ManifestsTest(unittest.TestCase):
             self.assertEqual(mine, wanted)
 
     def test_podman_publishes_the_hub_alone_and_to_this_machine_alone(self):
-        """podman 4.3 publishes each port of a container, at all addresses unless one is named."""
+        """podman 4.3 publishes each port of a container, by default at all addresses."""
         published = {one["metadata"]["name"]: [port.get("hostIP") for port in rules.container(one).get("ports", [])]
                      for one in rules.of_kind(rendered("podman"), *rules.WORKLOADS)}
         self.assertEqual({name: ports for name, ports in published.items() if ports}, {"hub": ["127.0.0.1"]})
 
     def test_no_two_pods_of_podman_share_a_folder_unawares(self):
-        """podman 4.3 keeps an emptyDir as a volume of that name, whichever pod it is of."""
+        """podman 4.3 keeps an emptyDir as a volume with that name, whatever its pod."""
         names = [volume["name"] for one in rules.of_kind(rendered("podman"), *rules.WORKLOADS)
                  for volume in rules.pod(one)["volumes"] if "emptyDir" in volume]
         self.assertEqual(sorted(names), sorted(set(names)))
@@ -185,7 +185,7 @@ def container_of(kind, name):
     return lambda documents: rules.container(find(documents, kind, name))
 
 
-# Of each rule, a change that breaks it: what is changed, at which key, to what.
+# For each rule, a change that breaks it: the object, the key, the new value.
 BROKEN = (
     (rules.components_are_there, of("Deployment", "evaluator"), "kind", "Job"),
     (rules.containers_are_confined, container_of("Deployment", "actor"), "securityContext", {}),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs deploy/kubernetes/overlays/podman: every pod starts, is healthy and confined, trains an experiment, and ends by itself.
 
-usage: kubernetes_podman.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
+usage: kubernetes_podman.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs root, podman, kubectl, a container engine that builds the image, and what ./dev build makes. Where one of them is missing it
-says so and tests nothing.
+Needs root, podman, kubectl, a container engine that builds the image, and the results of ./dev build. If one of them is
+missing it prints that and tests nothing.
 """
 
 import json
@@ -41,7 +41,7 @@ def setUpModule():
             skip(f"there is no {program}")
     if os.geteuid() != 0:
         skip("only root may kill the processes of pods")
-    # An image of the docker engine that is there already, instead of one that is built.
+    # An existing image of the docker engine, instead of a new one.
     image = os.environ.get("WAGGLE_DEPLOY_IMAGE")
     if image is None:
         missing = what_is_missing()
@@ -66,10 +66,10 @@ def rendered(kubernetes):
 
 
 class Pods:
-    """with Pods() as pods: those of the overlay, with the hub at a free port of this machine."""
+    """with Pods() as pods: the overlay's pods, with the hub at a free port of this machine."""
 
     def __init__(self, manifests=None):
-        """`manifests`: what the overlay is rendered to, if it is a changed one."""
+        """`manifests`: the rendered overlay, if it is a changed one."""
         self.port = free_port()
         self._manifests = (manifests or rendered(KUBERNETES)).replace("hostPort: 7000", f"hostPort: {self.port}")
 
@@ -96,14 +96,14 @@ class Pods:
         podman("kill", "--signal", signal, container(name))
 
     def kill(self, name):
-        """kill -9 of the process, as the machine's kernel does it when memory runs out. What podman kill ends stays ended."""
+        """kill -9 of the process, as the kernel does if memory runs out. podman kill would prevent a restart."""
         process = self.inspect(name)["State"]["Pid"]
         run("kill", "-KILL", process)
         await_that(lambda: self.inspect(name)["State"]["Running"] and self.inspect(name)["State"]["Pid"] != process,
                    f"{name} is started again")
 
     def stop(self, name):
-        """SIGTERM, and SIGKILL after ten seconds. Returns the exit status: 137 for one that did not end by itself."""
+        """SIGTERM, and SIGKILL after ten seconds. Returns the exit status: 137 if it did not end by itself."""
         podman("stop", "--time", "10", container(name))
         return self.inspect(name)["State"]["ExitCode"]
 
@@ -169,7 +169,7 @@ class Experiments(unittest.TestCase):
             file = experiments.patient(folder, "cartpole_apex_dqn")
             experiment = pods.submit(file)
             self.assertEqual(pods.await_over(experiment)["outcome"], "solved")
-            # The hub's and the learner's outputs lie in one folder.
+            # The outputs of the hub and of the learner are in one folder.
             found = podman("exec", container("hub"), "ls", f"/experiments/{experiment}").split()
             self.assertLessEqual({"metrics.csv", "checkpoints", "best"}, set(found))
             pods.play_again()

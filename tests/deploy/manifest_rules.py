@@ -1,11 +1,11 @@
-"""What must hold for Waggle's Kubernetes manifests beyond their schema. Each rule takes the documents of one rendered overlay
-and yields what breaks it, one line each."""
+"""The rules for Waggle's Kubernetes manifests beyond their schema. Each rule takes the documents of one rendered overlay
+and yields its violations, one line each."""
 
 WORKLOADS = ("StatefulSet", "Deployment")
 COMPONENTS = ("hub", "replay", "learner", "actor", "evaluator", "gradient-reducer")
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 EVERY_PORT = "every port"
-# Who may open connections to whom, at which port. All that is not here is denied.
+# The allowed connections, with their ports. All others are denied.
 CONNECTIONS = {
     **{(worker, "hub"): {7000} for worker in COMPONENTS if worker != "hub"},
     **{(worker, "replay"): {7001} for worker in ("learner", "actor")},
@@ -43,7 +43,7 @@ def listened_port(workload):
 
 
 def matches(selector, labels):
-    """Whether a LabelSelector of the API, or a Service's plain one, selects these labels. It knows no operator but In."""
+    """True if a LabelSelector of the API, or a Service's plain one, selects these labels. Knows only the operator In."""
     if selector and not {"matchLabels", "matchExpressions"} & set(selector):
         selector = {"matchLabels": selector}
     return (all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
@@ -121,7 +121,7 @@ def volumes_are_there(documents):
                 yield f"{name(workload)}: mounts {mount['name']}, which is no volume of it"
         for volume in pod(workload)["volumes"]:
             claim = volume.get("persistentVolumeClaim", {}).get("claimName")
-            # podman, which has no StatefulSet here, makes a volume for each claim that it does not know.
+            # podman has no StatefulSet here, and creates a volume for each unknown claim.
             if claim is not None and claim not in made and of_kind(documents, "StatefulSet"):
                 yield f"{name(workload)}: claims {claim}, which nothing makes"
 
@@ -168,7 +168,7 @@ def budgets_select(documents):
 
 
 def allowed(policies, direction, mine, theirs):
-    """The ports at which these policies let one pod with the labels `mine` talk with one with `theirs`."""
+    """The ports at which these policies let pods with the labels `mine` and `theirs` talk."""
     ports = set()
     for policy in policies:
         if direction not in policy["spec"]["policyTypes"] or not matches(policy["spec"]["podSelector"], mine):
@@ -202,7 +202,7 @@ def hub_is_found(documents):
     address = settings["data"]["WAGGLE_PARAM_SERVER"]
     known = [f"{service['metadata']['name']}:{port['port']}" for service in of_kind(documents, "Service")
              for port in service["spec"]["ports"]]
-    # What podman calls the pod of a Deployment.
+    # podman's name for the pod of a Deployment.
     known += [f"{one['metadata']['name']}-pod-0:{listened_port(one)}" for one in of_kind(documents, "Deployment")]
     if address not in known:
         yield f"WAGGLE_PARAM_SERVER: got {address}; wanted one of {known}"

@@ -1,4 +1,4 @@
-"""deploy/kubernetes, changed as its page tells users to change it."""
+"""deploy/kubernetes, changed as its page tells users."""
 
 import contextlib
 import pathlib
@@ -11,7 +11,7 @@ KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes"
 
 @contextlib.contextmanager
 def with_actor_image(line):
-    """A copy of deploy/kubernetes whose overlays have this line in place of that of waggle-actor."""
+    """A copy of deploy/kubernetes whose overlays have this line instead of waggle-actor's."""
     with tempfile.TemporaryDirectory() as folder:
         copied = pathlib.Path(folder, "kubernetes")
         shutil.copytree(KUBERNETES, copied)

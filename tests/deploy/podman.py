@@ -1,5 +1,5 @@
-"""podman on this machine, for tests that play Kubernetes' manifests with it. All that they make, volumes and networks too,
-lies in a folder of their own: what somebody runs with podman here is left alone."""
+"""podman on this machine, for tests that play Kubernetes' manifests with it. All their data, volumes and networks too, is in
+a separate folder: other uses of podman on this machine are not affected."""
 
 import os
 import pathlib
@@ -12,8 +12,8 @@ from engine import run
 
 
 def allowance(limit):
-    """Of a limit, what a container is given: enough for these tests, and no more than this process has. podman by itself
-    asks for more, which only a process with CAP_SYS_RESOURCE may give."""
+    """A container's part of a limit: enough for these tests, and no more than this process has. By default podman asks
+    for more, which only a process with CAP_SYS_RESOURCE may give."""
     hard = resource.getrlimit(limit)[1]
     least = 16384 if hard == resource.RLIM_INFINITY else min(hard, 16384)
     return f"{least}:{least}"
@@ -27,7 +27,7 @@ class Podman:
     """
 
     def __enter__(self):
-        # A short path: podman puts sockets into it.
+        # Short, as podman puts sockets into it.
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="podman-"))
         (self._folder / "networks").mkdir()
         settings = self._folder / "containers.conf"
@@ -36,9 +36,9 @@ class Podman:
 default_ulimits = ["nofile={allowance(resource.RLIMIT_NOFILE)}", "nproc={allowance(resource.RLIMIT_NPROC)}"]
 [engine]
 events_logger = "file"
-lock_type = "file"  # Those in shared memory are shared with every podman of this machine.
+lock_type = "file"  # Locks in shared memory are shared by all podman processes of this machine.
 """)
-        # Without systemd nothing would run the health checks: the tests run them.
+        # The tests run the health checks themselves, as there is no systemd.
         self._environment = {**os.environ, "CONTAINERS_CONF": str(settings), "DISABLE_HC_SYSTEMD": "true"}
         self._command = ["podman", "--root", self._folder / "root", "--runroot", self._folder / "run",
                          "--tmpdir", self._folder / "tmp", "--network-config-dir", self._folder / "networks"]
@@ -47,7 +47,7 @@ lock_type = "file"  # Those in shared memory are shared with every podman of thi
     def __exit__(self, kind, error, trace):
         self("pod", "rm", "--all", "--force", "--time", "0", check=False)
         self("network", "prune", "--force", check=False)
-        # podman system reset would reach beyond the folder.
+        # podman system reset would affect more than the folder.
         run("umount", "--quiet", self._folder / "root/overlay", check=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -62,14 +62,14 @@ lock_type = "file"  # Those in shared memory are shared with every podman of thi
         return True
 
     def load(self, docker_image, tag):
-        """Takes over an image of the docker engine."""
+        """Copies an image from the docker engine."""
         with subprocess.Popen(["docker", "save", docker_image], stdout=subprocess.PIPE) as archive:
             said = self("load", "--quiet", stdin=archive.stdout)
         self("tag", said.rpartition("Loaded image: ")[2].split()[0], tag)
 
     def choose_runtime(self, image):
-        """Takes the first of podman's run-time programs that runs a pod of this image. Raises what the last one said, where
-        none does: an old control group, a missing package."""
+        """Takes the first of podman's run-time programs that runs a pod of this image. If none does, raises the last one's
+        error: an old control group, a missing package."""
         for runtime in ("crun", "runc"):
             command = [*self._command, "--runtime", runtime]
             try:
@@ -90,5 +90,5 @@ lock_type = "file"  # Those in shared memory are shared with every podman of thi
         self("play", "kube", path)
 
     def down(self):
-        """Removes the pods that were played, and keeps their volumes."""
+        """Removes the played pods, and keeps their volumes."""
         self("play", "kube", "--down", self._folder / "manifests.yaml")

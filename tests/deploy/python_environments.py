@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains on environments of Python in the containers of deploy/compose.yaml, whose actors have an image with a package of
-a user's.
+"""Trains on environments of Python in the containers of deploy/compose.yaml, whose actors have an image with a user's
+package.
 
-usage: python_environments.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
+usage: python_environments.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; by default all
 
-Needs what deploy_test.py needs, and a source of packages for pip. Where there is no container engine it says so and tests
+Needs what deploy_test.py needs, and a source of packages for pip. Without a container engine it prints that and tests
 nothing.
 """
 
@@ -17,7 +17,7 @@ from cluster import Cluster, await_that, timed
 from engine import run
 from watcher import Watcher
 
-# pkill, for images that have none. The pattern does not find this command itself.
+# A substitute for pkill. The pattern does not match this command itself.
 KILL_ENVIRONMENTS = """
 for process in /proc/[0-9]*; do
   if tr '\\0' ' ' <$process/cmdline 2>/dev/null | grep -q 'share/waggle/[e]nvironment'; then
@@ -33,7 +33,7 @@ def setUpModule():
 
 
 def confined(image, *words, entrypoint="waggle", check=True):
-    """What a command says in a container that may write as much as those of compose.yaml."""
+    """The output of a command in a container that may write as much as those of compose.yaml."""
     return run("docker", "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",
                "--volume", f"{images.ROOT}/configs:/files:ro", "--entrypoint", entrypoint, image, *words, check=check)
 
@@ -128,7 +128,7 @@ class Experiments(unittest.TestCase):
         others = [one["counters"].get("environment_restarts", 0) for one in actors(watcher.last())
                   if one["worker_id"] != victim["worker_id"]]
         self.assertEqual(others, [0, 0, 0])
-        self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
+        self.assertEqual(watcher.last()["outcome"], "running", "it was over before all faults were tested")
 
     def test_an_experiment_whose_environment_no_actor_has_fails_and_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:

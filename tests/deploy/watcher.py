@@ -1,4 +1,4 @@
-"""Watches an experiment's status from a thread of its own."""
+"""Watches an experiment's status in its own thread."""
 
 import threading
 import time
@@ -8,12 +8,12 @@ LAST = OUTCOMES[3:]
 COUNTS = ("env_steps", "learner_steps")
 
 
-WRITTEN = 10  # Seconds after which the hub has written counts down: it does so every five.
+WRITTEN = 10  # The seconds after which the hub has saved its counts: it saves them every five.
 
 
 def problems(history, killed=()):
-    """What is wrong with statuses that followed one another: a list of sentences. `killed`: for each kill of the hub, how
-    many statuses came before it, but for one that was on its way, and the last one that the hub had written down."""
+    """The problems of consecutive statuses: a list of sentences. `killed`: for each kill of the hub, the number of statuses
+    before it, except one that was on its way, and the last status that the hub had saved."""
     found = []
     for position, (before, after) in enumerate(zip(history, history[1:]), start=1):
         for count in COUNTS:
@@ -31,12 +31,12 @@ def problems(history, killed=()):
 
 
 class Watcher:
-    """with Watcher(cluster, experiment) as watcher: …; then watcher.problems() says what was wrong."""
+    """with Watcher(cluster, experiment) as watcher: …; then watcher.problems() lists the problems."""
 
     def __init__(self, cluster, experiment, name):
         self._cluster = cluster
         self._experiment = experiment
-        self._name = name  # For what it prints.
+        self._name = name  # For its output.
         self._over = threading.Event()
         self._history = []  # Only appended to, by the thread.
         self._times = []
@@ -52,10 +52,10 @@ class Watcher:
         self._thread.join()
 
     def problems(self):
-        return problems(list(self._history), self._killed) if self._history else ["its status was never told"]
+        return problems(list(self._history), self._killed) if self._history else ["there was no status"]
 
     def hub_is_killed(self):
-        """The hub has just been killed: what it had not written down may be lost."""
+        """The hub has just been killed: counts that it had not saved may be lost."""
         now = time.monotonic()
         came = len(self._history)
         old = [status for at, status in zip(self._times, self._history[:came]) if at < now - WRITTEN]

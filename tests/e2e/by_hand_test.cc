@@ -1,4 +1,4 @@
-// No source of its own: this is what an operator does who starts the processes in separate terminals.
+// No source of its own: it starts the processes as an operator does in separate terminals.
 
 #include <filesystem>
 #include <string>
@@ -26,7 +26,7 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
   Eventually("its last figures", [&] { return figures().find(",algorithm/q_loss,") != std::string::npos; });
   CHECK_THAT(figures(), Catch::StartsWith("step,seconds,name,value\n"));
 
-  // The processes have outlived it, and take up the next one.
+  // The processes have outlived the experiment, and work for the next one.
   const std::string next = service.Submit(
       "experiment: {name: next}\nenvironment: {name: Pendulum-v1}\nalgorithm: {name: td3}\n"
       "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n");
@@ -40,7 +40,7 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
   service.EndAll();
 }
 
-TEST_CASE("an experiment is stopped, goes on where it was, and leaves nothing behind when it is deleted", "[e2e]") {
+TEST_CASE("an experiment is stopped, continues from its state, and leaves nothing behind when it is deleted", "[e2e]") {
   Service service;
   service.StartHub();
   Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
@@ -58,7 +58,7 @@ TEST_CASE("an experiment is stopped, goes on where it was, and leaves nothing be
     return status.is_null() ? 0 : status.at("learner_steps").get<double>();
   };
   Eventually("learner steps", [&] { return learner_steps() > 100; });
-  CHECK(service.Waggle({"delete", id}).first == 2);  // It runs.
+  CHECK(service.Waggle({"delete", id}).first == 2);  // It is running.
   CHECK(service.Waggle({"stop", id}).first == 0);
   service.AwaitOutcome(id, "stopped");
   const nlohmann::json stopped = service.Status(id);
@@ -79,7 +79,7 @@ TEST_CASE("an experiment is stopped, goes on where it was, and leaves nothing be
   service.EndAll();
 }
 
-TEST_CASE("a hub without experiments keeps its workers waiting until they are told to stop", "[e2e]") {
+TEST_CASE("a hub without experiments keeps its workers waiting until they are stopped", "[e2e]") {
   Service service;
   service.StartHub();
   service.StartActor("actor");

@@ -1,4 +1,4 @@
-// No source of its own: a run whose actors ask the learner for their actions, while processes are killed.
+// No source of its own: a run whose actors get their actions from the learner, while processes are killed.
 
 #include <set>
 #include <string>
@@ -9,8 +9,8 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("actors without weights come to their run's end though one of them and the learner are killed", "[e2e]") {
-  // The second remembers: each lane's state is at the learner.
+TEST_CASE("a run with central inference ends normally though an actor and the learner are killed", "[e2e]") {
+  // The second has a memory: the learner has each lane's state.
   const auto config = GENERATE(as<std::string>(), "cartpole_impala_central", "cartpole_hidden_velocity_impala_lstm");
   INFO(config);
   TrainingRun run({"--seed", "3", "--actors", "2", "--set", "actor.inference=server", "--set",
@@ -25,7 +25,7 @@ TEST_CASE("actors without weights come to their run's end though one of them and
   });
   const nlohmann::json status = run.Status();
   REQUIRE_FALSE(status.is_null());
-  CHECK(status.at("outcome") == "running");  // Else nothing was killed in mid-run.
+  CHECK(status.at("outcome") == "running");  // Otherwise nothing was killed during the run.
 
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());

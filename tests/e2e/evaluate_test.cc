@@ -1,4 +1,4 @@
-// No source of its own: `waggle evaluate` on networks that a test has made, untrained and so as good as any.
+// No source of its own: `waggle evaluate` on untrained networks.
 
 #include <fstream>
 #include <memory>
@@ -31,7 +31,7 @@ Experiment CartPole(int64_t seed, const std::string& width = "8") {
       BuiltinAlgorithmDefinitions()));
 }
 
-// What a learner has at step 12 and a hub at version 12 of one run.
+// The files of a learner at step 12 and of a hub at version 12, of one run.
 class Run {
  public:
   explicit Run(const Experiment& experiment) : experiment_(experiment) {
@@ -85,7 +85,7 @@ nlohmann::json Result(const std::string& path, std::vector<std::string> flags, c
   return nlohmann::json::parse(answer.text);
 }
 
-// What two evaluations have in common that saw the same.
+// The figures that two evaluations of the same episodes have in common.
 std::vector<double> Figures(const nlohmann::json& result) {
   std::vector<double> figures;
   for (const char* name : {"episodes", "mean_return", "standard_error", "standard_deviation", "min_return",
@@ -95,7 +95,7 @@ std::vector<double> Figures(const nlohmann::json& result) {
   return figures;
 }
 
-TEST_CASE("a run's weights are evaluated, the best before others, and a seed repeats itself", "[e2e]") {
+TEST_CASE("a run's weights are evaluated, the best ones first, and equal seeds give equal results", "[e2e]") {
   const TemporaryFolder run;
   Run other(CartPole(2));
   other.SaveWeights(run.File("hub/weights/newest"));
@@ -119,7 +119,7 @@ TEST_CASE("a run's weights are evaluated, the best before others, and a seed rep
   CHECK(newest.at("kind") == "newest");
   CHECK(Figures(newest) != Figures(one));
 
-  // The learner's whole state has the same network in it.
+  // The learner's whole state contains the same network.
   best.SaveLearnerState(run.File("checkpoints"), best.experiment());
   const nlohmann::json learner =
       Result(run.File("checkpoints/step-000000000012"), {"--episodes", "300", "--seed", "5", "--device", "cpu"});
@@ -133,7 +133,7 @@ TEST_CASE("a run's weights are evaluated, the best before others, and a seed rep
                             Catch::Contains("\nepisodes    3, greedy, seed "));
 }
 
-TEST_CASE("a run's episodes are filmed, without changing what they are", "[e2e]") {
+TEST_CASE("filming a run's episodes does not change them", "[e2e]") {
   const TemporaryFolder run;
   Run(CartPole(1)).SaveWeights(run.File("hub/weights/best"));
   const nlohmann::json plain = Result(run.path(), {"--episodes", "5", "--seed", "5"});
@@ -149,7 +149,7 @@ TEST_CASE("a run's episodes are filmed, without changing what they are", "[e2e]"
   CHECK_THAT(refused.text, Catch::Contains("--video: got /proc/films"));
 }
 
-TEST_CASE("a run's episodes become a replay file, which is not written over", "[e2e]") {
+TEST_CASE("a run's episodes become a replay file, which is never overwritten", "[e2e]") {
   const TemporaryFolder run;
   Run(CartPole(1)).SaveWeights(run.File("hub/weights/best"));
   const nlohmann::json recorded =
@@ -166,7 +166,7 @@ TEST_CASE("a run's episodes become a replay file, which is not written over", "[
   CHECK_THAT(again.text, Catch::StartsWith("waggle record: ") && Catch::Contains(run.File("episodes")));
 }
 
-TEST_CASE("an experiment's file is evaluated by random actions", "[e2e]") {
+TEST_CASE("an experiment's file is evaluated with random actions", "[e2e]") {
   const nlohmann::json random =
       Result(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", {"--episodes", "50"});
   CHECK(random.at("kind") == "random");
@@ -174,12 +174,12 @@ TEST_CASE("an experiment's file is evaluated by random actions", "[e2e]") {
   CHECK(random.at("mean_return").get<double>() < 60);
 }
 
-TEST_CASE("what cannot be evaluated ends it with 2 and one line that says why", "[e2e]") {
+TEST_CASE("an evaluation that is not possible exits with 2 and one line with the reason", "[e2e]") {
   const TemporaryFolder folder;
   const auto refused = [](const std::string& path, const std::vector<std::string>& flags, const std::string& says) {
     const Answer answer = Evaluate(path, flags);
     CHECK(answer.status == 2);
-    // Log lines about what is damaged may come first.
+    // Log lines about damage may come first.
     const size_t last = answer.text.rfind('\n', answer.text.size() - 2) + 1;
     CHECK_THAT(answer.text.substr(last), Catch::StartsWith("waggle evaluate: ") && Catch::Contains(says));
   };
@@ -198,7 +198,7 @@ TEST_CASE("what cannot be evaluated ends it with 2 and one line that says why", 
   refused(folder.path(), {}, "no checkpoint is whole");
 }
 
-TEST_CASE("a result that cannot be written is no success", "[e2e]") {
+TEST_CASE("an evaluation whose result cannot be written fails", "[e2e]") {
   const TemporaryFolder folder;
   Run(CartPole(1)).SaveWeights(folder.path());
   ChildOptions options;

@@ -1,4 +1,4 @@
-// No source of its own: this is what becomes of a run when its processes are killed or paused.
+// No source of its own: runs whose processes are killed or paused.
 
 #include <signal.h>
 
@@ -19,12 +19,12 @@
 namespace waggle::testing {
 namespace {
 
-// A run of so many environment steps: one with a target may be lucky, and over before anything happens to it.
+// A run with a limit on steps: one with a target may be lucky, and end before anything happens to it.
 std::vector<std::string> Steps(int64_t steps) {
   return {"--seed", "3", "--set", "stop.target_return=null", "--set", absl::StrCat("stop.max_env_steps=", steps)};
 }
 
-TEST_CASE("a killed actor and a replay server that pauses for five seconds do not keep a run from its end", "[e2e]") {
+TEST_CASE("a run ends normally though an actor is killed and a replay server pauses for five seconds", "[e2e]") {
   TrainingRun run(Steps(30'000));
   run.WaitForEnvSteps(1);
   const pid_t actor = run.PidOf("actor");
@@ -41,7 +41,7 @@ TEST_CASE("a killed actor and a replay server that pauses for five seconds do no
   const pid_t replay_server = run.PidOf("replay-server");
   REQUIRE(replay_server > 0);
   REQUIRE(kill(replay_server, SIGSTOP) == 0);
-  StopToken().WaitFor(absl::Seconds(5));  // How long the server pauses is what is tested.
+  StopToken().WaitFor(absl::Seconds(5));  // The pause is what this tests.
   REQUIRE(kill(replay_server, SIGCONT) == 0);
 
   const ChildExit exit = run.Wait();
@@ -50,17 +50,16 @@ TEST_CASE("a killed actor and a replay server that pauses for five seconds do no
   REQUIRE(run.Summary().at("outcome") == "limit");
 }
 
-// How many items the last replay server to start has restored; -1: none has.
+// The number of items that the last replay server to start has restored; -1: none has.
 int64_t ItemsRestored(const TrainingRun& run) {
   const std::string log = Contents(run.File("logs/replay-server.log"));
-  const std::string words = "/cartpole_apex_dqn/transitions\": ";  // Behind the experiment's id.
+  const std::string words = "/cartpole_apex_dqn/transitions\": ";  // After the experiment's id.
   const size_t line = log.rfind("restored table \"");
   const size_t found = line == std::string::npos ? line : log.find(words, line);
   return found == std::string::npos ? -1 : std::stoll(log.substr(found + words.size()));
 }
 
-TEST_CASE("the only replay server is killed and comes back with what it is to keep, and the run goes on to its end",
-          "[e2e]") {
+TEST_CASE("the only replay server is killed and comes back with its items, and the run ends normally", "[e2e]") {
   const std::string durability = GENERATE(as<std::string>(), "log", "checkpoint", "none");
   INFO(durability);
   std::vector<std::string> arguments = Steps(30'000);
@@ -98,7 +97,7 @@ TEST_CASE("the only replay server is killed and comes back with what it is to ke
   REQUIRE(std::filesystem::exists(run.File("replay/db")) == (durability != "none"));
 }
 
-TEST_CASE("one of two replay servers is killed, the other one paused, and the run goes on to its end", "[e2e]") {
+TEST_CASE("one of two replay servers is killed, the other one paused, and the run ends normally", "[e2e]") {
   std::vector<std::string> arguments = Steps(40'000);
   arguments.insert(arguments.end(), {"--replay-servers", "2"});
   TrainingRun run(arguments);
@@ -121,7 +120,7 @@ TEST_CASE("one of two replay servers is killed, the other one paused, and the ru
   });
   const pid_t second = run.PidOf("replay-server");
   REQUIRE(kill(second, SIGSTOP) == 0);
-  StopToken().WaitFor(absl::Seconds(5));  // How long the server pauses is what is tested.
+  StopToken().WaitFor(absl::Seconds(5));  // The pause is what this tests.
   REQUIRE(kill(second, SIGCONT) == 0);
 
   const ChildExit exit = run.Wait();
@@ -131,7 +130,7 @@ TEST_CASE("one of two replay servers is killed, the other one paused, and the ru
   REQUIRE(absl::StrContains(run.process()->Log(), "replay-server-0 was killed by signal 9"));
 }
 
-TEST_CASE("a learner that is killed early is started again and goes on, and so does the run to its end", "[e2e]") {
+TEST_CASE("a learner that is killed early restarts, and the run ends normally", "[e2e]") {
   TrainingRun run(Steps(30'000));
   run.WaitForEnvSteps(5000);
   const pid_t learner = run.PidOf("learner");
@@ -150,10 +149,10 @@ TEST_CASE("a learner that is killed early is started again and goes on, and so d
       (absl::StrContains(log, "goes on from step ") || absl::StrContains(log, "goes on from the parameter server")));
 }
 
-TEST_CASE("each of two learners is killed in turn, and the run comes to its learner steps", "[e2e]") {
+TEST_CASE("each of two learners is killed in turn, and the run reaches its learner steps", "[e2e]") {
   TrainingRun run(
       {"--seed", "3", "--learners", "2", "--set", "stop.target_return=null", "--set", "stop.max_learner_steps=3000"});
-  // The learners that are in a group now, by their indices, once a group of both has been formed after `last`.
+  // The learners in the group, by their indices, once a group of both has been formed after `last`.
   const auto await_group = [&run](const std::string& last) {
     std::string newest;
     Eventually("another group of both", [&] {
@@ -214,7 +213,7 @@ TEST_CASE("an output folder that cannot be written is refused before anything st
   REQUIRE(absl::StrContains(run.Log(), folder.File("file")));
 }
 
-TEST_CASE("a server on a taken port says so and ends", "[e2e]") {
+TEST_CASE("a server on a taken port reports it and ends", "[e2e]") {
   const TemporaryFolder folder;
   RunningProcess first(folder, "first",
                        {"waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", folder.File("one")});
@@ -232,7 +231,7 @@ TEST_CASE("a server on a taken port says so and ends", "[e2e]") {
   REQUIRE(first.Wait().ok());
 }
 
-TEST_CASE("a deterministic run comes to its end though each of its processes is killed in turn", "[e2e]") {
+TEST_CASE("a deterministic run ends normally though each of its processes is killed in turn", "[e2e]") {
   std::vector<std::string> arguments = Steps(24'000);
   arguments.insert(arguments.end(), {"--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0", "--set",
                                      "evaluation.period_steps=400"});

@@ -1,5 +1,5 @@
-// gradient_worker HUB: an actor of the pool that pushes gradients until it is told to stop. Prints how many were
-// applied as it goes, and in its last line what became of all.
+// gradient_worker HUB: an actor of the pool that pushes gradients until it is stopped. Prints the number of applied
+// gradients as it goes, and all counts in its last line.
 
 #include <cstdio>
 #include <memory>
@@ -44,7 +44,7 @@ absl::Status Work(const std::string& hub_address, const StopToken& stop) {
   PoolClientOptions options;
   options.hub_address = hub_address;
   options.kind = WorkerKind::kActor;
-  options.resources.environments = {"CartPole-v1"};  // As far as the hub goes.
+  options.resources.environments = {"CartPole-v1"};  // Enough for the hub.
   options.grace = absl::Minutes(1);
   PushingWork work(hub_address);
   return WorkForPool(options, &work, stop);

@@ -12,7 +12,7 @@
 namespace waggle::testing {
 namespace {
 
-// Of the gradients that a worker has pushed, how many it knows to be applied.
+// The number of a worker's pushed gradients that it knows to be applied.
 int64_t Applied(const Service& service, const std::string& worker) {
   const std::string log = service.process(worker)->Log();
   const size_t at = log.rfind("\napplied ");
@@ -26,7 +26,7 @@ void AwaitMore(const Service& service, const std::string& worker) {
   Eventually("more gradients applied", [&] { return Applied(service, worker) >= before + 100; });
 }
 
-TEST_CASE("when a worker, a reducer and the primary are killed the others go on and every push is answered", "[e2e]") {
+TEST_CASE("when a worker, a reducer and the primary are killed the others go on, and every push is answered", "[e2e]") {
   Service service;
   service.StartHub();
   for (const std::string number : {"0", "1", "2"}) {
@@ -50,7 +50,7 @@ TEST_CASE("when a worker, a reducer and the primary are killed the others go on 
   AwaitMore(service, "worker-0");
   const std::string reducer = service.WorkerOf(id, "reducer");
   service.Kill(reducer);
-  AwaitMore(service, "worker-0");  // By the other one, if it was that.
+  AwaitMore(service, "worker-0");  // By the other one, if this was the primary.
   AwaitMore(service, "worker-1");
   service.StartGradientWorker(reducer);
   Eventually("a checkpoint", [&] { return std::filesystem::exists(service.File("out/" + id + "/checkpoints")); });
@@ -81,7 +81,7 @@ TEST_CASE("when a worker, a reducer and the primary are killed the others go on 
     service.End("gradient-" + number);
   }
   service.End("hub");
-  // Each step has taken 1 off every weight, whatever was undone in between.
+  // Each step has subtracted 1 from every weight, whatever was undone in between.
   const SavedModel newest =
       ValueOf(LoadSavedModel(service.File("hub/experiments/" + id + "/hub/" + kNewestModelFolder)));
   CHECK(newest.snapshot.version.epoch == 3);

@@ -1,4 +1,4 @@
-// No source of its own: this is `waggle run` with environments in Python.
+// No source of its own: `waggle run` with environments in Python.
 
 #include <signal.h>
 
@@ -43,7 +43,7 @@ pid_t ParentOf(pid_t pid) {
   return 0;
 }
 
-// The environment processes among a process's children and theirs.
+// The environment processes among a process's descendants.
 std::vector<pid_t> EnvironmentProcesses(pid_t of) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -64,7 +64,7 @@ std::vector<pid_t> EnvironmentProcesses(pid_t of) {
 
 bool AnyRuns(const std::vector<pid_t>& processes) {
   for (const pid_t pid : processes) {
-    // One that has ended and that nobody has waited for yet has no command line any more.
+    // A process that has ended but was not waited for has no command line.
     if (!Contents(absl::StrCat("/proc/", pid, "/cmdline")).empty()) {
       return true;
     }
@@ -72,7 +72,7 @@ bool AnyRuns(const std::vector<pid_t>& processes) {
   return false;
 }
 
-TEST_CASE("a run trains on an environment of Gymnasium, and leaves no Python behind", "[e2e]") {
+TEST_CASE("a run trains on an environment of Gymnasium, and leaves no Python process behind", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -88,7 +88,7 @@ TEST_CASE("a run trains on an environment of Gymnasium, and leaves no Python beh
   CHECK_FALSE(AnyRuns(pythons));
 }
 
-TEST_CASE("an environment process that is killed is started again, and the run goes on", "[e2e]") {
+TEST_CASE("an environment process that is killed restarts, and the run goes on", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -117,7 +117,7 @@ TEST_CASE("a run that is killed leaves no environment process behind", "[e2e]") 
   Eventually("every environment process has ended", [&pythons] { return !AnyRuns(pythons); });
 }
 
-TEST_CASE("an environment that cannot be had is told in one sentence before anything starts", "[e2e]") {
+TEST_CASE("an environment that cannot be opened is reported in one sentence before anything starts", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -147,7 +147,7 @@ TEST_CASE("an environment that cannot be had is told in one sentence before anyt
   CHECK(one_line(log));
 }
 
-TEST_CASE("lanes of a vector environment are stepped by themselves if a transform ends their episodes", "[e2e]") {
+TEST_CASE("lanes of a vector environment are stepped one by one if a transform ends their episodes", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -160,7 +160,7 @@ TEST_CASE("lanes of a vector environment are stepped by themselves if a transfor
   CHECK(exit.ok());
 }
 
-// The first block of this kind on a page.
+// The first code block of this kind on a page.
 std::string FirstBlock(const std::string& page, const std::string& kind) {
   const std::string begin = absl::StrCat("```", kind, "\n");
   const size_t from = page.find(begin);
@@ -168,7 +168,7 @@ std::string FirstBlock(const std::string& page, const std::string& kind) {
   return page.substr(from + begin.size(), page.find("```\n", from + begin.size()) - from - begin.size());
 }
 
-TEST_CASE("the class and the file on README's first page are a run that is solved", "[e2e]") {
+TEST_CASE("the class and the file on README's first page make a run that is solved", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -186,7 +186,7 @@ TEST_CASE("the class and the file on README's first page are a run that is solve
   CHECK_THAT(Contents(folder.File("out/summary.json")), Catch::Contains("\"outcome\": \"solved\""));
 }
 
-TEST_CASE("what an environment does wrong is told by a check, at once and with its name", "[e2e]") {
+TEST_CASE("check reports an environment's mistake at once, with its name", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }
@@ -218,7 +218,7 @@ TEST_CASE("what an environment does wrong is told by a check, at once and with i
   }
 }
 
-TEST_CASE("an environment of Gymnasium is filmed, or what that needs is told", "[e2e]") {
+TEST_CASE("an environment of Gymnasium is filmed, or the error names what is missing", "[e2e]") {
   if (!HasGymnasium()) {
     return;
   }

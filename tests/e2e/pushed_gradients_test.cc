@@ -1,4 +1,4 @@
-// No source of its own: a run whose actors push gradients, and what becomes of it when its processes are killed.
+// No source of its own: a run whose actors push gradients, while its processes are killed.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace waggle::testing {
 namespace {
 
-// The newest step that a whole checkpoint is there for; -1: none is.
+// The step of the newest complete checkpoint; -1: there is none.
 int64_t CheckpointedStep(const TrainingRun& run) {
   int64_t newest = -1;
   const std::string folder = run.File("checkpoints");
@@ -33,7 +33,7 @@ int64_t CheckpointedStep(const TrainingRun& run) {
   return newest;
 }
 
-// The latest step that a primary has gone on from; -1: none has yet. Any gradient worker may be the primary.
+// The latest step from which a primary continued; -1: none has yet. Any gradient worker may be the primary.
 int64_t StepGoneOnFrom(const TrainingRun& run) {
   int64_t latest = -1;
   for (const char* const worker : {"0", "1", "2"}) {
@@ -52,13 +52,13 @@ void CheckCounts(const nlohmann::json& gradients, int64_t learner_steps, int64_t
   CHECK(count("pushed") > 0);
   CHECK(count("pushed") == count("applied") + count("refused") + count("unanswered"));
   CHECK(count("unanswered") >= 0);
-  CHECK(count("unanswered") <= 4 * lives);  // max_unacknowledged of each.
-  // Nobody has sent what cannot be: gradients are refused once the run is over, if at all.
+  CHECK(count("unanswered") <= 4 * lives);  // max_unacknowledged for each life.
+  // Nothing impossible was sent: gradients are refused only once the run is over, if at all.
   for (const auto& [reason, refused] : gradients.at("refused_by_reason").items()) {
     CHECK(reason == "training_over");
     CHECK(refused.get<int64_t>() == count("refused"));
   }
-  // A step takes one gradient here. What killed actors had not reported yet is in the steps only.
+  // A step takes one gradient here. Gradients that killed actors had not reported yet count only as steps.
   CHECK(learner_steps >= count("applied") - count("rolled_back"));
 }
 
@@ -70,16 +70,16 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   run.WaitForEnvSteps(1);
   run.Kill("actor");
   run.Kill("reducer");
-  // What the killed actor has pushed is in the checkpoint: no primary hears of it any more.
+  // The killed actor's gradients are in the checkpoint: no primary hears of them again.
   const auto steps = run.Status().at("learner_steps").get<int64_t>();
   Eventually("a checkpoint of a later step", [&] { return CheckpointedStep(run) > steps; });
   const int64_t checkpointed = CheckpointedStep(run);
-  run.Kill("learner");  // As the hub calls the primary.
+  run.Kill("learner");  // The hub's name for the primary.
   Eventually("the primary to go on", [&run] { return StepGoneOnFrom(run) >= 0; });
   CHECK(StepGoneOnFrom(run) >= checkpointed);
   const nlohmann::json status = run.Status();
   REQUIRE_FALSE(status.is_null());
-  CHECK(status.at("outcome") == "running");  // Else nothing was killed in mid-run.
+  CHECK(status.at("outcome") == "running");  // Otherwise nothing was killed during the run.
   CHECK(status.at("gradients").at("pushed").get<int64_t>() > 0);
   CHECK(status.at("learner_steps").get<int64_t>() >= checkpointed);
 
@@ -97,8 +97,7 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   CheckCounts(summary.at("gradients"), summary.at("learner_steps").get<int64_t>(), 3 + 1);
 }
 
-TEST_CASE("where no process is lost every step of a run that pushes gradients is a gradient that was applied",
-          "[e2e]") {
+TEST_CASE("without a lost process every step of a run that pushes gradients is an applied gradient", "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_env_steps=30000"}, false, "cartpole_a3c");
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());

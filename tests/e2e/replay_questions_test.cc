@@ -1,4 +1,4 @@
-// No source of its own: what somebody does whose run hangs and who wants to know why.
+// No source of its own: the verbs with which a user finds out why a run hangs.
 
 #include <signal.h>
 
@@ -17,7 +17,7 @@
 namespace waggle::testing {
 namespace {
 
-// A replay server that runs alone.
+// A replay server that serves alone.
 struct Server {
   Server() {
     Eventually("the replay server", [&] {
@@ -26,7 +26,7 @@ struct Server {
     });
   }
 
-  // What `waggle` answers to a question about it; sets `exit_code`.
+  // The output of `waggle` for a question about it; sets `exit_code`.
   std::string Ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "waggle");
     arguments.insert(arguments.end(), {"--replay-server", address});
@@ -36,14 +36,14 @@ struct Server {
   }
 
   const TemporaryFolder folder;
-  // A port that was free a moment ago.
+  // A port that was free just now.
   const std::string address = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
   RunningProcess replay{folder, "replay", {"waggle-replay-server", "--listen", address}};
   int questions = 0;
   int exit_code = -1;
 };
 
-TEST_CASE("a table whose sampler has gone is explained, and goes on once it is reconfigured as told", "[e2e]") {
+TEST_CASE("a table without its sampler is explained, and goes on once it is reconfigured as suggested", "[e2e]") {
   Server server;
   TableConfig table = SimpleTable("transitions");
   table.rate_limiter = {8, 10, 0, 0, 200};
@@ -59,7 +59,7 @@ TEST_CASE("a table whose sampler has gone is explained, and goes on once it is r
     const auto sampler = ValueOf(connection->NewSampler(options));
     REQUIRE_OK(sampler->Next(StopToken()).status());
   }
-  REQUIRE_OK(writer->Append(SimpleBlock(20, 30), StopToken()));  // Six of them are let in.
+  REQUIRE_OK(writer->Append(SimpleBlock(20, 30), StopToken()));  // Six of them are admitted.
 
   std::string why;
   Eventually("the wait", [&] {
@@ -81,7 +81,7 @@ TEST_CASE("a table whose sampler has gone is explained, and goes on once it is r
   const auto& remedy = explained["remedies"][0];
   CHECK(remedy["setting"] == "rate_limiter.max_difference");
 
-  // One insert more is what was asked for; then the next one waits, and all may go on with room for all.
+  // One more insert was the suggestion; then the next one waits. With room for all, all may go on.
   CHECK(absl::StrContains(server.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000", "--dry-run"}),
                           "would change, generation 1 -> 2\n  rate_limiter.max_difference: 200 -> 1000\n"));
   CHECK(server.exit_code == 0);
@@ -103,7 +103,7 @@ TEST_CASE("a table whose sampler has gone is explained, and goes on once it is r
   CHECK(server.exit_code == 0);
 }
 
-TEST_CASE("a table whose bytes do not suffice for its first batch is called a deadlock", "[e2e]") {
+TEST_CASE("a table whose bytes cannot hold its first batch is a deadlock", "[e2e]") {
   Server server;
   TableConfig table = SimpleTable("t");
   table.rate_limiter = {0, 1000};
@@ -128,7 +128,7 @@ TEST_CASE("a table whose bytes do not suffice for its first batch is called a de
   CHECK(absl::StrContains(why, "max_bytes >= "));
 }
 
-TEST_CASE("a table goes to a file and comes back under another name", "[e2e]") {
+TEST_CASE("a table is exported to a file and imported under another name", "[e2e]") {
   Server server;
   TableConfig table = SimpleTable("run/transitions");
   const auto connection = ValueOf(NewGrpcReplayConnection({server.address}));

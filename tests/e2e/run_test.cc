@@ -1,4 +1,4 @@
-// No source of its own: this is `waggle run` with all its processes.
+// No source of its own: `waggle run` with all its processes.
 
 #include <signal.h>
 
@@ -18,7 +18,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("one command trains CartPole until it is solved, and leaves everything behind", "[e2e]") {
+TEST_CASE("one command trains CartPole until it is solved, and leaves all its files", "[e2e]") {
   TrainingRun run({}, /*plot=*/true);
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
@@ -55,19 +55,19 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
        {"actor/return_mean", "learner/steps", "replay/items", "algorithm/q_loss", "evaluation/mean_return"}) {
     CHECK_THAT(figures, Catch::Contains(std::string(",") + name + ","));
   }
-  // The evaluation stands there at the same steps.
+  // The evaluation is there at the same steps.
   CHECK_THAT(figures,
              Catch::Contains(absl::StrCat(",evaluation/env_steps,", result.at("env_steps").get<int64_t>(), "\n")));
   REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
   REQUIRE_FALSE(std::filesystem::is_empty(run.File("checkpoints")));
   REQUIRE(std::filesystem::exists(run.File("logs/learner.log")));
-  // Each says its goodbye while there is somebody to hear it.
+  // Each process leaves the run while the hub is still there.
   for (const auto& log : std::filesystem::directory_iterator(run.File("logs"))) {
     INFO(log.path());
     CHECK_THAT(Contents(log.path()), !Catch::Contains("lost"));
   }
   REQUIRE(run.Processes().empty());
-  // Where there is no matplotlib, it says so.
+  // Without matplotlib the run says so.
   CHECK((std::filesystem::exists(run.File("curves.png")) ||
          run.process()->Log().find("no curves were drawn: waggle plot: matplotlib") != std::string::npos));
   const TemporaryFolder folder;
@@ -78,7 +78,7 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
   CHECK(evaluation.at("episodes") == 20);
 }
 
-TEST_CASE("three actors solve it too", "[e2e]") {
+TEST_CASE("three actors solve CartPole too", "[e2e]") {
   TrainingRun run({"--actors", "3", "--seed", "2"});
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
@@ -87,8 +87,7 @@ TEST_CASE("three actors solve it too", "[e2e]") {
   REQUIRE(run.Summary().at("processes").size() == 7);
 }
 
-TEST_CASE("two actors and their learner keep step: all that they act is learned from by the weights that acted it",
-          "[e2e]") {
+TEST_CASE("two actors and their learner keep step: all rows are learned from by the weights that acted", "[e2e]") {
   TrainingRun run({"--actors", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=20000"},
                   /*plot=*/false, "cartpole_ppo");
   const ChildExit exit = run.Wait();
@@ -98,12 +97,12 @@ TEST_CASE("two actors and their learner keep step: all that they act is learned 
   CHECK(summary.at("outcome") == "limit");
   CHECK(summary.at("policy_lag").at("max") == 0);
   CHECK(summary.at("items_too_old") == 0);
-  // At most 32 steps of each of the 8 lanes of both; those at the end are not learned from.
+  // At most 32 steps of each of the 8 lanes of both actors; rows at the end are not learned from.
   const int64_t steps_a_version = 32 * 16;
   CHECK(summary.at("learner_steps").get<int64_t>() >= summary.at("env_steps").get<int64_t>() / steps_a_version - 2);
 }
 
-// All that metrics.csv has but for times and rates: its third of four columns is the figure's name.
+// The contents of metrics.csv except times and rates. The third of its four columns is the figure's name.
 std::vector<std::string> TimelessFigures(const std::string& csv) {
   std::vector<std::string> rows;
   for (const absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
@@ -116,7 +115,7 @@ std::vector<std::string> TimelessFigures(const std::string& csv) {
   return rows;
 }
 
-TEST_CASE("two deterministic runs are equal: their weights, and their figures but for times and rates", "[e2e]") {
+TEST_CASE("two deterministic runs are equal in their weights, and in their figures except times and rates", "[e2e]") {
   const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo");
   INFO(config);
   std::vector<std::string> arguments = {
@@ -131,7 +130,7 @@ TEST_CASE("two deterministic runs are equal: their weights, and their figures bu
       WARN("skipped: no Python with gymnasium was found when the build was configured");
       return;
     }
-    // Several processes, whose lanes are ready in another order each time.
+    // Several processes, whose lanes become ready in another order each time.
     arguments.insert(arguments.end(),
                      {"--set", "environment.processes=2", "--set", absl::StrCat("environment.python=", python)});
   }
@@ -163,7 +162,7 @@ TEST_CASE("two deterministic runs are equal: their weights, and their figures bu
   CHECK(results[0] == results[1]);
 }
 
-TEST_CASE("two replay servers hold its buffer together", "[e2e]") {
+TEST_CASE("two replay servers hold one buffer together", "[e2e]") {
   TrainingRun run({"--replay-servers", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=20000"});
   run.WaitForEnvSteps(3000);
   const auto tables = [&run] {
@@ -182,7 +181,7 @@ TEST_CASE("two replay servers hold its buffer together", "[e2e]") {
   REQUIRE(std::filesystem::exists(run.File("logs/replay-server-1.log")));
 }
 
-TEST_CASE("a learning rate of zero solves nothing: the run ends at its limit and says so", "[e2e]") {
+TEST_CASE("a run with a learning rate of zero ends at its limit and says so", "[e2e]") {
   TrainingRun run({"--set", "algorithm.optimizer.learning_rate=0", "--set", "stop.max_env_steps=20000"});
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
@@ -193,7 +192,7 @@ TEST_CASE("a learning rate of zero solves nothing: the run ends at its limit and
   REQUIRE(run.Summary().at("learner_steps").get<int64_t>() > 0);
 }
 
-TEST_CASE("two actors together take the steps of the limit, and at most a block each beyond", "[e2e]") {
+TEST_CASE("two actors together take the steps of the limit, and at most one block each beyond it", "[e2e]") {
   TrainingRun run({"--actors", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=2000"});
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());

@@ -47,7 +47,7 @@ std::string RunningProcess::Log() const {
 }
 
 TrainingRun::TrainingRun(std::vector<std::string> arguments, bool plot, const std::string& config) {
-  // The shipped limit on seconds is for an idle machine.
+  // The shipped limit on seconds assumes an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
                                       std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + config + ".yaml",
@@ -135,7 +135,7 @@ std::vector<pid_t> TrainingRun::Processes() const {
     }
     std::ifstream file(entry.path() / "cmdline");
     const std::string command((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    // The servers name the folder, the workers the hub's address.
+    // The servers' command lines have the folder, the workers' the hub's address.
     const std::string address = std::filesystem::exists(File("hub/address")) ? Contents(File("hub/address")) : "";
     const bool ours = absl::StrContains(command, folder_.path()) ||
                       (!address.empty() && absl::StrContains(command, address.substr(0, address.find('\n'))));

@@ -15,18 +15,18 @@
 
 namespace waggle::testing {
 
-// Waits until `condition` holds, asking again and again; fails the test, naming `what`, after five minutes. That is far
-// more than anything here takes: a busy machine must not fail a test.
+// Waits until `condition` holds, checking it again and again. Fails the test, naming `what`, after five minutes: far
+// longer than anything here takes, so that a busy machine does not fail a test.
 void Eventually(const std::string& what, const std::function<bool()>& condition);
 
-// One of our executables with its output in a file of `folder`.
+// One of Waggle's executables, with its output in a file of `folder`.
 class RunningProcess {
  public:
   // `command` is an executable's name and its arguments.
   RunningProcess(const TemporaryFolder& folder, const std::string& log, std::vector<std::string> command);
 
   void Signal(int signal) { child_->Signal(signal); }
-  // Waits for its end.
+  // Waits for the process to end.
   ChildExit Wait();
   std::string Log() const;
   pid_t pid() const { return child_->pid(); }
@@ -37,12 +37,11 @@ class RunningProcess {
   std::unique_ptr<ChildProcess> child_;
 };
 
-// `waggle run` on the CartPole experiment that ships, with an output folder of its own.
+// `waggle run` on the shipped CartPole experiment, with its own output folder.
 class TrainingRun {
  public:
-  // `arguments` follow those of the command line: {"--seed", "2", "--set", "a.b=c"}.
-  // Curves are drawn at its end where `plot` asks for them: that takes a second or two. `config`: of the folder
-  // configs.
+  // `arguments` follow those of the command line: {"--seed", "2", "--set", "a.b=c"}. Curves are drawn at the end if
+  // `plot` is true, which takes a second or two. `config` is a file of the folder configs.
   explicit TrainingRun(std::vector<std::string> arguments = {}, bool plot = false,
                        const std::string& config = "cartpole_apex_dqn");
 
@@ -51,17 +50,17 @@ class TrainingRun {
   std::string File(const std::string& name) const { return folder_.File("out/" + name); }
   nlohmann::json Summary() const;
 
-  // What `waggle status ID --json` says of it; null while nobody answers.
+  // The output of `waggle status ID --json`; null while the hub does not answer.
   nlohmann::json Status() const;
   // Waits until actors have taken this many steps.
   void WaitForEnvSteps(double steps) const;
   // The process id of the first living worker of this role ("learner"), or -1.
   pid_t PidOf(const std::string& role) const;
-  // Of the processes that a signal 9 has ended, once the run is over.
+  // The roles of the processes that signal 9 has ended, once the run is over.
   std::set<std::string> KilledRoles() const;
-  // Kills that process, once there is one, and returns its id.
+  // Waits for that process, kills it, and returns its id.
   pid_t Kill(const std::string& role) const;
-  // All processes of the run that exist now, by their command lines.
+  // All existing processes of the run, found by their command lines.
   std::vector<pid_t> Processes() const;
 
  private:

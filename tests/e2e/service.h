@@ -18,11 +18,11 @@
 
 namespace waggle::testing {
 
-// A hub and a pool of processes, as an operator starts them; and what users ask of it. All have names of the test's
-// choosing.
+// A hub and a pool of processes, as an operator starts them, and a user's requests. The test chooses the names of the
+// processes.
 class Service {
  public:
-  // Starts what is given; for the hub's address see hub().
+  // Starts a process; for the hub's address see hub().
   void Start(const std::string& name, std::vector<std::string> command) {
     processes_[name] = std::make_unique<RunningProcess>(folder_, absl::StrCat("log", ++started_), std::move(command));
   }
@@ -30,7 +30,7 @@ class Service {
     Start("hub", {"waggle-param-server", "--listen", hub_, "--data-dir", folder_.File("hub"), "--output-dir",
                   folder_.File("out/{id}")});
   }
-  // Keeps its tables under its name.
+  // Starts a replay server that keeps its tables in a folder with its name.
   void StartReplay(const std::string& name) {
     Start(name, {"waggle-replay-server", "--param-server", hub_, "--listen", "127.0.0.1:0", "--data-dir",
                  folder_.File(name)});
@@ -49,14 +49,14 @@ class Service {
     process(name)->Signal(SIGKILL);
     process(name)->Wait();
   }
-  // In order, with status 0.
+  // Ends a process by SIGTERM, and expects status 0.
   void End(const std::string& name) {
     process(name)->Signal(SIGTERM);
     const ChildExit exit = process(name)->Wait();
     INFO(name << "\n" << process(name)->Log());
     REQUIRE(exit.ok());
   }
-  // All of them at once.
+  // Ends all of them at once.
   void EndAll() {
     for (const auto& [name, process] : processes_) {
       process->Signal(SIGTERM);
@@ -77,7 +77,7 @@ class Service {
     return "";
   }
 
-  // What `waggle WORDS` prints, and how it exits.
+  // The exit status and output of `waggle WORDS`.
   std::pair<int, std::string> Waggle(std::vector<std::string> words) const {
     words.insert(words.begin(), "waggle");
     words.insert(words.end(), {"--param-server", hub_});
@@ -85,7 +85,7 @@ class Service {
     const int64_t status = waggle.Wait().ShellStatus();
     return {static_cast<int>(status), waggle.Log()};
   }
-  // Of a file with this text; the id.
+  // Submits a file with this text, and returns the id.
   std::string Submit(const std::string& yaml, const std::vector<std::string>& more = {}) const {
     const std::string file = folder_.File(absl::StrCat("experiment", ++asked_, ".yaml"));
     std::ofstream(file) << yaml;
@@ -97,11 +97,11 @@ class Service {
     const auto [status, said] = Waggle(words);
     INFO(said);
     REQUIRE(status == 0);
-    // Around it are lines about what it waits for.
+    // Lines about why it waits surround it.
     const std::string from_id = said.substr(std::min(said.find('{'), said.size()));
     return nlohmann::json::parse(from_id.substr(0, from_id.find('\n'))).at("id");
   }
-  // As `waggle status ID --json` says; null while the hub does not answer.
+  // The output of `waggle status ID --json`; null while the hub does not answer.
   nlohmann::json Status(const std::string& id) const {
     const auto [status, said] = Waggle({"status", id, "--json"});
     return status == 0 ? nlohmann::json::parse(said) : nlohmann::json();
@@ -113,7 +113,7 @@ class Service {
   void AwaitOutcome(const std::string& id, const std::string& outcome) const {
     Eventually(absl::StrCat(id, " to be ", outcome), [&] { return Outcome(id) == outcome; });
   }
-  // How many processes of a kind ("learner") the pool has.
+  // The number of processes of a kind ("learner") in the pool.
   int64_t InPool(const std::string& kind) const {
     const auto [status, said] = Waggle({"status", "--json"});
     int64_t count = 0;
@@ -123,7 +123,7 @@ class Service {
     }
     return count;
   }
-  // The process that works as this role in an experiment, by its name here; empty: none does.
+  // The test's name for the process that has this role in an experiment; empty if there is none.
   std::string WorkerOf(const std::string& id, const std::string& role) const {
     const nlohmann::json status = Status(id);
     if (!status.is_null() && status.contains("processes")) {
@@ -141,7 +141,7 @@ class Service {
 
  private:
   const TemporaryFolder folder_;
-  // A port that was free a moment ago: workers have to know it before the hub is there.
+  // A port that was free just now: workers must know it before the hub starts.
   const std::string hub_ = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
   int started_ = 0;
   mutable int asked_ = 0;

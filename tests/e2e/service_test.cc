@@ -37,7 +37,7 @@ TEST_CASE("three experiments at once reach their goals on one set of processes",
   for (const char* const name : {"cartpole_apex_dqn", "cartpole_impala", "cartpole_a3c"}) {
     ids.push_back(service.SubmitFile(Config(name), {"--set", "stop.max_seconds=280"}));
   }
-  // Who watches may go away, and the experiment goes on.
+  // A user who watches may leave, and the experiment goes on.
   const TemporaryFolder folder;
   RunningProcess watcher(folder, "watcher", {"waggle", "watch", ids[0], "--param-server", service.hub()});
   Eventually("figures of a watch", [&] { return absl::StrContains(watcher.Log(), "env steps"); });
@@ -64,12 +64,12 @@ TEST_CASE("three experiments at once reach their goals on one set of processes",
   service.EndAll();
 }
 
-// Steps never go back while this watches, but behind a hub that is killed, which writes them down every five seconds.
+// Checks that steps never go back, except behind a killed hub, which saves them every five seconds.
 class StepWatch {
  public:
   StepWatch(const Service* service, std::string id) : service_(service), id_(std::move(id)) {}
 
-  // Until both kinds of steps have gone on, by so many, from what a status says now.
+  // Waits until both kinds of steps have grown by `steps` over the present status.
   void AwaitProgress(const std::string& after, double steps) {
     Eventually("a status after " + after, [&] { return Look(after); });
     const double env_steps = env_steps_ + steps;
@@ -79,7 +79,7 @@ class StepWatch {
       return env_steps_ >= env_steps && learner_steps_ >= learner_steps;
     });
   }
-  // Whether there was a status.
+  // True if there was a status.
   bool Look(const std::string& after) {
     const nlohmann::json status = service_->Status(id_);
     if (status.is_null()) {
@@ -94,7 +94,7 @@ class StepWatch {
     learner_steps_ = status.at("learner_steps");
     return true;
   }
-  // Before a hub is killed: from now on, steps may be those that it has written down. Waits until these are some.
+  // Called before a hub is killed: from now on steps may go back to the saved ones. Waits until some are saved.
   void AllowForgetting() {
     Look("a while");
     const double env_steps = env_steps_;
@@ -116,8 +116,8 @@ class StepWatch {
   double learner_steps_ = 0;
 };
 
-// Starts a hub with two of each kind of process and one evaluator, and an experiment on them that does not end by
-// itself. Returns its id once it runs.
+// Starts a hub with two of each kind of process and one evaluator, and an experiment on them that never ends by itself.
+// Returns its id once it runs.
 std::string StartEndless(Service* service) {
   service->StartHub();
   for (const std::string number : {"0", "1"}) {
@@ -135,7 +135,7 @@ std::string StartEndless(Service* service) {
   return id;
 }
 
-// Returns the name of the learner that has taken over from one that was killed.
+// Returns the name of the learner that replaced a killed one.
 std::string AwaitSuccessor(const Service& service, const std::string& id, const std::string& learner,
                            StepWatch* watch) {
   std::string successor;
@@ -147,7 +147,7 @@ std::string AwaitSuccessor(const Service& service, const std::string& id, const 
   return successor;
 }
 
-TEST_CASE("a learner begins without a shard that died before the hub was started again", "[e2e]") {
+TEST_CASE("a learner begins without a shard that died before the hub restarted", "[e2e]") {
   Service service;
   const std::string id = StartEndless(&service);
   StepWatch watch(&service, id);
@@ -175,12 +175,12 @@ TEST_CASE("a learner begins without a shard that died before the hub was started
   service.EndAll();
 }
 
-TEST_CASE("an experiment goes on by itself whichever of its processes is killed", "[e2e]") {
+TEST_CASE("an experiment goes on by itself, whichever of its processes is killed", "[e2e]") {
   Service service;
   const std::string id = StartEndless(&service);
   StepWatch watch(&service, id);
   watch.AwaitProgress("the start", 500);
-  // The hub knows which replay servers have the experiment's tables.
+  // The hub knows the replay servers of the experiment's tables.
   const auto [asked, why] = service.Waggle({"why", "--json"});
   CHECK((asked == 0 || asked == 3));
   CHECK(nlohmann::json::parse(why).at("tables").size() == 2);
@@ -212,7 +212,7 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
   service.StartHub();
   watch.AwaitProgress("the hub's end", 500);
 
-  // A learner that stands still is replaced too, and what it does when it wakes up does not count.
+  // A learner that hangs is replaced too, and its actions after it wakes do not count.
   service.StartLearner(learner);
   Eventually("a learner that stands by", [&] { return service.InPool("learner") == 2; });
   service.process(successor)->Signal(SIGSTOP);
@@ -228,7 +228,7 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
   });
   watch.AwaitProgress("the learner's return", 500);
 
-  // A second life after the end of everything.
+  // A second life after all processes have ended.
   const std::vector<std::string> names = {"hub",     "replay-0",  "replay-1",  "actor-0",
                                           "actor-1", "evaluator", "learner-0", "learner-1"};
   watch.AllowForgetting();

@@ -1,4 +1,4 @@
-// No source of its own: the command lines of all executables, as a user mistypes them.
+// No source of its own: wrong command lines of all executables.
 
 #include <algorithm>
 #include <string>
@@ -40,7 +40,7 @@ TEST_CASE("A wrong value of a flag ends an executable at once, with one line tha
       {{"waggle-param-server", "--listen", "127.0.0.1:0"}, "--data-dir", "", "wanted a folder"},
       {hub, "--output-dir", "", "wanted a folder"},
       {hub, "--log-level", "7", level},
-      // The others of it: replay_flags_test.cc. Of waggle: command_line_test.cc.
+      // Its other flags are tested in replay_flags_test.cc, waggle's in command_line_test.cc.
       {{"waggle-replay-server"}, "--memory-bytes", "0", "wanted at least 1048576 bytes"},
       {{"waggle", "run", "x.yaml"}, "--actors", "5000", "wanted a whole number from 1 to 1024"},
   };

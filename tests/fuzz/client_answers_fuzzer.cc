@@ -1,5 +1,5 @@
-// What a replay server, or who pretends to be one, may answer to a writer and to who updates priorities: over a real
-// connection, which a server in this process ends after the input's messages.
+// Answers of a replay server, real or forged, to a writer and to a priority updater, over a real connection. A server
+// in this process ends it after the input's messages.
 #include <deque>
 #include <memory>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kBlocks = 3;
 
 const grpc::Status& TheEnd() {
-  // An error that no client tries to get over.
+  // An error after which no client tries again.
   static const grpc::Status& status = *new grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "no more");
   return status;
 }
@@ -26,7 +26,7 @@ const grpc::Status& TheEnd() {
 using PretenderBase = v1::ReplayService::WithRawCallbackMethod_Insert<
     v1::ReplayService::WithRawCallbackMethod_UpdatePriorities<v1::ReplayService::Service>>;
 
-// Answers with what it was given, whatever it is asked.
+// Answers every call with the input's messages.
 class Pretender final : public PretenderBase {
  public:
   void Give(std::deque<grpc::ByteBuffer> answers) {

@@ -1,4 +1,4 @@
-// What a server of dm_env_rpc may say of an environment, and answer to its steps.
+// The specs and answers of a dm_env_rpc server.
 #include <string>
 
 #include "actor/rpc_environments/rpc_answer.h"

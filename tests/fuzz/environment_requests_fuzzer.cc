@@ -1,4 +1,4 @@
-// What clients of dm_env_rpc may ask a server of environments for.
+// The requests of dm_env_rpc clients to a server of environments.
 #include <memory>
 
 #include "actor/rpc_environments/environment_session.h"

@@ -16,18 +16,18 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "waggle/v1/replay_storage.pb.h"
 
-// Databases of a replay server, in memory, that hold what a fuzzer's input says: record after record, each of them
+// Databases of a replay server, in memory, with the records of a fuzzer's input. Each record is
 //
 //   KIND FIRST SECOND SIZE SIZE VALUE…
 //
-// with a kind that is one of kKinds, the numbers of its key, and its value without its checksum.
+// with a kind of kKinds, the numbers of its key, and its value without its checksum.
 
 namespace waggle::fuzz {
 
-// As ParseKey calls them; '!' is what a checkpoint says of itself, '?' a key that is none.
+// As in ParseKey; '!' is the last checkpoint's record, '?' an invalid key.
 inline constexpr absl::string_view kKinds = "tcibhrwpms!?";
 
-// Small numbers are themselves; the others are where mistakes are likely.
+// Small numbers stand for themselves; the others are likely to find mistakes.
 inline uint64_t KeyNumber(char kind, uint8_t byte) {
   const uint64_t low = byte & 0x7f;
   return low == byte ? low : kKinds.substr(3, 3).find(kind) != absl::string_view::npos ? kTieredBlock | low : ~low;
@@ -69,10 +69,10 @@ inline Database::Family FamilyOf(char kind) {
                                                                     : Database::Family::kMeta;
 }
 
-// Opened anew every now and then: what was deleted from one slows it down.
+// Opened anew from time to time: deleted records slow it down.
 class ScratchDatabase {
  public:
-  // As a folder's database with these records, and none of those before.
+  // Replaces its records by the input's, as if read from a folder.
   std::shared_ptr<Database> Fill(Input* input) {
     Empty();
     rocksdb::WriteBatch batch;
@@ -96,7 +96,7 @@ class ScratchDatabase {
 
   rocksdb::Env* env() { return env_.get(); }
 
-  // What it holds as an input that fills another one with it.
+  // Its records as an input for Fill.
   std::string Dump() {
     std::string input;
     for (int i = 0; i < Database::kFamilies; ++i) {

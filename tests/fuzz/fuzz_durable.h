@@ -14,7 +14,7 @@
 
 namespace waggle::fuzz {
 
-// Tables that outlive their server: logged, saved by checkpoints, and logged with rows on disk.
+// Tables that outlive their server: logged, checkpointed, and logged with rows on disk.
 inline TableConfig DurableTable(uint8_t number) {
   TableConfig config = Table(number);
   config.durability = number == 1 ? Durability::kCheckpoint : Durability::kLog;
@@ -22,7 +22,7 @@ inline TableConfig DurableTable(uint8_t number) {
   return config;
 }
 
-// A replay store with a journal, as a server with a folder has one, over a database that was read.
+// A replay store with a journal, like that of a server with a folder, over a database that was read.
 class DurableStore {
  public:
   DurableStore(const std::shared_ptr<Database>& database, SavedState state, rocksdb::Env* env) {
@@ -37,7 +37,7 @@ class DurableStore {
       journal_->Abandon();
     }
   }
-  // Writes everything down.
+  // Saves everything.
   ~DurableStore() {
     store_->Close();
     tiers_->Stop();
@@ -46,7 +46,7 @@ class DurableStore {
     disk_rows_->Close();
   }
 
-  const absl::Status& status() const { return status_; }  // Of restoring.
+  const absl::Status& status() const { return status_; }  // The result of restoring.
   ReplayStore* store() { return store_.get(); }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace waggle::fuzz {
 
-// Null-v1 with leaves of every kind, and episodes that end soon.
+// Null-v1 with leaves of every kind and short episodes.
 inline EnvironmentOptions Spaces() {
   EnvironmentOptions options;
   options.name = kNullEnvironment;
@@ -30,7 +30,7 @@ inline const EnvironmentDefinition* NullDefinition() {
   return *found;
 }
 
-// A step with zeros for actions, which asks for everything.
+// A step with zeros as actions that requests all observations.
 inline dm::StepRequest WholeStep(const dm::ActionObservationSpecs& specs) {
   dm::StepRequest step;
   for (const auto& [uid, spec] : specs.observations()) {

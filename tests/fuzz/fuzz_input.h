@@ -17,7 +17,7 @@
 
 namespace waggle::fuzz {
 
-// A fuzzer's bytes, cut into several messages: two bytes say how long the next one is.
+// A fuzzer's bytes, cut into messages: two bytes hold the length of the next one.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -46,7 +46,7 @@ class Input {
     size_ -= size;
     return bytes;
   }
-  // In two slices, as messages arrive, each with exactly the memory that it has, for a sanitizer to see.
+  // In two slices, as messages arrive. Each has exactly its own memory, so that a sanitizer sees overruns.
   grpc::ByteBuffer Take(size_t size) {
     const grpc::Slice slices[] = {grpc::Slice(data_, size / 2), grpc::Slice(data_ + size / 2, size - size / 2)};
     data_ += size;
@@ -58,7 +58,7 @@ class Input {
   size_t size_;
 };
 
-// A peer that takes everything at once and remembers only whether the stream is over.
+// A peer that takes everything at once and remembers only whether the stream has ended.
 template <class Outgoing>
 class SinkPeer final : public StreamPeer<Outgoing> {
  public:
@@ -75,7 +75,7 @@ class SinkPeer final : public StreamPeer<Outgoing> {
   std::atomic<bool> closed_{false};
 };
 
-// Hands the input's messages to a stream's handler, as the transport does.
+// Gives the input's messages to a stream's handler, as the transport does.
 template <class Request, class Outgoing>
 void Feed(Input* input, const SinkPeer<Outgoing>& peer, StreamHandler<Message<Request>, Outgoing>* handler) {
   while (!input->empty() && !peer.closed()) {

@@ -13,7 +13,7 @@ namespace waggle::fuzz {
 using Method = grpc::ServerUnaryReactor* (ReplayService::*)(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                                             grpc::ByteBuffer*);
 
-// Calls the method as the transport does, and waits for its answer: any error but those that only a mistake makes.
+// Calls the method as the transport does, and waits for its answer. Fails on errors that only a bug causes.
 inline grpc::ByteBuffer Ask(ReplayService* service, Method method, const grpc::ByteBuffer& request) {
   grpc::CallbackServerContext context;
   absl::Notification answered;
@@ -25,7 +25,7 @@ inline grpc::ByteBuffer Ask(ReplayService* service, Method method, const grpc::B
   grpc::ByteBuffer response;
   (service->*method)(&context, &request, &response);
   answered.WaitForNotification();
-  while (!peer.test_status_set()) {  // The last thing that whoever answers does with the context.
+  while (!peer.test_status_set()) {  // The service uses the context last for this.
     std::this_thread::yield();
   }
   return response;

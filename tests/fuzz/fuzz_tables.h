@@ -21,7 +21,7 @@ inline std::string TableName(uint8_t number) {
   return absl::StrCat("table", static_cast<int>(number));
 }
 
-// Limits that a fuzzer's small inputs reach.
+// Limits that small inputs reach.
 inline ReplayStoreOptions SmallStore() {
   ReplayStoreOptions options;
   options.max_tables = 8;
@@ -68,8 +68,8 @@ inline Message<v1::InsertRequest> OpenInsert(uint8_t table) {
   return message;
 }
 
-// Rows of zeros for these chunks, compressed as the table has it, and an item over the last `rows` rows of each stream
-// for each of the writer's tables, or over as many as there can be.
+// Rows of zeros for these chunks, compressed like the table's, and an item over the last `rows` rows of each stream for
+// each of the writer's tables, or over as many as possible.
 inline InsertBlock ZeroBlock(const TableConfig& config, std::vector<ChunkInfo> chunks, uint32_t tables, uint32_t rows) {
   InsertBlock block;
   const RowLayout layout(config.signature);
@@ -100,7 +100,7 @@ inline void InsertSome(ReplayStore* store, uint8_t table) {
   }
 }
 
-// What was accepted has to be there to be sampled, where it does not come from a disk.
+// Samples all accepted items; they must be there, unless they come from a disk.
 inline void SampleAll(ReplayStore* store, bool may_be_damaged = false) {
   for (const std::shared_ptr<waggle::Table>& table : store->tables()) {
     const auto layout = MakeBatchLayout(table->created(), 3, size_t{1} << 24);

@@ -1,4 +1,4 @@
-// What workers, reducers and a primary may send to each other, and what a primary's checkpoint says of them.
+// The messages between workers, reducers and a primary, and a primary's checkpoint of them.
 #include <string>
 
 #include "common/base/check.h"

@@ -1,4 +1,4 @@
-// What a hub, its workers and publishers of weights may send to each other.
+// The messages between a hub, its workers and publishers of weights.
 #include "common/hub_client/hub_convert.h"
 #include "param_server/models/model_upload.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -1,4 +1,4 @@
-// What a writer may send to a replay server: the messages of an Insert stream, to tables of every kind.
+// A writer's messages to a replay server: an Insert stream, to tables of every kind.
 #include "replay_server/service/insert_stream.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   InsertStream stream(&store, &executor, options);
   stream.OnOpen(peer);
   const uint8_t table = input.Byte();
-  if (table < fuzz::kTables) {  // Else the input opens the stream itself.
+  if (table < fuzz::kTables) {  // Otherwise the input opens the stream itself.
     stream.OnMessage(fuzz::OpenInsert(table));
   }
   fuzz::Feed<v1::InsertRequest>(&input, *peer, &stream);

@@ -1,4 +1,4 @@
-// What is wrong with an input is said to whoever sends it, and here to nobody: writing it takes longer than finding it.
+// Silences logs and errors about inputs: writing them takes longer than finding them.
 #include <google/protobuf/stubs/logging.h>
 
 #include "common/base/log.h"
@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   return 0;
 }
 
-// Of a thread that ends while leaks are looked for: what glibc notes of its thread-local objects.
+// Suppresses false leaks: glibc's records of thread-local objects, in a thread that ends during the search for leaks.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:__cxa_thread_atexit_impl\n";
 }

@@ -1,5 +1,5 @@
-// Replay files that somebody hands to an import: whole files, and files made of records whose checksums are right.
-// What is read of one is sent to a replay server as an import does.
+// Replay files for an import: whole files, and files of records with correct checksums. Blocks that can be read are
+// sent to a replay server as an import does.
 #include <algorithm>
 #include <cstring>
 
@@ -33,7 +33,7 @@ class Bytes final : public ReadableFile {
   size_t at_ = 0;
 };
 
-// Has one file, whatever its name.
+// A file system with one file, whatever its name.
 class OneFile final : public FileSystem {
  public:
   explicit OneFile(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -61,8 +61,8 @@ void Append(T value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A record, with its head as docs/replay_files.md has it: KIND STORAGE SIZE SIZE PAYLOAD…, where the payload is stored
-// as it is, is compressed, or is what the file says to be compressed.
+// Appends a record, with the head of docs/replay_files.md: KIND STORAGE SIZE SIZE PAYLOAD…. The payload is stored as it
+// is, is compressed, or only claims to be compressed.
 void AppendRecord(fuzz::Input* input, std::string* file) {
   const uint32_t kind = input->Byte() % 5;
   const uint8_t storage = input->Byte() % 4;
@@ -100,7 +100,7 @@ std::string FileOf(fuzz::Input* input) {
   return file;
 }
 
-// As an import does: a writer compresses the blocks, and its server takes them in.
+// Imports the file: a writer compresses the blocks, and its server takes them.
 void Import(ReplayFileReader* reader) {
   TableConfig config = reader->config();
   config.durability = Durability::kNone;

@@ -1,4 +1,4 @@
-// What a server, or who pretends to be one, may send to a sampler.
+// The messages of a server, real or forged, to a sampler.
 #include "common/replay_client/batch_assembler.h"
 #include "common/replay_client/replay_convert.h"
 #include "tests/fuzz/fuzz_input.h"

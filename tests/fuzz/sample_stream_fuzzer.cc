@@ -1,4 +1,4 @@
-// What a sampler may send to a replay server: the messages of a Sample stream.
+// A sampler's messages to a replay server: a Sample stream.
 #include "replay_server/service/sample_stream.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"

@@ -1,6 +1,5 @@
-// What a replay server may find in its database: records of every kind, whole by themselves, that contradict each
-// other or themselves. They are refused as damaged, or come back as tables that can be used like any others, and come
-// back once more.
+// The database of a replay server: records of every kind, each complete, that may contradict each other or themselves.
+// They are refused as damaged, or become usable tables that can be saved and restored again.
 #include <algorithm>
 
 #include "common/base/steady_now.h"
@@ -11,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Where a writer's streams go on.
+// The place where a writer's streams continue.
 struct Resumed {
   std::string id;
   std::vector<std::string> tables;
@@ -30,7 +29,7 @@ std::vector<Resumed> WritersOf(const SavedState& state) {
   return writers;
 }
 
-// A new row for each stream, with windows over it and the row before.
+// Adds a new row for each stream, with windows over it and the row before.
 void GoOn(ReplayStore* store, const Resumed& writer) {
   if (writer.tables.empty()) {
     return;
@@ -65,10 +64,10 @@ void Use(ReplayStore* store, const std::vector<Resumed>& writers) {
     CheckSound(*table);
   }
   fuzz::SampleAll(store, /*may_be_damaged=*/true);
-  store->TendWriters(SteadyNow());  // All are away: they let go of what they need not hold.
+  store->TendWriters(SteadyNow());  // All are away: they release rows that they need not hold.
 }
 
-// As nothing else refers to rows, a table that is empty has none.
+// Only items hold rows now, so an empty table has none.
 void Clear(ReplayStore* store) {
   for (const std::shared_ptr<Table>& table : store->tables()) {
     CheckSound(*table);
@@ -77,7 +76,7 @@ void Clear(ReplayStore* store) {
   }
 }
 
-// Rows that are on disk are read when somebody needs them.
+// True if some rows are on disk: they are read on demand.
 bool AnyOnDisk(const SavedState& state) {
   return std::any_of(state.tables.begin(), state.tables.end(),
                      [](const SavedTable& table) { return table.tier != nullptr; });
@@ -86,7 +85,8 @@ bool AnyOnDisk(const SavedState& state) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static fuzz::ScratchDatabase& scratch = *new fuzz::ScratchDatabase;  // RocksDB wants to be there until the end.
+  // RocksDB must live until the end of the process.
+  static fuzz::ScratchDatabase& scratch = *new fuzz::ScratchDatabase;
   fuzz::Input input(data, size);
   const std::shared_ptr<Database> database = scratch.Fill(&input);
   absl::StatusOr<SavedState> state = LoadSavedState(database.get());

@@ -1,4 +1,4 @@
-// What servers, or who pretends to be one, may answer to the command line: it is shown to people and to programs.
+// Answers of servers, real or forged, to the command line, which shows them as text and JSON.
 #include "absl/time/time.h"
 #include "cli/replay/inspect_report.h"
 #include "cli/replay/why_report.h"

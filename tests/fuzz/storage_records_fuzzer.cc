@@ -1,5 +1,5 @@
-// Keys and records of a replay server's database, one by one: what is none is refused, and what is read is written the
-// same again.
+// Keys and records of a replay server's database, one by one: invalid ones are refused, and valid ones are written back
+// unchanged.
 #include <cstring>
 
 #include "common/tensor/checksum.h"
@@ -36,7 +36,7 @@ void ReadItem(const std::string& bytes) {
   }
   for (const ChunkName& name : stored->chunks) {
     if (name.block == 0 || name.index > 100) {
-      return;  // No such block was ever written, or it would be a large one.
+      return;  // Either no such block was ever written, or it would be too large.
     }
     const std::vector<uint32_t> rows(name.index + 1, 1);
     stored->item.chunks.push_back(MakeChunks(NoColumns(), rows, 1, {}, Home(false), name.block).chunks.back());
@@ -54,7 +54,7 @@ void ReadBlock(const StoredBlock& stored) {
     pieces += piece;
   }
   if (rows > UINT32_MAX || stored.holders > 1000 || pieces > 100'000) {
-    return;  // More than the loader takes, or would be a large one.
+    return;  // More than the loader takes, or too large.
   }
   const NewBlock made =
       MakeChunks(NoColumns(), stored.rows, stored.holders, stored.piece_bytes, Home(stored.checkpointed));
@@ -86,7 +86,7 @@ void ReadRows(const std::string& bytes, size_t size) {
   constexpr uint64_t kBlock = 7;
   std::string rows(size, '\0');
   if (DecodeRows(kBlock, bytes, rows.data(), rows.size()).ok()) {
-    // Before records said whose they are, they were written as those of number 0.
+    // Before records named their writer, its number was 0.
     WAGGLE_CHECK(rows + EncodeRowsTrailer(kBlock, rows.data(), rows.size()) == bytes ||
                      rows + EncodeRowsTrailer(0, rows.data(), rows.size()) == bytes,
                  "rows come back");

@@ -1,5 +1,4 @@
-// What anybody may ask of a replay server's tables: every request but the streams of writers and samplers, to tables
-// with some items.
+// All requests to a replay server's tables, except the streams of writers and samplers, to tables with some items.
 #include <algorithm>
 #include <optional>
 
@@ -31,7 +30,7 @@ void CheckComesBack(const grpc::ByteBuffer& request) {
   }
 }
 
-// The generations that a table gives begin with a random number: in an input 1 is that of the item that there is.
+// A table's generations begin with a random number: in an input 1 stands for the existing item's.
 template <class Request>
 grpc::ByteBuffer WithGenerations(const ReplayStore& store, const grpc::ByteBuffer& bytes) {
   Request request;
@@ -49,7 +48,7 @@ grpc::ByteBuffer WithGenerations(const ReplayStore& store, const grpc::ByteBuffe
   return EncodeMessage(request, ByteSlices());
 }
 
-// What is exported, whatever was done to the table before, fills a table of the same configuration with the same items.
+// An export, after any requests, must fill a table of the same configuration with the same items.
 void Export(const ReplayStore& store, const grpc::ByteBuffer& bytes) {
   v1::ExportRequest request;
   ByteSlices data;
@@ -61,7 +60,7 @@ void Export(const ReplayStore& store, const grpc::ByteBuffer& bytes) {
     return;
   }
   TableConfig config = *(*table)->config();
-  config.rate_limiter = RateLimiterConfig();  // Nobody samples from it.
+  config.rate_limiter = RateLimiterConfig();  // There are no samplers.
   ReplayStore other(fuzz::SmallStore());
   WAGGLE_CHECK(other.CreateTable(config).ok(), "the table is valid");
   const auto session = *other.OpenWriter("import", {config.name}, config.signature);

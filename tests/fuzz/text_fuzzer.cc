@@ -1,5 +1,5 @@
-// Files that people and disks hand to Waggle: experiments in YAML, the headers of safetensors files and checkpoints,
-// and what a parameter server keeps; the last two also with checksums that are right.
+// Files from users and disks: experiments in YAML, headers of safetensors files and checkpoints, and a parameter
+// server's records; the last two also with correct checksums.
 #include <cstring>
 #include <string>
 
@@ -19,7 +19,7 @@ std::string ChecksumOf(const std::string& text) {
   return absl::StrCat(absl::Hex(Checksum(text.data(), text.size()), absl::kZeroPad16));
 }
 
-// The first four bytes say how many follow the header.
+// The first four bytes are the number of bytes after the header.
 void ReadTensors(const std::string& text) {
   uint32_t data_bytes = 0;
   if (text.size() < sizeof(data_bytes)) {

@@ -1,4 +1,4 @@
-// Writes inputs for the fuzzers to begin with: what honest peers send. usage: write_seeds FOLDER
+// Writes seed inputs for the fuzzers: messages of honest peers. usage: write_seeds FOLDER
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -36,7 +36,7 @@ std::string Bytes(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-// As fuzz::Input takes messages apart.
+// The inverse of fuzz::Input's cutting.
 std::string Framed(const grpc::ByteBuffer& buffer) {
   const std::string bytes = Bytes(buffer);
   return std::string({static_cast<char>(bytes.size() / 256), static_cast<char>(bytes.size() % 256)}) + bytes;
@@ -158,7 +158,7 @@ void WriteTables(const std::filesystem::path& folder) {
   }
 }
 
-// What a server answers to a writer that has sent three blocks, and to an update.
+// A server's answers to a writer that has sent three blocks, and to an update.
 void WriteClientAnswers(const std::filesystem::path& folder) {
   const auto framed = [](const google::protobuf::MessageLite& answer) {
     return Framed(EncodeMessage(answer, ByteSlices()));
@@ -183,7 +183,7 @@ void WriteClientAnswers(const std::filesystem::path& folder) {
   Write(folder, "client_answers", 2, '\1' + framed(updated));
 }
 
-// What a server answers, as fuzzer server_answers is given it.
+// A server's answers, in the form of the fuzzer server_answers.
 void WriteAnswers(const std::filesystem::path& folder) {
   ReplayStore store(fuzz::SmallStore());
   fuzz::CreateTables(&store);
@@ -214,7 +214,7 @@ void WriteAnswers(const std::filesystem::path& folder) {
         '\2' + Framed(EncodeMessage(overview, ByteSlices())) + answer(&ReplayService::Describe, v1::DescribeRequest()));
 }
 
-// An environment with leaves of every kind, as an actor tells it and as the hub does.
+// An environment with leaves of every kind, in an actor's and in the hub's messages.
 void WriteHubMessages(const std::filesystem::path& folder) {
   EnvironmentSpec environment;
   environment.name = "Seed";
@@ -231,7 +231,7 @@ void WriteHubMessages(const std::filesystem::path& folder) {
   Write(folder, "hub_messages", 1, '\1' + Bytes(EncodeMessage(ToProto(assignment), ByteSlices())));
 }
 
-// A sum of two members, its answer, and what a checkpoint says of them.
+// A sum with two members, its answer, and a checkpoint's record of them.
 void WriteGradientMessages(const std::filesystem::path& folder) {
   GradientPush push;
   push.model = {7, {{"actor", 3}, {"critic", 2}}};
@@ -242,7 +242,7 @@ void WriteGradientMessages(const std::filesystem::path& folder) {
   Write(folder, "gradient_messages", 2, "\2 0 4 3 5:0:1:41\nactor-1 1 0 0\n");
 }
 
-// What a server with these tables has written down by its end, after one writer has written to all of them.
+// The saved state of a server with these tables, after one writer has written to all of them.
 std::string StateOf(const std::vector<uint8_t>& tables) {
   fuzz::ScratchDatabase scratch;
   fuzz::Input nothing(nullptr, 0);
@@ -288,7 +288,7 @@ void WriteStorage(const std::filesystem::path& folder) {
   }
 }
 
-// Records as the fuzzer takes them apart, and a whole file.
+// Records in the fuzzer's form, and a whole file.
 void WriteReplayFiles(const std::filesystem::path& folder) {
   for (uint8_t table = 0; table < fuzz::kTables; ++table) {
     const TableConfig config = fuzz::Table(table);

@@ -52,7 +52,7 @@ std::vector<BadConfig> BadLimits() {
       {"max_window", "0", [](auto* c) { c->set_max_window(0); }, "max_window: 0"},
       {"max_window", "2^60", [](auto* c) { c->set_max_window(kHuge); }, "max_window: 115"},
       {"transition_rows", "without a future row", [](auto* c) { c->set_transition_rows(2); },
-       "transition_rows: 2 means nothing where no field of the view takes a future row"},
+       "transition_rows: 2 means nothing if no field of the view takes a future row"},
       {"transition_rows", "0 with a future row",
        [](auto* c) {
          c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
@@ -123,7 +123,7 @@ std::vector<BadConfig> BadChoices() {
          c->mutable_sampler()->set_without_replacement(true);
          c->mutable_sampler()->set_uniform_share(0.5);
        },
-       "sampler.uniform_share: is not there without_replacement"},
+       "sampler.uniform_share: cannot be combined with without_replacement"},
       {"sampler.uniform_share", "above 1", [](auto* c) { c->mutable_sampler()->set_uniform_share(1.5); },
        "sampler.uniform_share: 1.5 is not a share in [0, 1]"},
       {"sampler.recent_items", "negative", [](auto* c) { c->mutable_sampler()->set_recent_items(-5); },

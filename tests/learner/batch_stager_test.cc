@@ -21,7 +21,7 @@ TEST_CASE("a staged batch has every field as a tensor of its type and shape", "[
   }
 }
 
-TEST_CASE("on the CPU the tensors are views of the batch's bytes and the next batch takes their place", "[unit]") {
+TEST_CASE("on the CPU the tensors are views of the batch's bytes, and the next batch replaces them", "[unit]") {
   StagedBatch staged;
   SampledBatch batch = testing::FakeBatch(3, 10, 7);
   const char* const bytes = batch.bytes.get();
@@ -32,7 +32,7 @@ TEST_CASE("on the CPU the tensors are views of the batch's bytes and the next ba
   CHECK(torch::equal(staged.tensors.at("value"), torch::tensor({50.0F, 51.0F})));
 }
 
-TEST_CASE("batches that follow each other to a device arrive whole, whatever it computes meanwhile", "[cuda]") {
+TEST_CASE("consecutive batches arrive complete on a device, whatever it computes meanwhile", "[cuda]") {
   if (!testing::HasCuda()) {
     return;
   }
@@ -41,7 +41,7 @@ TEST_CASE("batches that follow each other to a device arrive whole, whatever it 
   torch::Tensor work = torch::rand({2048, 2048}, torch::kCUDA);
   std::vector<torch::Tensor> keys;
   std::vector<torch::Tensor> values;
-  // Nothing here waits for the device: it has many batches to go when the last one is staged.
+  // Nothing here waits for the device: it still has many batches to compute when the last one is staged.
   for (int64_t batch = 0; batch < 50; ++batch) {
     REQUIRE_OK(StageBatch(testing::FakeBatch(kRows, kRows * batch, 7), torch::kCUDA, &staged));
     work = work.mm(work).softmax(1);

@@ -30,7 +30,7 @@ inline TableConfig FakeTable() {
   return table;
 }
 
-// A batch whose item i has the key first_key + i, the generation twice that and the value of its key.
+// A batch whose item i has the key first_key + i, twice that as its generation, and its key as its value.
 inline SampledBatch FakeBatch(int64_t size, int64_t first_key, int64_t policy_version) {
   SampledBatch batch;
   batch.layout = std::make_shared<BatchLayout>(ValueOf(MakeBatchLayout(FakeTable(), size, 1 << 20)));
@@ -52,8 +52,8 @@ inline SampledBatch FakeBatch(int64_t size, int64_t first_key, int64_t policy_ve
   return batch;
 }
 
-// Gives batches of 4 items with new keys, made by version 0; after `batches` of them it ends with `end` or, where that
-// is OK, waits for a stop.
+// Gives batches of 4 items with new keys, made by version 0. After `batches` of them it returns `end` or, if that is
+// OK, waits for a stop.
 class FakeSampler : public ReplaySampler {
  public:
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
@@ -90,7 +90,7 @@ class FakeSampler : public ReplaySampler {
   int64_t batches = 1'000'000;
   absl::Status end;
   bool stop_when_done = false;
-  std::function<void()> before_first;  // Batch.
+  std::function<void()> before_first;  // Called before the first batch.
   std::function<int64_t(int64_t batch)> policy_version;
   std::function<void()> on_wait;
 
@@ -174,7 +174,7 @@ class CountingTrainee : public Trainee {
   torch::Tensor value = torch::zeros({2});
   int64_t updates = 0;
   int64_t fail_at = -1;
-  Progress progress;  // Of the last update.
+  Progress progress;  // At the last update.
   double rate = 0.1;
   std::string note = "one\ntwo";
   Rng generator = Rng(3);

@@ -21,7 +21,7 @@
 namespace waggle {
 namespace {
 
-// Says one assignment, and that the run is over once the learner reports to be done.
+// Gives one assignment, and ends the run once the learner reports that it is done.
 class FakeHub : public HubLink {
  public:
   Assignment assignment() const override { return said; }
@@ -53,14 +53,13 @@ class FakeHub : public HubLink {
   Assignment said;
   std::optional<ModelVersion> final_version;
   absl::Status failure;
-  absl::Status refusal;  // Once `over` is stopped.
+  absl::Status refusal;  // Returned once `over` is stopped.
   StopToken over;
-  bool run_goes_on = false;  // Once training is over, until `run_ended` is stopped.
+  bool run_goes_on = false;  // After training, until `run_ended` is stopped.
   StopToken run_ended;
 };
 
-// Batches of windows of zeros of whatever table is asked for, once the first weights are published, as they would be
-// made with these.
+// Batches of zeros for any table, once the first weights are published, as if made with these.
 class ZeroSampler : public ReplaySampler {
  public:
   ZeroSampler(const ReplaySamplerOptions& options, int64_t batches, StopToken published, StopToken over)
@@ -183,12 +182,12 @@ struct Fixture {
   absl::StatusOr<std::optional<ModelSnapshot>> best = std::optional<ModelSnapshot>();
   const StopToken first_published;
   std::function<void(const ModelVersion& version)> on_publish;
-  ModelSnapshot newest;  // What the hub has of it.
+  ModelSnapshot newest;  // The hub's weights.
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
 };
 
-TEST_CASE("a learner does what the hub says until the run is over, and leaves a checkpoint", "[unit]") {
+TEST_CASE("a learner follows the hub until the run is over, and leaves a checkpoint", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.output_dir = folder.path();
@@ -207,7 +206,7 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   CHECK(last->texts.at(kCheckpointExperiment) == fixture.hub.said.experiment_yaml);
 }
 
-TEST_CASE("a learner says which weights are its last, and keeps the run's best when that is over", "[unit]") {
+TEST_CASE("a learner reports its last weights, and keeps the run's best when the run is over", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.output_dir = folder.path();
@@ -241,7 +240,7 @@ std::string RunIn(const std::string& folder) {
   return testing::ValueOf(store->LoadLatest())->texts.at(kCheckpointRun);
 }
 
-TEST_CASE("a run that goes on is the same run, and one in another folder is another", "[unit]") {
+TEST_CASE("a run that continues keeps its name, and a run in another folder has another", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
   first.options.output_dir = folder.File("first");
@@ -258,7 +257,7 @@ TEST_CASE("a run that goes on is the same run, and one in another folder is anot
   CHECK(RunIn(folder.File("other/checkpoints")) != run);
 }
 
-TEST_CASE("a learner begins anew in an empty folder, and goes on from the checkpoints in another", "[unit]") {
+TEST_CASE("a learner begins anew in an empty folder, and continues from the checkpoints in another", "[unit]") {
   const testing::TemporaryFolder folder;
   for (const int64_t step : {20, 40, 60}) {
     Fixture fixture;
@@ -269,8 +268,7 @@ TEST_CASE("a learner begins anew in an empty folder, and goes on from the checkp
   }
 }
 
-TEST_CASE("a learner whose predecessor is silent but alive goes on, and its checkpoints are those that count",
-          "[unit]") {
+TEST_CASE("a learner whose predecessor is silent but alive continues, and its checkpoints count", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
   first.options.output_dir = folder.path();
@@ -284,7 +282,7 @@ TEST_CASE("a learner whose predecessor is silent but alive goes on, and its chec
   successor.options = first.options;
   successor.on_publish = [&](const ModelVersion& version) {
     if (version == ModelVersion{6, 20}) {
-      saved = silent->Save(further);  // It has learned on, without anybody's knowing.
+      saved = silent->Save(further);  // It has learned further, unnoticed.
       silent.reset();
     }
   };
@@ -295,7 +293,7 @@ TEST_CASE("a learner whose predecessor is silent but alive goes on, and its chec
   CHECK(testing::ValueOf(store->LoadLatest())->step == 40);
 }
 
-TEST_CASE("a learner for which there is nothing to learn any more holds its seat until the run is over", "[unit]") {
+TEST_CASE("a learner without anything left to learn holds its seat until the run is over", "[unit]") {
   Fixture fixture;
   fixture.hub.said.environment.reset();
   fixture.hub.over.RequestStop();
@@ -316,13 +314,13 @@ std::string BytesOf(const ModelSnapshot& snapshot) {
   return bytes;
 }
 
-TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's newest weights and their step",
+TEST_CASE("a learner that comes back without a checkpoint continues from the hub's newest weights and their step",
           "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
   first.hub.said.experiment_yaml.replace(first.hub.said.experiment_yaml.find("name: test"), 10, "name: test, seed: 9");
   REQUIRE_OK(first.Run());
-  Fixture back;  // Whose own weights would be others.
+  Fixture back;  // Its own weights would be different.
   back.hub.said.epoch = 6;
   back.newest = first.published.back();
   back.hub.said.model_version = back.newest.version;
@@ -335,7 +333,7 @@ TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's
   CHECK(back.published.back().version == ModelVersion{6, 40});
   CHECK(back.metrics.TakeSnapshot().counters.at("learner_steps") == 40);
 
-  // A checkpoint has the whole state, and wins over newer weights.
+  // A checkpoint has the whole state, and is preferred to newer weights.
   Fixture restored;
   restored.newest = first.published.back();
   restored.newest.version = {7, 1000};
@@ -348,7 +346,7 @@ TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's
   CHECK(BytesOf(anew.published.front()) != BytesOf(first.published.back()));
 }
 
-TEST_CASE("the hub's weights are not taken where they are of another network", "[unit]") {
+TEST_CASE("the hub's weights are refused if they are of another network", "[unit]") {
   Fixture fixture;
   fixture.newest.model = "test";
   fixture.newest.version = {4, 700};
@@ -359,7 +357,7 @@ TEST_CASE("the hub's weights are not taken where they are of another network", "
   CHECK(fixture.published.empty());
 }
 
-TEST_CASE("a damaged checkpoint that was passed over does not push out the one to go on from", "[unit]") {
+TEST_CASE("a damaged checkpoint that was skipped does not push out the one to continue from", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
   first.options.output_dir = folder.path();
@@ -371,7 +369,7 @@ TEST_CASE("a damaged checkpoint that was passed over does not push out the one t
     later.step = 30;
     REQUIRE_OK(store->Save(later));
   }
-  // Only its arrays show the damage.
+  // Only the arrays show the damage.
   std::fstream data(checkpoints + "/step-000000000030/checkpoint.safetensors",
                     std::ios::in | std::ios::out | std::ios::binary);
   data.seekp(-1, std::ios::end);
@@ -386,7 +384,7 @@ TEST_CASE("a damaged checkpoint that was passed over does not push out the one t
   CHECK(std::filesystem::exists(checkpoints + "/step-000000000020"));
 }
 
-TEST_CASE("a network that the machine has no memory for is refused before it is built", "[unit]") {
+TEST_CASE("a network that is too large for the machine's memory is refused before it is built", "[unit]") {
   Fixture fixture;
   fixture.hub.said.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";  // Four billion parameters.
   fixture.options.memory_bytes = int64_t{32} << 30;
@@ -397,9 +395,9 @@ TEST_CASE("a network that the machine has no memory for is refused before it is 
   CHECK(fixture.connected_to.empty());
 }
 
-TEST_CASE("a hub that loses the last weights before the run is over is given them again", "[unit]") {
+TEST_CASE("a hub that loses the last weights before the run is over gets them again", "[unit]") {
   Fixture fixture;
-  fixture.hub.run_goes_on = true;  // It never says that it has any weights.
+  fixture.hub.run_goes_on = true;  // It never reports any weights.
   int last = 0;
   fixture.on_publish = [&](const ModelVersion& version) {
     last += version.version == 20 ? 1 : 0;
@@ -412,14 +410,14 @@ TEST_CASE("a hub that loses the last weights before the run is over is given the
   CHECK(fixture.metrics.TakeSnapshot().activity == "done");
 }
 
-TEST_CASE("a stop while the learner waits for the others is no error", "[unit]") {
+TEST_CASE("a stop while the learner waits for the other processes is no error", "[unit]") {
   Fixture fixture;
   fixture.hub.said.replay_servers.clear();
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.published.empty());
 }
 
-TEST_CASE("a learner that the hub refuses ends with the refusal, not in peace", "[unit]") {
+TEST_CASE("a learner that the hub refuses ends with the hub's error", "[unit]") {
   Fixture fixture;
   fixture.hub.refusal = absl::FailedPreconditionError("the hub is of another version");
   const absl::Status status = fixture.Run();
@@ -428,7 +426,7 @@ TEST_CASE("a learner that the hub refuses ends with the refusal, not in peace", 
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
 }
 
-TEST_CASE("why a learner cannot begin is reported to the hub", "[unit]") {
+TEST_CASE("the reason why a learner cannot begin is reported to the hub", "[unit]") {
   const auto failure = [](Fixture* fixture) {
     const absl::Status status = fixture->Run();
     CHECK_FALSE(status.ok());

@@ -10,7 +10,7 @@ namespace {
 using testing::FakeBatch;
 using testing::RecordingUpdater;
 
-TEST_CASE("priorities of several batches go together, each to the key it belongs to", "[unit]") {
+TEST_CASE("priorities of several batches are sent together, each with its item's key", "[unit]") {
   RecordingUpdater updater;
   PriorityBatcher batcher(&updater, 3);
   for (int64_t batch = 0; batch < 7; ++batch) {
@@ -29,7 +29,7 @@ TEST_CASE("priorities of several batches go together, each to the key it belongs
   }
 }
 
-TEST_CASE("priorities on a device are sent when the next ones are there, or when all are asked for", "[cuda]") {
+TEST_CASE("priorities on a device are sent when the next ones are there, or at Send", "[cuda]") {
   if (!testing::HasCuda()) {
     return;
   }
@@ -56,7 +56,7 @@ TEST_CASE("a wrong number of priorities is refused and nothing is sent", "[unit]
   CHECK(updater.items.empty());
 }
 
-TEST_CASE("what the updater refuses comes back", "[unit]") {
+TEST_CASE("the updater's error is returned", "[unit]") {
   RecordingUpdater updater;
   updater.result = absl::InvalidArgumentError("priority 0 is nan");
   PriorityBatcher batcher(&updater, 1);

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-// Answers by a script: `answer` is given the number of the pull, from 0.
+// Answers by a script: `answer` gets the number of the pull, from 0.
 class ScriptedSubscriber : public ModelSubscriber {
  public:
   using Answer = absl::StatusOr<std::optional<ModelSnapshot>>;
@@ -21,7 +21,7 @@ class ScriptedSubscriber : public ModelSubscriber {
     return absl::UnimplementedError("not asked for");
   }
   absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
-    return absl::InternalError("nobody is to wait: there may be no weights at all");
+    return absl::InternalError("the test must not wait: there may be no weights at all");
   }
 
  private:
@@ -36,7 +36,7 @@ ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
   return snapshot;
 }
 
-TEST_CASE("the newest weights are loaded once the server is there, and say which step they are of", "[unit]") {
+TEST_CASE("the newest weights are loaded once the server is there, with their step", "[unit]") {
   testing::CountingTrainee algorithm;
   ScriptedSubscriber subscriber([](int pull) -> ScriptedSubscriber::Answer {
     if (pull == 0) {
@@ -48,7 +48,7 @@ TEST_CASE("the newest weights are loaded once the server is there, and say which
   CHECK(algorithm.updates == 700);
 }
 
-TEST_CASE("where nobody has published there is nothing to load", "[unit]") {
+TEST_CASE("without published weights nothing is loaded", "[unit]") {
   testing::CountingTrainee algorithm;
   ScriptedSubscriber subscriber([](int) { return std::optional<ModelSnapshot>(); });
   CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == std::nullopt);
@@ -71,7 +71,7 @@ TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait"
   CHECK(algorithm.updates == 0);
 }
 
-TEST_CASE("what is not published, and so begins as in a new run, is named", "[unit]") {
+TEST_CASE("the state that is not published, and begins as in a new run, is named", "[unit]") {
   NetworkNeed actor{"actor", {}};
   actor.acts = true;
   actor.has_target = true;

@@ -10,8 +10,8 @@
 
 namespace waggle::testing {
 
-// Answers by a script: `answer` is given the number of the attempt, from 0. Attempts may be read once whoever publishes
-// has been destroyed or flushed.
+// Answers by a script: `answer` gets the number of the attempt, from 0. Attempts may be read once the publisher's user
+// was destroyed or flushed.
 class ScriptedPublisher : public ModelPublisher {
  public:
   explicit ScriptedPublisher(std::function<absl::Status(size_t attempt)> answer = nullptr)

@@ -14,7 +14,7 @@ namespace {
 using testing::FakeSampler;
 using testing::RecordingUpdater;
 
-TEST_CASE("a feed counts how old the policy was that acted its items, and what became of priorities", "[unit]") {
+TEST_CASE("a feed counts the lags of its items' policies, and the results of priorities", "[unit]") {
   FakeSampler sampler;
   sampler.policy_version = [](int64_t batch) { return 3 * batch; };
   RecordingUpdater updater;
@@ -32,7 +32,7 @@ TEST_CASE("a feed counts how old the policy was that acted its items, and what b
   REQUIRE(updater.items.size() == 4);
   CHECK(updater.items[3].key == 3);
   CHECK(updater.items[3].priority == 3);
-  // What was counted is not counted again, but for what is of all so far.
+  // The counts begin anew, except those over all calls.
   const TableFeed::Counts after = feed.TakeCounts();
   CHECK(after.lags.items == 0);
   CHECK(after.lags.sum == 0);
@@ -40,7 +40,7 @@ TEST_CASE("a feed counts how old the policy was that acted its items, and what b
   CHECK(after.priorities.applied == 0);
 }
 
-// Gives batches that came while the step before was learned from.
+// Gives batches that came while the last step ran.
 class AheadSampler : public FakeSampler {
  public:
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
@@ -51,11 +51,11 @@ class AheadSampler : public FakeSampler {
   absl::Time came_at = absl::InfiniteFuture();
 };
 
-TEST_CASE("what was fetched ahead was younger when it came from replay", "[unit]") {
+TEST_CASE("a batch fetched ahead was younger when it came from replay", "[unit]") {
   AheadSampler sampler;
   RecordingUpdater updater;
   TableFeed feed(TableFeedOptions(), &sampler, &updater);
-  REQUIRE_OK(feed.Next(7, StopToken()));  // Waited for: learned from at once.
+  REQUIRE_OK(feed.Next(7, StopToken()));  // It came while Next waited: no step passed.
   CHECK(feed.TakeCounts().lags.sampled_sum == 4 * 7);
   const absl::Time before = SteadyNow();
   REQUIRE_OK(feed.Next(8, StopToken()));
@@ -68,7 +68,7 @@ TEST_CASE("what was fetched ahead was younger when it came from replay", "[unit]
   CHECK(lags.buckets[LagBucket(9)] == 4);
 }
 
-TEST_CASE("priorities that there are none of send nothing", "[unit]") {
+TEST_CASE("undefined priorities send nothing", "[unit]") {
   FakeSampler sampler;
   RecordingUpdater updater;
   TableFeed feed(TableFeedOptions(), &sampler, &updater);
@@ -77,7 +77,7 @@ TEST_CASE("priorities that there are none of send nothing", "[unit]") {
   CHECK(updater.items.empty());
 }
 
-TEST_CASE("items that are too old are left out and counted, and a batch of no others is passed over", "[unit]") {
+TEST_CASE("items that are too old are left out and counted, and a batch without other items is skipped", "[unit]") {
   FakeSampler sampler;
   sampler.policy_version = [](int64_t batch) { return batch == 2 ? 9 : 7; };
   RecordingUpdater updater;
@@ -86,7 +86,7 @@ TEST_CASE("items that are too old are left out and counted, and a batch of no ot
   TableFeed feed(options, &sampler, &updater);
   REQUIRE_OK(feed.Next(9, StopToken()));
   CHECK(feed.batch().size == 4);
-  // Batch 1 is three steps old, batch 2 is not.
+  // Batch 1 is three steps old, batch 2 is younger.
   REQUIRE_OK(feed.Next(10, StopToken()));
   CHECK(feed.batch().size == 4);
   CHECK(feed.batch().at("value")[0].item<float>() == 8);
@@ -94,13 +94,13 @@ TEST_CASE("items that are too old are left out and counted, and a batch of no ot
   CHECK(counts.lags.items == 8);
   CHECK(counts.lags.too_old == 4);
   CHECK(counts.lags.max == 2);
-  // A stop ends the wait for one that is not.
+  // A stop ends the wait for a younger batch.
   sampler.stop_when_done = true;
   sampler.batches = 3;
   CHECK(absl::IsCancelled(feed.Next(100, StopToken())));
 }
 
-TEST_CASE("items of weights that are later than the step are learned from with no lag, and counted", "[unit]") {
+TEST_CASE("items of weights later than the step have no lag, and are counted", "[unit]") {
   FakeSampler sampler;
   const int64_t versions[] = {int64_t{1} << 62, -1, std::numeric_limits<int64_t>::min(), 6, 5};
   sampler.policy_version = [&versions](int64_t batch) { return versions[batch]; };
@@ -114,7 +114,7 @@ TEST_CASE("items of weights that are later than the step are learned from with n
   }
   const PolicyLags lags = feed.TakeCounts().lags;
   CHECK(lags.items == 20);
-  CHECK(lags.from_later == 16);  // All but those of step 5 itself.
+  CHECK(lags.from_later == 16);  // All except those of step 5 itself.
   CHECK(lags.too_old == 0);
   CHECK(lags.sum == 0);
   CHECK(lags.sampled_sum == 0);
@@ -146,11 +146,11 @@ void CheckWhatIsLeftOut(torch::Device device) {
   CHECK(feed.TakeCounts().lags.sum == 1);
 }
 
-TEST_CASE("of a batch in which some items are too old the others are kept, with all their fields", "[unit]") {
+TEST_CASE("if some items of a batch are too old the others are kept, with all their fields", "[unit]") {
   CheckWhatIsLeftOut(torch::kCPU);
 }
 
-TEST_CASE("on a device too the items that are not too old are kept", "[cuda]") {
+TEST_CASE("items that are not too old are kept on a device too", "[cuda]") {
   if (testing::HasCuda()) {
     CheckWhatIsLeftOut(torch::kCUDA);
   }

@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// A loop around an algorithm that has nothing to do with Q-learning.
+// A loop around an algorithm unlike Q-learning.
 struct Fixture {
   Fixture() {
     options.algorithm = "counting";
@@ -51,7 +51,7 @@ struct Fixture {
   int64_t last_step = 0;
 };
 
-TEST_CASE("the loop trains up to its limit and sends every priority to the item it belongs to", "[unit]") {
+TEST_CASE("the loop trains up to its limit and sends every priority to its item", "[unit]") {
   Fixture fixture;
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.last_step == 12);
@@ -64,7 +64,7 @@ TEST_CASE("the loop trains up to its limit and sends every priority to the item 
   CHECK(fixture.updater.sizes == std::vector<size_t>(6, 8));
 }
 
-TEST_CASE("a step takes a batch of each table, and each has its own priorities back", "[unit]") {
+TEST_CASE("a step takes a batch of each table, and each batch gets its own priorities", "[unit]") {
   Fixture fixture;
   testing::FakeSampler second_sampler;
   testing::RecordingUpdater second_updater;
@@ -92,7 +92,7 @@ TEST_CASE("weights are published before the first step and after the last, under
   REQUIRE_OK(fixture.Run());
   const std::vector<ModelVersion> versions = fixture.publisher->versions();
   CHECK(versions.front() == ModelVersion{3, 0});
-  // Between the two, a version may be skipped while the one before is on its way.
+  // Between these two, a version may be skipped while the last one is being sent.
   CHECK(std::is_sorted(versions.begin(), versions.end()));
   CHECK(versions.back() == ModelVersion{3, 12});
   for (const ModelVersion& version : versions) {
@@ -127,7 +127,7 @@ TEST_CASE("while the loop waits for items, weights that the hub has lost are pub
   CHECK(fixture.publisher->versions().at(1) == ModelVersion{3, 0});
 }
 
-TEST_CASE("what is counted and measured is reported by name", "[unit]") {
+TEST_CASE("counters and measurements are reported by name", "[unit]") {
   Fixture fixture;
   fixture.options.report_period = absl::ZeroDuration();
   REQUIRE_OK(fixture.Run());
@@ -139,21 +139,21 @@ TEST_CASE("what is counted and measured is reported by name", "[unit]") {
   CHECK(snapshot.counters.at("priorities_unknown") == 0);
   CHECK(snapshot.gauges.at("algorithm/loss") == 12);
   CHECK(snapshot.gauges.count("waiting_fraction") == 1);
-  // All items were made by version 0, and the batches of 4 used at steps 0 to 11.
+  // All items are of version 0, and batches of 4 were used at steps 0 to 11.
   CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 66);
   CHECK(snapshot.gauges.at("policy_lag_mean") == 11);
   CHECK(snapshot.gauges.at("policy_lag_max") == 11);
   CHECK(snapshot.activity == "finishing");
 }
 
-TEST_CASE("what the algorithm reports is the mean over the updates since the last report", "[unit]") {
+TEST_CASE("the algorithm's metrics are means over the updates since the last report", "[unit]") {
   Fixture fixture;
   REQUIRE_OK(fixture.Run());
-  // The loss of the nth update is n; no report but the last was due.
+  // The loss of the nth update is n; only the last report was due.
   CHECK(fixture.metrics.TakeSnapshot().gauges.at("algorithm/loss") == 6.5);
 }
 
-TEST_CASE("a learner that has made no update reports nothing of the algorithm", "[unit]") {
+TEST_CASE("a learner without an update reports nothing of the algorithm", "[unit]") {
   Fixture fixture;
   fixture.sampler.batches = 0;
   fixture.sampler.on_wait = [&] { fixture.stop.RequestStop(); };
@@ -172,7 +172,7 @@ TEST_CASE("the largest lag is that of the whole run", "[unit]") {
   CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 5);
 }
 
-TEST_CASE("while the loop waits for items it says so", "[unit]") {
+TEST_CASE("the activity shows that the loop waits for items", "[unit]") {
   Fixture fixture;
   fixture.sampler.batches = 3;
   Metrics::Snapshot stuck;
@@ -202,7 +202,7 @@ TEST_CASE("a stop ends training in order", "[unit]") {
   CHECK(contents->texts.at("state/inner/updates") == "7");
 }
 
-TEST_CASE("checkpoints are written as time passes", "[unit]") {
+TEST_CASE("checkpoints are written periodically", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.max_learner_steps = 3;
@@ -210,11 +210,11 @@ TEST_CASE("checkpoints are written as time passes", "[unit]") {
   fixture.algorithm.fail_at = 2;
   fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
   REQUIRE_CODE(fixture.Run(), absl::StatusCode::kInvalidArgument);
-  // The second one is left out while the first is being written.
+  // The second one is skipped while the first is being written.
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step >= 1);
 }
 
-// A disk that is full for the next so many checkpoints.
+// A disk that is full for the next `left` checkpoints.
 class FullDisk : public testing::SimulatedFileSystem {
  public:
   absl::Status CreateFolder(const std::string& path) override {
@@ -248,7 +248,7 @@ TEST_CASE("a disk that is full for a while does not end training, and checkpoint
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
 }
 
-TEST_CASE("the last checkpoint is tried again for a while", "[unit]") {
+TEST_CASE("the last checkpoint is tried again for some time", "[unit]") {
   FullDisk disk;
   disk.left = 2;
   Fixture fixture;
@@ -272,7 +272,7 @@ TEST_CASE("a last checkpoint that cannot be written is an error, after all else 
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 12);
 }
 
-TEST_CASE("of several errors at the end the first is returned, and none keeps the rest from being done", "[unit]") {
+TEST_CASE("at the end the first of several errors is returned, and none stops the rest", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
@@ -295,7 +295,7 @@ TEST_CASE("of several errors at the end the first is returned, and none keeps th
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
 }
 
-TEST_CASE("an error of the algorithm, the sampler or the updater ends training and says where", "[unit]") {
+TEST_CASE("an error of the algorithm, the sampler or the updater ends training and names the step", "[unit]") {
   Fixture algorithm;
   algorithm.algorithm.fail_at = 4;
   absl::Status status = algorithm.Run();
@@ -313,7 +313,7 @@ TEST_CASE("an error of the algorithm, the sampler or the updater ends training a
   CHECK(status.message() == "learner step 3: sending priorities: priority 0 is nan");
 }
 
-TEST_CASE("a learner that another has replaced stops", "[unit]") {
+TEST_CASE("a learner that was replaced by another stops", "[unit]") {
   Fixture fixture;
   fixture.options.max_learner_steps = 0;
   fixture.publisher = std::make_unique<testing::ScriptedPublisher>(
@@ -323,7 +323,7 @@ TEST_CASE("a learner that another has replaced stops", "[unit]") {
   CHECK(status.message().find("publishing weights: epoch 4 has published") != std::string::npos);
 }
 
-TEST_CASE("at the end a server that is gone is an error only where no checkpoint has the last weights", "[unit]") {
+TEST_CASE("at the end a missing server is an error only if no checkpoint has the last weights", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   const bool has_checkpoint = GENERATE(true, false);
@@ -338,7 +338,7 @@ TEST_CASE("at the end a server that is gone is an error only where no checkpoint
   CHECK(fixture.last_step == 12);
 }
 
-TEST_CASE("a server that is away when training ends is given the last weights until the run is over", "[unit]") {
+TEST_CASE("a server that is away when training ends gets the last weights until the run is over", "[unit]") {
   Fixture fixture;
   const StopToken run_over;
   fixture.run_over = &run_over;
@@ -360,7 +360,7 @@ TEST_CASE("a server that is away when training ends is given the last weights un
   CHECK(versions.back() == ModelVersion{3, 12});
 }
 
-// A fixture in lock-step: so many items more in each turn, a quarter of a learner step for each.
+// A fixture in lock-step: a number of new items in each turn, and a quarter of a learner step for each.
 struct TurnFixture : Fixture {
   TurnFixture(int64_t count, int64_t items_a_turn) : hub(Role::kLearner, count), taker(&hub, Role::kLearner) {
     hub.items_a_turn = items_a_turn;
@@ -374,7 +374,8 @@ struct TurnFixture : Fixture {
   TurnTaker taker;
 };
 
-TEST_CASE("in lock-step each turn learns from what there is by then, and ends with all of it told", "[unit]") {
+TEST_CASE("in lock-step each turn learns from the items written before it, and reports all of them at its end",
+          "[unit]") {
   TurnFixture fixture(4, 10);
   fixture.options.quota.min_items = 12;
   std::vector<int64_t> steps;
@@ -388,7 +389,8 @@ TEST_CASE("in lock-step each turn learns from what there is by then, and ends wi
     assignment->progress.env_steps = 100 * turn;
   };
   REQUIRE_OK(fixture.Run());
-  // The first 10 were there before it. Of 10, 20 and 30 more all but twelve are learned from, a quarter of a step each.
+  // The first 10 were there before it. Of 10, 20 and 30 more all except twelve are learned from, a quarter of a step
+  // each.
   CHECK(steps == std::vector<int64_t>{0, 0, 0, 2, 4});
   CHECK(fixture.algorithm.progress.env_steps == 400);
   CHECK(fixture.hub.turn_done == 12);
@@ -402,7 +404,7 @@ TEST_CASE("in lock-step the last turn ends with the limit on learner steps", "[u
   CHECK(fixture.hub.turn_done == 12);
 }
 
-TEST_CASE("in lock-step a turn ends though what was written has been lost, and the next ones learn again", "[unit]") {
+TEST_CASE("in lock-step a turn ends though its items were lost, and the next turns learn again", "[unit]") {
   TurnFixture fixture(4, 8);
   fixture.options.turn_patience = absl::Milliseconds(20);
   fixture.sampler.batches = 1;

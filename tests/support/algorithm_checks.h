@@ -18,7 +18,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/state_copy.h"
 
-// What holds for the updates of any algorithm, and of any that learns from transitions.
+// Checks of the updates of any algorithm, and of any that learns from transitions.
 
 namespace waggle::testing {
 
@@ -43,7 +43,7 @@ inline std::unique_ptr<AlgorithmTrainee> TraineeOn(const std::string& networks, 
                                           torch::kCPU, dtype));
 }
 
-// The same with an actor and a critic that are smooth networks of one hidden layer, and items drawn by priority.
+// The same, with an actor and a critic of one smooth hidden layer, and items drawn by priority.
 inline std::unique_ptr<AlgorithmTrainee> TraineeOf(const std::string& algorithm, const EnvironmentSpec& environment,
                                                    torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
                                                    int64_t units = 5) {
@@ -52,7 +52,7 @@ inline std::unique_ptr<AlgorithmTrainee> TraineeOf(const std::string& algorithm,
                    algorithm, environment, dtype, seed);
 }
 
-// Random transitions of one step, of which every third ends its episode.
+// Random transitions of one step. Every third ends its episode.
 inline TensorBatch RandomTransitions(const EnvironmentSpec& environment, int64_t rows, uint64_t seed,
                                      torch::ScalarType dtype = torch::kFloat64) {
   torch::manual_seed(seed);
@@ -91,12 +91,12 @@ inline double Metric(const UpdateResult& result, const std::string& name) {
   return 0;
 }
 
-// The elements of the group's gradient of which `holds` is true are what finite differences of the loss that it reports
-// say. The trainee computes in float64.
+// Checks the elements of the group's gradient for which `holds` is true against finite differences of the reported
+// loss. The trainee computes in float64.
 inline void CheckGradient(AlgorithmTrainee* trainee, ParameterGroup* group, const TensorBatch& batch,
                           const std::function<bool(int64_t element)>& holds) {
   INFO(group->name());
-  StateCopy start;  // Of the random numbers, too: every update draws the same.
+  StateCopy start;  // Random numbers included, so that every update draws the same.
   trainee->VisitState(start.Saver());
   CaptureStepper stepper;
   Updated(trainee, batch, &stepper);
@@ -124,8 +124,7 @@ inline void CheckGradients(AlgorithmTrainee* trainee, const std::vector<Paramete
   }
 }
 
-// Steps, and checks that since the last step only the group to be stepped has another gradient, and none has other
-// values.
+// Steps, and checks that since the last step only the stepped group's gradient has changed, and no group's values.
 class IsolationStepper : public Stepper {
  public:
   explicit IsolationStepper(std::vector<ParameterGroup*> groups) : groups_(std::move(groups)) {
@@ -165,7 +164,7 @@ class IsolationStepper : public Stepper {
   LocalStepper local_;
 };
 
-// Where every transition ends its episode, what was seen next changes no loss and no gradient, be it NaN.
+// If every transition ends its episode, next observations change no loss and no gradient, even if they are NaN.
 inline void CheckEndsDoNotBootstrap(AlgorithmTrainee* trainee, TensorBatch batch) {
   batch.fields[kDiscount].zero_();
   StateCopy start;
@@ -183,7 +182,8 @@ inline void CheckEndsDoNotBootstrap(AlgorithmTrainee* trainee, TensorBatch batch
   trainee->VisitState(start.Loader());
 }
 
-// A trainee that takes another's state goes on as it does, bit for bit. Both are of one experiment but for the seed.
+// A trainee with another's state continues like the other, bit for bit. Both are of one experiment, with different
+// seeds.
 inline void CheckStateContinues(AlgorithmTrainee* first, AlgorithmTrainee* second, const TensorBatch& batch,
                                 const std::vector<std::string>& networks) {
   LocalStepper stepper;
@@ -213,7 +213,7 @@ inline void CheckStateContinues(AlgorithmTrainee* first, AlgorithmTrainee* secon
   }
 }
 
-// The network's target is where it was unless the network steps, and then `rate` of the way to it.
+// The network's target moves only if the network steps, by `rate` of the way to it.
 inline void CheckTargetFollows(AlgorithmTrainee* trainee, const std::string& network, const TensorBatch& batch,
                                double rate) {
   INFO(network);

@@ -12,7 +12,7 @@
 
 namespace waggle::testing {
 
-// What is written to a standard stream while it lives goes to a file instead. One at a time a stream.
+// Redirects a standard stream to a file during its life. At most one at a time for each stream.
 class CapturedStream {
  public:
   // STDOUT_FILENO or STDERR_FILENO.
@@ -28,7 +28,7 @@ class CapturedStream {
   CapturedStream(const CapturedStream&) = delete;
   CapturedStream& operator=(const CapturedStream&) = delete;
 
-  // Ends the capture and returns what was written.
+  // Ends the capture and returns the output.
   std::string Finish() {
     Restore();
     std::ifstream file(folder_.File("captured"), std::ios::binary);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one way to include Catch2. Where LibTorch is used, its headers must come before Catch's: otherwise CHECK is
-// glog's, which aborts the whole test program.
+// The only way to include Catch2. LibTorch's headers must come before Catch's: otherwise CHECK is glog's, which aborts
+// the whole test program.
 #ifdef WAGGLE_TEST_WITH_TORCH
 #include "common/nn/torch.h"
 #endif

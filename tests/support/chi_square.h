@@ -8,14 +8,14 @@
 
 namespace waggle::testing {
 
-// What chance exceeds once in 10 000 times, with so many degrees of freedom (Wilson and Hilferty).
+// The bound that chance exceeds once in 10 000 times, with `degrees` degrees of freedom (Wilson and Hilferty).
 inline double ChiSquareBound(double degrees) {
   const double part = 2 / (9 * degrees);
   return degrees * std::pow(1 - part + 3.719 * std::sqrt(part), 3);
 }
 
-// Checks how often each item was drawn against its part of the sum of all weights. Stratified draws vary less than the
-// independent ones that the bound is for.
+// Checks the draws of each item against its share of the sum of all weights. The bound is for independent draws;
+// stratified ones vary less.
 inline void CheckChiSquare(const std::map<int64_t, int64_t>& counts, const std::map<int64_t, double>& weights) {
   double sum = 0;
   for (const auto& [id, weight] : weights) {

@@ -5,8 +5,8 @@
 
 namespace waggle::testing {
 
-// For a test that is tagged [cuda]: whether there is a device. Where there is none it says so in the words by which
-// ctest knows that the test was skipped.
+// True if there is a CUDA device, for tests tagged [cuda]. Otherwise it prints the words by which ctest recognizes a
+// skipped test.
 inline bool HasCuda() {
   const bool has = torch::cuda::is_available();
   if (!has) {

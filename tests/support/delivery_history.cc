@@ -60,7 +60,7 @@ class Checker {
       CheckNewest();
       return;
     }
-    int64_t missing = 0;  // Of items that have left, the times that nobody has received them.
+    int64_t missing = 0;  // Deliveries that departed items lack.
     int64_t example = 0;
     for (const int64_t item : history_.acknowledged) {
       const auto delivered = delivered_.find(item);
@@ -72,12 +72,12 @@ class Checker {
       }
     }
     if (missing > history_.max_lost_deliveries) {
-      Add("acknowledged items are gone that were received ", missing, " times too few, of which ",
+      Add("acknowledged items are gone that were received ", missing, " times too few; at most ",
           history_.max_lost_deliveries, " may have been on their way to a sampler; one is item ", example);
     }
   }
 
-  // The newest ones without a gap, those that were acknowledged among them.
+  // Checks that the table has the newest items without a gap, acknowledged ones included.
   void CheckNewest() {
     if (left_.empty()) {
       if (!history_.acknowledged.empty()) {

@@ -7,28 +7,28 @@
 
 namespace waggle::testing {
 
-// What clients have seen of a table whose server crashed again and again, and what was in it in the end. Items are
-// known by numbers that their writers gave them.
+// The deliveries that clients have seen of a table whose server crashed repeatedly, and its final contents. Items are
+// known by numbers of their writers.
 struct DeliveryHistory {
   std::set<int64_t> appended;      // Handed to a writer.
-  std::set<int64_t> acknowledged;  // Of these, at the level that the table promises to keep.
-  std::vector<int64_t> delivered;  // Sampled and received, as often as that was.
+  std::set<int64_t> acknowledged;  // Appended ones, acknowledged at the table's level of durability.
+  std::vector<int64_t> delivered;  // Sampled and received, once for each time.
   std::vector<int64_t> left;       // In the table at the end.
   int64_t max_times_sampled = 0;   // 0: no limit.
-  // Past so many the oldest leave, where one writer has numbered its items in their order; 0: none leaves for others.
+  // The table's size beyond which the oldest items leave, for one writer that numbers its items in order; 0: no limit.
   int64_t max_items = 0;
   int64_t max_lost_deliveries = 0;  // Samples that may have been on their way to a client when the server crashed.
-  // As the table counts them, at the end.
+  // The table's own counts, at the end.
   int64_t inserted = 0;
   int64_t sampled = 0;
-  bool counts_all = true;  // Its counts are of everything that was appended: nothing it ever knew was lost.
-  // What the rate limiter keeps inserted * samples_per_insert - sampled within; no ratio for 0.
+  bool counts_all = true;  // True if the counts include every appended item, as none was lost.
+  // The rate limiter keeps inserted * samples_per_insert - sampled within these bounds; 0: no ratio.
   double samples_per_insert = 0;
   double min_difference = 0;
   double max_difference = 0;
 };
 
-// What of it must not be, in words; empty where all is well.
+// The violations in a history, in words; empty if there are none.
 std::vector<std::string> Violations(const DeliveryHistory& history);
 
 }  // namespace waggle::testing

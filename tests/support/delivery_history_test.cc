@@ -9,7 +9,7 @@
 namespace waggle::testing {
 namespace {
 
-// Of six items four were sampled, and the answer with one of them was lost.
+// Four of six items were sampled, and the answer with one of them was lost.
 DeliveryHistory Good() {
   DeliveryHistory history;
   history.appended = {0, 1, 2, 3, 4, 5};
@@ -55,7 +55,7 @@ TEST_CASE("every kind of fault is found", "[unit]") {
   }
 }
 
-// Three of the newest of six items, of which the last was not acknowledged.
+// The table has the newest three of six items; the last was not acknowledged.
 DeliveryHistory Full() {
   DeliveryHistory history;
   history.appended = {0, 1, 2, 3, 4, 5};
@@ -77,7 +77,7 @@ TEST_CASE("a full table that has the newest items has no violations", "[unit]") 
   REQUIRE(Violations(behind).empty());
 }
 
-TEST_CASE("what a full table must not have lost, or kept, is found", "[unit]") {
+TEST_CASE("items that a full table must not have lost, or kept, are found", "[unit]") {
   const std::vector<std::pair<std::string, std::vector<int64_t>>> faults = {
       {"there are 4 items", {2, 3, 4, 5}},
       {"of items 2 to 5 there are only 3", {2, 3, 5}},

@@ -33,7 +33,7 @@ inline Experiment DqnExperiment(const ApexDqnOptions& options) {
   return experiment;
 }
 
-// What a learner trains of it.
+// The experiment's trainee.
 inline absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> DqnTrainee(const Experiment& experiment,
                                                                     const EnvironmentSpec& environment,
                                                                     torch::Device device = torch::kCPU,
@@ -42,7 +42,7 @@ inline absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> DqnTrainee(const Experi
                                   dtype);
 }
 
-// A batch of windows with every item equally likely; `length` counts the rows that each has.
+// A batch of windows with every item equally likely; `length` is each one's number of rows.
 inline TensorBatch DqnBatch(torch::Tensor observation, std::vector<int64_t> action, torch::Tensor reward,
                             torch::Tensor discount, torch::Tensor next_observation, std::vector<int64_t> length) {
   TensorBatch batch;

@@ -10,12 +10,12 @@
 
 namespace waggle::testing {
 
-// Lets memory run out in the midst of some work.
+// Fails an allocation during some work.
 class Failure {
  public:
   Failure(int64_t after, bool for_good) : after_(after), for_good_(for_good) {}
 
-  // Does the work while this thread has so many more allocations. False where it threw bad_alloc. To be called once.
+  // Does the work with a limit on this thread's allocations. False if it threw bad_alloc. Called once.
   template <class Work>
   bool Let(const Work& work) {
     bool thrown = false;
@@ -31,7 +31,7 @@ class Failure {
     failed_ = StopFailingMemory();
     return !thrown;
   }
-  // Whether there was an allocation that failed: work may also do without what it asked for.
+  // True if an allocation failed; the work may succeed without it.
   bool failed() const { return failed_; }
 
  private:
@@ -40,8 +40,8 @@ class Failure {
   bool failed_ = false;
 };
 
-// Calls `attempt` with a failure for each allocation of what it lets that do, from the first one on, until none fails
-// any more. Returns how many have failed. `for_good`: from that one on all of them do.
+// Calls `attempt` with a failure of the first allocation of its work, then of the second, and so on, until none fails.
+// Returns the number of failures. `for_good`: all allocations after the failed one fail, too.
 template <class Attempt>
 int64_t ForEachFailure(const Attempt& attempt, bool for_good = false) {
   for (int64_t after = 0;; ++after) {

@@ -21,7 +21,7 @@ constexpr int64_t kSearchesPerSeed = 250;
 constexpr char kGuard = 0x5a;
 constexpr size_t kGuardBytes = 64;
 
-// An array for each leaf; bytes past the end of each must stay as they are.
+// An array for each leaf; bytes past the end of each must not change.
 class Arrays {
  public:
   explicit Arrays(const std::vector<ArraySpec>& specs) : specs_(specs) {
@@ -71,18 +71,18 @@ bool Allows(const SpaceLeaf& leaf, int64_t element, double value) {
   }
 }
 
-// That what an observation holds is what its kind and its bounds allow.
+// Checks that an observation is within its kind and its bounds.
 void CheckInSpace(const SpaceLeaf& leaf, const void* data) {
   if (leaf.array.dtype == DType::kUint8 && leaf.low == std::vector<double>{0} &&
       leaf.high == std::vector<double>{255}) {
     return;  // A picture: every byte is allowed.
   }
   const bool half = leaf.array.dtype == DType::kFloat16 || leaf.array.dtype == DType::kBfloat16;
-  // As a byte, a bool may also be what no bool is.
+  // Read as a byte, as the memory may hold a value that is not a bool's.
   const DType dtype = leaf.array.dtype == DType::kBool ? DType::kUint8 : leaf.array.dtype;
   for (int64_t i = 0; i < leaf.array.NumElements() && !half; ++i) {
     const double value = ElementAsDouble(dtype, data, i);
-    if (!Allows(leaf, i, value)) {  // An assertion an element would take minutes for large frames.
+    if (!Allows(leaf, i, value)) {  // An assertion for each element would take minutes for large frames.
       FAIL(leaf.DebugString() << ", element " << i << ": " << value);
     }
   }
@@ -99,7 +99,7 @@ class Driver {
 
   const EnvironmentSpec& spec() const { return environment_->spec(); }
   Arrays& actions() { return actions_; }
-  // All that was written.
+  // All observations written.
   const std::vector<std::vector<char>>& observations() const { return observations_.memory(); }
   const std::vector<std::vector<char>>& rewards() const { return rewards_.memory(); }
 
@@ -118,7 +118,7 @@ class Driver {
 
   absl::Status TryStep() { return Call().status(); }
   StepOutcome StepWithoutChecks() { return Call().value(); }
-  // A step, and a reset if the episode has ended, that throw if they take memory.
+  // Steps, and resets if the episode has ended; throws if either allocates memory.
   void StepWithoutMemory() {
     const FailingMemory none(0, /*for_good=*/true);
     const StepOutcome outcome = Call().value();
@@ -155,7 +155,7 @@ class Driver {
     }
   }
 
-  // A random one, legal where a mask says what is.
+  // Chooses a random action, a legal one if there is a mask.
   void ChooseAction(const SpaceLeaf& action, void* data, Rng* rng) const {
     const int64_t elements = action.array.NumElements();
     if (action.kind == SpaceKind::kBox) {
@@ -192,8 +192,8 @@ class Driver {
   Arrays rewards_;
 };
 
-// For one leaf, arrays that are no action: a wrong value in its first and in its last element, and each choice that its
-// mask forbids. `mask`: null if it has none.
+// Invalid arrays of an action leaf: a wrong value in its first and in its last element, and each choice that its mask
+// forbids. `mask`: null if it has none.
 std::vector<std::vector<char>> InvalidActions(const SpaceLeaf& action, const void* valid, const bool* mask) {
   std::vector<std::vector<char>> invalid;
   const auto add = [&](auto value, int64_t element) {
@@ -229,7 +229,7 @@ void CheckSpec(const std::string& name, const EnvironmentDefinition& definition,
 }
 
 // Asserts that a step of an episode, counted from 1, is truncated if it reaches the time limit and is not terminated,
-// and else is not.
+// and not truncated otherwise.
 void CheckTruncation(int64_t limit, int64_t step, const StepOutcome& outcome) {
   const bool ends = step == limit;
   if (ends ? !outcome.truncated && !outcome.terminated : outcome.truncated) {
@@ -268,7 +268,7 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
   }
 }
 
-// Looks for an episode that lasts until the time limit, which random actions alone hardly reach: tries other actions
+// Searches for an episode that lasts until the time limit. Random actions rarely reach it, so other actions are tried
 // from some step of the longest episode on.
 void CheckTimeLimit(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
   const int64_t limit = ValueOf(definition.spec(options)).max_episode_steps;
@@ -303,7 +303,7 @@ void CheckTimeLimit(const EnvironmentDefinition& definition, const EnvironmentOp
   }
 }
 
-// Whether two seeds, or two episodes of one seed, ever lead to something else under the same actions.
+// Checks whether two seeds, or two episodes of one seed, differ under the same actions, as follows_seed says.
 void CheckSeedsDiffer(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
   Driver a(definition, options, 1);
   Driver b(definition, options, 2);

@@ -14,7 +14,7 @@ TEST_CASE("an environment of many leaves passes the conformance suite", "[unit]"
   CheckEnvironment("ManyLeaves", ManyLeaves::Definition(), EnvironmentOptions());
 }
 
-// CartPole's time limit, which is right unless something is changed.
+// CartPole with a time limit that tests may break.
 struct Limit {
   int64_t in_spec = 500;
   int64_t steps = 500;
@@ -70,7 +70,7 @@ TEST_CASE("CartPole with its time limit passes the conformance suite", "[unit]")
   CheckLimited(Limit());
 }
 
-// The suite's assertions fail in these: Catch turns that round.
+// The suite's assertions must fail in these tests.
 TEST_CASE("a step counter that Reset does not clear fails the conformance suite", "[unit][!shouldfail]") {
   Limit limit;
   limit.cleared_by_reset = false;
@@ -89,14 +89,14 @@ TEST_CASE("a truncation after max_episode_steps fails the conformance suite", "[
   CheckLimited(limit);
 }
 
-TEST_CASE("an environment that draws nothing but says that it follows seeds fails the suite", "[unit][!shouldfail]") {
+TEST_CASE("an environment without random numbers that claims to follow seeds fails the suite", "[unit][!shouldfail]") {
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   EnvironmentDefinition definition = *ValueOf(definitions.Find("DeepSea-v0"));
   definition.follows_seed = true;
   CheckEnvironment("DeepSea-v0", definition, EnvironmentOptions());
 }
 
-TEST_CASE("an environment that draws its starts but says that it does not fails the suite", "[unit][!shouldfail]") {
+TEST_CASE("an environment with random starts that claims to follow no seeds fails the suite", "[unit][!shouldfail]") {
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   EnvironmentDefinition definition = *ValueOf(definitions.Find("CartPole-v1"));
   definition.follows_seed = false;

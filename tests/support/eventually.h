@@ -9,7 +9,7 @@
 
 namespace waggle::testing {
 
-// Asks again and again; fails the test after two minutes, far more than anything here takes.
+// Polls a condition. Fails the test after two minutes, far more than any test needs.
 template <class Condition>
 void Eventually(const std::string& what, const Condition& condition) {
   const absl::Time deadline = absl::Now() + absl::Minutes(2);

@@ -51,12 +51,12 @@ bool StopFailingMemory() {
 }  // namespace waggle::testing
 
 #ifdef __SANITIZE_ADDRESS__
-// Libraries that are loaded have the sanitizer's own way of taking memory, which this program gives back.
+// Loaded libraries allocate by the sanitizer's operator new, and this program frees that memory.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "alloc_dealloc_mismatch=0";
 }
 
-// Protocol Buffers lose the part of a message that was being made when memory ran out.
+// Protocol Buffers leak the part of a message under construction when an allocation fails.
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "leak:google::protobuf";
 }

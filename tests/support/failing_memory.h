@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
-// Part of a test program whose sources name failing_memory.cc: that replaces its operator new.
+// For test programs whose sources name failing_memory.cc, which replaces operator new.
 
 namespace waggle::testing {
 
-// Lets this thread have `after` more allocations by operator new, and then one that fails; or, `for_good`, no other.
+// Allows this thread `after` more allocations by operator new. Then one fails or, if `for_good`, all do.
 void FailMemory(int64_t after, bool for_good);
-// Lets it have all again. Returns whether one has failed.
+// Allows all allocations again. Returns true if one has failed.
 bool StopFailingMemory();
 
-// The same for as long as it lives.
+// The same during its life.
 class FailingMemory {
  public:
   explicit FailingMemory(int64_t after, bool for_good = false) { FailMemory(after, for_good); }

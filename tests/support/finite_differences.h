@@ -7,8 +7,8 @@
 
 namespace waggle::testing {
 
-// Checks that `gradients` are the central differences of `loss()`, a double, by each element of `values`: contiguous
-// float64, which `loss` looks at, and which are as before in the end.
+// Checks that `gradients` are the central differences of `loss()`, a double, by each element of `values`. `values` are
+// contiguous float64 that `loss` reads; they are restored in the end.
 template <class Loss>
 void CheckFiniteDifferences(const torch::Tensor& values, const torch::Tensor& gradients, const Loss& loss,
                             double margin = 1e-6) {

@@ -9,8 +9,8 @@
 
 namespace waggle::testing {
 
-// While it exists no file of this process grows beyond a size, which stands for a full disk: a write goes part of the
-// way and then fails.
+// Simulates a full disk during its life: no file of this process grows beyond a size. A write succeeds partly, then
+// fails.
 class FullDisk {
  public:
   explicit FullDisk(size_t largest_file) : old_handler_(signal(SIGXFSZ, SIG_IGN)) {

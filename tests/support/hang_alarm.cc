@@ -1,4 +1,4 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch 2 has listeners only then.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Needed for listeners in Catch 2.
 #include "tests/support/hang_alarm.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace waggle::testing {
 namespace {
 
-// How long a test case with this tag may run; far more than any needs on a busy machine.
+// The limit of a test case with this tag; far more than any needs on a busy machine.
 struct Limit {
   const char* tag;
   unsigned seconds;
@@ -19,7 +19,7 @@ struct Limit {
 constexpr unsigned kUsualSeconds = 300;
 constexpr Limit kLimits[] = {{"[e2e]", 600}, {"[learning]", 14'400}, {"[soak]", 14'400}};
 
-// What the signal's handler writes: it may neither allocate nor take a lock.
+// The signal handler's message, as the handler must neither allocate nor take a lock.
 char message[1'024];
 volatile size_t message_size = 0;
 

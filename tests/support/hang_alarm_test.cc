@@ -13,7 +13,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("what hangs is named, and its process aborted", "[unit]") {
+TEST_CASE("a hanging process is aborted with the name of its test", "[unit]") {
   CapturedStream captured(STDERR_FILENO);
   const pid_t child = fork();
   if (child == 0) {
@@ -30,7 +30,7 @@ TEST_CASE("what hangs is named, and its process aborted", "[unit]") {
   CHECK(absl::StrContains(text, "the child hangs: it has run for more than 1 s"));
 }
 
-TEST_CASE("every test case is watched, and what ends in time is left alone", "[unit]") {
+TEST_CASE("every test case has an alarm, and one that ends in time is not aborted", "[unit]") {
   const unsigned left = alarm(0);
   CHECK(left > 200);
   ArmHangAlarm("this test case", left);

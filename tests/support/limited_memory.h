@@ -13,8 +13,8 @@
 
 namespace waggle::testing {
 
-// While it lives this process gets only so much more memory from the system. Not under a sanitizer, which needs more
-// address space than there is memory, and ends the process where there is none: kWorks says so.
+// Limits the memory that this process may still get from the system, during its life. kWorks is false under a
+// sanitizer, which needs more address space and aborts without it.
 class LimitedMemory {
  public:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -42,7 +42,7 @@ class LimitedMemory {
   rlimit before_ = {};
 };
 
-// True if `work`, done by a copy of this process, ends that by std::terminate. The copy has this thread alone.
+// True if `work` ends a copy of this process by std::terminate. The copy has this thread alone.
 template <class Work>
 bool EndsProcess(const Work& work) {
   constexpr int kTerminated = 42;

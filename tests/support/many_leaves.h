@@ -7,12 +7,12 @@
 
 namespace waggle::testing {
 
-// An environment with several leaves of each sort, whose arrays say where they come from. With the copy's seed s (0 to
-// 99) and the step t of its episode:
+// An environment with several leaves of each sort, whose arrays identify their source. With the copy's seed s (0 to 99)
+// and the step t of its episode:
 //   observation/camera: uint8[2, 3]    pixel i is (6 t + i + s) % 256
 //   observation/place: float32[2]      {s, t}
 //   action_mask/move: bool[7]          all but choice t % 7
-//   action/move: int64[2] of 3, 4      a choice that the mask does not have is refused
+//   action/move: int64[2] of 3, 4      a masked choice is refused
 //   action/turn: float32[1] in [-2, 6]
 //   reward: float32[2]                 {10 t + move[0] + 100 move[1], turn}
 // Episodes last 3 to 9 steps, at random, and terminate.

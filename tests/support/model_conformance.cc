@@ -36,7 +36,7 @@ void CheckOnlyNewerComes(const ModelPorts& ports) {
   CHECK_FALSE(ValueOf(subscriber->PullNewer(ModelVersion{2, 0}, StopToken())).has_value());
   CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 9}, StopToken())).has_value());
   REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 11}), StopToken()));
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));  // A later epoch counts from wherever it likes.
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));  // A later epoch may begin at any version.
   CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 10}, StopToken()))->version == ModelVersion{2, 1});
 }
 
@@ -94,7 +94,7 @@ void CheckWaiting(const ModelPorts& ports) {
   absl::Status first;
   absl::Status second;
   {
-    // Whether it waits before or after the publication is up to the scheduler: both must end.
+    // The wait may begin before or after the publication: both must end.
     const Thread waiter("waiter", [&] {
       first = subscriber->WaitNewer(std::nullopt, stop);
       second = subscriber->WaitNewer(ModelVersion{1, 1}, stop);
@@ -116,22 +116,22 @@ void CheckWaiting(const ModelPorts& ports) {
 }  // namespace
 
 void CheckModelConformance(const std::function<ModelPorts()>& new_ports) {
-  SECTION("What is published is pulled, to the byte") {
+  SECTION("Published weights are pulled, to the byte") {
     CheckRoundTrip(new_ports());
   }
-  SECTION("Only what is newer comes") {
+  SECTION("Only newer weights are pulled") {
     CheckOnlyNewerComes(new_ports());
   }
   SECTION("A stale version is fenced off") {
     CheckStaleIsFenced(new_ports());
   }
-  SECTION("A malformed version is refused and the old one stays") {
+  SECTION("A malformed version is refused and the old one is kept") {
     CheckMalformedIsRefused(new_ports());
   }
   SECTION("A model may have no tensors") {
     CheckModelWithoutBytes(new_ports());
   }
-  SECTION("Nothing is the best before somebody says so") {
+  SECTION("There are no best weights before they are published") {
     CheckNothingIsBestBeforeItIsSaid(new_ports());
   }
   SECTION("Waiting ends with a newer version, or a stop") {

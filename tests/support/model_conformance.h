@@ -7,7 +7,7 @@
 
 #include "common/api/model.h"
 
-// What every form of the model ports must do, whatever carries the weights.
+// Checks of every form of the model ports.
 
 namespace waggle::testing {
 

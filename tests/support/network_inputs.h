@@ -10,12 +10,12 @@
 
 namespace waggle::testing {
 
-// What a network is called with: a tensor a leaf of the observation, and an action where it takes one.
+// The inputs of a network: a tensor for each leaf of the observation, and an action if it takes one.
 struct NetworkInputs {
   std::vector<torch::Tensor> leaves;
   torch::Tensor action;
 
-  // Those by which there are gradients.
+  // The inputs with gradients.
   std::vector<torch::Tensor> Differentiable() const {
     std::vector<torch::Tensor> result;
     for (const torch::Tensor& input : leaves) {
@@ -64,7 +64,7 @@ inline NetworkInputs RandomInputs(const NetworkCase& network, int64_t rows, torc
   return inputs;
 }
 
-// The same of so many steps of `rows` rows, with states and with episodes that begin here and there.
+// The same for `steps` steps of `rows` rows, with states and with episodes that begin at random.
 struct UnrollInputs {
   NetworkInputs inputs;
   torch::Tensor first;  // Bool [steps, rows].
@@ -89,7 +89,7 @@ inline std::unique_ptr<Network> Build(const NetworkCase& network, torch::ScalarT
   return ValueOf(Network::Create(PlanOf(network), torch::kCPU, seed, dtype, learns));
 }
 
-// A number that depends on everything that a network gives, the same way each time.
+// A fixed function of all of a network's outputs.
 inline torch::Tensor LossOf(const std::vector<Network::HeadOutput>& outputs) {
   torch::Tensor loss = torch::zeros({}, outputs[0].values.options());
   const auto add = [&](const torch::Tensor& values) {

@@ -9,7 +9,7 @@
 
 namespace waggle::testing {
 
-// A network, what an algorithm wants of it and the environment that it is for.
+// A network, an algorithm's needs of it, and its environment.
 struct NetworkCase {
   std::string name;
   NetworkNeed need;

@@ -42,7 +42,7 @@ class ParamServer {
     address = server->address();
   }
 
-  // As a process that ends: all but the folder is gone.
+  // Like a process that ends: only the folder is kept.
   void Stop() {
     server.reset();
     worker_service.reset();
@@ -60,12 +60,12 @@ class ParamServer {
     return ValueOf(WeightsFolder::Open(options));
   }
 
-  // What may be changed before Start.
+  // May be changed before Start.
   RunPlan plan;
   HubOptions hub_options;
   ModelStoreOptions model_options;
   absl::Duration heartbeat_interval = absl::Milliseconds(20);
-  uint64_t epochs_of_absent = 1'000;  // Weights of these are taken although no learner was given them.
+  uint64_t epochs_of_absent = 1'000;  // Weights of such epochs are accepted although no learner has them.
 
   std::string address = "127.0.0.1:0";
   const TemporaryFolder folder;

@@ -14,7 +14,7 @@
 
 namespace waggle::testing {
 
-// A StreamPeer that writes down what a handler does to it, so that handlers are tested without a network. Thread-safe.
+// A StreamPeer that records a handler's calls, so that handlers are tested without a network. Thread-safe.
 template <class Outgoing>
 class RecordingPeer final : public StreamPeer<Outgoing> {
  public:
@@ -55,7 +55,7 @@ class RecordingPeer final : public StreamPeer<Outgoing> {
     changed_.SignalAll();
   }
 
-  // Lets the transport take the oldest message that it has not. Returns whether there was one.
+  // Takes the oldest queued message, as the transport does. Returns true if there was one.
   bool TakeOne() {
     std::function<void()> sent;
     {
@@ -72,8 +72,8 @@ class RecordingPeer final : public StreamPeer<Outgoing> {
     return true;
   }
 
-  // Wait, for at most ten seconds, until so many messages were sent, the next one was asked for so often, or the stream
-  // was closed. Return whether that happened.
+  // These wait, for at most ten seconds, until `count` messages were sent, the next one was requested `count` times, or
+  // the stream was closed. They return true if that happened.
   bool AwaitMessages(size_t count) {
     return Await([this, count] { return messages_.size() >= count; });
   }
@@ -84,7 +84,7 @@ class RecordingPeer final : public StreamPeer<Outgoing> {
     return Await([this] { return closed_.has_value(); });
   }
 
-  // Drops what it has written down, and with it the memory that messages share.
+  // Drops its records, and with them the memory that messages share.
   void Forget() {
     std::vector<Outgoing> dropped;
     MutexLock lock(&mutex_);

@@ -17,11 +17,11 @@
 namespace waggle::testing {
 namespace {
 
-// Long enough for any machine; nothing waits so long unless it is broken.
+// Long enough for any machine; only a bug waits so long.
 constexpr absl::Duration kLong = absl::Seconds(30);
 
-// Rows say which they are: "id" is stream * 1000 + row and "pair" is (id, -id).
-// A connection's servers hold equal parts of the limits.
+// Rows identify themselves: "id" is stream * 1000 + row and "pair" is (id, -id). A connection's servers hold equal
+// parts of the limits.
 TableConfig Table(SelectorKind sampler, int64_t max_times_sampled, int64_t servers) {
   TableConfig config;
   config.name = "replay";
@@ -99,7 +99,7 @@ struct Client {
     REQUIRE_OK(writer->Append(std::move(block), stop));
     REQUIRE_OK(writer->Flush(kLong));
   }
-  // The error of a block that is refused: by Append where the form knows at once, else by Flush.
+  // The error of a refused block: Append's if the port knows it at once, else Flush's.
   absl::Status InsertBad(InsertBlock block) {
     const absl::Status appended = writer->Append(std::move(block), stop);
     return appended.ok() ? writer->Flush(kLong) : appended;
@@ -128,7 +128,7 @@ std::vector<uint64_t> Unsigned(const SampledBatch& batch, absl::string_view fiel
   return std::vector<uint64_t>(values.begin(), values.end());
 }
 
-// What a batch says of an item.
+// An item's facts in a batch.
 struct Given {
   std::vector<int64_t> ids;
   float last = 0;
@@ -163,7 +163,7 @@ void CheckRoundTrip(const NewReplay& new_replay, int64_t servers) {
   // Three-row windows: one within a chunk, one over two chunks, one over two blocks, and shorter ones.
   client.Insert(MakeBlock({{2, 0, 3}, {2, 3, 1}, {7, 0, 2}}, {{0, 2, 0, 3, 1}, {0, 2, 1, 3, 1.5}, {0, 7, 0, 2, 1}}));
   client.Insert(MakeBlock({{2, 4, 2}}, {{0, 2, 2, 3, 1}, {0, 2, 3, 3, 1}, {0, 2, 5, 1, 1}}));
-  // Several servers each give theirs in order.
+  // Each of several servers gives its items in order.
   std::vector<int64_t> order;
   std::map<int64_t, Given> given;
   for (int i = 0; i < 2; ++i) {
@@ -190,7 +190,7 @@ void CheckPriorityUpdates(const NewReplay& new_replay, int64_t servers) {
   REQUIRE(batch.priority_sum == 20);
   REQUIRE(batch.min_probability <= 0.05);
   REQUIRE(batch.min_probability > 0.04);
-  // Each item's new priority follows from its row, so that one that arrived at another item would show.
+  // Each item's new priority follows from its row, so that a priority at a wrong item is found.
   const std::vector<int64_t> ids = Values<int64_t>(batch, "id");
   std::vector<double> priorities;
   std::map<int64_t, double> wanted;
@@ -261,7 +261,7 @@ void CheckBadBlocks(const NewReplay& new_replay, int64_t servers, InsertBlock bl
   CAPTURE(status, why);
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(absl::StrContains(status.message(), why));
-  // Final for this writer; the table and others go on with what there was.
+  // The error is final for this writer. The table and other writers continue.
   REQUIRE(client.InsertBad(SingleRows(2, 1)).code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(client.Sample().table_items == 2);
   ReplayWriterOptions options = client.writer_options;
@@ -286,7 +286,7 @@ void CheckNames(const NewReplay& new_replay, int64_t servers) {
   wrong.max_window = 0;
   REQUIRE_CODE(client.connection->CreateTable(wrong, client.stop), absl::StatusCode::kInvalidArgument);
 
-  // A form may find out when it is made or when it is used.
+  // A port may find out when it is made or when it is used.
   ReplayWriterOptions writer_options = client.writer_options;
   writer_options.writer_id = "lost";
   writer_options.tables = {"nowhere"};
@@ -377,7 +377,7 @@ void CheckSamplerWaits(const NewReplay& new_replay, int64_t servers) {
   REQUIRE(Values<int64_t>(*batch, "id") == std::vector<int64_t>{0, 1});
 }
 
-// Whether `port` says while it waits that it does, and for how long already.
+// True if the stats of `port` show its wait, and the time waited, while it waits.
 template <class Port>
 bool SaysThatItWaits(const Port& port) {
   const Deadline deadline(kLong);
@@ -424,7 +424,7 @@ void CheckStopTakesWhatIsThere(const NewReplay& new_replay, int64_t servers) {
   stopped.RequestStop();
   REQUIRE_OK(client.writer->Append(SingleRows(0, 2), stopped));
   REQUIRE_OK(client.writer->Flush(kLong));
-  // A form that fetches may not have the batch at once.
+  // A port that prefetches may not have the batch at once.
   const Deadline deadline(kLong);
   absl::StatusOr<SampledBatch> batch = client.sampler->Next(stopped);
   while (absl::IsCancelled(batch.status()) && deadline.Left() > absl::ZeroDuration()) {
@@ -437,7 +437,7 @@ void CheckStopTakesWhatIsThere(const NewReplay& new_replay, int64_t servers) {
 void CheckSecondWriter(const NewReplay& new_replay, int64_t servers) {
   Client client(new_replay, Limited(servers), 1);
   REQUIRE_OK(client.writer->Append(SingleRows(0, 9), client.stop));
-  client.Sample();  // The block has come, and most of it waits for room.
+  client.Sample();  // The block has arrived, and most of it waits for room.
   auto second = client.connection->NewWriter(client.writer_options);
   absl::Status refused = second.status();
   if (second.ok()) {
@@ -513,7 +513,7 @@ void CheckSamplerAsksInTime(const NewReplay& new_replay) {
   const auto ids = [&client](ReplaySampler* sampler) {
     return Values<int64_t>(ValueOf(sampler->Next(client.stop)), "id");
   };
-  // What one had asked for ahead the other would not get.
+  // Items that one sampler had prefetched would be missing in the other.
   REQUIRE(ids(first.get()) == std::vector<int64_t>{0, 1});
   REQUIRE(ids(second.get()) == std::vector<int64_t>{2, 3});
   REQUIRE(ids(second.get()) == std::vector<int64_t>{4, 5});
@@ -522,10 +522,10 @@ void CheckSamplerAsksInTime(const NewReplay& new_replay) {
 
 void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   const double nan = std::nan("");
-  SECTION("what is inserted is sampled, windows over chunks and blocks included") {
+  SECTION("inserted items are sampled, windows over chunks and blocks included") {
     CheckRoundTrip(new_replay, servers);
   }
-  SECTION("priorities arrive at the items they belong to") {
+  SECTION("priorities arrive at their own items") {
     CheckPriorityUpdates(new_replay, servers);
   }
   SECTION("updates for items that have left are counted as stale or unknown") {
@@ -534,7 +534,7 @@ void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   SECTION("an update with a bad priority is refused as a whole") {
     CheckBadPriorityUpdates(new_replay, servers);
   }
-  SECTION("an item with a priority that is negative is refused") {
+  SECTION("an item with a negative priority is refused") {
     CheckBadBlocks(new_replay, servers, SingleRows(2, 1, -1), "priority -1");
   }
   SECTION("an item with a priority that is not a number is refused") {
@@ -561,7 +561,7 @@ void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   SECTION("a window longer than the table allows is refused") {
     CheckBadBlocks(new_replay, servers, MakeBlock({{0, 2, 5}}, {{0, 0, 2, 5, 1}}), "allows 1 to 4");
   }
-  SECTION("names are found, and what differs is said") {
+  SECTION("tables are found by name, and differences are reported") {
     CheckNames(new_replay, servers);
   }
   SECTION("a writer with other columns is refused, with both sides") {
@@ -576,7 +576,7 @@ void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   SECTION("a stop ends calls that wait") {
     CheckStop(new_replay, servers);
   }
-  SECTION("a stop ends the wait, not what needs none") {
+  SECTION("a stop ends waits, and calls that need not wait succeed") {
     CheckStopTakesWhatIsThere(new_replay, servers);
   }
   SECTION("a second writer of the same id is refused while the first one's block waits") {

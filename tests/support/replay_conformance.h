@@ -7,17 +7,17 @@
 
 namespace waggle::testing {
 
-// Makes a connection to a fresh store without tables. Whatever serves it lives as long as the connection.
+// Makes a connection to a fresh store without tables. Its server lives as long as the connection.
 using NewReplay = std::function<std::shared_ptr<ReplayConnection>()>;
 
-// What every form of the replay port has to do, as sections of the calling test case. The chosen one runs on one fresh
-// connection. Where the buffer is spread over several servers, tables are so much larger that one stream, which stays
-// on one server, finds what it would find on one alone.
+// Checks of every form of the replay port, as sections of the calling test case. The chosen section runs on one fresh
+// connection. If the buffer is spread over several servers, tables are larger in proportion, so that one stream, which
+// stays on one server, has the same room as on a single server.
 void CheckReplayConformance(const NewReplay& new_replay, int64_t servers = 1);
-// That a sampler with a prefetch of 0 is given what there is when it asks. Of one server: where a buffer is spread over
-// several, batches are drawn ahead in any case.
+// Checks that a sampler with a prefetch of 0 gets the items that exist when it asks. For one server only: with several,
+// batches are always drawn ahead.
 void CheckSamplerAsksInTime(const NewReplay& new_replay);
-// The same of what a table's view, selectors and compression say.
+// The same for a table's view, selectors and compression.
 void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers = 1);
 
 }  // namespace waggle::testing

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr int64_t kFrame = 300;  // Bytes.
 
-// Frames of which most bytes are alike, as frames are; the first says which it is.
+// Frames whose bytes are mostly equal, as in games; the first byte is the frame's number.
 TableConfig Frames() {
   TableConfig config;
   config.name = "frames";
@@ -32,8 +32,8 @@ TableConfig Frames() {
   return config;
 }
 
-// Rows [first, first + rows) of stream 0, in one chunk, and an item of two rows for each step, with what it may take of
-// the three rows before it. The episode began at row 0.
+// Rows [first, first + rows) of stream 0, in one chunk, and an item of two rows for each step, with up to three rows of
+// context. The episode began at row 0.
 InsertBlock Block(uint64_t first, uint32_t rows) {
   InsertBlock block;
   block.chunks = {{0, first, rows, first == 0}};
@@ -88,7 +88,7 @@ void CheckFrames(const NewReplay& new_replay, const TableConfig& config) {
   const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
   REQUIRE(ValueOf(batch.layout->Find("observation"))->spec.shape == std::vector<int64_t>{6, 4, kFrame});
   REQUIRE(ValueOf(batch.layout->Find("sequence"))->spec.shape == std::vector<int64_t>{6, 3, 2, kFrame});
-  // Where the episode began its first frame stands in for those before it.
+  // At the episode's beginning the first frame is repeated for those before it.
   REQUIRE(FirstBytes(batch, "observation", 0, 4) == std::vector<int>{0, 0, 0, 0});
   REQUIRE(FirstBytes(batch, "next_observation", 0, 4) == std::vector<int>{0, 0, 0, 1});
   REQUIRE(FirstBytes(batch, "observation", 2, 4) == std::vector<int>{0, 0, 1, 2});
@@ -100,7 +100,7 @@ void CheckFrames(const NewReplay& new_replay, const TableConfig& config) {
   REQUIRE(std::vector<float>(rewards + 12, rewards + 15) == std::vector<float>{4, 5, 0});
 }
 
-// Transitions whose goal is that of a later row of their episode: rows are numbered by their first byte and reward.
+// Transitions with the goal of a later row of their episode. Rows are numbered by their first byte and reward.
 TableConfig Hindsight() {
   TableConfig config = Frames();
   config.view = {{"frame", "frame", ViewField::Rows::kFirst},
@@ -115,7 +115,7 @@ TableConfig Hindsight() {
   return config;
 }
 
-// Episodes of these many rows, each in chunks of up to three, and an item for each of their steps.
+// Writes episodes of these numbers of rows, in chunks of up to three, and an item for each step.
 void WriteEpisodes(ReplayWriter* writer, const std::vector<uint32_t>& episodes) {
   uint64_t begin = 0;
   for (const uint32_t rows : episodes) {
@@ -144,7 +144,7 @@ void CheckFuture(const NewReplay& new_replay, const TableConfig& config) {
   const auto writer = ValueOf(connection->NewWriter(writer_options));
   const std::vector<uint32_t> episodes = {2, 30, 5, 17, 40};
   WriteEpisodes(writer.get(), episodes);
-  std::vector<float> begin_of;  // By row, its episode's first row, and the one behind its last.
+  std::vector<float> begin_of;  // By row, its episode's first row, and the row after its last.
   std::vector<float> end_of;
   for (const uint32_t rows : episodes) {
     begin_of.resize(begin_of.size() + rows, static_cast<float>(begin_of.size()));
@@ -303,35 +303,35 @@ void CheckMagnitudes(const NewReplay& new_replay) {
 }  // namespace
 
 void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers) {
-  SECTION("stacks are put together of frames that were sent once") {
+  SECTION("stacks are assembled from frames that were sent once") {
     CheckFrames(new_replay, Frames());
   }
-  SECTION("compressed frames are sampled as they were written") {
+  SECTION("compressed frames are sampled unchanged") {
     TableConfig config = Frames();
     config.compression = {{"frame", Codec::kLz4}, {"reward", Codec::kZstd}};
     CheckFrames(new_replay, config);
   }
-  SECTION("a future row is a later one of the item's episode, and the same in all fields") {
+  SECTION("a future row is a later row of the item's episode, and the same row in all fields") {
     CheckFuture(new_replay, Hindsight());
   }
-  SECTION("future rows of compressed columns are those that were written") {
+  SECTION("future rows of compressed columns are unchanged") {
     TableConfig config = Hindsight();
     config.compression = {{"frame", Codec::kLz4}, {"reward", Codec::kZstd}};
     CheckFuture(new_replay, config);
   }
-  SECTION("an item that has no later row is refused where a field takes one") {
+  SECTION("an item without a later row is refused if a field needs one") {
     CheckNoFuture(new_replay, servers);
   }
-  SECTION("items are sampled in the order that the table says") {
+  SECTION("items are sampled in the table's order") {
     CheckOrders(new_replay);
   }
-  SECTION("the remover says which items leave a full table") {
+  SECTION("the remover chooses the items that leave a full table") {
     CheckRemover(new_replay, servers);
   }
   SECTION("items without a priority get the highest one") {
     CheckHighestPriority(new_replay);
   }
-  SECTION("magnitudes of priorities count where a table says so") {
+  SECTION("the magnitude of a priority is used if the table says so") {
     CheckMagnitudes(new_replay);
   }
 }

@@ -9,8 +9,8 @@
 
 namespace waggle::testing {
 
-// Takes a copy of a component's state and puts it into another's, as a checkpoint would. What the other has and the
-// copy has not fails the test, and so does any problem that is told.
+// Copies a component's state to another's, like a checkpoint. The test fails if the copy lacks a part of the other's
+// state, or if a problem is reported.
 class StateCopy {
  public:
   StateVisitor* Saver() { return &saver_; }

@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// Nobody reads a standard stream until it is let go of: whoever writes to it waits. One at a time a stream.
+// Blocks writes to a standard stream until it is let go. At most one at a time for each stream.
 class StuckStream {
  public:
   // STDOUT_FILENO or STDERR_FILENO.
@@ -32,7 +32,7 @@ class StuckStream {
   StuckStream(const StuckStream&) = delete;
   StuckStream& operator=(const StuckStream&) = delete;
 
-  // Who waits goes on; what they write is lost.
+  // Releases blocked writes; their output is lost.
   void LetGo() {
     if (saved_ < 0) {
       return;
@@ -42,7 +42,7 @@ class StuckStream {
       while (read(reader_, bytes, sizeof(bytes)) > 0) {
       }
     });
-    dup2(saved_, descriptor_);  // The last writer: the end of what there is to read.
+    dup2(saved_, descriptor_);  // Closes the last writer, so that reads end.
     close(saved_);
     saved_ = -1;
     drain.join();

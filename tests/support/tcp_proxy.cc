@@ -122,7 +122,7 @@ void TcpProxy::Accept() {
   if (client < 0) {
     return;
   }
-  // To this machine it connects at once, or not at all.
+  // A connection to this machine succeeds or fails at once.
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = Loopback(server_port_);
   if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -176,7 +176,7 @@ void TcpProxy::Write(Connection* connection, Direction direction) {
 void TcpProxy::Run() {
   for (;;) {
     std::vector<pollfd> fds = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
-    // What each of the others stands for.
+    // The connection and direction of each other entry.
     struct Interest {
       Connection* connection;
       Direction direction;

@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// Stands between clients and a server on this machine, and does to their connections what networks do. Thread-safe.
+// A proxy between clients and a server on this machine that causes network faults. Thread-safe.
 class TcpProxy {
  public:
   enum Direction { kToServer, kToClient };
@@ -23,21 +23,20 @@ class TcpProxy {
 
   const std::string& address() const { return address_; }
 
-  // These three are about the connections that there are; those that come later are forwarded. Ends them so that both
-  // sides are told of an error (RST).
+  // These three affect the present connections; later ones are forwarded. Ends them with an error on both sides (RST).
   void Reset() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nothing passes any more and nobody is told, as when a cable is pulled.
+  // Stops forwarding without a notice, like a pulled cable.
   void Silence() ABSL_LOCKS_EXCLUDED(mutex_);
-  // After so many more bytes in this direction, on whichever connections, the one that had the last of them ends.
+  // After `bytes` more bytes in this direction, over all connections, ends the connection with the last of them.
   void CutAfter(Direction direction, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Pieces of up to 64 KiB wait so long before they are passed on, one after the other.
+  // Delays pieces of up to 64 KiB by `delay`, one after the other.
   void SetDelay(absl::Duration delay) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  int64_t cuts() const ABSL_LOCKS_EXCLUDED(mutex_);  // That CutAfter has made.
+  int64_t cuts() const ABSL_LOCKS_EXCLUDED(mutex_);  // Cuts made by CutAfter.
   int64_t connections() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What one side has sent and the other one has not got.
+  // Bytes sent by one side and not yet passed to the other.
   struct Way {
     std::string bytes;
     absl::Time ready;
@@ -63,7 +62,7 @@ class TcpProxy {
   mutable Mutex mutex_;
   std::list<Connection> connections_ ABSL_GUARDED_BY(mutex_);
   absl::Duration delay_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
-  int64_t left_[2] ABSL_GUARDED_BY(mutex_) = {-1, -1};  // Bytes until a cut; -1: none is to be made.
+  int64_t left_[2] ABSL_GUARDED_BY(mutex_) = {-1, -1};  // Bytes until a cut; -1: no cut.
   int64_t cuts_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   Thread thread_;  // Last: it uses everything above.

@@ -25,7 +25,7 @@ class Socket {
   void Send(const std::string& text) const {
     REQUIRE(send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
   }
-  // Up to `size` bytes: fewer where the connection ends before, with why in `error`.
+  // Up to `size` bytes; fewer, with the cause in `error`, if the connection ends before.
   std::string Receive(size_t size, int* error = nullptr) const {
     std::string text;
     char byte = 0;
@@ -85,7 +85,7 @@ TEST_CASE("A proxy resets connections", "[unit]") {
   CHECK(error == ECONNRESET);
 }
 
-TEST_CASE("A proxy cuts a connection in the middle of what is sent", "[unit]") {
+TEST_CASE("A proxy cuts a connection in the middle of a transfer", "[unit]") {
   const Fixture f;
   f.proxy->CutAfter(TcpProxy::kToServer, 3);
   f.client->Send("again");
@@ -94,7 +94,7 @@ TEST_CASE("A proxy cuts a connection in the middle of what is sent", "[unit]") {
   CHECK(f.proxy->cuts() == 1);
 }
 
-TEST_CASE("A connection that a proxy silences neither ends nor carries anything", "[unit]") {
+TEST_CASE("A connection that a proxy silences neither ends nor carries data", "[unit]") {
   const Fixture f;
   f.proxy->Silence();
   f.client->Send("lost");

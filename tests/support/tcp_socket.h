@@ -12,7 +12,7 @@
 
 #include "tests/support/catch.h"
 
-// Clients that speak TCP and nothing more, and a process that has no file descriptors left.
+// Plain TCP clients, and a limit on the process's file descriptors.
 
 namespace waggle::testing {
 
@@ -28,7 +28,7 @@ class TcpSocket {
   TcpSocket(const TcpSocket&) = delete;
   TcpSocket& operator=(const TcpSocket&) = delete;
 
-  // To the port of this address, on this machine.
+  // Connects to the port of this address, on this machine.
   bool Connect(const std::string& address) {
     const uint16_t port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
     if (family_ == AF_INET6) {
@@ -50,7 +50,7 @@ class TcpSocket {
 
   void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
 
-  // Reads until this has come, at any time since the beginning. Returns false if it does not.
+  // Reads until `bytes` have come at any time since the beginning. Returns false otherwise.
   bool AwaitBytes(const std::string& bytes) {
     char buffer[4096];
     while (read_.find(bytes) == std::string::npos) {
@@ -62,7 +62,7 @@ class TcpSocket {
     }
     return true;
   }
-  // Whether the other side has closed the connection, and nothing is left to read.
+  // True if the other side has closed the connection, and nothing is left to read.
   bool HasEnded() const {
     char byte = 0;
     const ssize_t size = recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -82,7 +82,7 @@ class TcpSocket {
  private:
   const int family_;
   const int fd_;
-  std::string read_;  // By AwaitBytes.
+  std::string read_;  // Read by AwaitBytes.
   bool connected_ = false;
 };
 
@@ -92,7 +92,7 @@ inline int LowestFreeDescriptor() {
   return lowest;
 }
 
-// As long as it lives, this process may have file descriptors below `limit` only; at first none that is new.
+// During its life this process may have file descriptors below `limit` only; by default no new ones.
 class NoDescriptors {
  public:
   explicit NoDescriptors(int limit = LowestFreeDescriptor()) {

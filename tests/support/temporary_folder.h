@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// A new empty folder that is removed with all it holds.
+// A new empty folder, removed with its contents at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

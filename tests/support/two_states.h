@@ -9,17 +9,17 @@
 
 namespace waggle::testing {
 
-// Lanes of a process of two states, whose optimum is known. From the first, choice 0 ends the episode with a reward of
-// 1 and choice 1 leads to the second for nothing; there, choice 0 ends it with a reward of 3 and choice 1 with none.
-// With a discount of 0.9 the best policy chooses 1, then 0, and the states are worth 2.7 and 3.
+// Lanes of a process of two states with a known optimum. In the first state, choice 0 ends the episode with a reward of
+// 1, and choice 1 leads to the second with none. In the second, choice 0 ends it with a reward of 3, and choice 1 with
+// none. With a discount of 0.9 the best policy chooses 1, then 0, and the states are worth 2.7 and 3.
 class TwoStates {
  public:
   static EnvironmentSpec Environment() { return EnvironmentOf(2, Discrete("action", 2)); }
 
-  // What both states look like, a row each.
+  // Both states' observations, a row for each.
   static torch::Tensor Observations() { return torch::eye(2, torch::kFloat64); }
 
-  // An unroll of each lane as the trainee's policy acts now, which begins where the last one ended.
+  // An unroll of each lane by the trainee's present policy. It begins where the last one ended.
   TensorBatch Play(AlgorithmTrainee* trainee) {
     const torch::NoGradGuard no_grad;
     const torch::Tensor log_probs = trainee->model().net("actor_critic")({Observations()}).policy().LogProbabilities();
@@ -76,7 +76,7 @@ class TwoStates {
   Rng random_{11};
 };
 
-// The trainee finds the optimum in so many updates.
+// Checks that the trainee finds the optimum in `updates` updates.
 inline void CheckSolvesTwoStates(AlgorithmTrainee* trainee, int64_t updates) {
   TwoStates lanes;
   LocalStepper stepper;

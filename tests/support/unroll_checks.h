@@ -12,12 +12,12 @@
 #include "common/spec/joint_action.h"
 #include "tests/support/algorithm_checks.h"
 
-// For the updates of algorithms that learn from unrolls.
+// Checks of the updates of algorithms that learn from unrolls.
 
 namespace waggle::testing {
 
-// An actor-critic on a smooth network of one hidden layer, whose value shares nothing with the policy: targets and
-// advantages stand still while the policy's parameters move.
+// An actor-critic on a smooth network of one hidden layer. The value shares nothing with the policy, so targets and
+// advantages do not change while the policy's parameters move.
 inline std::unique_ptr<AlgorithmTrainee> ActorCriticOf(const std::string& algorithm, const EnvironmentSpec& environment,
                                                        torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
                                                        int64_t units = 5) {
@@ -26,7 +26,7 @@ inline std::unique_ptr<AlgorithmTrainee> ActorCriticOf(const std::string& algori
                    algorithm, environment, dtype, seed);
 }
 
-// Three actions, of each kind one, of which the first has a mask.
+// Three actions, one of each kind. The first has a mask.
 inline EnvironmentSpec SeveralActions() {
   EnvironmentSpec environment = EnvironmentOf(3, Discrete("action/gear", 4));
   environment.observations.push_back(MultiBinary("action_mask/gear", {4}));
@@ -35,7 +35,7 @@ inline EnvironmentSpec SeveralActions() {
   return environment;
 }
 
-// Whether an element of the group is a parameter of the value's.
+// True if an element of the group is a parameter of the value.
 inline bool IsValues(const ParameterGroup& group, int64_t element) {
   for (const ArraySpec& parameter : group.parameters().layout()) {
     if (element < parameter.NumElements()) {
@@ -46,9 +46,9 @@ inline bool IsValues(const ParameterGroup& group, int64_t element) {
   return false;
 }
 
-// Four unrolls of five steps: within them an episode terminates, one is truncated, and one has its last row in front;
-// at their ends one terminates, one is truncated, and two go on. What counts for nothing is NaN, or a choice. Where an
-// action has a mask, half of the choices are legal, and the one that was taken.
+// Four unrolls of five steps. Within them an episode terminates, one is truncated, and one has its last row in front;
+// at their ends one terminates, one is truncated, and two continue. Values that must be ignored are NaN, or a choice.
+// If an action has a mask, half of the choices and the one taken are legal.
 inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t seed,
                                  torch::ScalarType dtype = torch::kFloat64) {
   torch::manual_seed(seed);
@@ -88,7 +88,8 @@ inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t se
   return batch;
 }
 
-// What the network's policy gives the actions of such a batch, [rows, T + 1]; where none was done it means nothing.
+// The log probabilities of the actions of such a batch under the network's policy, [rows, T + 1]; meaningless in rows
+// without an action.
 inline torch::Tensor LogProbs(const Model& model, const std::string& network, const TensorBatch& batch) {
   const torch::NoGradGuard no_grad;
   const Unrolls u = UnrollsOf(Batches(&model.environment(), {{"", &batch}}), 1);
@@ -104,18 +105,18 @@ inline TensorBatch Terminated(TensorBatch batch) {
   return batch;
 }
 
-// A step of such a batch that counts: what an algorithm computes from it, by definition.
+// A step of such a batch that is not ignored, with the values that an algorithm computes from it, by definition.
 struct ReferenceStep {
   double acted_log_prob = 0;  // By the policy that acted.
-  double log_prob = 0;        // By the network, as all that follows.
+  double log_prob = 0;        // By the network, as all below.
   double entropy = 0;
   double value = 0;
   double advantage = 0;
   double value_target = 0;
 };
 
-// Of what was done in a row of a batch at a time, element by element. `outputs` of the policy's head are logits, and
-// behind them means; then `log_std` is defined.
+// Computes the log probability and entropy of the action in row `row` at time `t`, element by element. `outputs` of the
+// policy's head are logits, then means; `log_std` is defined if there are means.
 inline void SetPolicyFacts(const EnvironmentSpec& environment, const TensorBatch& batch, int64_t row, int64_t t,
                            const torch::Tensor& outputs, const torch::Tensor& log_std, ReferenceStep* step) {
   const JointAction joint = JointActionOf(environment);
@@ -148,10 +149,10 @@ inline void SetPolicyFacts(const EnvironmentSpec& environment, const TensorBatch
   }
 }
 
-// All steps that count, row by row.
+// All steps that are not ignored, row by row.
 inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const EnvironmentSpec& environment,
                                                  const TensorBatch& batch, double discount, double lambda) {
-  constexpr int64_t kPolicy = 0;  // Heads stand in the order of their names.
+  constexpr int64_t kPolicy = 0;  // Heads are in the order of their names.
   constexpr int64_t kValue = 1;
   const torch::NoGradGuard no_grad;
   std::vector<ReferenceStep> steps;
@@ -170,7 +171,7 @@ inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const E
       SetPolicyFacts(environment, batch, row, t, policy.values[0], policy.log_std, &step);
       step.acted_log_prob = at("log_prob", t).item<double>();
       step.value = value(t);
-      // The sum over what follows in the episode, as arXiv 1506.02438 has it.
+      // The sum over the episode's following steps, as in arXiv 1506.02438.
       double weight = 1;
       for (int64_t k = t; k < length && !is_last(k) && weight != 0; ++k) {
         const double next = discount * at(kDiscount, k).item<double>();
@@ -184,7 +185,7 @@ inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const E
   return steps;
 }
 
-// To mean 0 and variance 1.
+// Scales advantages to mean 0 and variance 1.
 inline void Standardize(std::vector<ReferenceStep>* steps) {
   const auto count = static_cast<double>(steps->size());
   double mean = 0;

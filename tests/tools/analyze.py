@@ -4,8 +4,8 @@
 usage: analyze.py BUILD_DIR
 
 The commands are Ninja's, with the compiler launcher: a compiler cache answers for files that have not changed. Generated
-code and tests are left out, but for the fuzzers, which nothing else compiles before they run. Nothing is built: every
-file is only checked, with the flags it is compiled with.
+code and tests are left out, except the fuzzers, which nothing else compiles before they run. Nothing is built: every
+file is only checked, with its own compiler flags.
 """
 
 import concurrent.futures
@@ -23,7 +23,7 @@ def command_for(entry):
     """The entry's command with the analysis in place of code generation."""
     words = [word for word in shlex.split(entry["command"]) if word != "-c"]
     at = words.index("-o")
-    # The cache needs the list of what was read, which is written beside the object that is not made.
+    # The cache needs the list of read files, which is written beside the object that is not made.
     os.makedirs(os.path.dirname(os.path.join(entry["directory"], words[at + 1])), exist_ok=True)
     return words[:at] + words[at + 2 :] + FLAGS
 
@@ -40,7 +40,7 @@ def main():
         if is_ours and not is_test:
             entries.append(entry)
     if not entries:
-        sys.exit(f"analyze: {build} has no sources of ours")
+        sys.exit(f"analyze: {build} has no sources of Waggle")
 
     def check(entry):
         return entry["file"], subprocess.run(command_for(entry), cwd=entry["directory"], capture_output=True, text=True)

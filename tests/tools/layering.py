@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks which folder includes which.
+"""Checks the includes between folders.
 
 usage: layering.py [ROOT]
 
-A file includes what its own layer or a lower one holds. Between folders: proto -> common -> {replay_server,
-param_server, learner, actor} -> cli, where the four in the middle never include one another; tests include what they
-like. LAYERS gives the order of the folders. No folder holds more than MOST_FILES sources, headers included: a listing is
-read as a whole.
+A file includes only files of its own layer or a lower one. Between folders: proto -> common -> {replay_server,
+param_server, learner, actor} -> cli; the four in the middle never include one another. Tests may include any file.
+LAYERS gives the order of the folders. No folder holds more than MOST_FILES sources, with headers: a listing is read as a
+whole.
 """
 
 import collections
@@ -14,8 +14,8 @@ import pathlib
 import re
 import sys
 
-# From the bottom up. A file belongs to the longest entry that its path starts with; entries of one line are one layer
-# and do not include one another.
+# From the bottom up. A file belongs to the longest entry with which its path starts. The entries of a line are one
+# layer, and do not include one another.
 LAYERS = [
     ["common/base/"],
     ["common/tensor/", "common/config/", "common/metrics/"],

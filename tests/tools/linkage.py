@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that what needs no LibTorch does not link it.
+"""Checks that programs that need no LibTorch do not link it.
 
 usage: linkage.py BUILD_DIR
 
@@ -16,7 +16,7 @@ TORCH = re.compile(r"\blib(?:torch|c10)[^\s/]*\.so[^\s]*")
 
 
 def libraries(program):
-    """What ldd says of a program; an error for what is no dynamic program, which would otherwise pass unseen."""
+    """The output of ldd for a program; an error if it is not a dynamic program, which would otherwise pass unseen."""
     result = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"ldd {program}: {(result.stderr or result.stdout).strip()}")

@@ -3,8 +3,8 @@
 
 usage: mirror.py [ROOT]
 
-FOLDER/x.cc has tests/FOLDER/x_test.cc, and a test has its source (x.cc, or x.h where all is in the header). A main.cc
-needs none, nor does a file that says among its first lines: // No test of its own: REASON
+FOLDER/x.cc has tests/FOLDER/x_test.cc, and a test has its source (x.cc, or x.h if it is only a header). A main.cc
+needs no test, and neither does a file with this among its first lines: // No test of its own: REASON
 """
 
 import pathlib
@@ -32,7 +32,7 @@ def findings(root):
                 yield f"{name}:1: has no {test}; write it, or say at the top: // No test of its own: REASON"
         elif name.startswith("tests/") and name.endswith("_test.cc"):
             stem = name[len("tests/") : -len("_test.cc")]
-            # What lies directly under such a folder tests whole processes or the tests' own tools.
+            # Tests directly under such a folder are for whole processes, or for the tests' own tools.
             if stem.startswith(FOLDERS) and not {f"{stem}.cc", f"{stem}.h"} & known:
                 yield f"{name}:1: tests {stem}.cc or {stem}.h, and there is neither"
 

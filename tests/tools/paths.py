@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that no file of the repository names a place of one machine.
+"""Checks that no file of the repository names a path or host of one machine.
 
 usage: paths.py [ROOT]
 
-Absolute paths of somebody's home or workplace, and hosts of package mirrors: such a file works on one machine only.
+Absolute paths of a home or working folder, and hosts of package mirrors: such a file works on one machine only.
 """
 
 import pathlib
@@ -12,9 +12,9 @@ import sys
 
 import tracked
 
-# A path starts where a word does: one in the middle of a relative path or of an address is none.
+# A path starts at the start of a word; in the middle of a relative path or of an address there is none.
 PATH = re.compile(rb"(?<![\w./~-])/(?:work|root|home|Users|mnt|workspace)/[\w.-]")
-# Mirrors and registries, by the names that such hosts have, and hosts that only one network knows.
+# Mirrors and registries, by usual names of such hosts, and hosts that only one network knows.
 HOST = re.compile(
     rb"\b(?:[\w-]+\.)*(?:artifactory|nexus|jfrog|(?:pypi|apt|registry)-mirror|package-registry)[\w-]*(?:\.[\w-]+)+"
     rb"|\bhttps?://(?:[\w-]+\.)+(?:internal|corp|lan|local)\b"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that each check can fail: python3 -m unittest discover -s tests/tools -p '*_test.py'"""
+"""Tests that each check can fail: python3 -m unittest discover -s tests/tools -p '*_test.py'"""
 
 import pathlib
 import subprocess
@@ -152,7 +152,7 @@ class LinkageTest(ToolTest):
 
 class PathsTest(ToolTest):
     def test_paths_and_hosts_of_one_machine_are_found(self):
-        # Put together here, so that this file passes the check itself.
+        # Joined here, so that this file passes the check itself.
         for text in [
             "cd " + "/" + "work/main",
             'open("' + "/" + 'root/.config")',

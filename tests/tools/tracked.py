@@ -1,4 +1,4 @@
-"""The files that belong to the repository: those that git tracks or would, not what is built or downloaded."""
+"""The files of the repository: all that git tracks or would track, without built or downloaded ones."""
 
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def files(root):
-    """Paths relative to `root`, sorted. A folder that is no repository counts whole."""
+    """Paths relative to `root`, sorted. All files of a folder that is not a repository."""
     listing = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."],
         capture_output=True,

@@ -40,7 +40,7 @@ float SpeedAfter(Acrobot* environment, int64_t action) {
   return observation[5];
 }
 
-TEST_CASE("Acrobot's torque is off by up to its noise", "[unit]") {
+TEST_CASE("Acrobot's torque deviates by up to its noise", "[unit]") {
   Acrobot::Settings noisy;
   noisy.torque_noise = 0.5;
   Acrobot environment(noisy, 5);
@@ -48,7 +48,7 @@ TEST_CASE("Acrobot's torque is off by up to its noise", "[unit]") {
   const int64_t no_torque = 1;
   const int64_t full_torque = 2;
   REQUIRE(std::abs(SpeedAfter(&exact, no_torque)) < 1e-6F);
-  // Near the rest, speed is proportional to torque.
+  // Near rest, speed is proportional to torque.
   const float half_speed = SpeedAfter(&exact, full_torque) / 2;
   float least = 0;
   float most = 0;
@@ -63,7 +63,7 @@ TEST_CASE("Acrobot's torque is off by up to its noise", "[unit]") {
   REQUIRE(least <= -0.95F * half_speed);
 }
 
-TEST_CASE("Acrobot keeps its promises at the ends of its options' ranges", "[unit]") {
+TEST_CASE("Acrobot passes the conformance suite at the ends of its options' ranges", "[unit]") {
   for (const char* json : {"{dynamics: nips, gravity: 100, torque_noise: 10, max_episode_steps: 50}",
                            "{gravity: 0, torque_noise: 10, time_step: 0.001, max_episode_steps: 50}"}) {
     testing::CheckBuiltin("Acrobot-v1", json);

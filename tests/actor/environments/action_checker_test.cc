@@ -26,7 +26,7 @@ std::string Refusal(const ActionChecker& checker, std::vector<Element> action) {
   return std::string(status.message());
 }
 
-TEST_CASE("a choice is one of its leaf's", "[unit]") {
+TEST_CASE("a choice outside its leaf's space is refused", "[unit]") {
   const ActionChecker checker(SpecOf(Discrete("action", 3)));
   CHECK(Refusal<int64_t>(checker, {0}).empty());
   CHECK(Refusal<int64_t>(checker, {2}).empty());
@@ -36,14 +36,14 @@ TEST_CASE("a choice is one of its leaf's", "[unit]") {
         "action: got 9223372036854775807; wanted an integer in [0, 2]");
 }
 
-TEST_CASE("each element of a multi-discrete action has choices of its own", "[unit]") {
+TEST_CASE("each element of a multi-discrete action is checked against its own choices", "[unit]") {
   const ActionChecker checker(SpecOf(MultiDiscrete("action/move", {2, 3})));
   CHECK(Refusal<int64_t>(checker, {1, 2}).empty());
   CHECK(Refusal<int64_t>(checker, {2, 2}) == "action/move[0]: got 2; wanted an integer in [0, 1]");
   CHECK(Refusal<int64_t>(checker, {1, 3}) == "action/move[1]: got 3; wanted an integer in [0, 2]");
 }
 
-TEST_CASE("a number is within its bounds, as float32 has them, and is not NaN", "[unit]") {
+TEST_CASE("a number outside its bounds, rounded to float32, or NaN is refused", "[unit]") {
   const ActionChecker checker(SpecOf(Box("action", DType::kFloat32, {2}, {-0.1, 0}, {0.1, 1e9})));
   CHECK(Refusal<float>(checker, {0.1F, 1e9F}).empty());
   CHECK(Refusal<float>(checker, {std::nextafter(0.1F, 1.0F), 0}) ==
@@ -55,7 +55,7 @@ TEST_CASE("a number is within its bounds, as float32 has them, and is not NaN", 
   CHECK(Refusal<double>(unbounded, {std::nan("")}) == "action: got nan; wanted a finite number");
 }
 
-TEST_CASE("any bits are a multi-binary action", "[unit]") {
+TEST_CASE("any bits are a valid multi-binary action", "[unit]") {
   const ActionChecker checker(SpecOf(MultiBinary("action", {2})));
   CHECK(Refusal<char>(checker, {0, 1}).empty());
 }

@@ -21,7 +21,7 @@ struct Episode {
   void Reset() { REQUIRE_OK(environment.Reset(Pointers())); }
   StepOutcome Flip(int64_t bit) { return testing::ValueOf(environment.Step({&bit}, Pointers(), &reward)); }
   std::vector<void*> Pointers() { return {shown[0].data(), shown[1].data(), shown[2].data()}; }
-  // The bits that are not the goal's.
+  // The bits that differ from the goal.
   std::vector<int64_t> WrongBits() const {
     std::vector<int64_t> wrong;
     for (size_t i = 0; i < shown[0].size(); ++i) {
@@ -37,7 +37,7 @@ struct Episode {
   float reward = 7;
 };
 
-TEST_CASE("turning over the bits that are not the goal's ends an episode with the only reward of 0", "[unit]") {
+TEST_CASE("flipping all bits that differ from the goal ends an episode with the only reward of 0", "[unit]") {
   Episode episode(20);
   const std::vector<int64_t> wrong = episode.WrongBits();
   Bits expected = episode.shown[0];
@@ -85,7 +85,7 @@ TEST_CASE("bits and goals are drawn uniformly from all pairs that differ", "[uni
   testing::CheckChiSquare(counts, weights);
 }
 
-TEST_CASE("BitFlip keeps the promises of an environment with 1 bit and with 64", "[unit]") {
+TEST_CASE("BitFlip passes the conformance suite with 1 bit and with 64", "[unit]") {
   testing::CheckBuiltin("BitFlip-v0", "{bits: 1}");
   testing::CheckBuiltin("BitFlip-v0", "{bits: 64}");
 }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ValueOf;
 
-TEST_CASE("every built-in environment keeps the promises of an environment", "[unit]") {
+TEST_CASE("every built-in environment passes the conformance suite", "[unit]") {
   const std::vector<std::string> names = BuiltinEnvironments().Names();
   REQUIRE_FALSE(names.empty());
   for (const std::string& name : names) {
@@ -23,7 +23,7 @@ TEST_CASE("every built-in environment keeps the promises of an environment", "[u
   }
 }
 
-TEST_CASE("every built-in environment refuses an option that it does not have, by its name", "[unit]") {
+TEST_CASE("every built-in environment refuses an unknown option by its name", "[unit]") {
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   for (const std::string& name : definitions.Names()) {
     INFO(name);
@@ -38,7 +38,7 @@ TEST_CASE("every built-in environment refuses an option that it does not have, b
   }
 }
 
-TEST_CASE("options that are out of range are refused by their names, all at once", "[unit]") {
+TEST_CASE("all options that are out of range are refused at once by their names", "[unit]") {
   EnvironmentOptions options;
   options.options = R"({"gravity": -1, "max_episode_steps": 0, "force": "big"})";
   const absl::Status refused = (*ValueOf(BuiltinEnvironments().Find("CartPole-v1"))).spec(options).status();
@@ -72,7 +72,7 @@ class Stepped {
   }
 
   void Reset() { REQUIRE_OK(environment_->Reset(observation_pointers_)); }
-  // Whether the episode goes on.
+  // Returns true if the episode continues.
   bool Step() {
     absl::StatusOr<StepOutcome> outcome = absl::UnknownError("");
     do {
@@ -102,7 +102,7 @@ class Stepped {
   Rng rng_{7};
 };
 
-TEST_CASE("every built-in environment but Null-v1 draws itself, and its pictures follow its steps", "[unit]") {
+TEST_CASE("every built-in environment except Null-v1 draws itself, and its pictures follow its steps", "[unit]") {
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   for (const std::string& name : definitions.Names()) {
     INFO(name);

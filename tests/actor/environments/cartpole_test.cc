@@ -15,7 +15,7 @@ TEST_CASE("CartPole follows Gymnasium's recorded trajectories to 1e-6", "[unit]"
   testing::GoldenEnds expected;
   expected.trajectories = 13;
   expected.terminated = 11;
-  expected.truncated = 3;  // One of the three falls in that very step.
+  expected.truncated = 3;  // The pole of one of the three falls in that step.
   testing::CheckFollowsGolden<CartPole>("cartpole_v1.txt", expected);
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]")
   }
 }
 
-TEST_CASE("CartPole with hidden velocities is CartPole, of which position and angle are seen", "[unit]") {
+TEST_CASE("CartPole with hidden velocities is CartPole that shows position and angle alone", "[unit]") {
   CartPole whole(CartPole::Settings(), 5);
   CartPoleHiddenVelocity hidden(CartPole::Settings(), 5);
   Rng rng(3);
@@ -68,7 +68,7 @@ TEST_CASE("CartPole with hidden velocities is CartPole, of which position and an
   REQUIRE(episodes > 20);
 }
 
-TEST_CASE("CartPole refuses an action that is neither left nor right and says so", "[unit]") {
+TEST_CASE("CartPole refuses an action that is neither left nor right", "[unit]") {
   CartPole environment(CartPole::Settings(), 5);
   float observation[4] = {};
   REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
@@ -78,7 +78,7 @@ TEST_CASE("CartPole refuses an action that is neither left nor right and says so
   REQUIRE(status.message() == "CartPole-v1: action: got 2; wanted an integer in [0, 1]");
 }
 
-TEST_CASE("CartPole keeps its promises at the ends of its options' ranges", "[unit]") {
+TEST_CASE("CartPole passes the conformance suite at the ends of its options' ranges", "[unit]") {
   for (const char* json : {"{gravity: 0, cart_mass: 0.01, pole_mass: 1000, pole_half_length: 0.01, force: 10000, "
                            "time_step: 1, sutton_barto_reward: true}",
                            "{gravity: 100, cart_mass: 1000, pole_mass: 0.001, pole_half_length: 100, force: 0, "

@@ -110,12 +110,12 @@ TEST_CASE("the actions that go right follow from the seed of the map alone", "[u
   CHECK(ones < 48);
 }
 
-TEST_CASE("DeepSea keeps the promises of an environment of other sizes", "[unit]") {
+TEST_CASE("DeepSea passes the conformance suite with other sizes", "[unit]") {
   testing::CheckBuiltin("DeepSea-v0", "{size: 2, randomize_actions: false}");
   testing::CheckBuiltin("DeepSea-v0", "{size: 15, seed_of_map: 5}");
 }
 
-TEST_CASE("a seed of the map is refused where there is nothing to draw", "[unit]") {
+TEST_CASE("a seed of the map is refused if the map has no random actions", "[unit]") {
   EnvironmentOptions options;
   options.options = "{randomize_actions: false, seed_of_map: 5}";
   const absl::Status refused = (*testing::ValueOf(BuiltinEnvironments().Find("DeepSea-v0"))).spec(options).status();

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-// Shows how many steps there were; terminal once the action is 1.
+// Shows the number of steps; terminal once the action is 1.
 class Counter : public EpisodicEnvironment {
  public:
   explicit Counter(int64_t limit) : EpisodicEnvironment(SpecOf(limit)) {}
@@ -64,7 +64,7 @@ TEST_CASE("an episode of an environment without a limit is never truncated", "[u
   CHECK(testing::ValueOf(run.Step(1)).terminated);
 }
 
-TEST_CASE("a step that ends in a terminal state at the limit is both", "[unit]") {
+TEST_CASE("a terminal step at the limit is both terminated and truncated", "[unit]") {
   Run run(1);
   REQUIRE_OK(testing::ResetOneLeaf(&run.counter, &run.observation));
   const auto outcome = testing::ValueOf(run.Step(1));
@@ -83,7 +83,7 @@ TEST_CASE("a step outside an episode is refused and changes nothing", "[unit]") 
   CHECK(run.observation == 1);
 }
 
-TEST_CASE("a wrong action is refused by the environment's name and counts as no step", "[unit]") {
+TEST_CASE("a wrong action is refused by the environment's name and does not count as a step", "[unit]") {
   Run run(1);
   REQUIRE_OK(testing::ResetOneLeaf(&run.counter, &run.observation));
   const absl::Status refused = run.Step(2).status();

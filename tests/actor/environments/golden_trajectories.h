@@ -13,8 +13,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/one_leaf.h"
 
-// Trajectories that tests/golden/record_classics.py recorded of Gymnasium's environments, and a classic environment of
-// one observation, one action and one reward that has to follow them.
+// Trajectories of Gymnasium's environments, recorded by tests/golden/record_classics.py, and checks that an environment
+// of one observation, one action and one reward follows them.
 
 namespace waggle::testing {
 
@@ -62,12 +62,12 @@ inline std::vector<GoldenTrajectory> LoadGolden(const std::string& path, size_t 
   return trajectories;
 }
 
-// How the trajectories of a file ended.
+// The ends of a file's trajectories.
 struct GoldenEnds {
   int64_t trajectories = 0;
   int64_t terminated = 0;
   int64_t truncated = 0;
-  double largest_error = 0;  // Of an element of an observation.
+  double largest_error = 0;  // The largest of an observation's element.
 };
 
 // Asserts that the environment follows one trajectory: observations to 1e-6, rewards to the last bits of a float32.
@@ -114,8 +114,8 @@ GoldenEnds FollowFile(const std::string& path) {
   return ends;
 }
 
-// Asserts that the environment follows all trajectories of tests/golden/`file`, which end as `expected` says; and those
-// of a file of that name in the folder that WAGGLE_MORE_TRAJECTORIES names, if it names one.
+// Asserts that the environment follows all trajectories of tests/golden/`file`, and that these end as `expected`. If
+// WAGGLE_MORE_TRAJECTORIES names a folder, its file of that name is checked too.
 template <class Class>
 void CheckFollowsGolden(const std::string& file, const GoldenEnds& expected) {
   const GoldenEnds ends = FollowFile<Class>(std::string(WAGGLE_GOLDEN_DIR "/") + file);

@@ -92,7 +92,7 @@ TEST_CASE("a move against a wall or the edge is refused and goes nowhere", "[uni
 
 // 0 1 # 3 4
 // 5 6 # # 9, which is the goal.
-TEST_CASE("episodes start in every cell that leads to the goal and in no other", "[unit]") {
+TEST_CASE("episodes start in the cells that lead to the goal, and in all of them", "[unit]") {
   Walk walk(Grid(5, 2, {2, 7, 8}));
   std::map<int64_t, int64_t> counts;
   for (int i = 0; i < 1000; ++i) {
@@ -114,7 +114,7 @@ TEST_CASE("a move that slips goes to one side or the other", "[unit]") {
   testing::CheckChiSquare(counts, {{1, 1}, {7, 1}});
 }
 
-TEST_CASE("so many moves slip as the settings say", "[unit]") {
+TEST_CASE("the share of moves that slip is that of the settings", "[unit]") {
   Walk walk(Grid(3, 3, {}, 0.3));
   std::map<int64_t, int64_t> counts;
   for (int i = 0; i < 1000; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("so many moves slip as the settings say", "[unit]") {
   testing::CheckChiSquare(counts, {{1, 0.7}, {3, 0.15}, {5, 0.15}});
 }
 
-TEST_CASE("a move that slips against the edge stays where it is", "[unit]") {
+TEST_CASE("a move that slips against the edge stays in its cell", "[unit]") {
   GridWorldSettings settings = Grid(2, 1, {}, 1);
   settings.max_episode_steps = 3;
   Walk walk(settings);
@@ -148,7 +148,7 @@ TEST_CASE("walls without a way to the goal, or outside the grid, are refused", "
   REQUIRE_OK(Grid(3, 2, {4}).Validate());
 }
 
-TEST_CASE("GridWorld keeps the promises of an environment with walls and where moves slip", "[unit]") {
+TEST_CASE("GridWorld passes the conformance suite with walls and moves that slip", "[unit]") {
   testing::CheckBuiltin("GridWorld-v0", "{width: 4, height: 3, walls: [1, 5, 6], slip: 0.5, max_episode_steps: 20}");
   testing::CheckBuiltin("GridWorld-v0", "{width: 100, height: 100}");
 }

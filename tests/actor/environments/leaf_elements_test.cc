@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("an observation is refused if it is no choice of its space or no finite number", "[unit]") {
+TEST_CASE("an observation is refused if a choice is outside its space or a number is not finite", "[unit]") {
   const SpaceLeaf gears = MultiDiscrete("observation/gears", {4, 2});
   const int64_t right[] = {3, 1};
   const int64_t wrong[] = {3, 2};
@@ -22,7 +22,7 @@ TEST_CASE("an observation is refused if it is no choice of its space or no finit
   CHECK(CheckObservation(place, numbers).message() == "observation/place[1]: got inf; wanted a finite number");
 }
 
-TEST_CASE("an observation outside its box is taken, and found", "[unit]") {
+TEST_CASE("an observation outside its box is accepted, and found", "[unit]") {
   const SpaceLeaf place = Box("observation/place", DType::kFloat32, {2}, {-1, -1}, {1, 1});
   const float outside[] = {0, 5};
   CHECK(CheckObservation(place, outside).ok());

@@ -21,7 +21,7 @@ struct Episode {
   testing::OneLeafOutcome Step(int64_t action) {
     return testing::ValueOf(testing::StepOneLeaf(&environment, &action, shown.data()));
   }
-  // The cue that a first observation shows.
+  // The cue in a first observation.
   int64_t Cue() const {
     REQUIRE(shown[0] == 1);
     REQUIRE(std::count(shown.begin() + 1, shown.end(), 1.0F) == 1);
@@ -52,14 +52,14 @@ TEST_CASE("the cue is shown first, and must be chosen last", "[unit]") {
   }
 }
 
-TEST_CASE("an episode of one step shows its cue when it is to be chosen", "[unit]") {
+TEST_CASE("an episode of one step shows its cue when the cue must be chosen", "[unit]") {
   Episode episode(1, 2);
   const auto outcome = episode.Step(episode.Cue());
   CHECK(outcome.reward == 1);
   CHECK(outcome.terminated);
 }
 
-TEST_CASE("every cue is as likely, also where resets follow each other", "[unit]") {
+TEST_CASE("every cue is equally likely, even if resets follow each other", "[unit]") {
   Episode episode(5, 4);
   std::map<int64_t, int64_t> counts;
   for (int i = 0; i < 4000; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("every cue is as likely, also where resets follow each other", "[unit]
   testing::CheckChiSquare(counts, {{0, 1}, {1, 1}, {2, 1}, {3, 1}});
 }
 
-TEST_CASE("MemoryCue keeps the promises of an environment of other lengths", "[unit]") {
+TEST_CASE("MemoryCue passes the conformance suite with other lengths", "[unit]") {
   testing::CheckBuiltin("MemoryCue-v0", "{length: 1}");
   testing::CheckBuiltin("MemoryCue-v0", "{length: 300, cues: 7}");
 }

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("MountainCarConfounded is MountainCar and shows the action before", "[unit]") {
+TEST_CASE("MountainCarConfounded is MountainCar that also shows the previous action", "[unit]") {
   MountainCar car({}, 5);
   MountainCarConfounded confounded({}, 5);
   std::array<float, 2> state{};

@@ -26,7 +26,7 @@ TEST_CASE("MountainCarContinuous starts at rest, in the valley", "[unit]") {
   }
 }
 
-TEST_CASE("MountainCarContinuous keeps its promises at the ends of its options' ranges", "[unit]") {
+TEST_CASE("MountainCarContinuous passes the conformance suite at the ends of its options' ranges", "[unit]") {
   for (const char* json :
        {"{power: 1, gravity: 0, goal_speed: 0.07}", "{power: 0, gravity: 1, max_episode_steps: 1}"}) {
     testing::CheckBuiltin("MountainCarContinuous-v0", json);

@@ -18,7 +18,7 @@ int64_t PixelsOf(const Picture& picture, Color color) {
   return pixels;
 }
 
-TEST_CASE("The car is where its position says, and the flag at the goal", "[unit]") {
+TEST_CASE("The car is drawn at its position, and the flag at the goal", "[unit]") {
   const Picture picture = DrawMountainCar(-0.5, 0.5);
   CHECK(PixelsOf(picture, kBlue) > 50);
   CHECK(PixelsOf(picture, kGreen) > 50);

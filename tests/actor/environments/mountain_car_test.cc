@@ -31,7 +31,7 @@ TEST_CASE("MountainCar starts at rest, uniformly in the valley", "[unit]") {
   REQUIRE(below_the_middle < 1000 + 6 * 23);
 }
 
-TEST_CASE("MountainCar keeps its promises at the ends of its options' ranges", "[unit]") {
+TEST_CASE("MountainCar passes the conformance suite at the ends of its options' ranges", "[unit]") {
   for (const char* json :
        {"{force: 1, gravity: 0, goal_speed: 0.07}", "{force: 0, gravity: 1, max_episode_steps: 1}"}) {
     testing::CheckBuiltin("MountainCar-v0", json);

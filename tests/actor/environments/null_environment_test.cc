@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("the null environment keeps its promises for spaces of every kind", "[unit]") {
+TEST_CASE("the null environment passes the conformance suite with spaces of every kind", "[unit]") {
   EnvironmentOptions options;
   options.name = kNullEnvironment;
   options.spec.observations = {

@@ -19,7 +19,7 @@ TEST_CASE("Pendulum follows Gymnasium's recorded trajectories to 1e-6", "[unit]"
   testing::CheckFollowsGolden<Pendulum>("pendulum_v1.txt", expected);
 }
 
-TEST_CASE("Pendulum starts anywhere, at a speed of at most 1", "[unit]") {
+TEST_CASE("Pendulum starts at any angle, at a speed of at most 1", "[unit]") {
   Pendulum environment(Pendulum::Settings(), 5);
   constexpr int kEpisodes = 2000;
   double sum[3] = {};
@@ -40,7 +40,7 @@ TEST_CASE("Pendulum starts anywhere, at a speed of at most 1", "[unit]") {
   }
 }
 
-TEST_CASE("Pendulum with a hidden velocity is Pendulum, of which the angle is seen", "[unit]") {
+TEST_CASE("Pendulum with a hidden velocity is Pendulum that shows the angle alone", "[unit]") {
   Pendulum whole(Pendulum::Settings(), 5);
   PendulumHiddenVelocity hidden(Pendulum::Settings(), 5);
   Rng rng(3);
@@ -64,7 +64,7 @@ TEST_CASE("Pendulum with a hidden velocity is Pendulum, of which the angle is se
   }
 }
 
-TEST_CASE("Pendulum refuses a torque past its bounds and says so", "[unit]") {
+TEST_CASE("Pendulum refuses a torque past its bounds", "[unit]") {
   Pendulum environment(Pendulum::Settings(), 5);
   float observation[3] = {};
   REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
@@ -78,7 +78,7 @@ TEST_CASE("Pendulum refuses a torque past its bounds and says so", "[unit]") {
   REQUIRE_OK(testing::StepOneLeaf(&environment, &largest, observation));
 }
 
-TEST_CASE("Pendulum keeps its promises at the ends of its options' ranges", "[unit]") {
+TEST_CASE("Pendulum passes the conformance suite at the ends of its options' ranges", "[unit]") {
   for (const char* json : {"{gravity: 0, mass: 0.01, length: 0.01, max_torque: 10000, time_step: 1}",
                            "{gravity: 100, mass: 1000, length: 100, max_torque: 0.001, time_step: 0.0001}",
                            "{max_torque: 0.1, max_episode_steps: 1}"}) {

@@ -51,7 +51,7 @@ TEST_CASE("an action accelerates the point, which drag slows down", "[unit]") {
   CHECK(run.goal == std::array<float, 2>{-0.25F, 0.75F});
 }
 
-TEST_CASE("the edge stops the point in the direction that runs against it", "[unit]") {
+TEST_CASE("the edge stops the point in the direction of the edge", "[unit]") {
   Run run;
   run.Start({{0.95, 1, 0}, {-0.5, -1, 0}});
   run.Step(1, 1);
@@ -88,7 +88,7 @@ TEST_CASE("a dense reward is minus the distance to the goal", "[unit]") {
 }
 
 // An algorithm computes the rewards of goals in hindsight in this way.
-TEST_CASE("a reward follows from the goals that are shown with it", "[unit]") {
+TEST_CASE("a reward follows from the goals in its observation", "[unit]") {
   Run sparse;
   Run dense(Dense());
   Rng rng(3);
@@ -111,7 +111,7 @@ TEST_CASE("a reward follows from the goals that are shown with it", "[unit]") {
   CHECK(reached > 0);
 }
 
-TEST_CASE("the point and its goal start anywhere in the square, at rest", "[unit]") {
+TEST_CASE("the point starts at rest; it and its goal are uniform in the square", "[unit]") {
   Run run;
   constexpr int kEpisodes = 2000;
   std::array<double, 4> sums{};
@@ -132,7 +132,7 @@ TEST_CASE("the point and its goal start anywhere in the square, at rest", "[unit
   }
 }
 
-TEST_CASE("PointMass refuses an action past its bounds and says so", "[unit]") {
+TEST_CASE("PointMass refuses an action past its bounds", "[unit]") {
   Run run;
   run.Start({});
   const float action[2] = {0, 1.5F};
@@ -142,7 +142,7 @@ TEST_CASE("PointMass refuses an action past its bounds and says so", "[unit]") {
   CHECK_THAT(std::string(refused.message()), Catch::Contains("PointMass-v0: action[1]: got 1.5"));
 }
 
-TEST_CASE("PointMass keeps the promises of an environment with dense rewards", "[unit]") {
+TEST_CASE("PointMass passes the conformance suite with dense rewards", "[unit]") {
   testing::CheckBuiltin("PointMass-v0", "{reward: dense, max_episode_steps: 5}");
 }
 

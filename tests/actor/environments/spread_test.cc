@@ -79,7 +79,7 @@ void FollowSteps(std::ifstream* file, int64_t steps, Team* team, Followed* follo
   }
 }
 
-// Follows a file that tests/golden/record_spread.py wrote.
+// Follows a file of tests/golden/record_spread.py.
 Followed FollowFile(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -122,7 +122,9 @@ TEST_CASE("Spread follows the recorded trajectories of mpe2 to 1e-6", "[unit]") 
   }
 }
 
-TEST_CASE("the observation of an agent has its velocity and position and what is around it", "[unit]") {
+TEST_CASE(
+    "an agent's observation has its velocity and position, and the relative positions of landmarks and other agents",
+    "[unit]") {
   Team team({});
   team.environment.ResetTo({{{0, 0.5}, {-1, 0}}, {{2, 0}, {0, -4}}, {{1, 1}, {0, 0}}}, team.pointers);
   CHECK(team.observations[0] == std::vector<float>{2, 0, 0, 0.5, 1, 0.5, 0, -0.5, -1, -0.5});
@@ -135,7 +137,7 @@ TEST_CASE("the observation of an agent has its velocity and position and what is
   CHECK(team.rewards[1] == team.rewards[0]);
 }
 
-TEST_CASE("agents in one place are not pushed, and collide", "[unit]") {
+TEST_CASE("agents at one position are not pushed, and collide", "[unit]") {
   SpreadSettings settings;
   settings.local_ratio = 1;
   Team team(settings);
@@ -146,7 +148,7 @@ TEST_CASE("agents in one place are not pushed, and collide", "[unit]") {
   CHECK(team.rewards == std::vector<float>{-1, -1});
 }
 
-TEST_CASE("Spread keeps the promises of an environment with other numbers of agents", "[unit]") {
+TEST_CASE("Spread passes the conformance suite with other numbers of agents", "[unit]") {
   testing::CheckBuiltin("Spread-v0", "{agents: 1, local_ratio: 0}");
   testing::CheckBuiltin("Spread-v0", "{agents: 6, local_ratio: 1, max_episode_steps: 7}");
 }

@@ -79,13 +79,12 @@ TEST_CASE("each version of the weights is evaluated once and reported", "[unit]"
   REQUIRE(fixture.metrics.TakeSnapshot().counters["evaluations"] == 2);
 }
 
-TEST_CASE("weights that reach the target are evaluated a second time, in other episodes and as many as asked for",
-          "[unit]") {
+TEST_CASE("weights that reach the target are evaluated a second time, in confirm_episodes other episodes", "[unit]") {
   Fixture fixture;
   fixture.script->Add(SnapshotOf(3));
   fixture.script->Add(SnapshotOf(8));
   EvaluationLoopOptions options = FourEpisodes();
-  options.target_return = -1;  // Which everything reaches.
+  options.target_return = -1;  // All weights reach it.
   REQUIRE_OK(fixture.Run(4, options));
   const std::vector<Evaluation> evaluations = fixture.hub.evaluations();
   REQUIRE(evaluations[0].version == ModelVersion{1, 3});
@@ -114,7 +113,7 @@ TEST_CASE("once training is over the last weights are evaluated without a pause"
   REQUIRE_OK(fixture.Run(2, options));
 }
 
-TEST_CASE("a server that is away is asked again", "[unit]") {
+TEST_CASE("the loop retries while the server is away", "[unit]") {
   Fixture fixture;
   fixture.script->Add(absl::UnavailableError("connection refused"));
   fixture.script->Add(absl::UnavailableError("connection refused"));
@@ -122,7 +121,7 @@ TEST_CASE("a server that is away is asked again", "[unit]") {
   REQUIRE_OK(fixture.Run(1));
 }
 
-TEST_CASE("a stop while waiting for weights ends the loop in peace", "[unit]") {
+TEST_CASE("a stop while waiting for weights ends the loop without an error", "[unit]") {
   Fixture fixture;
   Thread stopper("stopper", [&fixture] { fixture.stop.RequestStop(); });
   REQUIRE_OK(fixture.Run(1));
@@ -142,7 +141,8 @@ TEST_CASE("any other error ends the loop", "[unit]") {
   }
 }
 
-TEST_CASE("in lock-step there is one evaluation a turn, and one of the last weights when training is over", "[unit]") {
+TEST_CASE("in lock-step each turn has one evaluation, and the last weights are evaluated when training is over",
+          "[unit]") {
   Fixture fixture;
   testing::TurnHub hub(Role::kEvaluator, 2);
   hub.over = fixture.hub.training_over();

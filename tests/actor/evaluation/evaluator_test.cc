@@ -45,7 +45,7 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
     for (const auto& copy : alone) {
       Environment* const environment = copy.get();
       float observation[3];
-      const int64_t action = 0;  // What the greedy mode chooses.
+      const int64_t action = 0;  // The greedy mode's choice.
       REQUIRE_OK(ResetOneLeaf(environment, observation));
       double total = 0;
       for (bool over = false; !over;) {
@@ -71,7 +71,7 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
   REQUIRE(means.size() > 1);  // The episodes of one evaluation are not those of the next.
 }
 
-TEST_CASE("more episodes than lanes run in rounds, and every one that began is counted", "[unit]") {
+TEST_CASE("more episodes than lanes run in rounds, and every episode that began is counted", "[unit]") {
   constexpr int64_t kLanes = 4;
   constexpr int64_t kEpisodes = 10;
   CountingPolicy policy;
@@ -99,9 +99,9 @@ TEST_CASE("more episodes than lanes run in rounds, and every one that began is c
   CHECK(outcomes.lengths == lengths);
 }
 
-TEST_CASE("only lanes whose episode goes on are computed, each by its slot", "[unit]") {
+TEST_CASE("only lanes whose episode continues are computed, each by its slot", "[unit]") {
   constexpr int64_t kEpisodes = 8;
-  // Notes which slots it is asked about.
+  // Records the slots of its calls.
   class SlotPolicy : public CountingPolicy {
    public:
     absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override {
@@ -124,11 +124,11 @@ TEST_CASE("only lanes whose episode goes on are computed, each by its slot", "[u
   REQUIRE(lengths.size() > 2);
   for (int64_t lane = 0; lane < kEpisodes; ++lane) {
     CHECK(policy.steps[lane] == outcomes.lengths[static_cast<size_t>(lane)]);
-    CHECK(policy.seeds[lane].size() == 1);  // One environment's observations, and no other's.
+    CHECK(policy.seeds[lane].size() == 1);  // The observations of one environment alone.
   }
 }
 
-TEST_CASE("an evaluation stops when it is told to, and hands on errors with their lane", "[unit]") {
+TEST_CASE("an evaluation ends with a stop or an error, which names its lane", "[unit]") {
   CountingPolicy policy;
   auto definition = CountingEnvironment::Definition(kMaxSteps);
   Evaluator evaluator(Local(definition, 2), &policy);
@@ -141,7 +141,7 @@ TEST_CASE("an evaluation stops when it is told to, and hands on errors with thei
   REQUIRE_CODE(evaluator.Evaluate(2, StopToken()), absl::StatusCode::kInternal);
 }
 
-// Acts on many leaves, legally: always the last choices but one of each, or the last ones where the mask wants it.
+// Acts legally on many leaves: always the second last choice of each, or the last one if the mask requires it.
 class LegalPolicy : public Policy {
  public:
   std::vector<ArraySpec> columns() const override { return {}; }
@@ -177,7 +177,7 @@ TEST_CASE("a return is the sum over the reward's dimensions, of actions within t
   CHECK(lengths.size() > 1);
 }
 
-TEST_CASE("an evaluation of lanes that answer in any order is that of lanes in order", "[unit]") {
+TEST_CASE("lanes that answer in any order have the evaluation of lanes in order", "[unit]") {
   constexpr int64_t kLanes = 5;
   constexpr int64_t kEpisodes = 13;
   CountingPolicy policy;
@@ -193,7 +193,7 @@ TEST_CASE("an evaluation of lanes that answer in any order is that of lanes in o
   CHECK(outcomes.lengths == expected.lengths);
 }
 
-// Lanes that step together, and one of which breaks an episode off in the second round.
+// Lanes that step together; one breaks off an episode in the second round.
 class TogetherEnvironment : public VectorEnvironment {
  public:
   explicit TogetherEnvironment(int64_t lanes)

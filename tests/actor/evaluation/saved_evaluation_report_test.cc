@@ -24,7 +24,7 @@ SavedEvaluation Example() {
   return evaluation;
 }
 
-TEST_CASE("An evaluation is told in a few aligned lines", "[unit]") {
+TEST_CASE("The report of an evaluation has a few aligned lines", "[unit]") {
   CHECK(SavedEvaluationText(Example()) ==
         "evaluated   runs/x/hub/weights/best, the best weights\n"
         "experiment  cartpole: apex_dqn on CartPole-v1\n"
@@ -44,14 +44,14 @@ TEST_CASE("An evaluation as JSON has every figure", "[unit]") {
     "max_return": 500.0, "mean_length": 490.5, "min_length": 472, "max_length": 500, "seconds": 0.25, "recorded": null, "video": null})"));
 }
 
-TEST_CASE("An evaluation tells where its films are", "[unit]") {
+TEST_CASE("The report has the folder of the films", "[unit]") {
   SavedEvaluation evaluation = Example();
   evaluation.video = "films";
   CHECK_THAT(SavedEvaluationText(evaluation), Catch::EndsWith("\nvideo       films\n"));
   CHECK(nlohmann::json::parse(SavedEvaluationJson(evaluation)).at("video") == "films");
 }
 
-TEST_CASE("An evaluation of random actions says so, and has no version", "[unit]") {
+TEST_CASE("The report of random actions names them, and has no version", "[unit]") {
   SavedEvaluation evaluation = Example();
   evaluation.kind = SavedKind::kRandom;
   evaluation.folder = "x.yaml";
@@ -66,7 +66,7 @@ TEST_CASE("An evaluation of random actions says so, and has no version", "[unit]
   CHECK_THAT(SavedEvaluationText(evaluation), Catch::Contains("4, exploring, seed 9"));
 }
 
-TEST_CASE("What is not known is left out of the text, and null in JSON", "[unit]") {
+TEST_CASE("Unknown values are left out of the text, and null in JSON", "[unit]") {
   SavedEvaluation evaluation = Example();
   evaluation.kind = SavedKind::kLearner;
   evaluation.epoch.reset();

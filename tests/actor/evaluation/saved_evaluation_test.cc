@@ -71,7 +71,7 @@ class Fixture {
   const AlgorithmDefinitions algorithms_ = testing::FakeAlgorithms();
 };
 
-TEST_CASE("Saved weights are evaluated on the experiment that they are of", "[unit]") {
+TEST_CASE("Saved weights are evaluated on their own experiment", "[unit]") {
   Fixture fixture;
   const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
   CHECK(evaluation.kind == SavedKind::kBest);
@@ -100,7 +100,7 @@ TEST_CASE("Saved weights of a version that printed every key are evaluated", "[u
   CHECK(ValueOf(fixture.Evaluate()).returns.count == 20);
 }
 
-TEST_CASE("A seed gives the same episodes again, and another one others", "[unit]") {
+TEST_CASE("The same seed gives the same episodes, and another seed gives others", "[unit]") {
   Fixture fixture;
   const SavedEvaluation one = ValueOf(fixture.Evaluate());
   const SavedEvaluation again = ValueOf(fixture.Evaluate());
@@ -111,7 +111,7 @@ TEST_CASE("A seed gives the same episodes again, and another one others", "[unit
   CHECK(one.returns.mean != other.returns.mean);
 }
 
-TEST_CASE("However many the episodes, the lanes are bounded; and the device may be another", "[unit]") {
+TEST_CASE("The number of lanes is limited, and the device may be overridden", "[unit]") {
   Fixture fixture;
   fixture.options.episodes = 1000;
   fixture.options.device = "cpu";
@@ -120,7 +120,7 @@ TEST_CASE("However many the episodes, the lanes are bounded; and the device may 
   CHECK(fixture.device == "cpu");
 }
 
-TEST_CASE("Of a learner's checkpoint the algorithm makes the weights", "[unit]") {
+TEST_CASE("The algorithm makes the weights of a learner's checkpoint", "[unit]") {
   Fixture fixture;
   fixture.weights.kind = SavedKind::kLearner;
   fixture.weights.snapshot.reset();
@@ -134,7 +134,7 @@ TEST_CASE("Of a learner's checkpoint the algorithm makes the weights", "[unit]")
   CHECK_FALSE(evaluation.env_steps.has_value());
 }
 
-TEST_CASE("Episodes of an evaluation are filmed, and are those that they are without", "[unit]") {
+TEST_CASE("Filmed episodes equal those without a film", "[unit]") {
   const testing::TemporaryFolder folder;
   const EnvironmentDefinitions built_in = BuiltinEnvironments();
   Fixture fixture;
@@ -169,7 +169,7 @@ TEST_CASE("An experiment's file is evaluated by random actions, and needs no net
   CHECK_THAT(std::string(refused.message()), Catch::Contains("batch_sise"));
 }
 
-TEST_CASE("Episodes are recorded in the environment that is trained in, one after the other", "[unit]") {
+TEST_CASE("Episodes are recorded one after the other in the training environment", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.record = folder.File("episodes");
@@ -183,7 +183,7 @@ TEST_CASE("Episodes are recorded in the environment that is trained in, one afte
   REQUIRE_CODE(fixture.Evaluate(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST_CASE("What cannot be filmed is refused before an episode begins", "[unit]") {
+TEST_CASE("An environment without pictures is refused before an episode begins", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture drawing;
   drawing.options.video = VideoOptions{folder.File("films"), 1};
@@ -193,7 +193,7 @@ TEST_CASE("What cannot be filmed is refused before an episode begins", "[unit]")
   REQUIRE_CODE(writing.Evaluate(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("What cannot be evaluated is refused with its folder and the reason", "[unit]") {
+TEST_CASE("Weights that cannot be evaluated are refused with their folder and the reason", "[unit]") {
   using Catch::Contains;
   using Catch::StartsWith;
   Fixture network;

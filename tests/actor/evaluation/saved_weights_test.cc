@@ -65,7 +65,7 @@ TEST_CASE("A run's best weights come before its newest, and these before the lea
   SaveModel(run.File(hub + "best"), 10);
   CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File(hub + "best"), 10);
   CheckModel(LoadSavedWeights(run.path(), true), SavedKind::kNewest, run.File(hub + "newest"), 20);
-  // The hub's own folder, and what is in it.
+  // The hub's own folder, and the folders in it.
   for (const char* const folder : {"hub/", "hub/experiments/pole-x7k2q", "hub/experiments/pole-x7k2q/hub"}) {
     CheckModel(LoadSavedWeights(run.File(folder), false), SavedKind::kBest, run.File(hub + "best"), 10);
   }
@@ -73,7 +73,7 @@ TEST_CASE("A run's best weights come before its newest, and these before the lea
   CheckModel(LoadSavedWeights(run.File(hub + "best"), false), SavedKind::kWeights, run.File(hub + "best"), 10);
 }
 
-TEST_CASE("Of a parameter server's folder with several experiments one has to be named", "[unit]") {
+TEST_CASE("A parameter server's folder with several experiments is refused unless one is named", "[unit]") {
   const TemporaryFolder hub;
   SaveModel(hub.File("experiments/a/hub/weights/best"), 10);
   SaveLearnerState(hub.File("experiments/b/output/checkpoints"), 30);
@@ -85,7 +85,7 @@ TEST_CASE("Of a parameter server's folder with several experiments one has to be
   CHECK(ValueOf(LoadSavedWeights(hub.File("experiments/b"), false)).kind == SavedKind::kLearner);
 }
 
-TEST_CASE("Of a folder the newest is taken, unless one is named", "[unit]") {
+TEST_CASE("The newest weights of a folder are loaded, unless a checkpoint is named", "[unit]") {
   const TemporaryFolder folder;
   SaveModel(folder.path(), 10);
   SaveModel(folder.path(), 20);
@@ -113,7 +113,7 @@ TEST_CASE("An experiment's file stands for random actions", "[unit]") {
   REQUIRE_CODE(LoadSavedWeights(folder.File("none.yaml"), false), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
+TEST_CASE("A path without weights is refused by its kind", "[unit]") {
   const TemporaryFolder folder;
   const auto message = [](const std::string& path, absl::StatusCode code) {
     const absl::Status status = LoadSavedWeights(path, false).status();
@@ -125,7 +125,7 @@ TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
              StartsWith(folder.path() + " is empty; wanted a run"));
   std::ofstream(folder.File("file")) << "text";
   CHECK_THAT(message(folder.path(), absl::StatusCode::kNotFound),
-             StartsWith(folder.path() + " holds nothing that was saved; wanted"));
+             StartsWith(folder.path() + " holds no saved weights; wanted"));
   CHECK_THAT(message(folder.File("file"), absl::StatusCode::kNotFound),
              StartsWith(folder.File("file") + " is a file;"));
   CHECK_THAT(message(folder.File("none"), absl::StatusCode::kNotFound),
@@ -138,10 +138,10 @@ TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
   contents.texts[kCheckpointAlgorithm] = "fake";
   Save(folder.File("old"), contents);
   CHECK_THAT(message(folder.File("old"), absl::StatusCode::kInvalidArgument),
-             StartsWith(folder.File("old") + " does not say of which experiment it is"));
+             StartsWith(folder.File("old") + " names no experiment"));
 }
 
-TEST_CASE("Damaged best weights are no reason to take others in silence", "[unit]") {
+TEST_CASE("Damaged best weights are an error, even if there are newest ones", "[unit]") {
   const TemporaryFolder run;
   SaveModel(run.File("weights/newest"), 20);
   SaveModel(run.File("weights/best"), 10);
@@ -150,7 +150,7 @@ TEST_CASE("Damaged best weights are no reason to take others in silence", "[unit
   REQUIRE_CODE(LoadSavedWeights(run.path(), false), absl::StatusCode::kDataLoss);
   REQUIRE_CODE(LoadSavedWeights(best, false), absl::StatusCode::kDataLoss);
   REQUIRE_OK(LoadSavedWeights(run.path(), true));
-  // An older one that is whole is as good as its word.
+  // An older whole checkpoint of the best weights is accepted.
   SaveModel(run.File("weights/best"), 5);
   CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File("weights/best"), 5);
 }

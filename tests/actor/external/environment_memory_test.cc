@@ -52,13 +52,13 @@ TEST_CASE("Every array of every group has memory of its own", "[unit]") {
   }
 }
 
-TEST_CASE("Nobody can shrink memory that is shared", "[unit]") {
+TEST_CASE("Shared memory cannot be shrunk", "[unit]") {
   EnvironmentMemory memory = ValueOf(EnvironmentMemory::Create());
   REQUIRE_OK(memory.Arrange(ValueOf(ManyLeaves::Definition().spec(EnvironmentOptions())), {1}, 0));
   CHECK(ftruncate(memory.descriptor(), 1) != 0);
 }
 
-TEST_CASE("Leaves that would take more memory than a process may share are refused", "[unit]") {
+TEST_CASE("Leaves that need more memory than a process may share are refused", "[unit]") {
   EnvironmentSpec spec = ValueOf(ManyLeaves::Definition().spec(EnvironmentOptions()));
   spec.observations = {Box("observation", DType::kFloat32, {int64_t{1} << 28})};
   EnvironmentMemory memory = ValueOf(EnvironmentMemory::Create());

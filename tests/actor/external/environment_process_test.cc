@@ -34,7 +34,7 @@ absl::Status ReceiveUntil(EnvironmentProcess* process, std::vector<size_t>* grou
   return absl::OkStatus();
 }
 
-TEST_CASE("A process opens its environment, and runs the groups that it is told to", "[unit]") {
+TEST_CASE("A process opens its environment and runs groups on request", "[unit]") {
   const auto process = ValueOf(EnvironmentProcess::Start(Running({WAGGLE_CORRIDOR})));
   std::vector<size_t> done;
   REQUIRE_OK(ReceiveUntil(process.get(), &done, [&] { return process->ready(); }));
@@ -50,28 +50,28 @@ TEST_CASE("A process opens its environment, and runs the groups that it is told 
 // The error of a shell script that writes to the socket.
 absl::Status ErrorOf(const std::string& script) {
   const auto process = EnvironmentProcess::Start(Running({"/bin/sh", "-c", script}));
-  if (!process.ok()) {  // It may be gone before it is told to open the environment.
+  if (!process.ok()) {  // It may end before it is told to open the environment.
     return process.status();
   }
   std::vector<size_t> done;
   return ReceiveUntil(process->get(), &done, [] { return false; });
 }
 
-TEST_CASE("A process that says what it must not is an error", "[unit]") {
+TEST_CASE("A wrong message of a process is an error", "[unit]") {
   CHECK(absl::IsUnavailable(ErrorOf("exit 3")));
   // A message of 4 GiB.
   CHECK(absl::IsInternal(ErrorOf("printf '\\101\\000\\000\\000\\377\\377\\377\\377' >&3; sleep 60")));
-  // DONE, READY and a message of no known kind, which nothing has asked for.
+  // DONE, READY and a message of unknown kind, none of them requested.
   CHECK(absl::IsInternal(ErrorOf("printf '\\103\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 60")));
   CHECK(absl::IsInternal(ErrorOf("printf '\\102\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 60")));
   CHECK(absl::IsInternal(ErrorOf("printf '\\377\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 60")));
-  // A spec that is no JSON.
+  // A spec that is not JSON.
   CHECK(absl::IsInternal(ErrorOf("printf '\\101\\000\\000\\000\\002\\000\\000\\000{x' >&3; sleep 60")));
   // Half a message.
   CHECK(absl::IsUnavailable(ErrorOf("printf '\\101\\000' >&3")));
 }
 
-TEST_CASE("An error that the process tells is handed on, with its traceback", "[unit]") {
+TEST_CASE("An error message of the process is returned, with its traceback", "[unit]") {
   // ERROR, with 44 and then 38 bytes of JSON.
   const absl::Status told = ErrorOf(
       "printf '\\104\\000\\000\\000\\054\\000\\000\\000{\"message\":\"no\",\"final\":true,\"traceback\":\"\"}' >&3; "

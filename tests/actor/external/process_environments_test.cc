@@ -30,7 +30,7 @@ ProcessEnvironmentsOptions Corridor(int64_t lanes, int64_t processes) {
   return options;
 }
 
-// What a lane has shown last.
+// A lane's last row.
 struct Shown {
   int32_t step_type = -1;
   float reward = 0;
@@ -38,7 +38,7 @@ struct Shown {
   int64_t cell = -1;
 };
 
-// Chooses an action for each lane that is ready, and remembers what it shows.
+// Chooses an action for each ready lane, and saves its row.
 class Driver {
  public:
   explicit Driver(ProcessEnvironments* environments)
@@ -109,7 +109,7 @@ TEST_CASE("Groups of lanes do not wait for each other", "[unit]") {
   }
 }
 
-TEST_CASE("An episode that is cut off has not come to its end", "[unit]") {
+TEST_CASE("A truncated episode has a discount of 1", "[unit]") {
   const auto environments = ValueOf(ProcessEnvironments::Create(Corridor(1, 1), StopToken()));
   REQUIRE_OK(environments->Reset());
   Driver driver(environments.get());
@@ -122,7 +122,7 @@ TEST_CASE("An episode that is cut off has not come to its end", "[unit]") {
   CHECK(driver.of(0).discount == 1);
 }
 
-// The processes that have been started by this one and run that executable.
+// This process's children that run the executable.
 std::vector<pid_t> Children() {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -135,7 +135,7 @@ std::vector<pid_t> Children() {
   return children;
 }
 
-TEST_CASE("A process that is killed ends the episodes of its lanes as truncated, and is started again", "[unit]") {
+TEST_CASE("A killed process is restarted, and its lanes' episodes are truncated", "[unit]") {
   const auto environments = ValueOf(ProcessEnvironments::Create(Corridor(4, 2), StopToken()));
   REQUIRE_OK(environments->Reset());
   Driver driver(environments.get());
@@ -145,7 +145,7 @@ TEST_CASE("A process that is killed ends the episodes of its lanes as truncated,
   const std::vector<pid_t> children = Children();
   REQUIRE(children.size() == 2);
   kill(children[0], SIGKILL);
-  // The other lanes may well come to the end of an episode meanwhile.
+  // The other lanes may reach an episode's end meanwhile.
   std::vector<int64_t> steps(4, 1);
   std::set<int64_t> broken;
   std::set<int64_t> begun;
@@ -172,7 +172,7 @@ TEST_CASE("A process that is killed ends the episodes of its lanes as truncated,
   CHECK_THAT(environments->health().last_error, Catch::Contains("Corridor"));
 }
 
-TEST_CASE("Lanes that step together go on after their process is lost, wherever their episodes were", "[unit]") {
+TEST_CASE("Lanes that step together continue after their process is lost at any step of their episodes", "[unit]") {
   ProcessEnvironmentsOptions options = Corridor(4, 1);
   options.options_json = R"({"whole_groups":true})";
   for (const int64_t steps : {3, 7}) {  // In the middle of all episodes, and at the end of some.
@@ -205,7 +205,7 @@ TEST_CASE("Lanes that step together go on after their process is lost, wherever 
   }
 }
 
-TEST_CASE("What is no environment process is refused", "[unit]") {
+TEST_CASE("A command that is not an environment process is refused", "[unit]") {
   ProcessEnvironmentsOptions options = Corridor(1, 1);
   options.command = {"/bin/true"};
   CHECK_FALSE(ProcessEnvironments::Create(options, StopToken()).ok());

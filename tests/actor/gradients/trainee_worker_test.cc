@@ -35,7 +35,7 @@ const AlgorithmDefinitions& Definitions() {
   return *definitions;
 }
 
-// A3C in CartPole: its episodes are shorter at first than the unrolls of a few blocks are together.
+// A3C in CartPole: its first episodes are shorter than the unrolls of a few blocks together.
 Experiment ExperimentWith(const std::string& core, int units = 8) {
   return ValueOf(
       ParseExperiment("environment: {name: CartPole-v1}\nalgorithm: {name: a3c, unroll: 12}\n"
@@ -50,7 +50,7 @@ EnvironmentSpec CartPole() {
   return ValueOf(ValueOf(BuiltinEnvironments().Find("CartPole-v1"))->spec(EnvironmentOptions()));
 }
 
-// Keeps what is pushed.
+// Keeps pushed gradients.
 class RecordingSink : public GradientSink {
  public:
   absl::Status Push(std::shared_ptr<const float> gradient, const ModelVersion& based_on, const StopToken&) override {
@@ -75,7 +75,7 @@ struct Worker {
     sink.elements = trainee->plan().networks[0].num_learned;
   }
 
-  // The weights that the trainee has, as their version 7.
+  // The trainee's weights, as version 7.
   ModelSnapshot Weights() const {
     ModelSnapshot weights = ValueOf(trainee->Publish());
     weights.version = {2, 7};
@@ -85,11 +85,11 @@ struct Worker {
   RecordingSink sink;
   Metrics metrics;
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
-  const std::unique_ptr<AlgorithmTrainee> trainee;  // Another one, with weights of the same seed.
+  const std::unique_ptr<AlgorithmTrainee> trainee;  // Another trainee, with weights of the same seed.
   const std::unique_ptr<GradientWorker> worker;
 };
 
-// Hands each block to the worker and to replay.
+// Passes each block to the worker and to replay.
 class Tee : public ReplayWriter {
  public:
   Tee(ReplayWriter* worker, ReplayWriter* replay, int64_t wanted, StopToken enough)
@@ -118,7 +118,7 @@ class Tee : public ReplayWriter {
   const StopToken enough_;
 };
 
-// Plays as an actor does that pushes gradients, so many blocks.
+// Plays `blocks` blocks, like an actor that pushes gradients.
 std::vector<InsertBlock> Play(const Experiment& experiment, const Worker& worker, ReplayWriter* replay,
                               int64_t blocks) {
   PolicyContext context;
@@ -153,8 +153,7 @@ std::vector<InsertBlock> Play(const Experiment& experiment, const Worker& worker
   return tee.blocks;
 }
 
-TEST_CASE("what a worker pushes for its block is the gradient that a learner computes from a sampled batch of it",
-          "[unit]") {
+TEST_CASE("a worker pushes the gradient that a learner computes from a sampled batch of the same block", "[unit]") {
   const auto core = GENERATE(as<std::string>(), kNoCore, "{type: lstm, units: 6}");
   INFO(core);
   constexpr int64_t kBlocks = 6;
@@ -194,7 +193,8 @@ TEST_CASE("what a worker pushes for its block is the gradient that a learner com
   CHECK(episodes > 0);  // Within unrolls: the case that is easiest to get wrong.
 }
 
-TEST_CASE("what is no unroll of every lane is refused, but for the rest of a run, and nothing is pushed", "[unit]") {
+TEST_CASE("a block without an unroll of every lane is refused, unless the run has ended, and nothing is pushed",
+          "[unit]") {
   const Experiment experiment = ExperimentWith(kNoCore);
   Worker worker(experiment);
   testing::RecordingWriter replay;
@@ -207,12 +207,12 @@ TEST_CASE("what is no unroll of every lane is refused, but for the rest of a run
   --shorter.chunks[1].rows;
   REQUIRE_CODE(worker.worker->Append(shorter, StopToken()), absl::StatusCode::kInvalidArgument);
   CHECK(worker.sink.gradients.size() == 1);
-  // A sink's error is the actor's: it has been stopped.
+  // The sink's error, here a stop, is returned.
   worker.sink.push_result = absl::CancelledError("stopped");
   REQUIRE_CODE(worker.worker->Append(blocks[0], StopToken()), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("weights of another network are refused, and what was loaded before stays", "[unit]") {
+TEST_CASE("weights of another network are refused, and the loaded weights do not change", "[unit]") {
   const Experiment experiment = ExperimentWith(kNoCore);
   Worker worker(experiment);
   testing::RecordingWriter replay;

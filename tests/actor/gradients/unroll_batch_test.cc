@@ -10,8 +10,8 @@
 namespace waggle {
 namespace {
 
-// Unrolls of three rows of a column of two numbers, which is shown whole, and one of whole numbers, of which the first
-// is shown.
+// Unrolls of three rows. The view has all rows of a column of two numbers, and the first row of a column of whole
+// numbers.
 TablePlan Table() {
   TablePlan plan;
   plan.table.name = "unrolls";
@@ -48,7 +48,7 @@ InsertBlock Block() {
   return block;
 }
 
-TEST_CASE("a block of unrolls becomes the batch that its table's view asks for", "[unit]") {
+TEST_CASE("a block of unrolls becomes the batch of its table's view", "[unit]") {
   const TensorBatch batch = testing::ValueOf(UnrollBatch(Block(), Table(), torch::kCPU));
   CHECK(batch.size == 2);
   CHECK(torch::equal(batch.at("pairs"), torch::arange(12, torch::kFloat32).reshape({2, 3, 2})));
@@ -57,7 +57,7 @@ TEST_CASE("a block of unrolls becomes the batch that its table's view asks for",
   CHECK(batch.fields.size() == 3);
 }
 
-TEST_CASE("a block that is no whole unroll of each of its lanes is refused", "[unit]") {
+TEST_CASE("a block that has not one whole unroll of each of its lanes is refused", "[unit]") {
   const auto refuses = [](const InsertBlock& block) {
     return absl::IsInvalidArgument(UnrollBatch(block, Table(), torch::kCPU).status());
   };

@@ -12,7 +12,7 @@ using testing::ValueOf;
 
 constexpr Picture::View kView = {0, 4, 0, 1};
 
-TEST_CASE("An animation shows every picture without loss, each as long as it asks for, and the last longer", "[unit]") {
+TEST_CASE("An animation shows every picture without loss for its time, and the last one longer", "[unit]") {
   Animation animation;
   std::vector<std::vector<uint8_t>> drawn;
   for (int i = 0; i < 5; ++i) {
@@ -28,7 +28,7 @@ TEST_CASE("An animation shows every picture without loss, each as long as it ask
   CHECK(decoded.frames == drawn);
 }
 
-TEST_CASE("Pictures that are alike are shown as one", "[unit]") {
+TEST_CASE("Equal pictures in a row become one frame", "[unit]") {
   Animation animation;
   REQUIRE_OK(animation.Add(Picture(kView)));
   REQUIRE_OK(animation.Add(Picture(kView)));
@@ -37,7 +37,7 @@ TEST_CASE("Pictures that are alike are shown as one", "[unit]") {
   CHECK(decoded.frames.back() == Picture(kView).rgb());
 }
 
-TEST_CASE("A picture of another size is refused, and the animation goes on", "[unit]") {
+TEST_CASE("A picture of another size is refused, and the animation continues", "[unit]") {
   Animation animation;
   REQUIRE_OK(animation.Add(Picture(kView)));
   REQUIRE_CODE(animation.Add(Picture({0, 1, 0, 1})), absl::StatusCode::kInvalidArgument);

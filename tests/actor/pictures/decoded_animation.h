@@ -9,7 +9,7 @@
 
 namespace waggle::testing {
 
-// What a reader of animated WebP sees.
+// The frames of an animated WebP.
 struct DecodedAnimation {
   int width = 0;
   int height = 0;
@@ -17,7 +17,7 @@ struct DecodedAnimation {
   std::vector<int> ends;                     // In milliseconds, by frame.
 };
 
-// Nothing at all for bytes that are no animation.
+// Empty if the bytes are not an animation.
 inline DecodedAnimation Decoded(const std::string& bytes) {
   DecodedAnimation decoded;
   const WebPData data = {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};

@@ -72,7 +72,7 @@ TEST_CASE("The first episodes of all copies become files, with a picture for eac
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
 }
 
-TEST_CASE("A filmed environment shows and refuses what the one inside does", "[unit]") {
+TEST_CASE("A filmed environment has the rows and errors of the inner one", "[unit]") {
   const TemporaryFolder folder;
   Player plain(*ValueOf(BuiltinEnvironments().Find("Catch-v0")));
   Player filmed(Catch4({folder.path(), 1}));
@@ -85,7 +85,7 @@ TEST_CASE("A filmed environment shows and refuses what the one inside does", "[u
   CHECK(filmed.observation == plain.observation);
 }
 
-TEST_CASE("An episode that is given up is written as far as it came", "[unit]") {
+TEST_CASE("An abandoned episode is written up to its last step", "[unit]") {
   const TemporaryFolder folder;
   Player player(Catch4({folder.path(), 1}));
   REQUIRE_OK(player.Reset());
@@ -94,7 +94,7 @@ TEST_CASE("An episode that is given up is written as far as it came", "[unit]") 
   CHECK(Decoded(Contents(folder.File("episode-0.webp"))).frames.size() == 2);
 }
 
-TEST_CASE("An environment that does not draw itself is refused before it begins", "[unit]") {
+TEST_CASE("An environment that cannot draw itself is refused before it begins", "[unit]") {
   const TemporaryFolder folder;
   EnvironmentOptions options;
   options.name = "Null-v1";
@@ -113,7 +113,7 @@ TEST_CASE("A file that cannot be written ends the episode's last step with an er
   CHECK_THAT(std::string(failed.message()), Catch::Contains(folder.File("gone")));
 }
 
-TEST_CASE("A folder for pictures is made, and a path that cannot be one is refused", "[unit]") {
+TEST_CASE("A folder for pictures is made, and a path that cannot be a folder is refused", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(PrepareVideoFolder(folder.File("a/b")));
   CHECK(std::filesystem::is_directory(folder.File("a/b")));

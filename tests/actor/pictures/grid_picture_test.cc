@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("Cells are counted from the top left, and have dots in their middles", "[unit]") {
+TEST_CASE("Cells are counted from the top left, and dots are in their middle", "[unit]") {
   GridPicture grid(2, 4);
   CHECK(grid.picture().width() == 400);
   CHECK(grid.picture().height() == 200);

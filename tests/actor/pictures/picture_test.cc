@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A picture begins as paper, with 400 pixels along the longer side of what it shows", "[unit]") {
+TEST_CASE("A picture begins as paper, with 400 pixels along its longer side", "[unit]") {
   const Picture wide({-2, 2, 0, 1});
   CHECK(wide.width() == 400);
   CHECK(wide.height() == 100);
@@ -19,7 +19,7 @@ TEST_CASE("A picture begins as paper, with 400 pixels along the longer side of w
   CHECK(high.height() == 400);
 }
 
-TEST_CASE("A rectangle fills what lies between its corners, with y upwards, and shares pixels at its edges", "[unit]") {
+TEST_CASE("A rectangle fills the area between its corners, with y upwards and smooth edges", "[unit]") {
   Picture picture({0, 4, 0, 4});
   picture.FillRectangle({1, 2}, {2, 4}, kInk);
   CHECK(picture.PixelAt(100, 0) == kInk);
@@ -32,7 +32,7 @@ TEST_CASE("A rectangle fills what lies between its corners, with y upwards, and 
   CHECK(picture.PixelAt(301, 350) == Color{0, 0, 0});
 }
 
-TEST_CASE("A line has its thickness and round ends, and one without a length is a disc", "[unit]") {
+TEST_CASE("A line has its thickness and round ends, and a line without a length is a disc", "[unit]") {
   Picture picture({0, 4, 0, 4});
   picture.DrawLine({1, 2}, {3, 2}, 0.2, kBlue);
   CHECK(picture.PixelAt(200, 200) == kBlue);
@@ -47,7 +47,7 @@ TEST_CASE("A line has its thickness and round ends, and one without a length is 
   CHECK(picture.PixelAt(160, 60) == kPaper);
 }
 
-TEST_CASE("What lies outside of a picture is cut off, and what is no place is not drawn", "[unit]") {
+TEST_CASE("Drawings are clipped to the picture, and those with NaN are not drawn", "[unit]") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   Picture picture({0, 1, 0, 1});

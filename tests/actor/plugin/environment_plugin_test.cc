@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kLibrary[] = WAGGLE_CORRIDOR_PLUGIN;
 
-TEST_CASE("An environment of a plug-in is stepped like any other", "[unit]") {
+TEST_CASE("An environment of a plug-in is stepped like a built-in one", "[unit]") {
   const EnvironmentDefinition definition = ValueOf(LoadEnvironmentPlugin(kLibrary, "Corridor", "{}"));
   const EnvironmentSpec spec = ValueOf(definition.spec(EnvironmentOptions()));
   CHECK(spec.name == "Corridor");
@@ -36,7 +36,7 @@ TEST_CASE("A plug-in is given its options", "[unit]") {
   CHECK(ValueOf(definition.spec(EnvironmentOptions())).observations[0].array.shape == std::vector<int64_t>{12});
 }
 
-TEST_CASE("What a plug-in refuses is handed on in its words", "[unit]") {
+TEST_CASE("A plug-in's error is returned with its message", "[unit]") {
   const auto options = LoadEnvironmentPlugin(kLibrary, "Corridor", R"({"cells":1})");
   REQUIRE_CODE(options, absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(options.status().message()), Catch::Contains("cells: got 1"));
@@ -52,7 +52,7 @@ TEST_CASE("What a plug-in refuses is handed on in its words", "[unit]") {
              Catch::Contains("action: got 2"));
 }
 
-TEST_CASE("A file that is no plug-in is refused", "[unit]") {
+TEST_CASE("A file that is not a plug-in is refused", "[unit]") {
   REQUIRE_CODE(LoadEnvironmentPlugin("/no/such/library.so", "Corridor", "{}"), absl::StatusCode::kNotFound);
   REQUIRE_CODE(LoadEnvironmentPlugin("libm.so.6", "Corridor", "{}"), absl::StatusCode::kNotFound);
 }

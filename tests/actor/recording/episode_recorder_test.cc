@@ -27,7 +27,7 @@ LocalVectorEnvironment OneLane(const EnvironmentDefinition& definition, const st
   return LocalVectorEnvironment(ValueOf(MakeEnvironments(definition, options, 1, Rng(5))));
 }
 
-TEST_CASE("Episodes are recorded row by row, each with what its action led to, and end with what they end with",
+TEST_CASE("Episodes are recorded row by row with the results of their actions, and end with the final observation",
           "[unit]") {
   LocalVectorEnvironment environment = OneLane(CountingEnvironment::Definition(9));
   CountingPolicy policy;
@@ -107,7 +107,7 @@ TEST_CASE("Every built-in environment can be recorded", "[unit]") {
   }
 }
 
-TEST_CASE("Errors of the policy and of what is written to end a recording, and so does a stop", "[unit]") {
+TEST_CASE("A recording ends with an error of the policy or the writer, or a stop", "[unit]") {
   LocalVectorEnvironment environment = OneLane(CountingEnvironment::Definition(9));
   CountingPolicy policy;
   RecordingWriter sink;
@@ -123,7 +123,7 @@ TEST_CASE("Errors of the policy and of what is written to end a recording, and s
                absl::StatusCode::kInternal);
 }
 
-// Says that an episode was broken off once it was stepped.
+// Reports a broken episode once it was stepped.
 class Broken final : public VectorEnvironment {
  public:
   explicit Broken(LocalVectorEnvironment* inside) : inside_(inside) {}
@@ -147,7 +147,7 @@ class Broken final : public VectorEnvironment {
   EnvironmentHealth health_;
 };
 
-TEST_CASE("An episode that the environment broke off is not recorded as if it were whole", "[unit]") {
+TEST_CASE("A recording fails if the environment breaks off an episode", "[unit]") {
   LocalVectorEnvironment inside = OneLane(CountingEnvironment::Definition(9));
   Broken environment(&inside);
   CountingPolicy policy;

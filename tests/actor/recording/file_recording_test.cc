@@ -29,7 +29,7 @@ absl::StatusOr<EpisodeOutcomes> Record(const std::string& path, int64_t episodes
   return RecordToFile(path, episodes, ActMode::kGreedy, &environment, &policy, stop);
 }
 
-TEST_CASE("A recording is a replay file, whose reader gives its rows back", "[unit]") {
+TEST_CASE("A recording is a replay file whose reader returns its rows", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("pendulum.replay");
   const EpisodeOutcomes outcomes = ValueOf(Record(path, 7));
@@ -55,7 +55,7 @@ TEST_CASE("A recording is a replay file, whose reader gives its rows back", "[un
   CHECK(sum == outcomes.returns[0]);
 }
 
-TEST_CASE("A file that is there stays as it is, and nothing is left of a recording that fails", "[unit]") {
+TEST_CASE("An existing file does not change, and a failed recording leaves no file", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("pendulum.replay");
   REQUIRE_OK(Record(path, 1).status());

@@ -69,7 +69,7 @@ int CodeOf(const dm::EnvironmentResponse& response) {
   return response.error().code();
 }
 
-TEST_CASE("Every request is answered in its kind, and what is asked too early by an error", "[unit]") {
+TEST_CASE("Every request has an answer of its kind, and a request that is too early has an error", "[unit]") {
   Server server;
   Client client(server.worlds());
   dm::EnvironmentRequest request;
@@ -104,7 +104,7 @@ TEST_CASE("Every request is answered in its kind, and what is asked too early by
   CHECK(client.peer().closed() == absl::OkStatus());
 }
 
-TEST_CASE("A client whose stream ends has left its world", "[unit]") {
+TEST_CASE("The end of a client's stream leaves its world", "[unit]") {
   Server server;
   const std::string world = ValueOf(server.worlds()->CreateWorld({}));
   {
@@ -115,7 +115,7 @@ TEST_CASE("A client whose stream ends has left its world", "[unit]") {
   REQUIRE_OK(server.worlds()->Destroy(world));
 }
 
-TEST_CASE("A request that takes long holds up no thread of the transport, and its stream may end meanwhile", "[unit]") {
+TEST_CASE("A slow request does not block the transport's threads, and its stream may end meanwhile", "[unit]") {
   EnvironmentDefinition definition = ManyLeaves::Definition();
   std::atomic<bool> is_slow{false};
   const StopToken finish;
@@ -160,12 +160,12 @@ TEST_CASE("Another client's reset of the world interrupts the sequence once", "[
   REQUIRE_OK(server.worlds()->Interrupt(world, nullptr));
   dm::EnvironmentRequest wrong;
   wrong.mutable_step()->add_requested_observations(1000);
-  CHECK(client.Ask(wrong).has_error());  // It is not what tells of the interruption.
+  CHECK(client.Ask(wrong).has_error());  // It does not report the interruption.
   CHECK(client.Step().step().state() == dm::INTERRUPTED);
   CHECK(client.Step().step().state() == dm::RUNNING);
 }
 
-TEST_CASE("Properties are read and listed, and nothing else is an extension", "[unit]") {
+TEST_CASE("Properties are read and listed, and other extensions are refused", "[unit]") {
   namespace extension = ::dm_env_rpc::v1::extensions::properties;
   Server server;
   Client client(server.worlds());

@@ -22,7 +22,7 @@ TEST_CASE("An experiment's section opens lanes at its servers", "[grpc]") {
   const Served served(BuiltIn("CartPole-v1"));
   EnvironmentOptions options;
   options.dm_env_rpc.address = {served.address()};
-  options.dm_env_rpc.join = R"({"lanes": 7})";  // What is asked for by `batch` goes over it.
+  options.dm_env_rpc.join = R"({"lanes": 7})";  // `batch` overrides it.
   options.dm_env_rpc.batch = 2;
   options.dm_env_rpc.seed = "join";
   options.dm_env_rpc.credentials = "local";
@@ -36,7 +36,7 @@ TEST_CASE("An experiment's section opens lanes at its servers", "[grpc]") {
   CHECK(ValueOf(environment->Recv(3, StopToken())).lanes.size() == 3);
 }
 
-TEST_CASE("Settings, metadata and the wish for observations arrive as they were written", "[grpc]") {
+TEST_CASE("Settings, metadata and requested observations arrive unchanged", "[grpc]") {
   std::string world;
   std::string join;
   std::string token;
@@ -70,7 +70,7 @@ TEST_CASE("Settings, metadata and the wish for observations arrive as they were 
   CHECK(asked == std::vector<uint64_t>{ScriptedServer::kPlace, ScriptedServer::kReward});
 }
 
-TEST_CASE("What cannot be sent is told by its key, before anything is opened", "[unit]") {
+TEST_CASE("Settings that cannot be sent are refused by their key, before a stream is opened", "[unit]") {
   const auto refusal = [](const std::function<void(DmEnvRpcOptions*)>& change) {
     DmEnvRpcOptions options;
     options.address = {"127.0.0.1:1"};

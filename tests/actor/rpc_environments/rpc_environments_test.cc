@@ -31,7 +31,7 @@ std::unique_ptr<RpcEnvironments> Open(const RpcEnvironmentsOptions& options) {
   return ValueOf(RpcEnvironments::Create(options, StopToken()));
 }
 
-// Checks rows of ManyLeaves against what it says of itself, and chooses actions at random.
+// Checks rows of ManyLeaves against its definition, and chooses random actions.
 class ManyLeavesDriver {
  public:
   explicit ManyLeavesDriver(RpcEnvironments* environments)
@@ -112,7 +112,7 @@ class ManyLeavesDriver {
   int64_t episodes_ = 0;
 };
 
-TEST_CASE("Rows of lanes at a server are those of its environment", "[grpc]") {
+TEST_CASE("Rows of a server's lanes equal those of its environment", "[grpc]") {
   const Served served(ManyLeaves::Definition());
   const auto [batch, in_order, at_least] =
       GENERATE(std::tuple(0, false, 1), std::tuple(0, true, 7), std::tuple(3, false, 1), std::tuple(3, true, 7));
@@ -171,14 +171,14 @@ TEST_CASE("Lanes are spread over servers, and worlds are destroyed at the end", 
     REQUIRE_CODE(server->worlds().Interrupt("world-1", nullptr), absl::StatusCode::kNotFound);
     REQUIRE_CODE(server->worlds().Interrupt("world-2", nullptr), absl::StatusCode::kNotFound);
   }
-  options.session.creates_world = false;  // The world "" is there.
+  options.session.creates_world = false;  // Joins the world "".
   const auto environments = Open(options);
   REQUIRE_OK(environments->Reset());
   REQUIRE_OK(environments->Recv(5, StopToken()));
   REQUIRE_CODE(first.worlds().Interrupt("world-4", nullptr), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("A reset begins episodes, under way or not", "[grpc]") {
+TEST_CASE("A reset begins episodes, even if others are under way", "[grpc]") {
   const ScriptedServer server([](Exchange*) {});
   const auto environments = Open(LanesAt(server.address(), 2));
   const std::vector<int64_t> go = {1, 1};
@@ -195,11 +195,11 @@ TEST_CASE("A reset begins episodes, under way or not", "[grpc]") {
       REQUIRE_OK(environments->Send(ready.lanes, actions));
       ready = ValueOf(environments->Recv(2, StopToken()));
     }
-    REQUIRE_OK(environments->Send(ready.lanes, actions));  // The next reset comes while this is under way.
+    REQUIRE_OK(environments->Send(ready.lanes, actions));  // The next reset comes during this step.
   }
 }
 
-TEST_CASE("Lanes that are started again after their end need no reset", "[grpc]") {
+TEST_CASE("Lanes that are started after an episode's end need no reset", "[grpc]") {
   std::atomic<int> resets{0};
   const ScriptedServer server([&resets](Exchange* exchange) { resets += exchange->request.has_reset() ? 1 : 0; });
   const auto environments = Open(LanesAt(server.address(), 1));
@@ -218,7 +218,7 @@ TEST_CASE("Lanes that are started again after their end need no reset", "[grpc]"
   CHECK(resets == 0);
 }
 
-// Steps one lane so often. Returns the step types.
+// Steps one lane `steps` times. Returns the step types.
 std::string TypesOf(RpcEnvironments* environments, int steps, std::vector<float>* places = nullptr) {
   std::string types;
   REQUIRE_OK(environments->Reset());
@@ -238,7 +238,7 @@ std::string TypesOf(RpcEnvironments* environments, int steps, std::vector<float>
   return types;
 }
 
-TEST_CASE("A terminated sequence has no value after it, and an interrupted one has", "[grpc]") {
+TEST_CASE("A terminated sequence has a discount of 0, and an interrupted one of 1", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     if (exchange->response.step().state() == dm::TERMINATED && exchange->steps > 6) {
       exchange->response.mutable_step()->set_state(dm::INTERRUPTED);
@@ -247,7 +247,7 @@ TEST_CASE("A terminated sequence has no value after it, and an interrupted one h
   CHECK(TypesOf(Open(LanesAt(server.address(), 1)).get(), 13) == "FMMMML0FMMMML1F");
 }
 
-TEST_CASE("A server's own discount is what counts", "[grpc]") {
+TEST_CASE("A server's own discount is used", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     if (exchange->response.has_join_world()) {
       dm::TensorSpec& spec = (*exchange->response.mutable_join_world()->mutable_specs()->mutable_observations())[100];
@@ -267,13 +267,13 @@ TEST_CASE("A server's own discount is what counts", "[grpc]") {
   CHECK(ValueOf(environments->Recv(1, StopToken())).discounts[0] == 0.5F);
 }
 
-// What a server does to one answer, and what is said of it.
+// A change to one answer of a server, and the words of its error.
 struct Fault {
   const char* said;
-  std::function<void(Exchange*)> trick;  // Of the fourth step of the first stream.
+  std::function<void(Exchange*)> trick;  // Applied to the fourth step of the first stream.
 };
 
-TEST_CASE("What a server must not answer ends the episode as truncated, and the stream is opened again", "[grpc]") {
+TEST_CASE("A wrong answer truncates the episode, and the stream is reopened", "[grpc]") {
   const auto place = [](Exchange* exchange) -> dm::Tensor& {
     return (*exchange->response.mutable_step()->mutable_observations())[ScriptedServer::kPlace];
   };
@@ -338,7 +338,7 @@ TEST_CASE("What a server must not answer ends the episode as truncated, and the 
   }
 }
 
-TEST_CASE("A server that fails again and again ends the run, and says why", "[grpc]") {
+TEST_CASE("A server that fails repeatedly ends the run with its error", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     if (exchange->request.has_step() && exchange->steps == 3) {
       exchange->response.mutable_error()->set_message("the engine is broken");
@@ -361,7 +361,7 @@ TEST_CASE("A server that fails again and again ends the run, and says why", "[gr
   CHECK(server.streams() == 4);
 }
 
-TEST_CASE("An environment that is another one after it was opened again, or reset, is refused", "[grpc]") {
+TEST_CASE("An environment that has changed after a reopening or a reset is refused", "[grpc]") {
   const bool by_reset = GENERATE(false, true);
   const ScriptedServer server([by_reset](Exchange* exchange) {
     dm::EnvironmentResponse& response = exchange->response;
@@ -387,10 +387,10 @@ TEST_CASE("An environment that is another one after it was opened again, or rese
   }
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(status.message()), Catch::Contains("observation/another"));
-  CHECK_THAT(std::string(status.message()), Catch::Contains("it was"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("; wanted"));
 }
 
-TEST_CASE("Lanes go on while another one's stream is away", "[grpc]") {
+TEST_CASE("Lanes continue while another lane's stream is lost", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     exchange->is_answered = exchange->stream != 1 || !exchange->request.has_step() || exchange->steps < 3;
   });
@@ -444,7 +444,7 @@ TEST_CASE("A batch whose stream is lost ends all of its episodes and begins them
   CHECK(environments->health().restarts > 0);
 }
 
-// Makes a scripted server's answer that of a batch of four lanes, which go in step.
+// Makes a scripted server's answer that of a batch of four lanes in step.
 void AnswerAsFour(Exchange* exchange) {
   dm::EnvironmentResponse& response = exchange->response;
   constexpr uint64_t kStepType = 11;
@@ -472,7 +472,7 @@ void AnswerAsFour(Exchange* exchange) {
   }
 }
 
-TEST_CASE("A batch one of whose rows is wrong ends all of its episodes with what they showed before", "[grpc]") {
+TEST_CASE("A batch with a wrong row truncates all of its episodes at their previous rows", "[grpc]") {
   const int64_t wrong_step = GENERATE(0, 3);
   const ScriptedServer server([wrong_step](Exchange* exchange) {
     AnswerAsFour(exchange);
@@ -508,7 +508,7 @@ TEST_CASE("A batch one of whose rows is wrong ends all of its episodes with what
   CHECK(environments->health().restarts == 1);
 }
 
-TEST_CASE("A reset after a failure that ended the run begins episodes", "[grpc]") {
+TEST_CASE("A reset after a final failure begins episodes", "[grpc]") {
   const ScriptedServer server([](Exchange* exchange) {
     if (exchange->stream == 0 && exchange->request.has_step() && exchange->steps == 3) {
       exchange->response.mutable_error();
@@ -545,7 +545,7 @@ TEST_CASE("A world that was created and could not be joined is destroyed", "[grp
   CHECK(destroyed == 1);
 }
 
-TEST_CASE("What cannot be opened is told at once", "[grpc]") {
+TEST_CASE("An environment that cannot be opened is an error at once", "[grpc]") {
   const auto refusal = [](const std::function<void(Exchange*)>& trick, absl::Duration timeout = absl::Minutes(1)) {
     const ScriptedServer server(trick);
     RpcEnvironmentsOptions options = LanesAt(server.address(), 1);
@@ -584,7 +584,7 @@ TEST_CASE("What cannot be opened is told at once", "[grpc]") {
   REQUIRE_CODE(RpcEnvironments::Create(nobody, StopToken()), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A server that comes a little later is waited for", "[grpc]") {
+TEST_CASE("A server that starts a little later is waited for", "[grpc]") {
   std::string address;
   {
     const ScriptedServer server([](Exchange*) {});

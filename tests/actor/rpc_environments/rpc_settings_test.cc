@@ -9,7 +9,7 @@ namespace {
 
 using testing::ValueOf;
 
-TEST_CASE("Settings of a file become tensors, and these the same settings again", "[unit]") {
+TEST_CASE("Settings of a file become tensors, and tensors become the same settings", "[unit]") {
   const std::string json = R"({"level":"maze","size":7,"speed":0.5,"walls":true,"start":[[1,2,3],[4,5,6]],)"
                            R"("names":["a","b"],"sun":{"angle":[0.25,1.0],"on":false}})";
   const RpcSettings settings = ValueOf(SettingsFromJson(json, "world"));
@@ -29,7 +29,7 @@ TEST_CASE("Settings of a file become tensors, and these the same settings again"
   }
 }
 
-TEST_CASE("What cannot be a setting is refused with its path", "[unit]") {
+TEST_CASE("A value that cannot be a setting is refused with its path", "[unit]") {
   for (const char* const value :
        {"null", "[]", "[1, [2]]", "[[1, 2], [3]]", "[1, \"a\"]", "[true, 1]", "[{}]", "18446744073709551615"}) {
     const auto refused = SettingsFromJson(std::string(R"({"sun": {"angle": )") + value + "}}", "world");
@@ -46,7 +46,7 @@ RpcSettings One(const std::string& name, const dm::Tensor& tensor) {
   return settings;
 }
 
-TEST_CASE("A tensor of a client that is no setting is refused before memory is taken", "[unit]") {
+TEST_CASE("A client's tensor that is not a valid setting is refused before memory is taken", "[unit]") {
   dm::Tensor tensor;
   tensor.mutable_int64s()->add_array(1);
   for (const auto& shape : {std::vector<int32_t>{2147483647, 2147483647},
@@ -77,7 +77,7 @@ TEST_CASE("A tensor of a client that is no setting is refused before memory is t
   RpcSettings both = One("a", tensor);
   both["a.b"] = tensor;
   CHECK_FALSE(SettingsToJson(both).ok());
-  // All of them together make too many elements.
+  // Together they have too many elements.
   RpcSettings many;
   tensor.add_shape(9'000);
   many["a"] = many["b"] = tensor;

@@ -93,7 +93,7 @@ TEST_CASE("Tensors of a server become leaves by their types, shapes and bounds",
   CHECK_THAT(spec.notes[0], Catch::Contains("observation/arm/angles"));
 }
 
-TEST_CASE("Names that are leaves already stay, and so do agents", "[unit]") {
+TEST_CASE("Names with a root do not change, nor do agents", "[unit]") {
   const RpcSpec spec = ValueOf(ReadSpecs(
       Specs({Spec("agent_0.observation", dm::FLOAT, {2}), Spec("agent_1.observation.place", dm::FLOAT, {2}),
              Spec("agent_0.reward", dm::FLOAT), Spec("agent_1.reward", dm::FLOAT, {2})},
@@ -104,14 +104,14 @@ TEST_CASE("Names that are leaves already stay, and so do agents", "[unit]") {
   CHECK(AgentsOf(spec.environment) == std::vector<std::string>{"agent_0", "agent_1"});
 }
 
-TEST_CASE("A server without rewards gives none, and that is told", "[unit]") {
+TEST_CASE("A server without rewards gives zeros, which a note tells", "[unit]") {
   const RpcSpec spec = ValueOf(ReadSpecs(Specs({Spec("place", dm::FLOAT, {2})}), Options()));
   CHECK(spec.environment.rewards == EnvironmentSpec().rewards);
   CHECK_FALSE(spec.rewards[0].has_value());
   CHECK_THAT(spec.notes[0], Catch::Contains("rewards are 0"));
 }
 
-TEST_CASE("Only those observations are asked for that are wanted", "[unit]") {
+TEST_CASE("Only the wanted observations are requested", "[unit]") {
   RpcSpecOptions options = Options();
   options.observations = {"place"};
   const dm::ActionObservationSpecs specs = Specs({Spec("place", dm::FLOAT, {2}), Spec("text", dm::STRING),
@@ -122,7 +122,7 @@ TEST_CASE("Only those observations are asked for that are wanted", "[unit]") {
   CHECK_THAT(Refusal(specs, options), Catch::Contains("place"));
 }
 
-TEST_CASE("What Waggle cannot take is refused in one sentence", "[unit]") {
+TEST_CASE("An unsupported spec is refused in one sentence", "[unit]") {
   const auto refusal = [](const dm::TensorSpec& spec) { return Refusal(Specs({Spec("a", dm::FLOAT), spec})); };
   CHECK_THAT(refusal(Spec("b", dm::STRING)), Catch::Contains("STRING"));
   CHECK_THAT(refusal(Spec("b", dm::PROTO)), Catch::Contains("PROTO"));
@@ -173,7 +173,7 @@ TEST_CASE("Lanes of a stream are the first dimension of every tensor", "[unit]")
   CHECK_THAT(Refusal(batch({Spec("step_type", dm::FLOAT, {4})}), Options(4)), Catch::Contains("INT32"));
 }
 
-TEST_CASE("A spec that is the same but for its numbers is the same", "[unit]") {
+TEST_CASE("Specs that differ in their uids alone match", "[unit]") {
   const std::vector<dm::TensorSpec> observations = {Spec("a", dm::INT32, {}, {0}, {3})};
   dm::ActionObservationSpecs renumbered;
   (*renumbered.mutable_observations())[1] = observations[0];

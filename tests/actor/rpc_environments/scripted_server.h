@@ -16,23 +16,23 @@
 
 namespace waggle::testing {
 
-// A server of dm_env_rpc that a test makes misbehave. By itself it has an environment that shows the number of the step
-// in its sequence, rewards each step with 1, and terminates after five.
+// A dm_env_rpc server whose answers a test may change. Its environment shows the number of the step in its sequence,
+// rewards each step with 1, and terminates after five.
 class ScriptedServer {
  public:
   using Peer = StreamPeer<Message<dm::EnvironmentResponse>>;
 
-  // A request, with the answer that is about to be sent.
+  // A request and its answer before it is sent.
   struct Exchange {
     int stream = 0;     // Streams are counted from 0.
-    int64_t steps = 0;  // So many were answered on this stream before.
+    int64_t steps = 0;  // Steps answered on this stream before.
     const dm::EnvironmentRequest& request;
     dm::EnvironmentResponse response;
     bool is_answered = true;
     Peer* peer = nullptr;
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata;
   };
-  // May change the answer, or anything else. Called from gRPC's threads, for several streams at a time.
+  // May change the exchange. Called from gRPC's threads, for several streams at a time.
   using Trick = std::function<void(Exchange* exchange)>;
 
   static constexpr uint64_t kPlace = 7;

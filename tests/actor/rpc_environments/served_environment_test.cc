@@ -64,7 +64,7 @@ std::vector<T> Elements(const ServedEnvironment& served, const dm::StepResponse&
   return elements;
 }
 
-TEST_CASE("A sequence begins whatever its first actions are, ends, and is followed by another", "[unit]") {
+TEST_CASE("A sequence begins with any first actions, ends, and is followed by another", "[unit]") {
   const auto served = Serve(BuiltIn("CartPole-v1"));
   dm::StepRequest request = Push(*served, {77});
   dm::StepResponse response = Step(served.get(), request);
@@ -83,7 +83,7 @@ TEST_CASE("A sequence begins whatever its first actions are, ends, and is follow
   CHECK(Step(served.get(), request).state() == dm::RUNNING);
 }
 
-TEST_CASE("A sequence that is cut off by its length or by somebody else is interrupted", "[unit]") {
+TEST_CASE("A sequence that is cut off by its length or by another client is interrupted", "[unit]") {
   const auto pendulum = Serve(BuiltIn("Pendulum-v1"));
   dm::StepRequest request;
   dm::Tensor& torque = (*request.mutable_actions())[1];
@@ -94,7 +94,7 @@ TEST_CASE("A sequence that is cut off by its length or by somebody else is inter
     REQUIRE(Step(pendulum.get(), request).state() == dm::RUNNING);
   }
   CHECK(Step(pendulum.get(), request).state() == dm::INTERRUPTED);
-  // One that is about to begin is not interrupted.
+  // A step that begins a sequence is not interrupted.
   CHECK(Step(pendulum.get(), request, /*interrupted=*/true).state() == dm::RUNNING);
   CHECK(Step(pendulum.get(), request, /*interrupted=*/true).state() == dm::INTERRUPTED);
   CHECK(Step(pendulum.get(), request).state() == dm::RUNNING);
@@ -102,7 +102,7 @@ TEST_CASE("A sequence that is cut off by its length or by somebody else is inter
   CHECK(Step(pendulum.get(), dm::StepRequest()).state() == dm::RUNNING);
 }
 
-TEST_CASE("A step that is wrong says why and changes nothing", "[unit]") {
+TEST_CASE("A wrong step is refused with the reason and changes nothing", "[unit]") {
   const auto served = Serve(BuiltIn("Pendulum-v1"));
   const auto reference = Serve(BuiltIn("Pendulum-v1"));
   dm::StepRequest right;
@@ -149,9 +149,9 @@ TEST_CASE("Specs have names with dots and inclusive bounds", "[unit]") {
   CHECK(UidOf(observations, "discount") == 0);
 }
 
-TEST_CASE("Lanes that are stepped together do what each would do by itself", "[unit]") {
+TEST_CASE("Lanes that are stepped together have the rows of lanes stepped alone", "[unit]") {
   const auto lanes = Serve(ManyLeaves::Definition(), 3);
-  // What each lane should show, stepped as it is locally.
+  // Each lane's expected rows, from a local environment.
   Rng rng(3);
   std::vector<std::unique_ptr<ManyLeaves>> alone;
   for (int lane = 0; lane < 3; ++lane) {
@@ -173,7 +173,8 @@ TEST_CASE("Lanes that are stepped together do what each would do by itself", "[u
   for (int step = 0; step < 60; ++step) {
     std::vector<int64_t> moves;
     for (const std::vector<float>& place : places) {
-      const int64_t illegal = static_cast<int64_t>(place[1]) % 7;  // Of all choices, those of the first part first.
+      const int64_t illegal =
+          static_cast<int64_t>(place[1]) % 7;  // The index among all choices, the first part's first.
       moves.insert(moves.end(), {illegal == 0 ? 1 : 0, illegal == 3 ? 1 : 0});
     }
     WriteElements(DType::kInt64, moves.data(), dm::INT64, 0, 6, {}, &move);
@@ -202,7 +203,7 @@ TEST_CASE("Lanes that are stepped together do what each would do by itself", "[u
   }
 }
 
-TEST_CASE("Interrupted lanes end, and those that have ended begin", "[unit]") {
+TEST_CASE("Interrupted lanes end, and lanes that have ended begin", "[unit]") {
   const auto served = Serve(BuiltIn("CartPole-v1"), 2);
   const auto types = [&](const dm::StepResponse& response) {
     return Elements<int32_t>(*served, response, "step_type", DType::kInt32);
@@ -216,7 +217,8 @@ TEST_CASE("Interrupted lanes end, and those that have ended begin", "[unit]") {
   CHECK(types(Step(served.get(), request)) == std::vector<int32_t>{0, 0});
 }
 
-TEST_CASE("Specs of many lanes have one bound if all are equal, and are refused if they take too much", "[unit]") {
+TEST_CASE("Specs of many lanes have one bound if all bounds are equal, and are refused if they are too large",
+          "[unit]") {
   EnvironmentOptions equal;
   equal.spec.observations[0].shape = {4};
   equal.spec.actions[0] = {std::string(kActionRoot), SpaceKind::kMultiDiscrete, "int64", {2}, {}, {}, {6, 6}};
@@ -233,7 +235,7 @@ TEST_CASE("Lanes that do not fit into a message are refused before they are step
   const auto refused = ServedEnvironment::Create(BuiltIn("Null-v1"), large, 100, Rng(1));
   REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(refused.status().message()), Catch::StartsWith("lanes: "));
-  // The same before memory is taken.
+  // They are refused before memory is taken, too.
   EnvironmentDefinition counted = BuiltIn("Null-v1");
   int created = 0;
   counted.create = [&created](const EnvironmentOptions&, uint64_t) {

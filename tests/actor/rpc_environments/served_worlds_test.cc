@@ -55,7 +55,7 @@ TEST_CASE("Worlds are made, joined, left and destroyed by their names", "[unit]"
   REQUIRE_OK(worlds->Destroy(first));
 }
 
-TEST_CASE("The settings of a join go over those of its world, and both over the environment's options", "[unit]") {
+TEST_CASE("A join's settings override its world's, and both override the environment's options", "[unit]") {
   const EnvironmentDefinition definition = WithOptions();
   EnvironmentOptions options;
   const auto worlds = ValueOf(ServedWorlds::Create(&definition, options, 1, kPlenty));
@@ -91,7 +91,7 @@ TEST_CASE("The same seed gives the same environment, and joins without one diffe
   CHECK(first_of({}) != first_of({}));
 }
 
-TEST_CASE("Clients have no more memory than the server has for them", "[unit]") {
+TEST_CASE("Clients cannot take more memory than the server's budget", "[unit]") {
   const EnvironmentDefinition definition = ManyLeaves::Definition();
   const int64_t a_lane = ServedEnvironment::MemoryBytes(ManyLeaves(0).spec(), 1);
   const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, 10 * a_lane));
@@ -114,7 +114,7 @@ TEST_CASE("Clients have no more memory than the server has for them", "[unit]") 
   REQUIRE_OK(worlds->Interrupt(joined, nullptr));
 }
 
-TEST_CASE("The oldest world that nobody has joined makes room for a new one", "[unit]") {
+TEST_CASE("A new world replaces the oldest one without members", "[unit]") {
   const EnvironmentDefinition definition = ManyLeaves::Definition();
   const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, kPlenty));
   const auto member = ValueOf(worlds->Join(ValueOf(worlds->CreateWorld({})), {}));
@@ -128,7 +128,7 @@ TEST_CASE("The oldest world that nobody has joined makes room for a new one", "[
   REQUIRE_OK(worlds->Interrupt("world-10", nullptr));
 }
 
-TEST_CASE("A world's reset interrupts all who have joined it but the one who resets it", "[unit]") {
+TEST_CASE("A world's reset interrupts all members except the one that resets it", "[unit]") {
   const EnvironmentDefinition definition = ManyLeaves::Definition();
   const auto worlds = ValueOf(ServedWorlds::Create(&definition, EnvironmentOptions(), 1, kPlenty));
   const std::string world = ValueOf(worlds->CreateWorld({}));

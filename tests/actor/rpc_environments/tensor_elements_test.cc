@@ -19,7 +19,7 @@ struct Pair {
   dm::DataType type;
 };
 
-// Element types of arrays, and those of the protocol that hold all of their values.
+// Element types of arrays, and the protocol's types that hold all of their values.
 constexpr Pair kLossless[] = {
     {DType::kBool, dm::BOOL},     {DType::kUint8, dm::UINT8},    {DType::kInt8, dm::INT8},
     {DType::kInt16, dm::INT32},   {DType::kInt32, dm::INT32},    {DType::kInt64, dm::INT64},
@@ -41,7 +41,7 @@ std::vector<char> RandomArray(DType dtype, int64_t elements, Rng* rng) {
   return bytes;
 }
 
-TEST_CASE("Arrays of every element type come back as they were", "[unit]") {
+TEST_CASE("Arrays of every element type come back unchanged", "[unit]") {
   Rng rng(7);
   for (int round = 0; round < 300; ++round) {
     const Pair pair = kLossless[rng.Next() % std::size(kLossless)];
@@ -62,14 +62,14 @@ TEST_CASE("Arrays of every element type come back as they were", "[unit]") {
     std::vector<char> back(array.size());
     REQUIRE_OK(ReadElements(received, 0, elements, pair.dtype, {}, back.data()));
     CHECK(back == array);
-    // Any part of them.
+    // Any part of the elements.
     const auto first = static_cast<int64_t>(rng.Next() % static_cast<uint64_t>(elements));
     REQUIRE_OK(ReadElements(received, first, 1, pair.dtype, {}, back.data()));
     CHECK(ElementText(pair.dtype, back.data(), 0) == ElementText(pair.dtype, array.data(), first));
   }
 }
 
-TEST_CASE("Choices are counted from what the server calls the first", "[unit]") {
+TEST_CASE("Choices are counted from the server's first number", "[unit]") {
   const std::vector<int64_t> choices = {0, 2, 1};
   const std::vector<int64_t> starts = {-1, 5, 100};
   dm::Tensor tensor;
@@ -81,7 +81,7 @@ TEST_CASE("Choices are counted from what the server calls the first", "[unit]") 
   CHECK(back == choices);
 }
 
-TEST_CASE("A part of a tensor is written where it belongs", "[unit]") {
+TEST_CASE("A part of a tensor is written to its own elements", "[unit]") {
   dm::Tensor tensor;
   InitTensor(dm::FLOAT, std::vector<int64_t>{2, 2}, &tensor);
   const std::vector<float> values = {3, 4};
@@ -97,7 +97,7 @@ dm::Tensor Floats(const std::vector<float>& values, const std::vector<int32_t>& 
   return tensor;
 }
 
-TEST_CASE("One element stands for all, and one dimension may follow from the others", "[unit]") {
+TEST_CASE("A single element is broadcast, and one dimension may be deduced", "[unit]") {
   const std::vector<int64_t> shape = {2, 3};
   for (const dm::Tensor& right : {Floats({1, 2, 3, 4, 5, 6}, {2, 3}), Floats({1, 2, 3, 4, 5, 6}, {-1, 3}),
                                   Floats({1, 2, 3, 4, 5, 6}, {2, -7}), Floats({9}, {2, 3})}) {
@@ -116,7 +116,7 @@ TEST_CASE("One element stands for all, and one dimension may follow from the oth
   CHECK(all == std::vector<float>(6, 9));
 }
 
-TEST_CASE("An integer that an array cannot hold is refused, whatever the server says", "[unit]") {
+TEST_CASE("An integer that an array cannot hold is refused", "[unit]") {
   dm::Tensor tensor;
   tensor.mutable_uint64s()->add_array(std::numeric_limits<uint64_t>::max());
   int64_t wide = 0;
@@ -128,7 +128,7 @@ TEST_CASE("An integer that an array cannot hold is refused, whatever the server 
   REQUIRE_OK(ReadElements(tensor, 0, 1, DType::kInt64, std::vector<int64_t>{5}, &wide));
 }
 
-TEST_CASE("Bounds are one for all elements or one each, and fit their type", "[unit]") {
+TEST_CASE("Bounds are one for all elements or one for each, and fit their type", "[unit]") {
   dm::TensorSpec::Value value;
   WriteBounds(dm::INT8, std::vector<double>{-1000, 5, std::numeric_limits<double>::infinity()}, &value);
   std::vector<double> bounds;

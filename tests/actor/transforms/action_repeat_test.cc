@@ -56,21 +56,20 @@ class RepeatedLane : public SlowLane {
   const size_t pooled_;
 };
 
-TEST_CASE("an action that is repeated earns the sum, and stops at an episode's end and where a mask forbids it",
-          "[unit]") {
+TEST_CASE("a repeated action has the sum of rewards, and ends at an episode's end or if a mask forbids it", "[unit]") {
   CompareWithSlowLanes(R"(["action_repeat"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
     return std::make_unique<RepeatedLane>(std::move(inner), 4, 1);
   });
 }
 
-TEST_CASE("pictures show the greater of the last steps of a repeat, as far as they were taken", "[unit]") {
+TEST_CASE("pictures are the maximum over the last steps of a repeat, as far as they were taken", "[unit]") {
   CompareWithSlowLanes(R"([{"action_repeat": {"steps": 3, "max_pool": 2}}])",
                        [](std::unique_ptr<SlowLane> inner, const Rng&) {
                          return std::make_unique<RepeatedLane>(std::move(inner), 3, 2);
                        });
 }
 
-TEST_CASE("true returns are told through rewards that are changed before they are summed", "[unit]") {
+TEST_CASE("raw rewards are summed too if an earlier transform changes rewards", "[unit]") {
   CompareWithSlowLanes(R"([{"reward": {"clip": {"min": -1, "max": 1}}}, {"action_repeat": {"steps": 2}}])",
                        [](std::unique_ptr<SlowLane> inner, const Rng&) {
                          return std::make_unique<RepeatedLane>(MapRows(std::move(inner),

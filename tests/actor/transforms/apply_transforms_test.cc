@@ -40,7 +40,7 @@ TEST_CASE("Atari's usual transforms make four grey frames with channels first", 
   CHECK(ShapeWith({210, 160, 3}, "[" + usual) == std::vector<int64_t>{12, 84, 84});
 }
 
-TEST_CASE("a stack of frames has the shape that networks take", "[unit]") {
+TEST_CASE("a stack of frames has the shape that networks accept", "[unit]") {
   CHECK(ShapeWith({84, 84}, R"(["frame_stack"])") == std::vector<int64_t>{4, 84, 84});
   CHECK(ShapeWith({3, 84, 84}, R"(["frame_stack"])") == std::vector<int64_t>{12, 84, 84});
   CHECK(ShapeWith({5}, R"(["frame_stack"])") == std::vector<int64_t>{20});
@@ -50,7 +50,7 @@ TEST_CASE("a stack of frames has the shape that networks take", "[unit]") {
         Box("observation", DType::kFloat32, {4}, {0, -1, 0, -1}, {1, 2, 1, 2}));
 }
 
-TEST_CASE("a repeat makes fewer steps of an episode's, and a time limit cuts what there are", "[unit]") {
+TEST_CASE("a repeat divides an episode's steps, and a time limit lowers their number", "[unit]") {
   EnvironmentSpec spec = ShownAs({Box("observation", DType::kFloat32, {2})});
   spec.max_episode_steps = 1001;
   CHECK(ValueOf(With(spec, R"(["action_repeat"])")).max_episode_steps == 251);
@@ -70,7 +70,7 @@ TEST_CASE("a copy of the only observation makes two leaves, and only transforms 
   CHECK(named.observations[1].array.shape == std::vector<int64_t>{192});
 }
 
-// What is wrong with transforms of a camera and a speed.
+// The error of transforms of a camera and a speed.
 std::string Mistake(const std::string& transforms) {
   const EnvironmentSpec spec = ShownAs({Box("observation/camera", DType::kUint8, {210, 160, 3}, 0, 255),
                                         Box("observation/speed", DType::kFloat32, {2})});
@@ -79,7 +79,7 @@ std::string Mistake(const std::string& transforms) {
   return std::string(made.status().message());
 }
 
-TEST_CASE("a mistake in a transform is told by its place, its name and its key", "[unit]") {
+TEST_CASE("the error of a transform has its place, its name and its key", "[unit]") {
   using Catch::StartsWith;
   CHECK_THAT(Mistake("[3]"), StartsWith("environment.transforms[0]: got 3; wanted"));
   CHECK_THAT(Mistake(R"([{"flatten": {}, "resize": {}}])"), StartsWith("environment.transforms[0]: got"));
@@ -102,12 +102,12 @@ TEST_CASE("a mistake in a transform is told by its place, its name and its key",
              StartsWith("environment.transforms[0].copy: "));
 }
 
-TEST_CASE("all mistakes in settings are told at once", "[unit]") {
+TEST_CASE("all mistakes in settings are reported at once", "[unit]") {
   const std::string mistake = Mistake(R"([{"resize": {"height": 0}}, "framestack"])");
   CHECK_THAT(mistake, Catch::Contains("transforms[0].resize") && Catch::Contains("transforms[1]"));
 }
 
-TEST_CASE("transforms in an order in which one does not fit are refused with what came and what was wanted", "[unit]") {
+TEST_CASE("a transform that does not fit the one before it is refused with its input and what it wants", "[unit]") {
   CHECK_THAT(Mistake(R"(["grayscale", "grayscale"])"),
              Catch::StartsWith("environment.transforms[1].grayscale: got observation/camera: uint8[1,"));
   CHECK_THAT(Mistake(R"(["flatten", {"resize": {"observation": "observation/camera"}}])"),
@@ -124,7 +124,7 @@ class InStep : public LocalVectorEnvironment {
   bool lanes_step_together() const override { return true; }
 };
 
-TEST_CASE("transforms that start episodes by themselves are refused where lanes step together", "[unit]") {
+TEST_CASE("transforms that start episodes in single lanes are refused if lanes step together", "[unit]") {
   const auto apply = [](const std::string& transforms) {
     EnvironmentOptions options;
     options.transforms = transforms;
@@ -139,7 +139,7 @@ TEST_CASE("transforms that start episodes by themselves are refused where lanes 
   }
 }
 
-TEST_CASE("transforms of rewards are left out where rewards are to be the environment's own", "[unit]") {
+TEST_CASE("reward transforms are left out if raw rewards are wanted", "[unit]") {
   EnvironmentOptions options;
   options.transforms = R"([{"reward": {"scale": 0}}, "flatten"])";
   for (const bool raw : {false, true}) {
@@ -163,7 +163,7 @@ TEST_CASE("transforms of rewards are left out where rewards are to be the enviro
   }
 }
 
-TEST_CASE("an observation outside of its space is refused by lane and leaf rather than taken for a choice", "[unit]") {
+TEST_CASE("an observation outside its space is refused by lane and leaf, not taken for a choice", "[unit]") {
   class Wrong : public testing::ScriptedEnvironment {
    public:
     Wrong() : ScriptedEnvironment(1) {}

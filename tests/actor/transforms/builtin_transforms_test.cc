@@ -18,7 +18,7 @@ using testing::ValueOf;
 
 constexpr int64_t kLanes = 4;
 
-// The settings of transforms that want some.
+// The settings of transforms that require some.
 const std::map<std::string, std::string>& Settings() {
   static const auto* const settings =
       new std::map<std::string, std::string>{{"copy", R"({"observation": "observation/camera"})"},
@@ -40,7 +40,7 @@ std::unique_ptr<VectorEnvironment> Transformed(const std::string& name, uint64_t
                                  /*raw_rewards=*/false, Rng(seed)));
 }
 
-// All that the lanes show in some steps of random actions.
+// All rows of some steps of random actions.
 std::string Play(const std::string& name, uint64_t seed) {
   const auto environment = Transformed(name, seed);
   const EnvironmentSpec& spec = environment->spec();
@@ -101,7 +101,7 @@ TEST_CASE("no transform takes memory for a step once it has seen some", "[unit]"
   }
 }
 
-TEST_CASE("lanes that are all asked for come in the order of their numbers", "[unit]") {
+TEST_CASE("lanes come in the order of their numbers if Recv wants all", "[unit]") {
   for (const std::string& name : BuiltinTransforms().Names()) {
     CAPTURE(name);
     const auto environment = Transformed(name, 1);

@@ -6,7 +6,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("channels that are last become first", "[unit]") {
+TEST_CASE("channels move from the last dimension to the first", "[unit]") {
   CompareWithSlowLanes(R"(["channels_first"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
     return MapRows(std::move(inner), [](SlowRow* row) {
       std::string transposed;

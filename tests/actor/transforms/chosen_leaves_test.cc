@@ -16,7 +16,7 @@ absl::StatusOr<std::vector<size_t>> Bytes(const std::string& observation) {
       spec, observation, [](const SpaceLeaf& leaf) { return leaf.array.dtype != DType::kFloat32; }, "bytes");
 }
 
-TEST_CASE("what fits is chosen, but for masks and copies, or else the leaf that is named", "[unit]") {
+TEST_CASE("fitting leaves are chosen, except masks and copies, or the named leaf", "[unit]") {
   CHECK(ValueOf(Bytes("")) == std::vector<size_t>{2});
   CHECK(ValueOf(Bytes("observation/raw")) == std::vector<size_t>{1});
   for (const char* const name : {"observation/speed", "observation/sonar", "action_mask"}) {
@@ -26,7 +26,7 @@ TEST_CASE("what fits is chosen, but for masks and copies, or else the leaf that 
   }
 }
 
-TEST_CASE("bounds of all elements hold those of each", "[unit]") {
+TEST_CASE("widened bounds contain those of each element", "[unit]") {
   SpaceLeaf leaf = Box("observation", DType::kFloat32, {2}, {0, -3}, {1, 2});
   WidenBounds(&leaf);
   CHECK(leaf == Box("observation", DType::kFloat32, {2}, -3, 2));

@@ -5,7 +5,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("a copy stays as it was when the other is changed", "[unit]") {
+TEST_CASE("a copy does not change when the original is transformed", "[unit]") {
   CompareWithSlowLanes(
       R"([{"copy": {"observation": "observation/speed", "as": "raw/speed"}},
           {"frame_stack": {"frames": 2, "observation": "observation/speed"}}, "flatten"])",

@@ -26,8 +26,9 @@ std::unique_ptr<SlowLane> Stacked(std::unique_ptr<SlowLane> inner, size_t frames
   });
 }
 
-TEST_CASE("stacked frames are the newest, the oldest first, and an episode's first stands for those before it",
-          "[unit]") {
+TEST_CASE(
+    "stacked frames are the newest, the oldest first, and an episode's first frame is repeated for those before it",
+    "[unit]") {
   CompareWithSlowLanes(R"(["frame_stack"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
     return Stacked(std::move(inner), 4, {kCamera, kPlane, kSpeed, kFlags, kLevel});
   });

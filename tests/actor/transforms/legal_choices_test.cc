@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("each lane's newest mask decides about every element of an action", "[unit]") {
+TEST_CASE("each lane's newest mask applies to every element of an action", "[unit]") {
   EnvironmentSpec spec;
   spec.name = "Masked";
   spec.observations = {Box("observation", DType::kFloat32, {1}), MultiBinary("action_mask/move", {5})};
@@ -32,7 +32,7 @@ TEST_CASE("each lane's newest mask decides about every element of an action", "[
   CHECK(allowed(0) == std::vector<bool>{false, true, true});
 }
 
-TEST_CASE("where there are no masks everything is allowed", "[unit]") {
+TEST_CASE("every action is allowed if there are no masks", "[unit]") {
   EnvironmentSpec spec;
   spec.observations = {Box("observation", DType::kFloat32, {1})};
   spec.actions = {Discrete("action", 9)};

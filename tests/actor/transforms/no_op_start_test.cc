@@ -33,7 +33,7 @@ class NoOpLane : public SlowLane {
   Rng rng_;
 };
 
-TEST_CASE("an episode begins after a random number of steps without an action, through ends of others", "[unit]") {
+TEST_CASE("an episode begins after a random number of no-op steps, even if episodes end during them", "[unit]") {
   CompareWithSlowLanes(R"([{"no_op_start": {"max": 12}}])", [](std::unique_ptr<SlowLane> inner, const Rng& rng) {
     return std::make_unique<NoOpLane>(std::move(inner), 12, rng);
   });

@@ -7,7 +7,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("choices become a one and zeros", "[unit]") {
+TEST_CASE("a choice becomes a vector of a one and zeros", "[unit]") {
   CompareWithSlowLanes(R"(["one_hot"])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
     return MapRows(std::move(inner), [](SlowRow* row) {
       int64_t gear[2] = {};

@@ -59,7 +59,7 @@ void CompareResized(int height, int width) {
     });
   });
 }
-TEST_CASE("a pixel of a smaller or larger picture is the mean of what it covers", "[unit]") {
+TEST_CASE("a pixel of a smaller or larger picture is the mean of the area that it covers", "[unit]") {
   // Powers of two, so that the plane's sums are exact.
   SECTION("smaller") {
     CompareResized(2, 2);

@@ -7,7 +7,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("rewards are shifted, then scaled, then clipped, and where an episode begins they are zero", "[unit]") {
+TEST_CASE("rewards are shifted, then scaled, then clipped, and an episode's first row has zeros", "[unit]") {
   CompareWithSlowLanes(R"([{"reward": {"shift": 1, "scale": 0.5, "clip": {"max": 1.25}}}])",
                        [](std::unique_ptr<SlowLane> inner, const Rng&) {
                          return MapRows(std::move(inner), [](SlowRow* row) {

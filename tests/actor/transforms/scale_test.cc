@@ -5,7 +5,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("bytes become numbers between two others", "[unit]") {
+TEST_CASE("bytes become numbers between two bounds", "[unit]") {
   CompareWithSlowLanes(R"([{"scale": {"min": -2, "max": 4}}])", [](std::unique_ptr<SlowLane> inner, const Rng&) {
     return MapRows(std::move(inner), [](SlowRow* row) {
       std::string scaled;

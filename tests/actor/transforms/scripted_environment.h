@@ -9,10 +9,10 @@
 
 namespace waggle::testing {
 
-// An environment whose every element is drawn, so that no transform of it goes unseen: pictures with channels first and
+// An environment with random elements, so that every transform has a visible effect: pictures with channels first and
 // last, numbers, choices, flags, a number without dimensions, and a mask that forbids a choice now and then. Its speed
-// says which actions it took. Episodes end at random, in one of 10 steps, and terminate or are truncated alike; rewards
-// are whole numbers. Steps take no memory.
+// encodes the actions that it took. Episodes end at random, in one of 10 steps, and terminate or are truncated alike;
+// rewards are whole numbers. Steps take no memory.
 class ScriptedEnvironment : public Environment {
  public:
   explicit ScriptedEnvironment(uint64_t seed);
@@ -35,7 +35,7 @@ class ScriptedEnvironment : public Environment {
 // Indices of its observations.
 enum ScriptedLeaf { kCamera, kPlane, kSpeed, kGear, kFlags, kLevel, kMask, kNumScriptedLeaves };
 
-// Copies that are alike for the same seed.
+// Copies that are equal for the same seed.
 std::vector<std::unique_ptr<Environment>> ScriptedCopies(int64_t lanes, uint64_t seed);
 
 }  // namespace waggle::testing

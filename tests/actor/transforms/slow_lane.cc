@@ -143,12 +143,12 @@ SlowAction Choose(const SlowRow& row, Rng* rng) {
   }
 }
 
-// A lane that is compared, row after row.
+// A lane under comparison, row by row.
 struct ComparedLane {
   std::unique_ptr<SlowLane> slow;
   Rng choices = Rng(0);
   SlowRow shown;
-  SlowAction action;  // Chosen there.
+  SlowAction action;  // The action chosen in that row.
   int rows = 0;
 };
 

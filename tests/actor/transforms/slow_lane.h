@@ -12,12 +12,12 @@
 
 namespace waggle::testing {
 
-// What a lane shows at once.
+// A lane's row.
 struct SlowRow {
   std::vector<std::string> observations;  // By leaf, their bytes.
   StepType step_type = StepType::kFirst;
   std::vector<float> rewards;
-  double raw_reward = 0;  // The sum of the environment's own.
+  double raw_reward = 0;  // The sum of the environment's own rewards.
   float discount = 0;
 
   friend bool operator==(const SlowRow& a, const SlowRow& b) {
@@ -29,29 +29,29 @@ struct SlowRow {
 // By leaf, their bytes.
 using SlowAction = std::vector<std::string>;
 
-// One lane of a ScriptedEnvironment, row after row, and around it the slow references of transforms.
+// One lane of a ScriptedEnvironment, row by row, with the slow references of transforms around it.
 class SlowLane {
  public:
   virtual ~SlowLane() = default;
   // The first row of a new episode.
   virtual SlowRow Begin() = 0;
-  // The next row; after an episode's last one Begin() is to be called.
+  // The next row. After an episode's last one call Begin().
   virtual SlowRow Step(const SlowAction& action) = 0;
 };
 
 std::unique_ptr<SlowLane> NewSlowLane(std::unique_ptr<Environment> environment);
 
-// A lane in which every row is changed by itself.
+// A lane that changes each row by itself.
 std::unique_ptr<SlowLane> MapRows(std::unique_ptr<SlowLane> inner, std::function<void(SlowRow*)> map);
 
-// Whether the mask of a row of a ScriptedEnvironment allows the action.
+// True if the mask in a row of a ScriptedEnvironment allows the action.
 bool IsLegal(const SlowRow& row, const SlowAction& action);
 
 using AddTransform = std::function<std::unique_ptr<SlowLane>(std::unique_ptr<SlowLane> inner, Rng rng)>;
 
-// Asserts that lanes with these `environment.transforms` show the rows of slow lanes with their reference, whichever
-// lanes are ready first, and that what is shown is within the spec. `reference` is given the generator that the lane's
-// draws follow from.
+// Asserts that lanes with these `environment.transforms` have the rows of slow lanes with their reference, whichever
+// lanes are ready first, and that observations are within the spec. `reference` gets the generator of the lane's random
+// draws.
 void CompareWithSlowLanes(const std::string& transforms, const AddTransform& reference);
 
 }  // namespace waggle::testing

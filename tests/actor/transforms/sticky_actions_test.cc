@@ -32,7 +32,7 @@ class StickyLane : public SlowLane {
   std::optional<SlowAction> taken_;
 };
 
-TEST_CASE("the action before is taken again now and then, within an episode and a mask", "[unit]") {
+TEST_CASE("the previous action is repeated now and then, within an episode and a mask", "[unit]") {
   CompareWithSlowLanes(R"([{"sticky_actions": {"probability": 0.5}}])",
                        [](std::unique_ptr<SlowLane> inner, const Rng& rng) {
                          return std::make_unique<StickyLane>(std::move(inner), 0.5, rng);

@@ -33,8 +33,9 @@ TEST_CASE("an episode is truncated by a time limit, with its reward and discount
   });
 }
 
-TEST_CASE("a time limit counts the steps of the transforms before it, and those after it see its ends", "[unit]") {
-  // The outer limit never acts, and must not lose what the inner one does.
+TEST_CASE("a time limit counts the steps of the transforms before it, and its ends reach the transforms after it",
+          "[unit]") {
+  // The outer limit is never reached, and must keep the inner limit's ends.
   CompareWithSlowLanes(
       R"([{"time_limit": {"steps": 3}}, {"action_repeat": {"steps": 1}}, {"time_limit": {"steps": 5}}])",
       [](std::unique_ptr<SlowLane> inner, const Rng&) { return std::make_unique<LimitedLane>(std::move(inner), 3); });

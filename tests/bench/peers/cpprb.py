@@ -3,11 +3,11 @@
 
 usage: tests/bench/peers/cpprb.py [PART_OF_A_CASE_NAME]
 
-Build the benchmarks first (./dev build). Installs cpprb into build/peers/cpprb. One JSON line a case: Waggle's figure
-(replay_bench), cpprb's, and their ratio; both are the middle one of several rounds of the same run.
+Build the benchmarks first (./dev build). Installs cpprb into build/peers/cpprb. Prints one JSON line per case:
+Waggle's figure (replay_bench), cpprb's, and their ratio; both are the middle one of several rounds of the same run.
 
-Transitions of CartPole: an observation and the next of four float32, an action, a reward, whether it ended. cpprb adds
-them 50 at a time, as its users do; Waggle's writers hand over 512 rows at a time, as its actors do. Waggle's items are
+Transitions of CartPole: an observation and the next of four float32, an action, a reward, an end flag. cpprb adds
+them 50 at a time, as its users do; Waggle's writers send 512 rows at a time, as its actors do. Waggle's items are
 windows of three steps over such rows.
 """
 
@@ -57,7 +57,7 @@ def full_buffer():
 
 
 def rate(call, count):
-    """Things a second, `count` a call: the middle one of the rounds."""
+    """The rate per second, with `count` units per call: the middle one of the rounds."""
     call()
     rounds = []
     for _ in range(ROUNDS):
@@ -81,7 +81,7 @@ def sampling(buffer):
 def updating(buffer):
     random = np.random.default_rng(2)
     indexes = [buffer.sample(BATCH)["indexes"] for _ in range(64)]
-    # Of another period than the indexes: a priority that does not change costs cpprb nothing.
+    # Another period than the indexes': an unchanged priority costs cpprb nothing.
     priorities = [0.1 + random.random(BATCH) for _ in range(61)]
     steps = itertools.count()
 
@@ -93,7 +93,7 @@ def updating(buffer):
 
 
 CASES = [
-    # The first, while the heap is fresh.
+    # Comes first, while the heap is fresh.
     ("memory_cartpole", "bytes/item", None),
     ("insert_cartpole", "items/s", adding),
     ("sample_cartpole_512", "items/s", sampling),

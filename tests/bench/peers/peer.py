@@ -1,4 +1,4 @@
-"""What the comparisons with other programs share: their virtual environments, Waggle's benchmarks, the report."""
+"""Shared by the comparisons with other programs: virtual environments, Waggle's benchmarks, the report."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ def enter_environment(name, requirements):
 
 
 def waggle(program, case):
-    """The value of one case of one of Waggle's benchmarks: the middle of its rounds."""
+    """The value of one case of a Waggle benchmark: the middle one of its rounds."""
     lines = subprocess.run([BIN / program, f"--filter={case}"], check=True, stdout=subprocess.PIPE, text=True).stdout
     for line in lines.splitlines():
         result = json.loads(line)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Reverb's replay server beside Waggle's, each as a process of its own with clients in theirs.
+"""Reverb's replay server beside Waggle's, each server and each client in its own process.
 
 usage: tests/bench/peers/reverb.py [PART_OF_A_CASE_NAME]
 
 Build the benchmarks first (./dev build). Needs Python 3.9 to 3.11; installs dm-reverb with its TensorFlow into
-build/peers/reverb. One JSON line a case: Waggle's figure, Reverb's, and their ratio; both are the middle one of several
-rounds of the same run. Takes about ten minutes, of which three fill Reverb's table with a million items.
+build/peers/reverb. Prints one JSON line per case: Waggle's figure, Reverb's, and their ratio; both are the middle one of
+several rounds of the same run. Takes about ten minutes; three of them fill Reverb's table with a million items.
 
-Reverb is used as its documentation shows: a TrajectoryWriter a producer, and TrajectoryDataset to sample, batched by
-tf.data. Its frames are steps of four stacked ones, of which an item has the first and the last of its four steps.
+Reverb is used as its documentation shows: one TrajectoryWriter per producer, and TrajectoryDataset to sample, batched
+by tf.data. Its frames are steps of four stacked ones; an item has the first and the last of its four steps.
 """
 
 import math
@@ -39,11 +39,11 @@ TABLE = "table"
 
 
 class Load:
-    """Rows, the window of an item over them, and how many items the table holds when it is sampled."""
+    """The rows, an item's window over them, and the number of items in the table when it is sampled."""
 
     def __init__(self, row, window, window_rows, items, batch):
-        self.row = row  # Makes one, of random numbers.
-        self.window = window  # Takes the writer's history, returns an item.
+        self.row = row  # Makes a row of random numbers.
+        self.window = window  # Takes the writer's history, and returns an item.
         self.window_rows = window_rows
         self.items = items
         self.batch = batch
@@ -60,12 +60,12 @@ def cartpole_row(random):
 
 
 def bytes_row(size):
-    # Random, for Reverb compresses what it sends.
+    # Random, because Reverb compresses its messages.
     return lambda random: {"data": random.integers(0, 256, size, np.uint8)}
 
 
 def pong_row(random):
-    # A screen that is nearly empty, as Pong's is, so that it compresses about as well.
+    # A nearly empty screen, like Pong's, which compresses about as well.
     frames = np.full((84, 84, 4), 87, np.uint8)
     for i in range(4):
         ball, left, right = random.integers(0, 78, 3)
@@ -112,7 +112,7 @@ def serve(load, max_items):
 
 
 def write(client, load, tell, limit=math.inf):
-    """Inserts items, `limit` of them or without end; tells how many are sent."""
+    """Inserts items, `limit` of them or without end, and counts those sent."""
     random = np.random.default_rng(os.getpid())
     rows = [load.row(random) for _ in range(64)]
     with client.trajectory_writer(num_keep_alive_refs=max(load.window_rows, 16)) as writer:
@@ -154,7 +154,7 @@ def update_only(client, tell):
 
 
 def work(role, load_name, address, counter_path, limit):
-    """A client's process: keeps its count in a file that the others see."""
+    """A client's process: keeps its count in a shared file."""
     load = LOADS[load_name]
     with open(counter_path, "r+b") as file:
         counter = mmap.mmap(file.fileno(), 8)
@@ -172,7 +172,7 @@ def work(role, load_name, address, counter_path, limit):
 
 
 class Server:
-    """A server with a table of that many items, and the clients that were started for it."""
+    """A server with a table of that many items, and its clients."""
 
     def __init__(self, load, items):
         self.folder = tempfile.TemporaryDirectory()
@@ -202,7 +202,7 @@ class Server:
         return process
 
     def fill(self, load, items):
-        # Two at a time, which is the fastest here.
+        # Two at a time is the fastest here.
         for process in [self.start("write", load, items // 2) for _ in range(2)]:
             if process.wait() != 0:
                 self.fail()
@@ -219,7 +219,7 @@ class Server:
         return [int.from_bytes(path.read_bytes(), "little") for _, path in self.clients]
 
     def rates(self):
-        """What each client does in a second: the middle one of the rounds."""
+        """Each client's rate per second: the middle one of the rounds."""
         while not all(self.counts()):
             if any(process.poll() is not None for process, _ in self.clients):
                 self.fail()
@@ -245,13 +245,13 @@ def measure(load, roles):
 
 def memory(items=1_000_000):
     with Server("cartpole", items) as server:
-        server.fill("cartpole", 128)  # So that only items are counted.
+        server.fill("cartpole", 128)  # Then only items are counted.
         before = server.resident_bytes()
         server.fill("cartpole", items)
         return (server.resident_bytes() - before) / items
 
 
-# Waggle's case, what Reverb's clients do, and which of these count.
+# Waggle's case, the work of Reverb's clients, and the clients that count.
 RATES = [
     ("insert_cartpole_1p", "cartpole", ["write"]),
     ("insert_cartpole_2p", "cartpole", ["write", "write"]),
@@ -263,10 +263,10 @@ RATES = [
     ("sample_4kB_1c", "4kB", ["sample"]),
     ("sample_40kB_1c", "40kB", ["sample"]),
     ("sample_frames_1c", "frames", ["sample"]),
-    ("sample_frames_lz4_1c", "frames", ["sample"]),  # Reverb compresses too, and has no other way.
+    ("sample_frames_lz4_1c", "frames", ["sample"]),  # Reverb always compresses.
     ("sample_update_cartpole_1c", "cartpole", ["sample_update"]),
     ("update_512", "cartpole", ["update"]),
-    ("update_512_streamed", "cartpole", ["update"]),  # Waggle's does not wait for each call, Reverb's has no other way.
+    ("update_512_streamed", "cartpole", ["update"]),  # Waggle does not wait for each call; Reverb always does.
 ]
 MIXED = ("mixed_cartpole", "cartpole", ["sample_update", "write", "write"])
 

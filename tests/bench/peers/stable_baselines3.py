@@ -4,12 +4,12 @@
 usage: tests/bench/peers/stable_baselines3.py [PART_OF_A_CASE_NAME]
 
 Build the benchmarks first (./dev build). Installs stable-baselines3 with its PyTorch, some gigabytes, into
-build/peers/stable_baselines3. One JSON line a case: Waggle's figure (learner_bench), Stable-Baselines3's, and their
-ratio; both are the middle one of several rounds of the same run.
+build/peers/stable_baselines3. Prints one JSON line per case: Waggle's figure (learner_bench), Stable-Baselines3's,
+and their ratio; both are the middle one of several rounds of the same run.
 
 Networks of 256-256 for Pendulum's spaces, batches of 256, one thread, the temperature learned, targets that follow every
-step: the defaults of both. The first case is the update alone, over batches that were drawn before. In the second both
-draw their batches, Stable-Baselines3 from its replay buffer and Waggle's learner from a table, and publishes weights.
+step: the defaults of both. The first case is the update alone, over prepared batches. In the second both draw their
+batches, Stable-Baselines3 from its replay buffer and Waggle's learner from a table; the latter also publishes weights.
 """
 
 import itertools

@@ -3,7 +3,7 @@
 
 usage: tests/bench/peers/stable_baselines3_learning.py [STEPS [SEED]]
 
-Installs stable-baselines3 and MuJoCo into build/peers/stable_baselines3_learning, some gigabytes. One JSON line for each
+Installs stable-baselines3 and MuJoCo into build/peers/stable_baselines3_learning, some gigabytes. Prints one JSON line for each
 evaluation, every 10,000 steps: the steps, the mean return of ten greedy episodes, and the seconds without evaluations.
 """
 

@@ -56,7 +56,7 @@ TEST_CASE("A network's core stands between its torso and its heads", "[unit]") {
              Catch::Contains("observation: float32[4]; [64] [64] gru [32]; q [2]; "));
 }
 
-TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {
+TEST_CASE("The estimate includes an actor's unacknowledged rows for lost servers", "[unit]") {
   CHECK(Estimate({{"replay.servers", "3"}}).find("; while servers are lost, at most 192\n") != std::string::npos);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("The byte limit bounds the estimate", "[unit]") {
   CHECK(text.find("about 49.0 MiB") != std::string::npos);
 }
 
-TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
+TEST_CASE("The estimate lists the memory of each process and the machine's memory", "[unit]") {
   ProcessMemory hub;
   hub.role = Role::kParamServer;
   hub.parts = {{"program", 8 << 20}, {"weights", 512}};
@@ -75,8 +75,7 @@ TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
   actor.device = "cuda:1";
   actor.device_bytes = 3072;
   CHECK(MemoryText({hub, actor}, int64_t{2} << 30) ==
-        "# memory that each process needs at most, about; without the environments' own and the libraries that all "
-        "share:\n"
+        "# memory that each process needs at most, about; without the environments' own and the shared libraries:\n"
         "#   param-server  8.0 MiB    program 8.0 MiB, weights 512 B\n"
         "#   12 x actor    64.0 MiB   program 64.0 MiB, and 3.0 KiB on cuda:1\n"
         "#   together      776.0 MiB  of the 2.0 GiB that this machine, or its control group, has\n");

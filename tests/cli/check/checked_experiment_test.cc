@@ -32,7 +32,7 @@ TEST_CASE("The environment's facts come with the experiment", "[unit]") {
   CHECK(checked.environment->actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
 }
 
-TEST_CASE("The environment's facts are those of the environment with its transforms", "[unit]") {
+TEST_CASE("The environment's facts include its transforms", "[unit]") {
   const std::pair<std::string, std::string> stack = {"environment.transforms", "[frame_stack]"};
   const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {stack}));
   CHECK(checked.environment->observations[0].array.shape == std::vector<int64_t>{16});
@@ -48,7 +48,7 @@ TEST_CASE("The environment's facts are those of the environment with its transfo
              Catch::Contains("environment.transforms[0].resize: height: got "));
 }
 
-TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
+TEST_CASE("Errors name the file and the key", "[unit]") {
   const auto error = [](const std::string& key, const std::string& value) {
     return std::string(LoadCheckedExperiment(kCartPole, {{key, value}}).status().message());
   };
@@ -76,7 +76,7 @@ std::string Page(const std::string& name) {
   return text.str();
 }
 
-// The blocks of YAML in a page of the documentation.
+// The YAML blocks of a documentation page.
 std::vector<std::string> YamlBlocks(const std::string& page) {
   std::istringstream file(Page(page));
   std::vector<std::string> blocks;
@@ -98,7 +98,7 @@ std::string Joined(const std::string& one, const std::string& other) {
   return ToYaml(ValueOf(ParseExperiment(one + other, "page", {}, BuiltinAlgorithmDefinitions())));
 }
 
-TEST_CASE("The pages that list every key of an experiment are whole, and their values are the defaults", "[unit]") {
+TEST_CASE("The pages that list an experiment's keys are complete, and show the defaults", "[unit]") {
   const std::string stop = "stop: {max_env_steps: 1}\n";
   const std::string algorithm = "algorithm: {name: apex_dqn}\n";
   const std::string defaults = Joined(algorithm, stop);
@@ -114,7 +114,7 @@ TEST_CASE("The pages that list every key of an experiment are whole, and their v
   CHECK(Joined(experiment[1], stop) == defaults);
   CHECK(Joined(replay[0], algorithm + stop) == defaults);
   const std::string all = experiment[0] + experiment[1] + replay[0];
-  const std::string networks = Page("networks.md");  // It tells what layers and heads have.
+  const std::string networks = Page("networks.md");  // Lists the keys of layers and heads.
   std::istringstream lines(defaults);
   for (std::string line; std::getline(lines, line);) {
     const size_t begin = line.find_first_not_of(" -");

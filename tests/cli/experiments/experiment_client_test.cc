@@ -14,7 +14,7 @@ using ::waggle::testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-TEST_CASE("A submission whose answer is lost is repeated under the same name", "[grpc]") {
+TEST_CASE("A submission whose answer is lost is repeated with the same request id", "[grpc]") {
   FakeServices services;
   services.experiments().after_submit = [&services] {
     return services.experiments().submitted.size() < 3 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone")
@@ -29,7 +29,7 @@ TEST_CASE("A submission whose answer is lost is repeated under the same name", "
   }
 }
 
-TEST_CASE("A submission that waits for the hub says so at once, where and for how long, and once", "[grpc]") {
+TEST_CASE("A submission that waits for the hub says so once, with the address and the patience", "[grpc]") {
   std::vector<std::string> told;
   const auto tell = [&told](const std::string& line) { told.push_back(line); };
   const absl::Status away =
@@ -43,7 +43,7 @@ TEST_CASE("A submission that waits for the hub says so at once, where and for ho
   CHECK(told.empty());
 }
 
-TEST_CASE("A submission ends with the hub's refusal, with patience, or with a stop", "[grpc]") {
+TEST_CASE("A submission ends at the hub's refusal, at the end of its patience, or at a stop", "[grpc]") {
   FakeServices services;
   services.experiments().after_submit = [] {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "stop.max_seconds: wrong");
@@ -60,11 +60,11 @@ TEST_CASE("A submission ends with the hub's refusal, with patience, or with a st
   REQUIRE_CODE(client.Submit(v1::SubmitRequest(), kTimeout, stop).status(), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("No two submissions have one name", "[unit]") {
+TEST_CASE("Request ids are unique", "[unit]") {
   CHECK(NewRequestId() != NewRequestId());
 }
 
-TEST_CASE("A hub is away that does not answer, not one that refuses", "[unit]") {
+TEST_CASE("A hub that does not answer is away, a hub that refuses is not", "[unit]") {
   CHECK(HubIsAway(absl::UnavailableError("")));
   CHECK(HubIsAway(absl::DeadlineExceededError("")));
   CHECK_FALSE(HubIsAway(absl::NotFoundError("")));

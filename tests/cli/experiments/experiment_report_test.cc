@@ -32,7 +32,7 @@ v1::ListExperimentsResponse TwoExperiments() {
   return experiments;
 }
 
-TEST_CASE("Experiments are told a line each, with ages and the time of their runs", "[unit]") {
+TEST_CASE("Each experiment has a line with its age and running time", "[unit]") {
   CHECK(
       ExperimentsText(TwoExperiments(), kNow) ==
       "  experiment  state    priority  submitted  time   env steps  learner steps  best return  workers  \n"
@@ -47,7 +47,7 @@ TEST_CASE("Experiments are told a line each, with ages and the time of their run
   CHECK_THAT(ExperimentsText(page, kNow), Catch::EndsWith("  older ones are not shown: waggle list --limit N\n"));
 }
 
-TEST_CASE("Programs are told of experiments with times as numbers", "[unit]") {
+TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {
   const nlohmann::ordered_json json = ExperimentsJson(TwoExperiments());
   REQUIRE(json.size() == 3);
   CHECK(json[0]["id"] == "pole-x7k2q");
@@ -61,7 +61,7 @@ TEST_CASE("Programs are told of experiments with times as numbers", "[unit]") {
   CHECK(json[2]["started_at"].is_null());
 }
 
-TEST_CASE("The processes of the pool are told with what they do", "[unit]") {
+TEST_CASE("The list of the pool's processes shows their work", "[unit]") {
   v1::PoolResponse pool;
   v1::PoolMember* const actor = pool.add_members();
   actor->set_worker_id("actor-1-ff");
@@ -100,7 +100,7 @@ TEST_CASE("The processes of the pool are told with what they do", "[unit]") {
   CHECK_THAT(PoolText(v1::PoolResponse()), Catch::Contains("no process is in the pool"));
 }
 
-TEST_CASE("What has happened is told with its time in UTC, and steers no terminal", "[unit]") {
+TEST_CASE("Events have their time in UTC, and cannot control the terminal", "[unit]") {
   v1::ExperimentEvent event;
   event.set_at_us(1'777'636'800'000'000);
   event.set_text("begun\x1b[2J");

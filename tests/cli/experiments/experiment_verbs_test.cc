@@ -25,7 +25,7 @@ SubmitFlags FlagsFor(const FakeServices& services, const testing::TemporaryFolde
   return flags;
 }
 
-TEST_CASE("An experiment is submitted as it was written, and with every value in it", "[grpc]") {
+TEST_CASE("A submission has the user's text and the text with all values", "[grpc]") {
   FakeServices services;
   const testing::TemporaryFolder folder;
   const std::string yaml = "# mine\nalgorithm: {name: apex_dqn}\nstop: {max_seconds: 60}\n";
@@ -43,7 +43,7 @@ TEST_CASE("An experiment is submitted as it was written, and with every value in
   CHECK(submitted[0].request_id() != submitted[1].request_id());
 }
 
-TEST_CASE("An experiment that is wrong is not submitted", "[grpc]") {
+TEST_CASE("A wrong experiment is not submitted", "[grpc]") {
   FakeServices services;
   const testing::TemporaryFolder folder;
   const SubmitFlags flags = FlagsFor(services, folder, "algorithm: {name: apex_dqm}\n");
@@ -56,7 +56,7 @@ TEST_CASE("An experiment that is wrong is not submitted", "[grpc]") {
   CHECK(services.experiments().submitted.empty());
 }
 
-TEST_CASE("Experiments are listed for people and for programs", "[grpc]") {
+TEST_CASE("Experiments are listed as text and as JSON", "[grpc]") {
   FakeServices services;
   CHECK(absl::StrContains(ValueOf(AskList({services.address(), false, 100, std::nullopt})), "  pole-x7k2q  running  "));
   const Json json = Json::parse(ValueOf(AskList({services.address(), true, 100, std::nullopt})));
@@ -64,7 +64,7 @@ TEST_CASE("Experiments are listed for people and for programs", "[grpc]") {
   CHECK(json["more"] == false);
 }
 
-TEST_CASE("As many experiments are listed as are asked for, and it is said that there are more", "[grpc]") {
+TEST_CASE("A list has at most the wanted number of experiments, and says if there are more", "[grpc]") {
   FakeServices services;
   services.experiments().experiments.clear();
   for (int i = 0; i < 2'500; ++i) {
@@ -83,7 +83,7 @@ TEST_CASE("As many experiments are listed as are asked for, and it is said that 
   CHECK(absl::StrContains(ValueOf(AskList({services.address(), false, 2, std::nullopt})), "older ones are not shown"));
 }
 
-TEST_CASE("What is submitted says what it waits for", "[grpc]") {
+TEST_CASE("A submission reports why the experiment waits", "[grpc]") {
   FakeServices services;
   const testing::TemporaryFolder folder;
   const SubmitFlags flags = FlagsFor(services, folder, "algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
@@ -96,7 +96,7 @@ TEST_CASE("What is submitted says what it waits for", "[grpc]") {
   CHECK(ValueOf(Submit(flags, StopToken())).standing == "pole-99abc: queued: waits for 1 evaluator\n");
 }
 
-TEST_CASE("The status without an experiment is that of the pool and of all of them", "[grpc]") {
+TEST_CASE("The status without an experiment shows the pool and all experiments", "[grpc]") {
   FakeServices services;
   services.experiments().pool.set_software_version("1.2.3");
   services.experiments().pool.add_members()->set_kind(v1::WORKER_KIND_LEARNER);
@@ -112,7 +112,7 @@ TEST_CASE("The status without an experiment is that of the pool and of all of th
   CHECK(all["experiments"].size() == 1);
 }
 
-TEST_CASE("The status of an experiment is what its processes say", "[grpc]") {
+TEST_CASE("The status of an experiment shows its processes' reports", "[grpc]") {
   FakeServices services;
   services.overview() = testing::SampleSnapshot().overview;
   StatusFlags flags;
@@ -127,7 +127,7 @@ TEST_CASE("The status of an experiment is what its processes say", "[grpc]") {
   CHECK(ExperimentExitStatus(AskStatus(flags).status()) == 1);
 }
 
-TEST_CASE("Experiments are stopped, resumed and deleted, and one that has not ended says what to do first", "[grpc]") {
+TEST_CASE("Experiments can be stopped, resumed and deleted; deleting one that has not ended is refused", "[grpc]") {
   FakeServices services;
   using Kind = ChangeFlags::Change;
   CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kStop})) == "pole-x7k2q: stopped\n");
@@ -157,7 +157,7 @@ void AddEvents(uint64_t count, FakeServices* services) {
   }
 }
 
-TEST_CASE("What has happened is told page after page", "[grpc]") {
+TEST_CASE("Events are printed page after page", "[grpc]") {
   FakeServices services;
   AddEvents(5, &services);
   std::ostringstream out;
@@ -177,7 +177,7 @@ TEST_CASE("What has happened is told page after page", "[grpc]") {
   CHECK(ExperimentExitStatus(Logs({services.address(), "pole-00000", false}, StopToken(), &out)) == 2);
 }
 
-TEST_CASE("Who follows what happens is told all of it, until the end", "[grpc]") {
+TEST_CASE("With --follow all events are printed until the end", "[grpc]") {
   FakeServices services;
   AddEvents(1, &services);
   int asked = 0;

@@ -23,7 +23,7 @@ using ::waggle::testing::Contents;
 using ::waggle::testing::FakeServices;
 using ::waggle::testing::ValueOf;
 
-// A hub whose experiment is told by the nth look at it to be in the nth of these states, and what a watch of it prints.
+// A hub whose experiment has the nth of these states at the nth request, and the output of a watch.
 class Watched {
  public:
   explicit Watched(std::vector<v1::RunState> states) : states_(std::move(states)) {
@@ -31,7 +31,7 @@ class Watched {
     services_.experiments().before_get = [this] {
       const size_t look = std::min(looks_++, states_.size() - 1);
       info().set_state(states_[look]);
-      // One that is over is closed a look later.
+      // An experiment that is over is closed one request later.
       info().set_ended_at_us(looks_ > states_.size() ? 1'700'000'000'000'000 : 0);
       return before_ ? before_() : grpc::Status::OK;
     };
@@ -61,10 +61,10 @@ class Watched {
   std::function<grpc::Status()> before_;
   std::ostringstream json_;
   int file_ = -1;
-  FakeServices services_;  // Last: its answers use everything above.
+  FakeServices services_;  // Last: its answers use all members above.
 };
 
-TEST_CASE("An experiment is watched from the queue to its end, which is the exit status", "[grpc]") {
+TEST_CASE("A watch goes from the queue to the experiment's end, which is the exit status", "[grpc]") {
   Watched watched({v1::RUN_STATE_QUEUED, v1::RUN_STATE_RUNNING, v1::RUN_STATE_SOLVED});
   watched.info().set_reason("some reason");
   CHECK(ValueOf(watched.Run()) == 0);
@@ -76,7 +76,7 @@ TEST_CASE("An experiment is watched from the queue to its end, which is the exit
   CHECK(out.rfind("solved after ") > out.find("198k env steps"));
 }
 
-TEST_CASE("A limit is what was wanted where there is no target; other ends are not", "[grpc]") {
+TEST_CASE("A limit succeeds without a target; other ends fail", "[grpc]") {
   const auto yaml = [](const std::string& target) {
     return ToYaml(
         ValueOf(ParseExperiment("algorithm: {name: apex_dqn}\nstop: {max_seconds: 60, target_return: " + target + "}\n",
@@ -94,7 +94,7 @@ TEST_CASE("A limit is what was wanted where there is no target; other ends are n
   CHECK(ValueOf(stopped.Run()) == 1);
 }
 
-TEST_CASE("Programs are told by lines of JSON, the last one of the end", "[grpc]") {
+TEST_CASE("With --json a watch prints lines, the last one at the end", "[grpc]") {
   Watched watched({v1::RUN_STATE_RUNNING, v1::RUN_STATE_LIMIT});
   CHECK(ValueOf(watched.Run(/*json=*/true)) == 0);
   CHECK(watched.Out().empty());
@@ -106,7 +106,7 @@ TEST_CASE("Programs are told by lines of JSON, the last one of the end", "[grpc]
   CHECK(outcomes == std::vector<std::string>{"running", "limit"});
 }
 
-TEST_CASE("A hub that is away for a moment ends no watch, one that never was there does", "[grpc]") {
+TEST_CASE("A watch survives a hub that is away for a moment, but not one that never answered", "[grpc]") {
   Watched watched({v1::RUN_STATE_RUNNING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_SOLVED});
   watched.SetBefore([&watched] {
     return watched.looks() == 2 || watched.looks() == 3 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting")
@@ -120,7 +120,7 @@ TEST_CASE("A hub that is away for a moment ends no watch, one that never was the
   std::ostringstream none;
   REQUIRE_CODE(WatchExperiment({"127.0.0.1:1", "pole-x7k2q", false}, StopToken(), &printer, &none).status(),
                absl::StatusCode::kUnavailable);
-  WatchOptions submitted;  // A moment ago.
+  WatchOptions submitted;  // The hub answered a moment ago.
   submitted.has_answered = true;
   submitted.patience = absl::Milliseconds(1);
   submitted.period = absl::Milliseconds(2);
@@ -148,7 +148,7 @@ TEST_CASE("A watch whose output cannot be written ends with an error", "[grpc]")
   CHECK(ExperimentExitStatus(programs) == 1);
 }
 
-TEST_CASE("A watch that is interrupted says that the experiment goes on", "[grpc]") {
+TEST_CASE("An interrupted watch says that the experiment goes on", "[grpc]") {
   Watched watched({v1::RUN_STATE_RUNNING});
   const StopToken stop;
   stop.RequestStop();

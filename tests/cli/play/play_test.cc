@@ -49,7 +49,7 @@ PlayFlags Of(const std::string& environment) {
   return flags;
 }
 
-TEST_CASE("Random actions play whole episodes, and a seed repeats itself", "[unit]") {
+TEST_CASE("Random actions play whole episodes, and equal seeds play equal ones", "[unit]") {
   PlayFlags flags = Of("CartPole-v1");
   flags.random = true;
   flags.json = true;
@@ -68,7 +68,7 @@ TEST_CASE("Random actions play whole episodes, and a seed repeats itself", "[uni
   CHECK(PlayWith(flags).out != one.out);
 }
 
-TEST_CASE("An episode is played by hand, each row of it shown", "[unit]") {
+TEST_CASE("An episode is played by typed actions, and each row is shown", "[unit]") {
   PlayFlags flags = Of("MemoryCue-v0");
   flags.overrides = {{"environment.options.length", "2"}};
   flags.json = true;
@@ -84,7 +84,7 @@ TEST_CASE("An episode is played by hand, each row of it shown", "[unit]") {
         nlohmann::json({{"episode", 0}, {"return", was_right ? 1.0 : -1.0}, {"length", 2}, {"end", "terminated"}}));
 }
 
-TEST_CASE("A line that is no action is told, and the next one counts", "[unit]") {
+TEST_CASE("A line that is not an action is reported, and the next line is read", "[unit]") {
   const Played played = PlayWith(Of("Pendulum-v1"), "left\n3\n\n1.5\n");
   REQUIRE_OK(played.status);  // The input ends before the episode.
   CHECK_THAT(played.out, Catch::Contains("step 1: reward -") && !Catch::Contains("step 2"));
@@ -92,7 +92,7 @@ TEST_CASE("A line that is no action is told, and the next one counts", "[unit]")
                                 Catch::Contains("got 0 numbers; wanted 1"));
 }
 
-TEST_CASE("A terminal shows pictures of what draws itself, and long leaves are cut short", "[unit]") {
+TEST_CASE("A terminal shows pictures of environments that have any, and cuts long leaves short", "[unit]") {
   const std::string catching = PlayWith(Of("Catch-v0"), "1\n", {80, 40}).out;
   CHECK_THAT(catching, Catch::Contains("\u2580") && Catch::Contains(" …\n"));
   CHECK_THAT(PlayWith(Of("Catch-v0"), "1\n").out, !Catch::Contains("\u2580"));
@@ -103,7 +103,7 @@ TEST_CASE("A terminal shows pictures of what draws itself, and long leaves are c
   CHECK_THAT(played.out, !Catch::Contains("\u2580") && Catch::Contains("in 1 steps, truncated"));
 }
 
-TEST_CASE("An experiment's file names its environment, and episodes are filmed", "[unit]") {
+TEST_CASE("An experiment's file names the environment, and its episodes can be filmed", "[unit]") {
   const TemporaryFolder folder;
   std::ofstream(folder.File("x.yaml")) << "environment: {name: Catch-v0, options: {rows: 4}, threads: 2}\n"
                                           "algorithm: {name: ppo}\nstop: {max_seconds: 1}\n";
@@ -119,7 +119,7 @@ TEST_CASE("An experiment's file names its environment, and episodes are filmed",
   CHECK_FALSE(std::filesystem::exists(folder.File("films/episode-2.webp")));
 }
 
-TEST_CASE("What cannot be played or filmed is refused", "[unit]") {
+TEST_CASE("Environments that cannot be played or filmed are refused", "[unit]") {
   REQUIRE_CODE(PlayWith(Of("CartPole-v9")).status, absl::StatusCode::kNotFound);
   REQUIRE_CODE(PlayWith(Of("no/such/file.yaml")).status, absl::StatusCode::kNotFound);
   PlayFlags flags = Of("CartPole-v1");

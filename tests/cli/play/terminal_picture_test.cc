@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A picture fits a terminal, two places to a character", "[unit]") {
+TEST_CASE("A picture fits the terminal, with two places per character", "[unit]") {
   Picture picture({0, 4, 0, 2});
   picture.FillRectangle({0, 1}, {4, 2}, {10, 20, 30});
   picture.FillRectangle({0, 0}, {4, 1}, {40, 50, 60});

@@ -39,7 +39,7 @@ class Typed {
   bool mask_[3] = {true, false, true};
 };
 
-TEST_CASE("A line of numbers is an action, in the form that policies give", "[unit]") {
+TEST_CASE("A line of numbers becomes an action in a policy's form", "[unit]") {
   Typed typed;
   REQUIRE_OK(typed.Read("2, 1 0 -2\t5 1e3, 4"));
   CHECK(typed.Element(0) == 2);
@@ -55,7 +55,7 @@ TEST_CASE("A line of numbers is an action, in the form that policies give", "[un
   CHECK(given[1] == 5);
 }
 
-TEST_CASE("A line that is no action is refused with the leaf and what is wanted", "[unit]") {
+TEST_CASE("A wrong line is refused with the leaf and the wanted value", "[unit]") {
   Typed typed;
   for (const auto& [line, says] : std::vector<std::pair<std::string, std::string>>{
            {"", "got 0 numbers; wanted 7"},
@@ -78,7 +78,7 @@ TEST_CASE("A line that is no action is refused with the leaf and what is wanted"
   }
 }
 
-TEST_CASE("What is wanted names every leaf", "[unit]") {
+TEST_CASE("The description of the wanted action names every leaf", "[unit]") {
   CHECK_THAT(WantedAction(Several()), Catch::Contains("action/move") && Catch::Contains("action/level"));
 }
 

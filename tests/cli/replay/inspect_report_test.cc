@@ -74,7 +74,7 @@ Inspections Sample() {
   return inspections;
 }
 
-TEST_CASE("The text tells how things are spread over a table, and its items", "[unit]") {
+TEST_CASE("The text shows a table's statistics and its items", "[unit]") {
   CHECK(
       InspectText("t", Sample()) ==
       "t at hive:1: 300 items\n"
@@ -94,7 +94,7 @@ TEST_CASE("The text tells how things are spread over a table, and its items", "[
       "the replay server at hive:2 does not answer: connection refused\n");
 }
 
-TEST_CASE("Many buckets are put together", "[unit]") {
+TEST_CASE("Many buckets are merged", "[unit]") {
   Inspections inspections(1);
   v1::ItemStatistics* statistics = inspections[0].response.mutable_statistics();
   statistics->set_items(2000);
@@ -106,7 +106,7 @@ TEST_CASE("Many buckets are put together", "[unit]") {
   CHECK(absl::StrContains(text, "    192 to 200  80   ####"));
 }
 
-TEST_CASE("Small columns are told whole, large ones are summed up", "[unit]") {
+TEST_CASE("Small columns are shown in full, large ones are summed up", "[unit]") {
   Inspections inspections = Sample();
   v1::InspectResponse& response = inspections[0].response;
   *response.add_columns() = Column<float>("pair", v1::DATA_TYPE_FLOAT32, {3, 2}, {0.1F, 2, 2.5F, -1, 0, 1});
@@ -138,7 +138,7 @@ TEST_CASE("Small columns are told whole, large ones are summed up", "[unit]") {
   CHECK(columns[0]["dtype"] == "float32");
 }
 
-TEST_CASE("A column without bytes takes no memory, whatever its shape", "[unit]") {
+TEST_CASE("A column without elements takes no memory, whatever its shape", "[unit]") {
   Inspections inspections = Sample();
   v1::InspectResponse& response = inspections[0].response;
   *response.add_columns() = Column<float>("empty", v1::DATA_TYPE_FLOAT32, {int64_t{1} << 37, 0}, {});
@@ -147,7 +147,7 @@ TEST_CASE("A column without bytes takes no memory, whatever its shape", "[unit]"
   CHECK(json["servers"][0]["columns"][0]["values"].dump() == "[]");
 }
 
-TEST_CASE("Programs read what is in a table from JSON", "[unit]") {
+TEST_CASE("The JSON has the contents of a table", "[unit]") {
   const auto json = nlohmann::json::parse(InspectJson("t", Sample()));
   CHECK(json["table"] == "t");
   const auto& server = json["servers"][0];

@@ -12,7 +12,7 @@ using testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-TEST_CASE("Pages are asked for until there are as many items as wanted", "[grpc]") {
+TEST_CASE("Pages are requested until there are enough items", "[grpc]") {
   FakeServices services;
   for (int i = 0; i < 1000; ++i) {
     services.inspection().add_items();
@@ -24,7 +24,7 @@ TEST_CASE("Pages are asked for until there are as many items as wanted", "[grpc]
   question.limit = 1500;
   const Inspections inspections = ValueOf(AskInspect(question, kTimeout, &servers));
   REQUIRE(inspections.size() == 1);
-  CHECK(inspections[0].response.items_size() == 2000);  // The server, a fake, knows no sizes.
+  CHECK(inspections[0].response.items_size() == 2000);  // The fake server knows no page sizes.
   CHECK(inspections[0].response.next_page_token() == "more");
   REQUIRE(services.inspect_requests().size() == 2);
   CHECK(services.inspect_requests()[0].order() == v1::InspectRequest::ORDER_LOWEST_PRIORITY);
@@ -35,7 +35,7 @@ TEST_CASE("Pages are asked for until there are as many items as wanted", "[grpc]
   CHECK_FALSE(services.inspect_requests()[1].statistics());
 }
 
-TEST_CASE("One item is asked for with its columns", "[grpc]") {
+TEST_CASE("One item is requested with its columns", "[grpc]") {
   FakeServices services;
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
   TableQuestion question;
@@ -48,7 +48,7 @@ TEST_CASE("One item is asked for with its columns", "[grpc]") {
   CHECK_FALSE(services.inspect_requests()[0].statistics());
 }
 
-TEST_CASE("An experiment's table is asked for by its name, and told by its plain one", "[grpc]") {
+TEST_CASE("An experiment's table is requested by its full name and shown with its plain one", "[grpc]") {
   FakeServices services;
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, "", "pole-x7k2q"}, kTimeout));
   TableQuestion question;
@@ -58,14 +58,14 @@ TEST_CASE("An experiment's table is asked for by its name, and told by its plain
   CHECK(services.inspect_requests()[0].table() == "pole-x7k2q/t");
 }
 
-TEST_CASE("A table that no server has, and a page of several servers, are errors", "[grpc]") {
+TEST_CASE("An unknown table, and a page from several servers, are errors", "[grpc]") {
   FakeServices services;
   FakeServices other;
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address(), other.address()}, ""}, kTimeout));
   TableQuestion question;
   question.table = "u";
   REQUIRE_CODE(AskInspect(question, kTimeout, &servers).status(), absl::StatusCode::kNotFound);
-  // Whether the one that is away has it nobody knows.
+  // It is not known whether the server that is away has the table.
   ReplayServers away = ValueOf(ReplayServers::Find({{services.address(), "127.0.0.1:1"}, ""}, kTimeout));
   const absl::Status unknown = AskInspect(question, kTimeout, &away).status();
   REQUIRE_CODE(unknown, absl::StatusCode::kUnavailable);

@@ -16,7 +16,7 @@ using testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-// A server with a table of generation 3.
+// Adds a table with generation 3.
 void AddTable(FakeServices* services, const std::string& name = "t") {
   v1::TableInfo* table = services->tables().add_tables();
   *table->mutable_config() = ToProto(SimpleTable(name));
@@ -31,7 +31,7 @@ std::string ChangedText(const TableChange& change, ReplayServers* servers) {
   return outcome.text;
 }
 
-TEST_CASE("A change is tried on every server before it is made on one", "[grpc]") {
+TEST_CASE("All servers check a change before one makes it", "[grpc]") {
   FakeServices first;
   FakeServices second;
   AddTable(&first);
@@ -44,7 +44,7 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
                         " is restarted: a table of durability none is made anew then\n");
   };
   CHECK(text == absl::StrCat("each of the 2 servers that have the table gets these values for itself; an experiment's "
-                             "limits are of all of them together\n",
+                             "limits are for all of them together\n",
                              changed(0), changed(1)));
   for (FakeServices* services : {&first, &second}) {
     REQUIRE(services->reconfigure_requests().size() == 2);
@@ -57,11 +57,11 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
   }
 }
 
-TEST_CASE("An experiment's table is changed under its name on the server, and called by its plain one", "[grpc]") {
+TEST_CASE("An experiment's table is changed by its full name, and shown with its plain one", "[grpc]") {
   FakeServices services;
   AddTable(&services);
   v1::TableInfo* const table = services.tables().mutable_tables(0);
-  *services.tables().add_tables() = *table;  // One of the same plain name.
+  *services.tables().add_tables() = *table;  // Another table with the same plain name.
   services.tables().mutable_tables(0)->mutable_config()->set_name("pole-x7k2q/t");
   services.tables().mutable_tables(1)->mutable_config()->set_name("cart-99abc/t");
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, "", "pole-x7k2q"}, kTimeout));
@@ -89,7 +89,7 @@ TEST_CASE("A dry run changes nothing", "[grpc]") {
   CHECK(absl::StrContains(ChangedText({"t", {{"max_items", "100000"}}, true, ""}, &servers), ": nothing changes\n"));
 }
 
-TEST_CASE("A dry run says in numbers what the rate limiter will let through", "[grpc]") {
+TEST_CASE("A dry run shows how much the rate limiter will allow", "[grpc]") {
   FakeServices services;
   AddTable(&services);
   services.reconfigured().set_samples_allowed(640);
@@ -105,7 +105,7 @@ TEST_CASE("A dry run says in numbers what the rate limiter will let through", "[
   CHECK(absl::StrContains(ChangedText(change, &servers), "\n  inserts wait for 7 more samples\n"));
 }
 
-TEST_CASE("An error says what was changed before it", "[grpc]") {
+TEST_CASE("An error names the servers that changed before it", "[grpc]") {
   FakeServices first;
   FakeServices second;
   AddTable(&first);
@@ -119,7 +119,7 @@ TEST_CASE("An error says what was changed before it", "[grpc]") {
   REQUIRE_CODE(aborted, absl::StatusCode::kAborted);
   CHECK(aborted.message() == absl::StrCat("the replay server at ", servers.address(1), ", after it was changed at ",
                                           servers.address(0), ": changed"));
-  // Of each server it is told what became of it there.
+  // The text has the result for each server.
   CHECK(absl::StrContains(outcome.text, absl::StrCat("t at ", servers.address(0), ": changed, generation 3 -> 4\n")));
   CHECK(absl::EndsWith(outcome.text, absl::StrCat("t at ", servers.address(1), ": NOT changed: changed\n")));
   TableChange unknown = change;
@@ -133,7 +133,7 @@ TEST_CASE("An error says what was changed before it", "[grpc]") {
   CHECK(absl::StrContains(refused.message(), "the replay server at 127.0.0.1:1: nothing was changed: "));
 }
 
-TEST_CASE("Servers behind one that failed are left as they are, and it may be unknown what became of that", "[grpc]") {
+TEST_CASE("Servers after a failed one do not change, and the failed one's result may be unknown", "[grpc]") {
   FakeServices first;
   FakeServices second;
   AddTable(&first);
@@ -144,11 +144,11 @@ TEST_CASE("Servers behind one that failed are left as they are, and it may be un
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
   CHECK(absl::EndsWith(
       outcome.text, absl::StrCat("t at ", first.address(), ": it is not known whether it was changed: ", "gone\nt at ",
-                                 second.address(), ": NOT changed: it was not asked, for one before it has failed\n")));
+                                 second.address(), ": NOT changed: not asked, because a server before it failed\n")));
   CHECK(second.reconfigure_requests().size() == 1);
 }
 
-TEST_CASE("Where a server of the run is missing nothing is changed, unless the others are named", "[grpc]") {
+TEST_CASE("Nothing changes if a server of the run is missing, unless the others are named", "[grpc]") {
   FakeServices services;
   AddTable(&services);
   testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &services.overview())->set_address(services.address());
@@ -164,8 +164,8 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
   CHECK(outcome.status.message() ==
         absl::StrCat(
             "nothing was changed; replay server 1, last at 10.0.0.3:7001, is missing: the parameter server heard "
-            "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back as it "
-            "was. To change those that are there alone, say so: --experiment pole-x7k2q --replay-server ",
+            "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back "
+            "unchanged. To change only the servers that are there, name them: --experiment pole-x7k2q --replay-server ",
             services.address()));
   CHECK(services.reconfigure_requests().empty());
   gone->set_index(2);
@@ -176,7 +176,7 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
   ChangedText(change, &named);
 }
 
-TEST_CASE("A dry run tells what servers that are there would change, though others are missing or away", "[grpc]") {
+TEST_CASE("A dry run shows the changes on present servers, though others are missing or away", "[grpc]") {
   FakeServices services;
   AddTable(&services, "pole-x7k2q/t");
   const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/true, ""};
@@ -185,10 +185,10 @@ TEST_CASE("A dry run tells what servers that are there would change, though othe
   ReplayServers run = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
   ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &run);
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
-  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing is changed then");
+  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing would be changed");
   CHECK(absl::StartsWith(outcome.text, "replay server 0 is missing: "));
   CHECK(absl::StrContains(outcome.text, absl::StrCat("for long\n", would)));
-  // Who made the table of a run knows how.
+  // The creator of a run's table knows its configuration.
   CHECK(absl::EndsWith(outcome.text, " is made anew then, as the run's file has it\n"));
 
   ReplayServers away = ValueOf(ReplayServers::Find({{"127.0.0.1:1", services.address()}, "", "pole-x7k2q"}, kTimeout));
@@ -196,7 +196,7 @@ TEST_CASE("A dry run tells what servers that are there would change, though othe
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
   CHECK(absl::StartsWith(outcome.text, "the replay server at 127.0.0.1:1 does not answer: "));
   CHECK(absl::StrContains(outcome.text, absl::StrCat("\n", would)));
-  // One of those that were not asked may have the table.
+  // A server that was not asked may have the table.
   TableChange unknown = change;
   unknown.table = "u";
   outcome = Reconfigure(unknown, kTimeout, &away);
@@ -207,7 +207,7 @@ TEST_CASE("A dry run tells what servers that are there would change, though othe
   }
 }
 
-TEST_CASE("A server without the table is told, and how long a change lasts", "[grpc]") {
+TEST_CASE("The text names a server without the table, and how long a change lasts", "[grpc]") {
   FakeServices with;
   FakeServices without;
   AddTable(&with);

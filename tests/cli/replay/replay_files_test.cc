@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("an export is of one server", "[unit]") {
+TEST_CASE("an export reads one server", "[unit]") {
   ExportFlags flags;
   flags.target.replay_servers = {"127.0.0.1:1", "127.0.0.1:2"};
   flags.table = "t";
@@ -25,7 +25,7 @@ TEST_CASE("an export is of one server", "[unit]") {
   CHECK(absl::StrContains(refused.message(), "name one with --replay-server"));
 }
 
-TEST_CASE("a server that is not there is an error, and no file is left", "[unit]") {
+TEST_CASE("a server that is away is an error, and no file is left", "[unit]") {
   const testing::TemporaryFolder folder;
   ExportFlags flags;
   flags.target.replay_servers = {"127.0.0.1:1"};
@@ -34,7 +34,7 @@ TEST_CASE("a server that is not there is an error, and no file is left", "[unit]
   REQUIRE_CODE(ExportToFile(flags, StopToken()).status(), absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("a file that is not there is an error before any server is asked", "[unit]") {
+TEST_CASE("a missing file is an error before any server is asked", "[unit]") {
   const testing::TemporaryFolder folder;
   ImportFlags flags;
   flags.target.replay_servers = {"127.0.0.1:1"};
@@ -43,7 +43,7 @@ TEST_CASE("a file that is not there is an error before any server is asked", "[u
   REQUIRE_CODE(ImportFromFile(flags, StopToken(), &out).status(), absl::StatusCode::kNotFound);
 }
 
-// A file with a table "t" of 1000 items, whose rate limiter lets `inserts` happen before somebody samples.
+// A file with a table "t" of 1000 items, whose rate limiter allows `inserts` inserts before the first sample.
 std::string WriteFile(const testing::TemporaryFolder& folder, double inserts) {
   TableConfig table = testing::SimpleTable("t");
   table.rate_limiter.samples_per_insert = 1;
@@ -57,7 +57,7 @@ std::string WriteFile(const testing::TemporaryFolder& folder, double inserts) {
   return folder.File("t.waggle");
 }
 
-TEST_CASE("an import does not wait for a server that is not there", "[grpc]") {
+TEST_CASE("an import does not wait for a server that is away", "[grpc]") {
   const testing::TemporaryFolder folder;
   ImportFlags flags;
   flags.target.replay_servers = {"127.0.0.1:1"};
@@ -68,7 +68,7 @@ TEST_CASE("an import does not wait for a server that is not there", "[grpc]") {
   CHECK(absl::StrContains(away.message(), "the replay server at 127.0.0.1:1 does not answer"));
 }
 
-TEST_CASE("an import into a table that takes nothing ends with what the table waits for", "[grpc]") {
+TEST_CASE("an import into a table that takes nothing ends with the reason", "[grpc]") {
   const testing::TemporaryFolder folder;
   const testing::ServerFixture server;
   ImportFlags flags;
@@ -83,7 +83,7 @@ TEST_CASE("an import into a table that takes nothing ends with what the table wa
   CHECK(absl::StrContains(stuck.message(), absl::StrCat("table \"t\" at ", server.address(), ": inserts wait for ")));
 }
 
-TEST_CASE("what is exported of an experiment's table is a file of a plain one, which another may take in", "[grpc]") {
+TEST_CASE("an export of an experiment's table has a plain name, and another experiment can import it", "[grpc]") {
   const testing::TemporaryFolder folder;
   const testing::ServerFixture server;
   ImportFlags in;
@@ -104,7 +104,7 @@ TEST_CASE("what is exported of an experiment's table is a file of a plain one, w
   REQUIRE_CODE(unknown, absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("an import of a run refuses a buffer of which a server is missing", "[grpc]") {
+TEST_CASE("an import into a run is refused if one of its servers is missing", "[grpc]") {
   const testing::TemporaryFolder folder;
   testing::FakeServices hub;
   testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &hub.overview())->set_address(hub.address());
@@ -117,7 +117,7 @@ TEST_CASE("an import of a run refuses a buffer of which a server is missing", "[
   CHECK(absl::StrContains(incomplete.message(), "none with index 0 is alive"));
 }
 
-TEST_CASE("exit statuses tell a wrong request from a server that is away", "[unit]") {
+TEST_CASE("exit statuses distinguish a wrong request from a server that is away", "[unit]") {
   CHECK(ImportExitStatus(absl::DataLossError("damaged")) == 2);
   CHECK(ExportExitStatus(absl::DataLossError("the server's disk")) == 1);
   CHECK(ImportExitStatus(absl::FailedPreconditionError("differs")) == 2);

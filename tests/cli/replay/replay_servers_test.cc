@@ -17,7 +17,7 @@ using ::waggle::testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-TEST_CASE("All living replay servers of a run are found through its hub, and asked", "[grpc]") {
+TEST_CASE("The living replay servers of a run are found through its hub", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address(services.address());
@@ -35,7 +35,7 @@ TEST_CASE("All living replay servers of a run are found through its hub, and ask
   CHECK(absl::StrContains(none.message(), "is missing: the parameter server heard of it last "));
 }
 
-// Sets one up with experiments of these ids and states.
+// Gives the hub experiments with these ids and states.
 void SetExperiments(const std::vector<std::pair<std::string, v1::RunState>>& experiments, FakeServices* services) {
   services->experiments().experiments.clear();
   for (const auto& [id, state] : experiments) {
@@ -44,8 +44,7 @@ void SetExperiments(const std::vector<std::pair<std::string, v1::RunState>>& exp
   }
 }
 
-TEST_CASE("The experiment that runs need not be named; of several, or of one that is over, the question is refused",
-          "[grpc]") {
+TEST_CASE("A single running experiment need not be named; an ambiguous or ended one is refused", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address(services.address());
@@ -68,7 +67,7 @@ TEST_CASE("The experiment that runs need not be named; of several, or of one tha
   REQUIRE_CODE(find("").status(), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("An experiment without replay servers misses none", "[grpc]") {
+TEST_CASE("An experiment without replay servers has no missing ones", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().set_experiment_yaml(
@@ -78,12 +77,12 @@ TEST_CASE("An experiment without replay servers misses none", "[grpc]") {
   CHECK(absl::StrContains(none.message(), "push gradients"));
 }
 
-TEST_CASE("Of servers that are named, tables are an experiment's only where it is named too", "[unit]") {
+TEST_CASE("Named servers use an experiment's tables only if the experiment is named too", "[unit]") {
   CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, ""}, kTimeout)).TableName("t") == "t");
   CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, "", "a"}, kTimeout)).TableName("t") == "a/t");
 }
 
-TEST_CASE("Workers that have been silent for several heartbeats are told, but for those that said goodbye", "[grpc]") {
+TEST_CASE("Workers that were silent for several heartbeats are listed, but not those that left", "[grpc]") {
   FakeServices services;
   v1::OverviewResponse& overview = services.overview();
   overview = SampleSnapshot().overview;
@@ -99,7 +98,7 @@ TEST_CASE("Workers that have been silent for several heartbeats are told, but fo
   CHECK(servers.silent()[0].silent == absl::Seconds(42));
 }
 
-TEST_CASE("Servers that are named are asked without a hub, each once, and one that is away says so", "[grpc]") {
+TEST_CASE("Named servers are asked without a hub, each once, and one that is away has an error", "[grpc]") {
   FakeServices services;
   ReplayServers servers =
       ValueOf(ReplayServers::Find({{services.address(), "127.0.0.1:1", services.address()}, "127.0.0.1:1"}, kTimeout));
@@ -120,9 +119,9 @@ TEST_CASE("Named servers stay in the order in which they are named", "[unit]") {
   REQUIRE_OK(servers.complete());
 }
 
-TEST_CASE("The servers of a run come in the order of their indices, and one that is missing is told", "[grpc]") {
+TEST_CASE("The servers of a run are in the order of their indices, and a missing one is named", "[grpc]") {
   FakeServices services;
-  // Neither the order of the addresses nor the one in which they joined.
+  // A different order than that of the addresses and that of the joins.
   const std::vector<std::string> by_index = {"10.0.0.10:1", "10.0.0.1:1", "10.0.0.9:1"};
   for (const uint32_t index : {1u, 2u, 0u}) {
     testing::AddWorker(v1::ROLE_REPLAY_SERVER, index, &services.overview())->set_address(by_index[index]);
@@ -139,7 +138,7 @@ TEST_CASE("The servers of a run come in the order of their indices, and one that
     services.overview().mutable_workers(1)->set_alive(false);
     services.overview().mutable_workers(1)->set_silent_ms(93'000);
     services.overview().mutable_workers(1)->set_failure("it was tired");
-    // What its place was taken by and is gone too was heard of later.
+    // A later server with this index, which is gone too, was heard of later.
     v1::WorkerInfo* const earlier = testing::AddWorker(v1::ROLE_REPLAY_SERVER, 2, &services.overview());
     earlier->set_alive(false);
     earlier->set_silent_ms(900'000);
@@ -148,13 +147,13 @@ TEST_CASE("The servers of a run come in the order of their indices, and one that
         "counts it "
         "as gone; it gave up: it was tired";
   }
-  SECTION("one that the hub does not know any more") {
+  SECTION("a server that the hub has forgotten") {
     services.overview().mutable_workers()->DeleteSubrange(0, 1);
     missing =
         "replay server 1 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
         "gone for long";
   }
-  SECTION("one that the experiment wants and that has not come yet") {
+  SECTION("a server that the experiment wants and that has not come yet") {
     services.overview().set_experiment_yaml(
         ToYaml(ValueOf(LoadExperiment(absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/cartpole_apex_dqn.yaml"),
                                       {{"replay.servers", "4"}}, BuiltinAlgorithmDefinitions()))));
@@ -162,7 +161,7 @@ TEST_CASE("The servers of a run come in the order of their indices, and one that
         "replay server 3 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
         "gone for long";
   }
-  SECTION("one of which there are two") {
+  SECTION("a server whose index two have") {
     testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &services.overview())->set_address("10.0.0.3:1");
   }
   const ReplayServers others = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
@@ -175,8 +174,7 @@ TEST_CASE("The servers of a run come in the order of their indices, and one that
   CHECK(absl::StrContains(incomplete.message(), "in the order of their indices"));
 }
 
-TEST_CASE("Where no server answers well an error is told that is not that there is no such table, if there is one",
-          "[unit]") {
+TEST_CASE("If no server answers well, another error goes before an unknown table", "[unit]") {
   using Answers = std::vector<ReplayAnswer<v1::ExplainResponse>>;
   const absl::Status missing = absl::NotFoundError("no table of that name");
   const absl::Status away = absl::UnavailableError("connection refused");
@@ -190,7 +188,7 @@ TEST_CASE("Where no server answers well an error is told that is not that there 
   REQUIRE_OK(ErrorOfAll(Answers{{"a", away, {}}, {"b", absl::OkStatus(), {}}}));
 }
 
-TEST_CASE("A hub that is away is named to whoever looks for replay servers", "[grpc]") {
+TEST_CASE("The error for a hub that is away names its address", "[grpc]") {
   const absl::Status status = ReplayServers::Find({{}, "127.0.0.1:1"}, kTimeout).status();
   CHECK(status.code() == absl::StatusCode::kUnavailable);
   CHECK(status.message().find("the parameter server at 127.0.0.1:1 does not answer: ") == 0);

@@ -21,7 +21,7 @@ namespace {
 using testing::SimpleTable;
 using testing::ValueOf;
 
-TEST_CASE("What is named changes, and nothing else", "[unit]") {
+TEST_CASE("Named values change, and no others", "[unit]") {
   TableConfig config = SimpleTable("t");
   config.rate_limiter = {8, 10, 100};
   config.sampler.kind = SelectorKind::kPrioritized;
@@ -32,7 +32,7 @@ TEST_CASE("What is named changes, and nothing else", "[unit]") {
                                                                  "max_items: 100000 and 77"});
 }
 
-TEST_CASE("Bounds of the limiter take the place of its error buffer, and go again", "[unit]") {
+TEST_CASE("Bounds of the limiter replace its error buffer, and can be removed", "[unit]") {
   TableConfig config = SimpleTable("t");
   config.rate_limiter = {8, 10, 100};
   const TableConfig bounded = ValueOf(WithChanges(config, {{"rate_limiter.error_buffer", "0"},
@@ -45,7 +45,7 @@ TEST_CASE("Bounds of the limiter take the place of its error buffer, and go agai
   CHECK(Differences(back, config).empty());
 }
 
-// A table as `waggle run` makes it of an experiment that comes with Waggle.
+// A table as `waggle run` creates it for an experiment that ships with Waggle.
 TableConfig TableOfARun() {
   const Experiment experiment = ValueOf(LoadExperiment(absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/cartpole_apex_dqn.yaml"),
                                                        {}, BuiltinAlgorithmDefinitions()));
@@ -57,7 +57,7 @@ TableConfig TableOfARun() {
   return config;
 }
 
-TEST_CASE("The examples of help and pages change a table as they are, and do not make it wait for ever", "[unit]") {
+TEST_CASE("The examples of help and pages are valid changes, and do not stall the table", "[unit]") {
   std::vector<std::string> examples;
   const char* const help_arguments[] = {"waggle", "reconfigure", "--help"};
   const Command help = ParseCommand(3, help_arguments);
@@ -91,7 +91,7 @@ TEST_CASE("The examples of help and pages change a table as they are, and do not
   }
 }
 
-TEST_CASE("All that is wrong with changes is told at once", "[unit]") {
+TEST_CASE("All problems of changes are reported at once", "[unit]") {
   const absl::Status status =
       WithChanges(SimpleTable("t"), {{"rate_limiter.max_diference", "9"}, {"seed", "4"}, {"max_items", "many"}})
           .status();
@@ -99,7 +99,7 @@ TEST_CASE("All that is wrong with changes is told at once", "[unit]") {
   const std::string message(status.message());
   CAPTURE(message);
   CHECK(absl::StrContains(message, "did you mean \"max_difference\"?"));
-  CHECK(!absl::StrContains(message, "--set"));  // Which is no flag of this verb.
+  CHECK(!absl::StrContains(message, "--set"));  // This verb has no --set.
   CHECK(absl::StrContains(message, "seed: cannot be changed while the table is in use"));
   CHECK(absl::StrContains(message, "max_items"));
   const absl::Status wrong = WithChanges(SimpleTable("t"), {{"rate_limiter.min_items", "200000"}}).status();

@@ -22,7 +22,7 @@ Explanation* AddTable(const std::string& name, Explanation::Verdict verdict, v1:
   return table;
 }
 
-// A server with a table that flows, one that waits and one that is stuck, and a server that is away.
+// One server with a table that flows, one that waits and one that is stuck, and a server that is away.
 Explanations Sample() {
   Explanations explanations(2);
   explanations[0].address = "127.0.0.1:1";
@@ -83,7 +83,7 @@ Explanations Sample() {
   return explanations;
 }
 
-TEST_CASE("The text begins with what matters most", "[unit]") {
+TEST_CASE("The text begins with the worst table", "[unit]") {
   CHECK(WhyText(Sample(), {}, /*in_full=*/false) ==
         "c at 127.0.0.1:2: DEADLOCK: for 15 s: block each other?[2J\n"
         "  who could end it: 1 sampler is connected: learner (never sampled)\n"
@@ -106,7 +106,7 @@ TEST_CASE("The text begins with what matters most", "[unit]") {
         "the replay server at 127.0.0.1:1 does not answer: connection refused\n");
 }
 
-TEST_CASE("A table that flows is told in full where it was asked for", "[unit]") {
+TEST_CASE("A table that flows is shown in full on request", "[unit]") {
   Explanations explanations(1);
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
@@ -128,7 +128,7 @@ TEST_CASE("The exit status is that of the worst table", "[unit]") {
   CHECK(WhyExitStatus(explanations, {}) == 0);
 }
 
-TEST_CASE("Programs read the same from JSON", "[unit]") {
+TEST_CASE("The JSON of an explanation has the same facts", "[unit]") {
   const auto json = nlohmann::json::parse(WhyJson(Sample(), {}));
   CHECK(json["verdict"] == "deadlock");
   REQUIRE(json["tables"].size() == 3);
@@ -144,7 +144,7 @@ TEST_CASE("Programs read the same from JSON", "[unit]") {
   CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
 }
 
-// A server on a full disk, and what waits for it.
+// A server with a full disk, and its waiting clients.
 Explanations FullDisk() {
   Explanations explanations(1);
   explanations[0].address = "hive:1";
@@ -169,8 +169,7 @@ Explanations FullDisk() {
   return explanations;
 }
 
-TEST_CASE("A disk that refuses is told with what waits for it, and a failed checkpoint with the last good one",
-          "[unit]") {
+TEST_CASE("A full disk is shown with its waiting clients, and a failed checkpoint with the last good one", "[unit]") {
   CHECK(WhyText(FullDisk(), {}, /*in_full=*/false) ==
         "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
         "  who could end it: whoever makes room in /data\n"
@@ -188,11 +187,11 @@ TEST_CASE("A disk that refuses is told with what waits for it, and a failed chec
   CHECK(storage["unacknowledged_blocks"] == 3);
   CHECK(storage["seconds_since_checkpoint"] == 400);
   CHECK(WhyExitStatus(FullDisk(), {}) == 3);
-  // Without a folder there is nothing to tell.
+  // Without a folder there is no storage.
   CHECK(nlohmann::json::parse(WhyJson(Sample(), {}))["tables"][0]["storage"].is_null());
 }
 
-TEST_CASE("What would help and is no setting reads as words", "[unit]") {
+TEST_CASE("A remedy that is not a setting is in words", "[unit]") {
   Explanations explanations(1);
   explanations[0].address = "hive:1";
   Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
@@ -207,7 +206,7 @@ TEST_CASE("What would help and is no setting reads as words", "[unit]") {
                           "      more memory of the server, or fewer or smaller tables, now 1000\n"));
 }
 
-TEST_CASE("The silent process that a table waits for comes before every setting", "[unit]") {
+TEST_CASE("A silent process that a table waits for comes before every setting", "[unit]") {
   SilentWorkers silent(3);
   silent[0].worker.set_role(v1::ROLE_ACTOR);
   silent[0].worker.set_index(1);
@@ -223,9 +222,9 @@ TEST_CASE("The silent process that a table waits for comes before every setting"
   Explanations explanations = Sample();
   const std::string all = WhyText(explanations, {}, /*in_full=*/false);
   CHECK(WhyText(explanations, {}, /*in_full=*/false, silent) ==
-        "actor-1, process 77 on bee, has sent no heartbeat for 4.0 s: it is stopped, hangs or is cut off, and is to "
+        "actor-1, process 77 on bee, has sent no heartbeat for 4.0 s: it is stopped, hangs or is cut off, and should "
         "write to c at 127.0.0.1:2; another setting would let the others go on for a moment only\n"
-        "learner, process 78 on bee, has sent no heartbeat for 42.0 s: it is stopped, hangs or is cut off, and is to "
+        "learner, process 78 on bee, has sent no heartbeat for 42.0 s: it is stopped, hangs or is cut off, and should "
         "sample from c at 127.0.0.1:2; another setting would let the others go on for a moment only\n" +
             all);
   const auto json = nlohmann::json::parse(WhyJson(explanations, {}, silent));
@@ -234,12 +233,12 @@ TEST_CASE("The silent process that a table waits for comes before every setting"
   CHECK(json["silent"][1]["silent_seconds"] == 42);
   CHECK(json["silent"][1]["waited_for_at"] == std::vector<std::string>{"c at 127.0.0.1:2"});
   CHECK(json["silent"][2]["waited_for_at"].empty());
-  // A table that goes on waits for nobody.
+  // A table that flows waits for no process.
   explanations[1].response.mutable_tables(2)->set_verdict(Explanation::VERDICT_FLOWING);
   CHECK(absl::StartsWith(WhyText(explanations, {}, /*in_full=*/false, silent), "b at 127.0.0.1:2: WAITING"));
 }
 
-TEST_CASE("A server that is missing is named, and is no good news", "[unit]") {
+TEST_CASE("A missing server is named, and changes the exit status", "[unit]") {
   Explanations explanations(1);
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);

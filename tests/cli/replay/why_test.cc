@@ -11,7 +11,7 @@ using ::waggle::testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-TEST_CASE("Why tables wait is told of an experiment's own, under their plain names", "[grpc]") {
+TEST_CASE("An experiment's own tables are explained, under their plain names", "[grpc]") {
   FakeServices services;
   services.explanation().add_tables()->mutable_config()->set_name("cart-99abc/t");
   v1::TableExplanation* const own = services.explanation().add_tables();
@@ -32,7 +32,7 @@ TEST_CASE("Why tables wait is told of an experiment's own, under their plain nam
   CHECK(services.explain_requests()[1].table() == "pole-x7k2q/t");
 }
 
-TEST_CASE("Of a server that serves alone all tables are told as they are called", "[grpc]") {
+TEST_CASE("For a server that serves alone all tables are explained, under their own names", "[grpc]") {
   FakeServices services;
   services.explanation().add_tables()->mutable_config()->set_name("cart-99abc/t");
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));

@@ -16,7 +16,7 @@ std::optional<absl::StatusOr<ClusterSnapshot>> WaitForResult(ClusterWatch* watch
   return watch->Take();
 }
 
-TEST_CASE("A watch announces snapshots, the next one when hurried", "[grpc]") {
+TEST_CASE("A watch announces snapshots, and the next one at once after Hurry", "[grpc]") {
   FakeServices services;
   services.overview().set_env_steps(7);
   ClusterWatch watch(services.address(), "pole-x7k2q", absl::Hours(1), absl::Seconds(30));
@@ -29,7 +29,7 @@ TEST_CASE("A watch announces snapshots, the next one when hurried", "[grpc]") {
   CHECK(WaitForResult(&watch).has_value());
 }
 
-TEST_CASE("A watch goes on after its period", "[grpc]") {
+TEST_CASE("A watch fetches again after its period", "[grpc]") {
   FakeServices services;
   ClusterWatch watch(services.address(), "pole-x7k2q", absl::Milliseconds(1), absl::Seconds(30));
   for (int i = 0; i < 3; ++i) {
@@ -37,7 +37,7 @@ TEST_CASE("A watch goes on after its period", "[grpc]") {
   }
 }
 
-TEST_CASE("A watch of a hub that is away tells its error", "[grpc]") {
+TEST_CASE("A watch returns the error of a hub that is away", "[grpc]") {
   ClusterWatch watch("127.0.0.1:1", "pole-x7k2q", absl::Hours(1), absl::Seconds(30));
   const auto result = WaitForResult(&watch);
   REQUIRE(result.has_value());

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("The last look at a run has the means of its summary, and what stopped processes had said", "[unit]") {
+TEST_CASE("The last look has the means of the summary, and the last reports of stopped processes", "[unit]") {
   RunSummary summary;
   CHECK_FALSE(LastLook().With(summary).has_value());
   LastLook look;

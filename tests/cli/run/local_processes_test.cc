@@ -12,7 +12,7 @@ namespace {
 using ::waggle::testing::TemporaryFolder;
 using ::waggle::testing::ValueOf;
 
-TEST_CASE("Each process is started with what it needs, and an actor with its index", "[unit]") {
+TEST_CASE("Each process gets its flags, and an actor its index", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -36,7 +36,7 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   CHECK(ProcessesOf(experiment)[4].name == "actor-1");
 }
 
-TEST_CASE("A run whose actors push gradients has gradient workers, one of them to be the primary, and no replay server",
+TEST_CASE("A run whose actors push gradients has gradient workers, the primary among them, and no replay server",
           "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
@@ -55,7 +55,7 @@ TEST_CASE("A run whose actors push gradients has gradient workers, one of them t
                                                 "h:1", "--listen", "127.0.0.1:0", "--index", "2"});
 }
 
-TEST_CASE("Several replay servers have names and indices of their own", "[unit]") {
+TEST_CASE("Several replay servers have different names and indices", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -70,7 +70,7 @@ TEST_CASE("Several replay servers have names and indices of their own", "[unit]"
                                  "--index", "1"});
 }
 
-TEST_CASE("Several learners have names and indices of their own", "[unit]") {
+TEST_CASE("Several learners have different names and indices", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -83,8 +83,7 @@ TEST_CASE("Several learners have names and indices of their own", "[unit]") {
                                  "1"});
 }
 
-TEST_CASE("A replay server has a folder where its tables are to outlive it, or to hold more than its memory",
-          "[unit]") {
+TEST_CASE("A replay server has a folder if its tables must outlive it, or may exceed its memory", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -116,9 +115,9 @@ TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]")
   CHECK(RulesOf(experiment).needs_evaluator);
 }
 
-TEST_CASE("An executable that is missing is named", "[unit]") {
+TEST_CASE("A missing executable is named", "[unit]") {
   const absl::Status status = CheckExecutables(Experiment(), "/none");
-  CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which has to lie beside"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which must be beside"));
 }
 
 }  // namespace

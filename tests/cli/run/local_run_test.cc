@@ -33,11 +33,11 @@ using ::waggle::testing::ValueOf;
 const std::string kBin = WAGGLE_TEST_BIN_DIR;
 const char* const kScripts[] = {"waggle-replay-server", "waggle-learner", "waggle-actor", "evaluator"};
 
-// `waggle run` with a hub that says what the test wants, and other processes that are shell scripts: the nth start of
-// one waits for a line in its nth fifo and does what it says.
+// `waggle run` with a scripted hub and shell scripts as other processes: the nth start of a process waits for a line in
+// its nth fifo and runs it.
 class ScriptedRun {
  public:
-  // `unstartable`, if any, is an executable of no format that the system knows.
+  // `unstartable`, if any, names an executable of a format that the system does not know.
   explicit ScriptedRun(std::vector<std::string> overrides = {}, const std::string& unstartable = "",
                        bool refuses = false) {
     if (refuses) {
@@ -71,14 +71,14 @@ class ScriptedRun {
   void Tell(const std::string& name, const std::string& line, int start = 1) {
     std::ofstream(folder_.File(name + "." + std::to_string(start) + ".fifo")) << line << std::endl;
   }
-  // Makes the first learner do `what` when it is asked to end, and waits until it would.
+  // Makes the first learner run `what` when it is asked to end, and waits until it is ready to.
   void AtEnd(const std::string& what) {
     Tell("waggle-learner", "trap 'kill $!; " + what + "' TERM; sleep 1000 & echo up > waggle-learner.3.fifo; wait $!");
     std::string up;
     std::ifstream(folder_.File("waggle-learner.3.fifo")) >> up;
     CHECK(up == "up");
   }
-  // The run's state as the hub will tell it.
+  // Sets the state that the hub reports.
   void SetState(const std::string& state) { std::ofstream(folder_.File("state")) << state << std::endl; }
   ChildExit WaitForExit() {
     siginfo_t info;
@@ -95,7 +95,7 @@ class ScriptedRun {
   std::unique_ptr<ChildProcess> run_;
 };
 
-TEST_CASE("A run that reaches its limit, where no target is set, has succeeded", "[e2e]") {
+TEST_CASE("A run without a target that reaches its limit has succeeded", "[e2e]") {
   ScriptedRun run;
   run.SetState("limit");
   CHECK(run.WaitForExit().ok());
@@ -108,7 +108,7 @@ TEST_CASE("A run that reaches its limit, where no target is set, has succeeded",
   const std::string submitted = Contents(run.folder().File("submitted"));
   CHECK_THAT(submitted, Catch::StartsWith(Contents(run.folder().File("x.yaml")) + "---\n"));
   CHECK_THAT(submitted, Catch::Contains("batch_size: 64"));
-  // The last look at it is shown, though no line was due.
+  // The last state is shown, though no line was due.
   CHECK(run.Log().find("1.23k env steps") < run.Log().find("limit after "));
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("A solved run has succeeded", "[e2e]") {
   CHECK(run.Summary()["seed"] == 7);
 }
 
-TEST_CASE("An experiment that the hub does not take in is no run", "[e2e]") {
+TEST_CASE("An experiment that the hub refuses fails the run", "[e2e]") {
   ScriptedRun run({}, "", /*refuses=*/true);
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Summary()["outcome"] == "failed");
@@ -135,7 +135,7 @@ TEST_CASE("An experiment that the hub does not take in is no run", "[e2e]") {
   CHECK(run.Log().find("failed: the experiment was not taken in: the test refuses it\n") != std::string::npos);
 }
 
-TEST_CASE("A learner that ends is started again, and the run goes on", "[e2e]") {
+TEST_CASE("A learner that ends restarts, and the run goes on", "[e2e]") {
   ScriptedRun run;
   run.Tell("waggle-learner", "exit 1");
   run.Tell("waggle-learner", "kill -9 $$", 2);
@@ -144,7 +144,7 @@ TEST_CASE("A learner that ends is started again, and the run goes on", "[e2e]") 
   CHECK(run.Log().find("learner exited with status 1; starting it again in 500ms (1 of 5)") != std::string::npos);
 }
 
-TEST_CASE("A solved run whose weights were kept by nobody has failed, and its last line says so", "[e2e]") {
+TEST_CASE("A solved run whose weights were not kept has failed, and its last line says so", "[e2e]") {
   ScriptedRun run;
   std::ofstream(run.folder().File("weights_unsaved")) << "full";
   run.AtEnd("echo no space left; exit 1");
@@ -158,7 +158,7 @@ TEST_CASE("A solved run whose weights were kept by nobody has failed, and its la
   CHECK(last.find("the learner exited with status 1 without its last checkpoint") != std::string::npos);
 }
 
-TEST_CASE("A solved run whose best weights are nowhere has failed; where its folder has them it is solved", "[e2e]") {
+TEST_CASE("A solved run has failed if its best weights are lost, unless the run's folder has them", "[e2e]") {
   for (const uint64_t kept : {14, 15}) {
     ScriptedRun run;
     run.Tell("evaluator", "exit 0");  // So that the run has begun.
@@ -176,7 +176,7 @@ TEST_CASE("A solved run whose best weights are nowhere has failed; where its fol
   }
 }
 
-TEST_CASE("A replay server that ends is started again on the folder that it had, and the run goes on", "[e2e]") {
+TEST_CASE("A replay server that ends restarts with its folder, and the run goes on", "[e2e]") {
   ScriptedRun run({"replay.durability=log"});
   run.Tell("waggle-replay-server", "exit 9");
   run.Tell("waggle-replay-server", "read line < waggle-replay-server.3.fifo", 2);
@@ -189,7 +189,7 @@ TEST_CASE("A replay server that ends is started again on the folder that it had,
   CHECK(log.find(flag) != log.rfind(flag));
 }
 
-TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]") {
+TEST_CASE("An actor that is killed restarts, and the run goes on", "[e2e]") {
   ScriptedRun run;
   run.Tell("waggle-actor", "kill -9 $$");
   run.Tell("waggle-actor", "read line < waggle-actor.3.fifo", 2);
@@ -198,12 +198,12 @@ TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]
   CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
         std::string::npos);
   CHECK(run.Summary()["processes"].size() == 6);
-  // Both times it was told which actor it is.
+  // Both starts got the actor's index.
   const std::string log = Contents(run.folder().File("out/logs/actor-0.log"));
   CHECK(log.find("--index 0\n") != log.rfind("--index 0\n"));
 }
 
-TEST_CASE("Where one process cannot be started, those after it are not", "[e2e]") {
+TEST_CASE("If a process cannot be started, the processes after it do not start", "[e2e]") {
   ScriptedRun run({}, "waggle-replay-server");
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Log().find("replay-server: cannot start") != std::string::npos);
@@ -211,7 +211,7 @@ TEST_CASE("Where one process cannot be started, those after it are not", "[e2e]"
   CHECK_FALSE(std::filesystem::exists(run.folder().File("out/logs/learner.log")));
 }
 
-TEST_CASE("Setting the wall clock, forth or back, does not disturb a run", "[e2e]") {
+TEST_CASE("Changes of the wall clock do not disturb a run", "[e2e]") {
   for (const char* const seconds : {"3600", "-3600"}) {
     ScriptedRun run;
     run.Tell("evaluator", "kill -9 $$");  // So that the run has begun.
@@ -241,7 +241,7 @@ TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {
   }
 }
 
-TEST_CASE("A summary that could not be written is not pointed to", "[e2e]") {
+TEST_CASE("A summary that could not be written is not mentioned", "[e2e]") {
   ScriptedRun run;
   run.Tell("waggle-actor", "kill -9 $$");  // So that the run has begun.
   std::filesystem::create_directory(run.folder().File("out/summary.json"));
@@ -268,11 +268,11 @@ TEST_CASE("A run that is killed leaves no process behind", "[e2e]") {
   }
 }
 
-TEST_CASE("Nothing starts where the experiment, the executables or the folder are wrong", "[e2e]") {
+TEST_CASE("Nothing starts if the experiment, the executables or the folder are wrong", "[e2e]") {
   const TemporaryFolder folder;
   std::ofstream(folder.File("good.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n";
   std::ofstream(folder.File("bad.yaml")) << "algorithm: {name: apex_dqm}\n";
-  // No machine has the memory for it.
+  // No machine has this much memory.
   std::ofstream(folder.File("large.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n"
                                               "network: {torso: [{units: [65536, 65536, 65536, 65536, 65536]}]}\n"
                                               "actor: {processes: 1024}\n";
@@ -283,7 +283,7 @@ TEST_CASE("Nothing starts where the experiment, the executables or the folder ar
     int code;
     std::string error;
   };
-  // Four names for a program that must not be started.
+  // Four names of a program that must not start.
   std::filesystem::create_directory(folder.File("bin"));
   for (const char* name : {"param-server", "replay-server", "learner", "actor"}) {
     std::filesystem::create_symlink("/bin/false", folder.File(std::string("bin/waggle-") + name));
@@ -291,7 +291,7 @@ TEST_CASE("Nothing starts where the experiment, the executables or the folder ar
   const std::vector<Case> cases = {
       {folder.File("bin"), folder.File("bad.yaml"), folder.File("out1"), 2, "did you mean \"apex_dqn\"?"},
       {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2, "none.yaml: No such file or directory"},
-      {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which has to lie"},
+      {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which must be"},
       {folder.File("bin"), folder.File("large.yaml"), folder.File("out4"), 1, " MiB of memory are needed, and this "},
       {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "cannot create /proc/waggle: "},
   };

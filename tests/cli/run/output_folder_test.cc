@@ -20,7 +20,7 @@ using ::waggle::testing::ValueOf;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);  // 2023-11-14 22:13:20 UTC.
 
-// The working folder for the length of a test.
+// Sets the working folder during a test.
 class WorkingFolder {
  public:
   explicit WorkingFolder(const std::string& path) : before_(std::filesystem::current_path()) {
@@ -32,7 +32,7 @@ class WorkingFolder {
   const std::filesystem::path before_;
 };
 
-TEST_CASE("A run without a requested folder gets one named after it and the time", "[unit]") {
+TEST_CASE("Without a requested folder a run's folder has its name and the time", "[unit]") {
   const TemporaryFolder temporary;
   const WorkingFolder here(temporary.path());
   const OutputFolder first = ValueOf(OutputFolder::Create("", "pole", kNow));
@@ -44,14 +44,14 @@ TEST_CASE("A run without a requested folder gets one named after it and the time
   CHECK(second.path() == "runs/pole-20231114-221320-2");
 }
 
-TEST_CASE("A folder that another run has just made is not taken, though it is empty yet", "[unit]") {
+TEST_CASE("A new and empty folder of another run is not taken", "[unit]") {
   const TemporaryFolder temporary;
   const WorkingFolder here(temporary.path());
   std::filesystem::create_directories("runs/pole-20231114-221320");
   CHECK(ValueOf(OutputFolder::Create("", "pole", kNow)).path() == "runs/pole-20231114-221320-2");
 }
 
-TEST_CASE("A requested folder may exist if it is empty, and is never overwritten", "[unit]") {
+TEST_CASE("A requested folder may exist if it is empty, and a run is never overwritten", "[unit]") {
   const TemporaryFolder temporary;
   const std::string path = temporary.File("a/b");
   CHECK(ValueOf(OutputFolder::Create(path + "/", "pole", kNow)).path() == path);
@@ -61,7 +61,7 @@ TEST_CASE("A requested folder may exist if it is empty, and is never overwritten
   REQUIRE_OK(OutputFolder::Create(temporary.File("empty"), "pole", kNow));
 }
 
-TEST_CASE("A folder that cannot be made is named", "[unit]") {
+TEST_CASE("The error names a folder that cannot be created", "[unit]") {
   CHECK_FALSE(OutputFolder::Create("/proc/waggle/x", "pole", kNow).ok());
   CHECK(OutputFolder::Create("/proc/waggle", "pole", kNow).status().message().find("cannot create /proc/waggle: ") ==
         0);
@@ -84,7 +84,7 @@ TEST_CASE("Files are written whole", "[unit]") {
   CHECK_FALSE(folder.Write("no/such/folder", "x").ok());
 }
 
-TEST_CASE("The last lines of a log are found however long it is", "[unit]") {
+TEST_CASE("The last lines of a log are found, however long it is", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", kNow));
   CHECK(folder.LastLogLines("learner", 3).empty());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what `waggle plot` draws: python3 tests/cli/run/plot_runs_test.py"""
+"""Tests of `waggle plot`: python3 tests/cli/run/plot_runs_test.py"""
 
 import json
 import math
@@ -59,7 +59,7 @@ class PlotTest(unittest.TestCase):
 
 
 class ReadingTest(PlotTest):
-    def test_a_run_says_what_it_is(self):
+    def test_one_run_has_a_title(self):
         folder = self.run_folder("a", seed=3)
         (folder / "summary.json").write_text(json.dumps({"outcome": "solved", "env_steps": 8000, "wall_seconds": 7.25}))
         run = plot_runs.Run(folder)
@@ -71,7 +71,7 @@ class ReadingTest(PlotTest):
             "bees: apex_dqn on Hive-v0, seed 3\nsolved after 8,000 environment steps and 7.25 s",
         )
 
-    def test_a_last_row_that_is_not_whole_yet_is_left_out(self):
+    def test_an_incomplete_last_row_is_left_out(self):
         folder = self.run_folder("a", rows=[(0, 0, "x", 1)])
         with open(folder / "metrics.csv", "a", encoding="utf-8") as file:
             file.write("5,0.5,x")
@@ -84,7 +84,7 @@ class ReadingTest(PlotTest):
         self.assertEqual(series.curve("steps", gaps=False), ([400, 700, 700], [30, 10, 20]))
         self.assertEqual(series.curve("seconds", gaps=False), ([5, 6, 6], [10, 20, 30]))
 
-    def test_what_is_no_metrics_file_is_refused_by_its_place(self):
+    def test_another_file_is_refused_by_its_path(self):
         folder = self.run_folder("a")
         for text, message in [
             ("a,b\n", "is not a metrics file"),
@@ -98,7 +98,7 @@ class ReadingTest(PlotTest):
         with self.assertRaisesRegex(plot_runs.PlotError, "is no run's folder"):
             plot_runs.Run(self.root / "nowhere")
 
-    def test_runs_that_differ_in_their_seed_only_are_one_group(self):
+    def test_runs_that_differ_only_in_their_seed_are_one_group(self):
         runs = [
             plot_runs.Run(self.run_folder("a", seed=1)),
             plot_runs.Run(self.run_folder("b", seed=1, batch=32)),
@@ -137,7 +137,7 @@ class CurveTest(unittest.TestCase):
         for spread in spreads:
             self.assertAlmostEqual(spread, math.sqrt(2))
 
-    def test_past_the_end_of_a_run_its_return_stays_and_its_rates_are_no_more(self):
+    def test_past_the_end_of_a_run_its_return_stays_and_its_rates_end(self):
         curves = [([0, 1, 2], [10, 20, math.nan]), ([0, 4], [0, 40])]
         xs, means, spreads, first_end = plot_runs.mean_and_spread(curves, True, points=5)
         self.assertEqual((xs, first_end), ([0, 1, 2, 3, 4], 2))
@@ -145,9 +145,9 @@ class CurveTest(unittest.TestCase):
         self.assertAlmostEqual(spreads[4], 10 * math.sqrt(2))
         _, means, spreads, _ = plot_runs.mean_and_spread(curves, False, points=5)
         self.assertEqual([means[1], means[3], means[4]], [15, 30, 40])
-        self.assertTrue(math.isnan(spreads[4]))  # Of one run there is no spread.
+        self.assertTrue(math.isnan(spreads[4]))  # One run has no spread.
 
-    def test_a_gap_in_one_curve_is_one_in_the_mean(self):
+    def test_a_gap_in_one_curve_is_a_gap_in_the_mean(self):
         curves = [([0, 1, 2, 3, 4], [1, 1, math.nan, 1, 1]), ([0, 4], [3, 3])]
         _, means, _, _ = plot_runs.mean_and_spread(curves, True, points=5)
         self.assertEqual([math.isnan(mean) for mean in means], [False, False, True, False, False])
@@ -196,7 +196,7 @@ class CommandTest(PlotTest):
             self.assertGreaterEqual(len(panel.lines), 3, panel.get_title())  # Two seeds and their mean.
         labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
         self.assertEqual(len(labels), 6)
-        # Of two seeds, one of which has ended, the mean goes on to the end of the other.
+        # The mean over two seeds, one of which has ended, goes on to the end of the other.
         folders = [self.run_folder("short"), self.run_folder("long", seed=3)]
         two = plot_runs.Picture([plot_runs.Run(folder) for folder in folders])
         self.assertEqual(max(two.panels[1].lines[-2].get_xdata()), 6.5)

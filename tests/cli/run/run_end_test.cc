@@ -19,7 +19,7 @@ ChildExit Killed() {
   return exit;
 }
 
-// Of a run whose processes ended so.
+// The weights of a run whose processes ended like this.
 KeptWeights Weights(const std::optional<ChildExit>& learner, const std::optional<ChildExit>& hub) {
   KeptWeights weights;
   weights.learner = learner;
@@ -27,16 +27,16 @@ KeptWeights Weights(const std::optional<ChildExit>& learner, const std::optional
   return weights;
 }
 
-TEST_CASE("A run whose learner has written its last checkpoint ends as it was decided", "[unit]") {
+TEST_CASE("A run whose learner has written its last checkpoint keeps its outcome", "[unit]") {
   const RunEnd end = JudgeEnd(Outcome::kSolved, "475 reached", Weights(Status(0), Status(0)));
   CHECK(end.outcome == Outcome::kSolved);
   CHECK(end.reason == "475 reached");
   CHECK(end.note.empty());
-  // Where nothing was evaluated the checkpoint is all there is to keep.
+  // Without an evaluation there is only the checkpoint to keep.
   CHECK(JudgeEnd(Outcome::kLimit, "", Weights(Status(0), Status(1))).note.empty());
 }
 
-TEST_CASE("A run without its last checkpoint keeps its outcome where the parameter server has the weights, and says so",
+TEST_CASE("A run without its last checkpoint keeps its outcome if the parameter server has the weights, and says so",
           "[unit]") {
   const RunEnd end = JudgeEnd(Outcome::kLimit, "1000 steps", Weights(Status(1), Status(0)));
   CHECK(end.outcome == Outcome::kLimit);
@@ -45,7 +45,7 @@ TEST_CASE("A run without its last checkpoint keeps its outcome where the paramet
         "the learner exited with status 1 without its last checkpoint, and the parameter server has kept the weights");
 }
 
-TEST_CASE("A run whose weights nobody is known to have kept has failed, whatever it had reached", "[unit]") {
+TEST_CASE("A run whose weights are not known to be kept has failed, whatever it reached", "[unit]") {
   const RunEnd end = JudgeEnd(Outcome::kSolved, "475 reached", Weights(Status(1), Status(1)));
   CHECK(end.outcome == Outcome::kFailed);
   CHECK(
@@ -60,7 +60,7 @@ TEST_CASE("A run whose weights nobody is known to have kept has failed, whatever
         "that it has kept the weights");
 }
 
-TEST_CASE("How the parameter server ended says more than its last word, unless it was killed", "[unit]") {
+TEST_CASE("The parameter server's exit status overrides its last report, unless it was killed", "[unit]") {
   for (const bool said : {true, false}) {
     INFO(said);
     KeptWeights weights = Weights(Status(1), Status(0));
@@ -73,7 +73,7 @@ TEST_CASE("How the parameter server ended says more than its last word, unless i
   }
 }
 
-TEST_CASE("A run whose best weights are nowhere has failed, though its learner ended well", "[unit]") {
+TEST_CASE("A run whose best weights are lost has failed, though its learner ended well", "[unit]") {
   KeptWeights weights = Weights(Status(0), Status(1));
   weights.has_best = true;
   const RunEnd end = JudgeEnd(Outcome::kSolved, "475 reached", weights);
@@ -94,8 +94,7 @@ TEST_CASE("A run whose best weights are nowhere has failed, though its learner e
   }
 }
 
-TEST_CASE("A learner that was started again need not have written a checkpoint, so that somebody else has to have",
-          "[unit]") {
+TEST_CASE("A learner that restarted may have no checkpoint, so the parameter server must have the weights", "[unit]") {
   KeptWeights weights = Weights(Status(0), Status(1));
   weights.failed_learner = Killed();
   weights.has_best = true;
@@ -106,7 +105,7 @@ TEST_CASE("A learner that was started again need not have written a checkpoint, 
         "the last weights are lost: the learner was killed by signal 9 (Killed), the one after it need not have "
         "written a checkpoint, and the parameter server has not kept the weights either; before that: limit: 1000 "
         "steps");
-  // It writes the best weights once it has trained until the end.
+  // It writes the best weights if it trained until the end.
   weights.learner_kept_best = true;
   CHECK(JudgeEnd(Outcome::kLimit, "1000 steps", weights).outcome == Outcome::kLimit);
   weights.learner_kept_best = false;
@@ -115,7 +114,7 @@ TEST_CASE("A learner that was started again need not have written a checkpoint, 
   CHECK(JudgeEnd(Outcome::kLimit, "1000 steps", weights).note.empty());
 }
 
-TEST_CASE("A run that was interrupted stays so, and one that had failed keeps its reason", "[unit]") {
+TEST_CASE("An interrupted run stays interrupted, and a failed run keeps its reason", "[unit]") {
   const RunEnd interrupted = JudgeEnd(Outcome::kInterrupted, "interrupted by the user", Weights(Status(1), Status(1)));
   CHECK(interrupted.outcome == Outcome::kInterrupted);
   CHECK(interrupted.reason == "interrupted by the user");

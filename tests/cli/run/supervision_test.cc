@@ -39,7 +39,7 @@ ChildExit Status(int code) {
   return exit;
 }
 
-// A run of two actors, started at second 0.
+// A run with two actors, started at second 0.
 Supervision NewRun(bool needs_evaluator = true) {
   Supervision supervision({{"param-server"},
                            {"replay-server", WorkerKind::kReplayServer},
@@ -56,26 +56,26 @@ Supervision NewRun(bool needs_evaluator = true) {
 
 const Signals kTermToWorkers = {{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}};
 
-// The hub says that the run is over, and that its workers are through with it.
+// The hub says that the run is over and closed.
 Actions Close(Supervision* supervision, RunState state, double seconds) {
   return supervision->Observed({state, "so says the hub", /*closed=*/true}, At(seconds), At(seconds));
 }
 
-// Ends all workers and then the servers, as they do when all goes well.
+// Ends all workers and then the servers, as in a run without problems.
 void EndAll(Supervision* supervision, std::vector<size_t> workers, double seconds) {
   for (const size_t worker : workers) {
     supervision->Exited(worker, Status(0), At(seconds));
   }
   const Actions last = supervision->Observed({RunState::kSolved, ""}, At(seconds), At(seconds));
   CHECK(last.signals == Signals{{kReplay, SIGTERM}});
-  // The hub only then: a replay server says goodbye to it.
+  // The hub comes last: a replay server tells it that it leaves.
   CHECK(supervision->Exited(kReplay, Status(0), At(seconds)).signals == Signals{{kHub, SIGTERM}});
   CHECK_FALSE(supervision->done());
   supervision->Exited(kHub, Status(0), At(seconds));
   CHECK(supervision->done());
 }
 
-TEST_CASE("A solved run has its workers end once they are through with it, then its servers", "[unit]") {
+TEST_CASE("A solved run ends its workers when they have finished, then its servers", "[unit]") {
   Supervision supervision = NewRun();
   CHECK(supervision.Observed({RunState::kQueued, "it waits for 1 learner"}, At(0.5), At(0.5)).signals.empty());
   CHECK(supervision.Observed({RunState::kRunning, ""}, At(1), At(1)).signals.empty());
@@ -87,7 +87,7 @@ TEST_CASE("A solved run has its workers end once they are through with it, then 
   EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 4);
 }
 
-TEST_CASE("How the hub says that the run ended is its outcome", "[unit]") {
+TEST_CASE("The outcome is the hub's final state", "[unit]") {
   const std::vector<std::pair<RunState, Outcome>> ends = {{RunState::kSolved, Outcome::kSolved},
                                                           {RunState::kLimit, Outcome::kLimit},
                                                           {RunState::kFailed, Outcome::kFailed},
@@ -100,7 +100,7 @@ TEST_CASE("How the hub says that the run ended is its outcome", "[unit]") {
   }
 }
 
-TEST_CASE("Workers that are never through with a run that is over are asked to end, then killed", "[unit]") {
+TEST_CASE("Workers that do not finish with an ended run are asked to end, then killed", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
   supervision.Observed({RunState::kSolved, ""}, At(70), At(70));
@@ -112,13 +112,13 @@ TEST_CASE("Workers that are never through with a run that is over are asked to e
   CHECK(supervision.Tick(At(81)).signals == Signals{{kLearner, SIGKILL}});
 }
 
-TEST_CASE("Nobody waits for a run to be closed whose workers, or whose hub, have ended", "[unit]") {
+TEST_CASE("A run is not waited for to be closed if its workers, or its hub, have ended", "[unit]") {
   Supervision workers = NewRun();
   workers.Observed({RunState::kSolved, ""}, At(1), At(1));
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
     CHECK(workers.Exited(worker, Killed(), At(2)).messages.size() == 1);
   }
-  CHECK(workers.Exited(kLearner, Killed(), At(2)).observe);  // A last look.
+  CHECK(workers.Exited(kLearner, Killed(), At(2)).observe);  // For the last report.
   CHECK(workers.outcome() == Outcome::kSolved);
   Supervision hub = NewRun();
   hub.Observed({RunState::kSolved, ""}, At(1), At(1));
@@ -137,12 +137,12 @@ TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]"
   const Actions early = supervision.Observed({RunState::kSolved, ""}, At(1.9), At(2.1));
   CHECK(early.observe);
   CHECK(early.signals.empty());
-  // And without an answer the servers are stopped all the same.
+  // Without an answer the servers are stopped all the same.
   CHECK(supervision.NextDeadline() == At(4));
   CHECK(supervision.Tick(At(4)).signals == Signals{{kReplay, SIGTERM}});
 }
 
-TEST_CASE("An experiment that the hub does not take in fails the run", "[unit]") {
+TEST_CASE("A refused experiment fails the run", "[unit]") {
   Supervision supervision({{"param-server"}, {"learner", WorkerKind::kLearner}}, {}, kStart);
   supervision.Begin(At(0));
   const Actions actions = supervision.Refused(absl::InvalidArgumentError("stop.max_seconds: wrong"), At(1));
@@ -152,7 +152,7 @@ TEST_CASE("An experiment that the hub does not take in fails the run", "[unit]")
   CHECK(supervision.HubReady(At(2)).start.empty());
 }
 
-TEST_CASE("One of several replay servers is started again; the run fails when none is left", "[unit]") {
+TEST_CASE("One of several replay servers restarts; the run fails when none is left", "[unit]") {
   Supervision supervision({{"param-server"},
                            {"replay-server-0", WorkerKind::kReplayServer, 0},
                            {"replay-server-1", WorkerKind::kReplayServer, 1},
@@ -178,7 +178,7 @@ TEST_CASE("One of several replay servers is started again; the run fails when no
   CHECK(supervision.reason() == "no replay-server is left");
 }
 
-TEST_CASE("The only replay server is started again too; the run fails when it keeps dying", "[unit]") {
+TEST_CASE("The only replay server restarts too; the run fails when it keeps dying", "[unit]") {
   Supervision supervision = NewRun();
   double now = 1;
   for (int i = 0; i < 5; ++i) {
@@ -203,7 +203,7 @@ TEST_CASE("The death of the hub fails the run, shows its log and stops the rest"
   CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
 }
 
-TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {
+TEST_CASE("Without a hub there is no last request", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Exited(kHub, Killed(), At(1));
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
@@ -214,7 +214,7 @@ TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {
   CHECK(supervision.done());
 }
 
-TEST_CASE("A learner that ends is started again, however it ended, and how is known to the end", "[unit]") {
+TEST_CASE("A learner restarts, however it ended, and its ends are remembered", "[unit]") {
   Supervision supervision = NewRun();
   CHECK_FALSE(supervision.learner_exit().has_value());
   supervision.Exited(kLearner, Killed(), At(1));
@@ -230,7 +230,7 @@ TEST_CASE("A learner that ends is started again, however it ended, and how is kn
   CHECK(supervision.failed_learner_exit()->code == 1);
 }
 
-TEST_CASE("A learner that ends badly while the run does is told, one that we end is not", "[unit]") {
+TEST_CASE("A learner's error while the run ends is reported, but not an end on request", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
   CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
@@ -242,7 +242,7 @@ TEST_CASE("A learner that ends badly while the run does is told, one that we end
   CHECK(asked.Exited(kLearner, Killed(), At(2)).messages.empty());
 }
 
-TEST_CASE("An actor that dies is started again, later each time, and the run goes on", "[unit]") {
+TEST_CASE("An actor that dies restarts after growing delays, and the run goes on", "[unit]") {
   Supervision supervision = NewRun();
   const Actions death = supervision.Exited(kActor0, Killed(), At(1));
   CHECK(death.observe);
@@ -258,7 +258,7 @@ TEST_CASE("An actor that dies is started again, later each time, and the run goe
   CHECK_FALSE(supervision.outcome().has_value());
 }
 
-TEST_CASE("An actor that lived long has all its chances again", "[unit]") {
+TEST_CASE("An actor that lived long gets all its restarts again", "[unit]") {
   Supervision supervision = NewRun();
   double now = 0;
   for (int i = 0; i < 20; ++i) {
@@ -281,7 +281,7 @@ Actions KillForGood(Supervision* supervision, size_t process, double now) {
   return supervision->Exited(process, Status(1), At(now));
 }
 
-TEST_CASE("An actor that dies again and again is given up; without any actor the run has failed", "[unit]") {
+TEST_CASE("An actor that keeps dying is given up; without any actor the run fails", "[unit]") {
   Supervision supervision = NewRun();
   const Actions first = KillForGood(&supervision, kActor0, 1);
   CHECK(first.messages ==
@@ -293,7 +293,7 @@ TEST_CASE("An actor that dies again and again is given up; without any actor the
   CHECK(second.show_log == kActor1);
 }
 
-TEST_CASE("An evaluator that is given up matters only where the run needs it", "[unit]") {
+TEST_CASE("An evaluator that is given up fails the run only if it is needed", "[unit]") {
   Supervision needed = NewRun(true);
   KillForGood(&needed, kEvaluator, 1);
   CHECK(needed.reason() == "no evaluator is left");
@@ -302,7 +302,7 @@ TEST_CASE("An evaluator that is given up matters only where the run needs it", "
   CHECK_FALSE(unneeded.outcome().has_value());
 }
 
-TEST_CASE("An actor that ended without an error before the run is said when it is started again", "[unit]") {
+TEST_CASE("The restart of an actor that ended without an error is reported", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Exited(kActor0, Status(0), At(1));
   const Actions again = supervision.Tick(At(1.5));
@@ -318,7 +318,7 @@ TEST_CASE("An interruption stops workers, then servers", "[unit]") {
   EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 2);
 }
 
-TEST_CASE("Who ignores SIGTERM is killed when patience ends", "[unit]") {
+TEST_CASE("A process that ignores SIGTERM is killed when the patience ends", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Interrupted(At(1));
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
@@ -353,14 +353,14 @@ TEST_CASE("An interruption after the end keeps the outcome and hurries the worke
   CHECK(supervision.outcome() == Outcome::kSolved);
 }
 
-TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {
+TEST_CASE("The death of a server that was not asked to end is reported", "[unit]") {
   const std::vector<size_t> workers = {kLearner, kActor0, kActor1, kEvaluator};
   Supervision supervision = NewRun();
   supervision.Interrupted(At(1));
   for (const size_t worker : workers) {
     CHECK(supervision.Exited(worker, Killed(), At(2)).messages.empty());
   }
-  // Of the parts that end one after another the replay servers alone were asked so far.
+  // So far only the replay servers were asked to end.
   CHECK(supervision.Observed({RunState::kRunning, ""}, At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
   CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
         std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
@@ -374,7 +374,7 @@ TEST_CASE("A server that dies before it is asked to end is told, one that was as
   CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
 }
 
-TEST_CASE("An error with which the hub ends is told, although it was asked to end", "[unit]") {
+TEST_CASE("An error of the hub at its end is reported, although it was asked to end", "[unit]") {
   Supervision supervision = NewRun();
   Close(&supervision, RunState::kSolved, 1);
   for (const size_t worker : {kLearner, kActor0, kActor1, kEvaluator}) {
@@ -389,7 +389,7 @@ TEST_CASE("An error with which the hub ends is told, although it was asked to en
   CHECK(supervision.done());
 }
 
-TEST_CASE("Of gradient workers none can be spared", "[unit]") {
+TEST_CASE("A lost gradient worker fails the run", "[unit]") {
   Supervision supervision({{"param-server"},
                            {"gradient-0", WorkerKind::kGradient, 0},
                            {"gradient-1", WorkerKind::kGradient, 1},
@@ -404,7 +404,7 @@ TEST_CASE("Of gradient workers none can be spared", "[unit]") {
   CHECK(supervision.reason() == "gradient-1 is lost, and the run needs all of its kind");
 }
 
-TEST_CASE("A hub that never says its address fails the run", "[unit]") {
+TEST_CASE("A hub that never reports its address fails the run", "[unit]") {
   Supervision supervision({{"param-server"}, {"learner", WorkerKind::kLearner}}, {}, kStart);
   supervision.Begin(At(0));
   CHECK(supervision.NextDeadline() == At(15));
@@ -433,7 +433,7 @@ TEST_CASE("A process that cannot be started fails the run", "[unit]") {
   CHECK(supervision.reason() == "learner: cannot start x: No such file or directory");
 }
 
-TEST_CASE("A run in which no actor steps fails, as its limit on seconds would never come", "[unit]") {
+TEST_CASE("A run without an environment step fails, as its limit on seconds would never come", "[unit]") {
   Supervision::Rules rules;
   rules.first_step_patience = absl::Seconds(90);
   Supervision supervision({{"param-server"}, {"actor-0", WorkerKind::kActor}}, rules, kStart);
@@ -441,30 +441,30 @@ TEST_CASE("A run in which no actor steps fails, as its limit on seconds would ne
   supervision.HubReady(At(10));
   supervision.Observed({RunState::kRunning, ""}, At(50), At(50));
   CHECK(supervision.NextDeadline() == At(100));
-  SECTION("None comes") {
+  SECTION("no step comes") {
     const Actions actions = supervision.Tick(At(100));
     CHECK(supervision.outcome() == Outcome::kFailed);
     CHECK(supervision.reason() == "no actor has taken an environment step within 1m30s");
     CHECK(actions.show_log == size_t{1});
   }
-  SECTION("One comes") {
+  SECTION("a step comes") {
     supervision.Stepped();
     supervision.Tick(At(100));
     CHECK_FALSE(supervision.outcome().has_value());
   }
 }
 
-TEST_CASE("Processes whose start was given up are not waited for", "[unit]") {
+TEST_CASE("Processes that were not started are not waited for", "[unit]") {
   Supervision supervision = NewRun();
   supervision.CannotStart(kReplay, absl::NotFoundError("no memory"), At(0));
   for (const size_t worker : {kLearner, kActor0, kActor1}) {
     CHECK(supervision.NotStarted(worker, At(0)).signals.empty());
   }
-  CHECK(supervision.NotStarted(kEvaluator, At(0)).observe);  // No worker is left: the hub is asked a last time.
+  CHECK(supervision.NotStarted(kEvaluator, At(0)).observe);  // No worker is left: the hub is asked for the last report.
   CHECK(supervision.Tick(At(2)).signals == Signals{{kHub, SIGTERM}});
 }
 
-TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
+TEST_CASE("One of several replay servers ends the run if it does not come up, but not later", "[unit]") {
   for (const bool stepped : {false, true}) {
     Supervision supervision({{"param-server"},
                              {"replay-server-0", WorkerKind::kReplayServer, 0},

@@ -15,7 +15,7 @@ namespace {
 using testing::Eventually;
 using testing::ValueOf;
 
-// What has been written so far, for two threads.
+// The text written so far, for two threads.
 class Line : public std::stringbuf {
  public:
   std::string Text() {
@@ -62,7 +62,7 @@ TEST_CASE("A built-in environment is served until a stop", "[grpc]") {
   REQUIRE_OK(served);
 }
 
-TEST_CASE("An environment, options or an address that there are not are told", "[unit]") {
+TEST_CASE("Unknown environments and options, and unusable addresses, are reported", "[unit]") {
   const auto refusal = [](const ServeEnvironmentFlags& flags) {
     std::ostringstream out;
     const StopToken stopped;

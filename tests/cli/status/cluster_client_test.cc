@@ -29,7 +29,7 @@ TEST_CASE("A snapshot holds the hub's overview and every replay server's tables"
     REQUIRE(snapshot.replay_servers.size() == 1);
     CHECK(snapshot.replay_servers[0].address == services.address());
     REQUIRE_OK(snapshot.replay_servers[0].status);
-    REQUIRE(snapshot.replay_servers[0].tables.tables_size() == 1);  // Its own.
+    REQUIRE(snapshot.replay_servers[0].tables.tables_size() == 1);  // Its own table.
     CHECK(snapshot.replay_servers[0].tables.tables(0).config().name() == "transitions");
     CHECK(snapshot.replay_servers[0].tables.tables(0).items() == 40'000);
   }
@@ -45,11 +45,11 @@ TEST_CASE("A replay server that is away does not hide the rest", "[grpc]") {
   CHECK_FALSE(snapshot.replay_servers[0].status.ok());
 }
 
-TEST_CASE("A replay server that hangs takes no time from the others", "[grpc]") {
+TEST_CASE("A replay server that hangs does not delay the others", "[grpc]") {
   FakeServices hub;
   FakeServices one;
   FakeServices other;
-  // Whichever is asked first.
+  // The server that is asked first.
   FakeServices& hanging = one.address() < other.address() ? one : other;
   const StopToken released;
   hanging.describe_hangs_until() = released;
@@ -71,7 +71,7 @@ TEST_CASE("A replay server that is gone is not asked", "[grpc]") {
   CHECK(ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout)).replay_servers.empty());
 }
 
-TEST_CASE("How an experiment stands that has not begun is told without an overview", "[grpc]") {
+TEST_CASE("An experiment that has not begun has a state and a reason, without an overview", "[grpc]") {
   FakeServices services;
   services.no_overview() = true;
   v1::ExperimentInfo& info = services.experiments().experiments[0];
@@ -84,12 +84,12 @@ TEST_CASE("How an experiment stands that has not begun is told without an overvi
   CHECK(snapshot.overview.experiment_name() == "pole");
 }
 
-TEST_CASE("The replay servers of an experiment that is over are not asked", "[grpc]") {
+TEST_CASE("The replay servers of an ended experiment are not asked", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address(services.address());
   services.experiments().experiments[0].set_state(v1::RUN_STATE_SOLVED);
-  // Until it is closed its workers are at it.
+  // Until the experiment is closed its workers still use its tables.
   CHECK(ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout)).replay_servers.size() == 1);
   services.experiments().experiments[0].set_ended_at_us(1'000'100'000'000);
   const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout));
@@ -98,14 +98,14 @@ TEST_CASE("The replay servers of an experiment that is over are not asked", "[gr
   CHECK(snapshot.replay_servers.empty());
 }
 
-TEST_CASE("An experiment that there is none of is told by its id", "[grpc]") {
+TEST_CASE("The error for an unknown experiment has its id", "[grpc]") {
   const FakeServices services;
   const absl::Status status = ClusterClient(services.address(), "pole-00000").Fetch(kTimeout).status();
   REQUIRE_CODE(status, absl::StatusCode::kNotFound);
   CHECK(status.message() == "there is no experiment pole-00000");
 }
 
-TEST_CASE("A hub that is not there is named", "[grpc]") {
+TEST_CASE("The error for a hub that is away has its address", "[grpc]") {
   const absl::Status status = ClusterClient("127.0.0.1:1", "pole-x7k2q").Fetch(kTimeout).status();
   CHECK(status.code() == absl::StatusCode::kUnavailable);
   CHECK(status.message().find("the parameter server at 127.0.0.1:1 does not answer: ") == 0);

@@ -25,7 +25,7 @@ TEST_CASE("A server that serves is healthy", "[grpc]") {
   REQUIRE_OK(AskHealth(server->address(), "", kTimeout));
 }
 
-TEST_CASE("Who says that it does not serve is not healthy, as a whole or one of its services", "[grpc]") {
+TEST_CASE("A server is not healthy if it, or the service, does not serve", "[grpc]") {
   grpc::EnableDefaultHealthCheckService(true);
   v1::WorkerService::Service service;
   int port = 0;
@@ -46,7 +46,7 @@ TEST_CASE("Who says that it does not serve is not healthy, as a whole or one of 
   server->Shutdown();
 }
 
-TEST_CASE("A service that the server does not have is not healthy", "[grpc]") {
+TEST_CASE("An unknown service is not healthy", "[grpc]") {
   v1::WorkerService::Service service;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   const absl::Status status = AskHealth(server->address(), "no.such.Service", kTimeout);
@@ -54,7 +54,7 @@ TEST_CASE("A service that the server does not have is not healthy", "[grpc]") {
   CHECK_THAT(std::string(status.message()), Catch::Contains("no.such.Service"));
 }
 
-TEST_CASE("Nobody is not healthy", "[grpc]") {
+TEST_CASE("An address without a server is not healthy", "[grpc]") {
   const absl::Status status = AskHealth("127.0.0.1:1", "", kTimeout);
   REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
   CHECK_THAT(std::string(status.message()), Catch::Contains("127.0.0.1:1"));

@@ -14,7 +14,7 @@ namespace {
 
 using ::waggle::testing::SampleSnapshot;
 
-// What is printed of snapshots.
+// The output for these snapshots.
 std::string Told(const std::vector<ClusterSnapshot>& snapshots) {
   const testing::TemporaryFolder folder;
   const int file = open(folder.File("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -28,7 +28,7 @@ std::string Told(const std::vector<ClusterSnapshot>& snapshots) {
   return testing::Contents(folder.File("out"));
 }
 
-TEST_CASE("What is new is told once", "[unit]") {
+TEST_CASE("New events are printed once", "[unit]") {
   ClusterSnapshot first = SampleSnapshot();
   ClusterSnapshot second = first;
   second.overview.set_figures_unrecorded("full");
@@ -44,7 +44,7 @@ TEST_CASE("What is new is told once", "[unit]") {
   }
 }
 
-TEST_CASE("Of evaluations before the first look the newest is told", "[unit]") {
+TEST_CASE("Only the newest evaluation before the first snapshot is printed", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   v1::Evaluation* const evaluation = snapshot.overview.add_evaluations();
   evaluation->set_mean_return(500);
@@ -54,7 +54,7 @@ TEST_CASE("Of evaluations before the first look the newest is told", "[unit]") {
   CHECK(told.find("mean return 500.0") != std::string::npos);
 }
 
-TEST_CASE("An evaluation is told also if the clock of its evaluator is behind that of the one before", "[unit]") {
+TEST_CASE("An evaluation is printed even if its evaluator's clock is behind the last one's", "[unit]") {
   ClusterSnapshot second = SampleSnapshot();
   v1::Evaluation* const evaluation = second.overview.add_evaluations();
   evaluation->set_mean_return(500);
@@ -62,14 +62,14 @@ TEST_CASE("An evaluation is told also if the clock of its evaluator is behind th
   CHECK_THAT(Told({SampleSnapshot(), second}), Catch::Contains("evaluation: mean return 500.0"));
 }
 
-TEST_CASE("Of an experiment that has ended no momentary figures are told", "[unit]") {
+TEST_CASE("An ended experiment has no momentary figures", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.info.set_ended_at_us(1'000'100'000'000);
   CHECK(Told({SampleSnapshot()}).find("198k env steps") != std::string::npos);
   CHECK(Told({snapshot}).find("198k env steps") == std::string::npos);
 }
 
-TEST_CASE("Of an experiment that waits it is told for what, when that changes", "[unit]") {
+TEST_CASE("The reason of a waiting experiment is printed when it changes", "[unit]") {
   ClusterSnapshot waiting;
   waiting.overview.set_run_state(v1::RUN_STATE_QUEUED);
   ClusterSnapshot why = waiting;
@@ -77,7 +77,7 @@ TEST_CASE("Of an experiment that waits it is told for what, when that changes", 
   CHECK(Told({waiting, waiting, why, why}) == "queued\nqueued: it waits for 2 actors\n");
 }
 
-TEST_CASE("A run that will push gradients is told as such before an actor has come", "[unit]") {
+TEST_CASE("A run that will push gradients is shown as such before an actor has come", "[unit]") {
   ProgressPrinter printer(-1, /*terminal=*/false, /*color=*/false);
   ClusterSnapshot snapshot;
   snapshot.overview.set_run_state(v1::RUN_STATE_RUNNING);

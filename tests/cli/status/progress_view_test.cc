@@ -36,7 +36,7 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
         });
 }
 
-TEST_CASE("Of policy lags those are told that many items have", "[unit]") {
+TEST_CASE("The policy lags of many items are shown", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
   facts.policy_lags = {};
   facts.policy_lags[0] = 1;
@@ -45,7 +45,7 @@ TEST_CASE("Of policy lags those are told that many items have", "[unit]") {
   CHECK_THAT(RenderLag(facts), Catch::EndsWith("max 80.0; 2: 1%, 3-4: 99%"));
 }
 
-TEST_CASE("A block of a run that has not begun says so", "[unit]") {
+TEST_CASE("The block shows a run that has not begun", "[unit]") {
   ProgressContext context = Context(0.3);
   context.target_return.reset();
   const std::vector<std::string> block = RenderBlock(RunFacts(), context, 100, false);
@@ -57,20 +57,20 @@ TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   CHECK(block[6] == "  waiting     actors -, learner - of their time");
 }
 
-TEST_CASE("How full the tables are is not told where a server that holds some is not reached", "[unit]") {
+TEST_CASE("The fill of tables is not shown if a server with tables is not reached", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
   facts.replay_servers_unheard = 1;
   CHECK_THAT(RenderBlock(facts, Context(), 200, false)[2], Catch::EndsWith("not reached from here"));
   CHECK_THAT(RenderLine(facts, Context()), Catch::Contains("  table -  "));
 }
 
-TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
+TEST_CASE("Once the outcome is decided the block shows it, whatever the hub says", "[unit]") {
   ProgressContext context = Context();
   context.outcome = "interrupted";
   CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 10.0 s, runs/pole-1");
 }
 
-TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable characters", "[unit]") {
+TEST_CASE("Lines are cut to the terminal's width and have only printable characters", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
   facts.cause = {"evil \x1b[2J\n bytes"};
   for (const size_t width : {1u, 2u, 10u, 40u, 80u, 1000u}) {
@@ -85,18 +85,18 @@ TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable 
   CHECK(RenderBlock(facts, Context(), 100, false)[6].find("evil ?[2J? bytes") != std::string::npos);
 }
 
-TEST_CASE("The cause of a wait is told, in the block and on the line, until the run is over", "[unit]") {
+TEST_CASE("The cause of a wait is shown in the block and on the line until the run is over", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.info.set_reason("waits for 1 learner");
   RunFacts facts = GatherFacts(snapshot);
   const std::string waiting = "actors 10%, learner 3% of their time; waits for 1 learner";
   CHECK(RenderBlock(facts, Context(), 100, false)[6] == "  waiting     " + waiting);
   CHECK_THAT(RenderLine(facts, Context()), Catch::EndsWith("  waiting: " + waiting));
-  facts.state = RunState::kLimit;  // Then it says why the run has ended.
+  facts.state = RunState::kLimit;  // The cause is then why the run has ended.
   CHECK_THAT(RenderLine(facts, Context()), Catch::EndsWith("learner 3% of their time"));
 }
 
-TEST_CASE("Colours are used only where they are wanted", "[unit]") {
+TEST_CASE("Colours are used only on request", "[unit]") {
   const RunFacts facts = GatherFacts(SampleSnapshot());
   CHECK(RenderBlock(facts, Context(), 100, true)[0].find('\x1b') == 0);
   for (const std::string& line : RenderBlock(facts, Context(), 100, false)) {
@@ -104,13 +104,13 @@ TEST_CASE("Colours are used only where they are wanted", "[unit]") {
   }
 }
 
-TEST_CASE("The plain line tells the same", "[unit]") {
+TEST_CASE("The plain line has the same facts", "[unit]") {
   CHECK(RenderLine(GatherFacts(SampleSnapshot()), Context()) ==
         "  10.0 s  198k env steps (16.2k/s)  items 16.2k/s in 259k/s out  12.3k learner steps (2.00k/s)  table 40000  "
         "return 250.0  evaluation 412.5 of 475.0  lag 31.0  waiting: actors 10%, learner 3% of their time");
 }
 
-TEST_CASE("Of a run whose actors push gradients the views tell of these, and of no tables and lags", "[unit]") {
+TEST_CASE("A run whose actors push gradients shows these, and no tables and lags", "[unit]") {
   const RunFacts facts = GatherFacts(PushingSnapshot());
   CHECK(RenderBlock(facts, Context(), 160, false) ==
         std::vector<std::string>{
@@ -127,7 +127,7 @@ TEST_CASE("Of a run whose actors push gradients the views tell of these, and of 
         "steps (120/s)  return -  evaluation 412.5 of 475.0  waiting: actors 10% of their time");
 }
 
-TEST_CASE("An evaluation is told with its target", "[unit]") {
+TEST_CASE("An evaluation is shown with its target", "[unit]") {
   const v1::Evaluation evaluation = SampleSnapshot().overview.evaluations(0);
   CHECK(
       RenderEvaluation(evaluation, 475) ==
@@ -136,7 +136,7 @@ TEST_CASE("An evaluation is told with its target", "[unit]") {
         "evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200");
 }
 
-// What a printer writes: small enough for a pipe's buffer.
+// A printer's output, which must fit into a pipe's buffer.
 class Pipe {
  public:
   Pipe() { REQUIRE(pipe(ends_) == 0); }
@@ -155,7 +155,7 @@ class Pipe {
   int ends_[2];
 };
 
-TEST_CASE("Piped, a line comes every two seconds and for each event", "[unit]") {
+TEST_CASE("On a pipe a line comes every two seconds and for each event", "[unit]") {
   Pipe pipe;
   ProgressPrinter printer(pipe.writer(), false, true);
   const RunFacts facts = GatherFacts(SampleSnapshot());
@@ -187,7 +187,7 @@ TEST_CASE("On a terminal the block is redrawn in place, and events stay above it
   CHECK(pipe.Read() == "\x1b[7A\r\x1b[Jsecond\n" + block);
 }
 
-// A terminal of its own: what a printer writes to it, and its size.
+// A pseudoterminal: a printer's output, and the terminal's size.
 class Terminal {
  public:
   Terminal() : own_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -230,7 +230,7 @@ std::string BlockText(const RunFacts& facts, const ProgressContext& context, siz
   return text;
 }
 
-TEST_CASE("A terminal that changes its size gets the whole block taken away and one of its width", "[unit]") {
+TEST_CASE("When a terminal changes its size the whole block is redrawn in the new width", "[unit]") {
   Terminal terminal;
   terminal.Resize(101, 24);
   ProgressPrinter printer(terminal.writer(), true, false);
@@ -239,15 +239,15 @@ TEST_CASE("A terminal that changes its size gets the whole block taken away and 
   CHECK(terminal.Read() == BlockText(facts, Context(), 100));
   terminal.Resize(31, 24);
   printer.Redraw();
-  // Of the seven lines, of 34, 65, 68, 83, 100, 61 and 50 characters, it had made two, three, three, three, four, two
-  // and two.
+  // The seven lines of 34, 65, 68, 83, 100, 61 and 50 characters had become two, three, three, three, four, two and two
+  // rows.
   CHECK(terminal.Read() == "\x1b[19A\r\x1b[J" + BlockText(facts, Context(), 30));
   terminal.Resize(101, 24);
   printer.Event("hello");
   CHECK(terminal.Read() == "\x1b[7A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
 }
 
-TEST_CASE("A terminal that is low gets as many lines as it can take back", "[unit]") {
+TEST_CASE("A low terminal gets only as many lines as can be erased", "[unit]") {
   Terminal terminal;
   terminal.Resize(101, 4);
   ProgressPrinter printer(terminal.writer(), true, false);
@@ -258,7 +258,7 @@ TEST_CASE("A terminal that is low gets as many lines as it can take back", "[uni
   CHECK(terminal.Read() == "\x1b[3A\r\x1b[J" + BlockText(facts, Context(), 100, 3));
 }
 
-TEST_CASE("No block says that a run goes on once its outcome is decided", "[unit]") {
+TEST_CASE("No block shows a running run once its outcome is decided", "[unit]") {
   Terminal terminal;
   ProgressPrinter printer(terminal.writer(), true, false);
   const RunFacts facts = GatherFacts(SampleSnapshot());

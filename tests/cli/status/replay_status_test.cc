@@ -21,7 +21,7 @@ using testing::ValueOf;
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 constexpr double kKiB = 1024;
 
-// A server with a folder in the middle of its work.
+// A server with a folder, in use.
 ReplayServerState SampleServer() {
   ReplayServerState server = SampleSnapshot().replay_servers[0];
   v1::DescribeResponse& described = server.tables;
@@ -40,7 +40,7 @@ ReplayServerState SampleServer() {
   return server;
 }
 
-// Half a second later.
+// The same server half a second later.
 ReplayServerState Later(ReplayServerState server) {
   server.tables.set_seconds_running(server.tables.seconds_running() + 0.5);
   v1::TableInfo& table = *server.tables.mutable_tables(0);
@@ -49,7 +49,7 @@ ReplayServerState Later(ReplayServerState server) {
   return server;
 }
 
-TEST_CASE("The status of servers that serve alone tells each server and each table, with rates", "[unit]") {
+TEST_CASE("The status of servers that serve alone shows each server and each table, with rates", "[unit]") {
   ReplayServerState server = Later(SampleServer());
   server.rates = RatesBetween(SampleServer(), server);
   (*server.tables.mutable_refusals())["bad_priority"] = 120;
@@ -77,7 +77,7 @@ TEST_CASE("The status of servers that serve alone tells each server and each tab
   CHECK(json["refusals"][0]["count"] == 120);
 }
 
-TEST_CASE("What stands in the way of checkpoints and of writing is told", "[unit]") {
+TEST_CASE("Problems of checkpoints and of writing are shown", "[unit]") {
   ReplayServerState server = SampleServer();
   server.tables.mutable_storage()->set_checkpoint_problem("no space");
   server.tables.mutable_storage()->set_write_problem("replay cannot\n be written");
@@ -92,7 +92,7 @@ TEST_CASE("What stands in the way of checkpoints and of writing is told", "[unit
   CHECK(nlohmann::json::parse(ReplayStatusJson({server}))["replay_servers"][0]["storage"].is_null());
 }
 
-TEST_CASE("There are no rates of a server or a table that is not what it was", "[unit]") {
+TEST_CASE("A restarted server and a new table have no rates", "[unit]") {
   const ReplayServerState before = SampleServer();
   CHECK(RatesBetween(before, Later(before)).size() == 1);
   ReplayServerState restarted = Later(before);
@@ -110,7 +110,7 @@ TEST_CASE("There are no rates of a server or a table that is not what it was", "
   CHECK(nlohmann::json::parse(ReplayStatusJson({before}))["tables"][0]["items_sampled_per_second"].is_null());
 }
 
-TEST_CASE("Servers are asked each once, and one that is away does not hide the rest", "[grpc]") {
+TEST_CASE("Each server is asked once, and one that is away does not hide the rest", "[grpc]") {
   FakeServices services;
   services.tables() = SampleServer().tables;
   const auto servers = ValueOf(
@@ -129,7 +129,7 @@ TEST_CASE("Servers are asked each once, and one that is away does not hide the r
   CHECK(absl::StartsWith(status.message(), "the replay server at 127.0.0.1:1: "));
 }
 
-TEST_CASE("A server says how much memory its tables may have, and of its checkpoints", "[grpc]") {
+TEST_CASE("A server reports its memory limit and its checkpoints", "[grpc]") {
   const testing::TemporaryFolder folder;
   Metrics metrics;
   ReplayServerOptions options;

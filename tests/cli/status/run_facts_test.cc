@@ -10,7 +10,7 @@ namespace {
 
 using ::waggle::testing::SampleSnapshot;
 
-TEST_CASE("Facts are gathered from the hub, its figures and the tables", "[unit]") {
+TEST_CASE("Facts come from the hub, its figures and the tables", "[unit]") {
   const RunFacts facts = GatherFacts(SampleSnapshot());
   CHECK(facts.state == RunState::kRunning);
   CHECK(facts.env_steps == 198'432);
@@ -38,7 +38,7 @@ TEST_CASE("Facts are gathered from the hub, its figures and the tables", "[unit]
   CHECK(facts.silent.empty());
 }
 
-TEST_CASE("What the hub does not know now is absent, and no zero", "[unit]") {
+TEST_CASE("Unknown figures are absent, not zero", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_alive(false);
   snapshot.overview.clear_figures();
@@ -53,7 +53,7 @@ TEST_CASE("What the hub does not know now is absent, and no zero", "[unit]") {
   }
 }
 
-TEST_CASE("A learner that is gone keeps what it counted, its largest lag too", "[unit]") {
+TEST_CASE("A learner that is gone keeps its counts, and its largest lag", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   for (v1::WorkerInfo& worker : *snapshot.overview.mutable_workers()) {
     worker.set_alive(worker.role() != v1::ROLE_LEARNER);
@@ -64,7 +64,7 @@ TEST_CASE("A learner that is gone keeps what it counted, its largest lag too", "
   CHECK(facts.policy_lag_max == 80.0);
 }
 
-TEST_CASE("Before anything has happened there are no returns and no first steps", "[unit]") {
+TEST_CASE("Before the first step there are no returns and no step counts", "[unit]") {
   ClusterSnapshot snapshot;
   testing::AddWorker(v1::ROLE_ACTOR, 0, &snapshot.overview);
   (*snapshot.overview.mutable_workers(0)->mutable_gauges())["first_env_step_unix_seconds"] = 0;
@@ -74,7 +74,7 @@ TEST_CASE("Before anything has happened there are no returns and no first steps"
   CHECK_FALSE(facts.first_env_step_unix.has_value());
 }
 
-TEST_CASE("Items are those that the hub counts where a replay server cannot be reached from here", "[unit]") {
+TEST_CASE("Items are the hub's counts if a replay server is not reached from here", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   (*snapshot.overview.mutable_totals())["replay/items_inserted"] = 1'234;
   (*snapshot.overview.mutable_totals())["replay/items_sampled"] = 5'678;
@@ -89,7 +89,7 @@ TEST_CASE("Items are those that the hub counts where a replay server cannot be r
   CHECK(facts.items_sampled == 5'678);
 }
 
-TEST_CASE("A wait at a table is told once nothing moves there, and not while a ratio is kept", "[unit]") {
+TEST_CASE("A wait at a table is reported if nothing moves there, but not while a ratio is kept", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
   table->set_blocked_because("inserts wait for 32 more samples");
@@ -108,7 +108,7 @@ TEST_CASE("A wait at a table is told once nothing moves there, and not while a r
   CHECK(GatherFacts(snapshot).blocked.size() == 1);
 }
 
-TEST_CASE("The cause is one: the hub's, else who gave up, who is silent, which table is stuck", "[unit]") {
+TEST_CASE("There is one cause: the hub's, or else workers that gave up, silent workers, or stuck tables", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   CHECK(GatherFacts(snapshot).cause.empty());
   v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
@@ -127,7 +127,7 @@ TEST_CASE("The cause is one: the hub's, else who gave up, who is silent, which t
   CHECK(CauseOf(snapshot.info) == "waits for 1 learner");
 }
 
-TEST_CASE("Why a worker gave up is told until another has its place", "[unit]") {
+TEST_CASE("The reason why a worker gave up is shown until another worker has its place", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   v1::WorkerInfo* const actor = snapshot.overview.mutable_workers(0);
   actor->set_alive(false);
@@ -137,10 +137,10 @@ TEST_CASE("Why a worker gave up is told until another has its place", "[unit]") 
   CHECK(GatherFacts(snapshot).gave_up.empty());
 }
 
-TEST_CASE("Every role and state has its counterpart", "[unit]") {
+TEST_CASE("Every role and state has a counterpart", "[unit]") {
   v1::OverviewResponse overview;
   CHECK(RunStateOf(overview) == RunState::kNoExperiment);
-  overview.set_run_state(static_cast<v1::RunState>(99));  // Of a newer software.
+  overview.set_run_state(static_cast<v1::RunState>(99));  // From newer software.
   CHECK(RunStateOf(overview) == RunState::kNoExperiment);
   overview.set_run_state(v1::RUN_STATE_RUNNING);
   CHECK(RunStateOf(overview) == RunState::kRunning);

@@ -24,7 +24,7 @@ std::string Message(const absl::Status& status) {
   return std::string(status.message());
 }
 
-TEST_CASE("A replay server that is taken for a parameter server says so, and how to ask it", "[grpc]") {
+TEST_CASE("The error for a replay server taken for a parameter server names its kind and its flag", "[grpc]") {
   const FakeServices replay(FakeServices::Which::kReplayServer);
   const std::string says = replay.address() +
                            " is a replay server, not a parameter server: "
@@ -33,9 +33,9 @@ TEST_CASE("A replay server that is taken for a parameter server says so, and how
   CHECK(Message(ReplayServers::Find({{}, replay.address()}, kTimeout).status()) == says);
 }
 
-TEST_CASE("A parameter server that is taken for a replay server says so, and how to ask it", "[grpc]") {
+TEST_CASE("The error for a parameter server taken for a replay server names its kind and its flag", "[grpc]") {
   FakeServices hub(FakeServices::Which::kHub);
-  hub.no_overview() = GENERATE(false, true);  // One without experiments too.
+  hub.no_overview() = GENERATE(false, true);  // A hub without experiments too.
   const std::string says = hub.address() + " is a parameter server, not a replay server: name it with --param-server";
   CHECK(Message(AskReplayStatus({hub.address()}, "", kTimeout, absl::ZeroDuration()).status()) ==
         "the replay server at " + hub.address() + ": " + says);
@@ -44,7 +44,7 @@ TEST_CASE("A parameter server that is taken for a replay server says so, and how
   CHECK(Message(answers[0].status) == says);
 }
 
-TEST_CASE("Servers of another kind are asked what they are all at once", "[grpc]") {
+TEST_CASE("Servers of another kind are asked for their kind all at once", "[grpc]") {
   FakeServices first(FakeServices::Which::kHub);
   FakeServices second(FakeServices::Which::kHub);
   std::atomic<int> asked = 0;
@@ -63,7 +63,7 @@ TEST_CASE("Servers of another kind are asked what they are all at once", "[grpc]
   }
 }
 
-TEST_CASE("A server of neither kind says so", "[grpc]") {
+TEST_CASE("The error for a server of neither kind says so", "[grpc]") {
   const FakeServices other(FakeServices::Which::kNone);
   CHECK_THAT(Message(ClusterClient(other.address(), "pole-x7k2q").Fetch(kTimeout).status()),
              Catch::StartsWith(other.address() + " is no parameter server, or one of another version"));
@@ -71,7 +71,7 @@ TEST_CASE("A server of neither kind says so", "[grpc]") {
              Catch::Contains(other.address() + " is no replay server, or one of another version"));
 }
 
-TEST_CASE("Other errors are told as they are", "[unit]") {
+TEST_CASE("Other errors do not change", "[unit]") {
   const absl::Status away = absl::UnavailableError("connection refused");
   CHECK(TellOtherKind(away, "127.0.0.1:1", ServerKind::kReplayServer) == away);
   REQUIRE_OK(TellOtherKind(absl::OkStatus(), "127.0.0.1:1", ServerKind::kParamServer));

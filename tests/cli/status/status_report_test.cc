@@ -14,7 +14,7 @@ using ::waggle::testing::SampleSnapshot;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
 
-TEST_CASE("The text tells the run, each process and each table", "[unit]") {
+TEST_CASE("The text shows the run, each process and each table", "[unit]") {
   CHECK(
       StatusText(SampleSnapshot(), kNow) ==
       "pole-x7k2q: running, submitted 5 min ago, begun 5 min ago\n"
@@ -38,7 +38,7 @@ TEST_CASE("The text tells the run, each process and each table", "[unit]") {
       "items  none        nobody\n");
 }
 
-TEST_CASE("Of a run whose actors push gradients it is told what became of these, and nothing of tables", "[unit]") {
+TEST_CASE("The status of a run whose actors push gradients shows their results, and no tables", "[unit]") {
   const std::string text = StatusText(PushingSnapshot(), kNow);
   CHECK_THAT(text, Catch::Contains("\n  gradients: 1200 pushed, 1187 applied, 8 refused (future 2, stale 6), 5 not "
                                    "answered, 40 undone by a restart, 3 sums split\n"));
@@ -49,7 +49,7 @@ TEST_CASE("Of a run whose actors push gradients it is told what became of these,
   CHECK(nlohmann::json::parse(StatusJson(SampleSnapshot()))["gradients"].is_null());
 }
 
-TEST_CASE("Of an experiment that has not begun it is told what it waits for, and nothing else", "[unit]") {
+TEST_CASE("The status of an experiment that has not begun shows only why it waits", "[unit]") {
   ClusterSnapshot snapshot;
   snapshot.info = testing::RunningExperiment("pole-x7k2q");
   snapshot.info.set_state(v1::RUN_STATE_QUEUED);
@@ -68,7 +68,7 @@ TEST_CASE("Of an experiment that has not begun it is told what it waits for, and
   CHECK(json["env_steps"] == 0);
 }
 
-TEST_CASE("The time of a run, and its mean rates, are those that the hub has seen it go on for", "[unit]") {
+TEST_CASE("A run's time and mean rates are those that the hub observed", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.replay_servers.clear();
   snapshot.info.set_state(v1::RUN_STATE_SOLVED);
@@ -85,7 +85,7 @@ TEST_CASE("The time of a run, and its mean rates, are those that the hub has see
   CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago, ended 3 min ago\n"));
 }
 
-TEST_CASE("Of an experiment that has ended no heartbeat is told", "[unit]") {
+TEST_CASE("The status of an ended experiment shows no heartbeats", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.replay_servers.clear();
   snapshot.info.set_state(v1::RUN_STATE_SOLVED);
@@ -98,7 +98,7 @@ TEST_CASE("Of an experiment that has ended no heartbeat is told", "[unit]") {
   CHECK(json["processes"][0]["seconds_since_heartbeat"].is_null());
 }
 
-TEST_CASE("Steps that are learned a second time are told", "[unit]") {
+TEST_CASE("Repeated learner steps are shown", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.set_learner_steps_again(45);
   CHECK_THAT(StatusText(snapshot, kNow),
@@ -106,7 +106,7 @@ TEST_CASE("Steps that are learned a second time are told", "[unit]") {
   CHECK(nlohmann::json::parse(StatusJson(snapshot))["learner_steps_again"] == 45);
 }
 
-TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
+TEST_CASE("A replay server that does not answer and a process that is gone are shown", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_alive(false);
   ReplayServerState away;
@@ -115,7 +115,7 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
   snapshot.replay_servers.push_back(away);
   const std::string text = StatusText(snapshot, kNow);
   CHECK(text.find("gone") != std::string::npos);
-  // The rows of those that answer are no wider for it.
+  // The error does not widen the rows of the servers that answer.
   CHECK(text.find("  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  ") != std::string::npos);
   CHECK(text.find("does not answer: connection refused\n") != std::string::npos);
   const auto json = nlohmann::json::parse(StatusJson(snapshot));
@@ -125,7 +125,7 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
   CHECK(json["unanswered"][0]["error"] == "connection refused");
 }
 
-TEST_CASE("What replay servers have refused is told by reason, where they did", "[unit]") {
+TEST_CASE("Refusals of replay servers are shown by reason, if there are any", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   CHECK(StatusText(snapshot, kNow).find("refused") == std::string::npos);
   CHECK(nlohmann::json::parse(StatusJson(snapshot))["refusals"].empty());
@@ -133,7 +133,7 @@ TEST_CASE("What replay servers have refused is told by reason, where they did", 
   refusals["unknown_table"] = 3;
   refusals["bad_priority"] = 120;
   refusals["ev\x1bil"] = 1;
-  // Among the rates of its heartbeat it would say nothing.
+  // As a rate of its heartbeat it would have no use.
   (*snapshot.overview.mutable_workers(3)->mutable_rates())["refused_bad_priority"] = 2;
   const std::string text = StatusText(snapshot, kNow);
   CHECK(text.find("\n\n  refused by 127.0.0.1:4242: bad_priority 120, ev?il 1, unknown_table 3\n") !=
@@ -146,7 +146,7 @@ TEST_CASE("What replay servers have refused is told by reason, where they did", 
   CHECK(json["refusals"][0]["count"] == 120);
 }
 
-TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
+TEST_CASE("The reason why a process gave up is shown, and cannot control the terminal", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.info.set_environment("po\x1b[2Jle");
   snapshot.info.set_reason("evil\x1b[31m\nreason");
@@ -164,14 +164,14 @@ TEST_CASE("Why a process gave up is told, and nothing of what it says steers the
   CHECK(nlohmann::json::parse(StatusJson(snapshot))["processes"][0]["failure"] == "no\r\nsuch device\x07");
 }
 
-TEST_CASE("How old what was learned from was has a line, and no place among the rates", "[unit]") {
+TEST_CASE("Policy lags have a line, and are not among the rates", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   auto& rates = *snapshot.overview.mutable_workers(2)->mutable_rates();
   rates["policy_lag/0"] = rates["policy_lag/17-32"] = rates["policy_lag/129+"] = 64;
   CHECK_THAT(StatusText(snapshot, kNow), !Catch::Contains("policy_lag"));
 }
 
-TEST_CASE("The status tells the cause of a wait, and at the table how many wait", "[unit]") {
+TEST_CASE("The status shows the cause of a wait, and each table's number of waiting requests", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
   table->set_blocked_because("inserts wait for 32 more samples: one more insert may not take it past 16640");
@@ -185,14 +185,14 @@ TEST_CASE("The status tells the cause of a wait, and at the table how many wait"
   CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago; waits for 1 learner\n"));
 }
 
-TEST_CASE("That figures are not recorded is told", "[unit]") {
+TEST_CASE("The status shows that figures are not recorded", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.set_figures_unrecorded("cannot write metrics.csv: \x1b");
   CHECK(StatusText(snapshot, kNow).find("\n  figures are not recorded: cannot write metrics.csv: ?\n") !=
         std::string::npos);
 }
 
-TEST_CASE("That weights or progress are not on the disk is told", "[unit]") {
+TEST_CASE("The status shows that weights or progress are not on the disk", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   CHECK(StatusText(snapshot, kNow).find("on the disk") == std::string::npos);
   snapshot.overview.set_weights_unsaved("no space left \x1b");
@@ -204,7 +204,7 @@ TEST_CASE("That weights or progress are not on the disk is told", "[unit]") {
   CHECK(nlohmann::json::parse(StatusJson(snapshot))["progress_unsaved"] == "cannot write hub.state \x1b");
 }
 
-TEST_CASE("The JSON holds the same for programs", "[unit]") {
+TEST_CASE("The JSON of a status has the same facts", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
   const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot));

@@ -22,7 +22,7 @@ std::string LogOf(FakeHubLink* hub) {
   return log.Finish();
 }
 
-TEST_CASE("A wait for the hub is in the log, and its end", "[unit]") {
+TEST_CASE("A wait for the hub and its end are logged", "[unit]") {
   FakeHubLink hub;
   hub.after.experiment_yaml = "x";
   const std::string log = LogOf(&hub);
@@ -32,7 +32,7 @@ TEST_CASE("A wait for the hub is in the log, and its end", "[unit]") {
   CHECK(LogOf(&hub).empty());
 }
 
-TEST_CASE("Replay servers that do not join are waited for no longer than their patience", "[unit]") {
+TEST_CASE("Missing replay servers are waited for no longer than the patience", "[unit]") {
   FakeHubLink hub;
   const auto await = [&hub](absl::Duration patience) { return AwaitReplayServers(&hub, 3, hub.run_over(), patience); };
   CHECK_FALSE(await(absl::ZeroDuration()).ok());  // No replay server has joined.
@@ -43,7 +43,7 @@ TEST_CASE("Replay servers that do not join are waited for no longer than their p
   CHECK(testing::ValueOf(await(absl::InfiniteDuration())) == hub.after.replay_servers);
 }
 
-TEST_CASE("A wait that ends with the run does not end well", "[unit]") {
+TEST_CASE("A wait that the end of the run ends is an error", "[unit]") {
   FakeHubLink hub;
   CHECK_FALSE(absl::StrContains(LogOf(&hub), "is over"));
   hub.over.RequestStop();

@@ -11,7 +11,7 @@
 
 namespace waggle::testing {
 
-// Says another assignment once it is waited for. Of one thread.
+// Has another assignment after a wait. One thread.
 class FakeHubLink : public HubLink {
  public:
   Assignment assignment() const override { return before; }

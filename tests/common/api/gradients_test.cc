@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a model of gradients counts its numbers and says what it is", "[unit]") {
+TEST_CASE("a model of gradients counts its numbers and describes itself", "[unit]") {
   const GradientModel model = {0xAB, {{"actor", 3}, {"critic", 4}}};
   CHECK(model.NumElements() == 7);
   CHECK(model.DebugString() == "network 00000000000000ab, actor: 3, critic: 4");
@@ -24,7 +24,7 @@ TEST_CASE("verdicts are counted as applied, or as refused and by their reason", 
                                                                          {"gradients_refused_stale", 2}});
 }
 
-TEST_CASE("every verdict has a name of its own, and refusals are counted without what was applied", "[unit]") {
+TEST_CASE("every verdict has its own name, and applied gradients do not count as refusals", "[unit]") {
   std::set<std::string> names;
   GradientCounts counts;
   counts.applied = 3;

@@ -35,7 +35,7 @@ TEST_CASE("a run is over when it was solved, reached a limit or failed", "[unit]
   REQUIRE(IsOver(RunState::kFailed));
 }
 
-TEST_CASE("training is over before the run is, where its last weights are evaluated", "[unit]") {
+TEST_CASE("training is over before the run while the last weights are evaluated", "[unit]") {
   REQUIRE_FALSE(IsTrainingOver(RunState::kNoExperiment));
   REQUIRE_FALSE(IsTrainingOver(RunState::kRunning));
   REQUIRE(IsTrainingOver(RunState::kFinishing));
@@ -43,7 +43,7 @@ TEST_CASE("training is over before the run is, where its last weights are evalua
   REQUIRE(IsTrainingOver(RunState::kSolved));
 }
 
-TEST_CASE("Who meets the end of a run says how it ended", "[unit]") {
+TEST_CASE("A worker that meets the end of a run logs how it ended", "[unit]") {
   testing::FakeHubLink hub;
   const absl::Status end = absl::CancelledError("stopped");
   const auto log_of = [&] {

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A gradient worker can be the primary and a reducer, and the others what they are called", "[unit]") {
+TEST_CASE("A gradient worker can be the primary or a reducer, and other kinds have the role of their name", "[unit]") {
   CHECK(CanWorkAs(WorkerKind::kGradient, Role::kLearner));
   CHECK(CanWorkAs(WorkerKind::kGradient, Role::kReducer));
   CHECK_FALSE(CanWorkAs(WorkerKind::kGradient, Role::kActor));
@@ -14,7 +14,7 @@ TEST_CASE("A gradient worker can be the primary and a reducer, and the others wh
   CHECK_FALSE(CanWorkAs(WorkerKind::kLearner, Role::kReducer));
 }
 
-TEST_CASE("Each order of a process has a name of its own in its run", "[unit]") {
+TEST_CASE("Each order of a process has its own name in its run", "[unit]") {
   CHECK(RunWorkerId("actor-1-ab", 7) != RunWorkerId("actor-1-ab", 8));
   CHECK(RunWorkerId("actor-1-ab", 7) != RunWorkerId("actor-1-ac", 7));
 }

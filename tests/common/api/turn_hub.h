@@ -7,7 +7,7 @@
 
 namespace waggle::testing {
 
-// Gives one role a turn each time that it is waited for, until training is over. Of one thread.
+// Gives one role a turn each time that it is waited for, until training is over. One thread.
 class TurnHub : public FakeHubLink {
  public:
   TurnHub(Role role, int64_t turns) : role_(role), turns_(turns) {}
@@ -29,7 +29,7 @@ class TurnHub : public FakeHubLink {
   }
 
   int64_t items_a_turn = 0;
-  // Called before each turn begins, or the training's end is said.
+  // Called before each turn, and before the end of training.
   std::function<void(int64_t turn, Assignment* assignment)> on_turn;
 
  private:

@@ -22,7 +22,7 @@ TEST_CASE("a worker takes its role's turns, and says when each is done", "[unit]
   CHECK(hub.training_over().StopRequested());
 }
 
-TEST_CASE("a turn that another role has, or that is done, is waited out", "[unit]") {
+TEST_CASE("another role's turn and a finished turn are waited out", "[unit]") {
   testing::FakeHubLink hub;
   hub.after.run_state = RunState::kRunning;
   hub.after.turn = Turn{4, Role::kActor, 0};

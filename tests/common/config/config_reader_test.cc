@@ -97,7 +97,7 @@ std::string ReadWide(const std::string& yaml, WideOptions* options) {
   return std::string(errors.ToStatus().message());
 }
 
-TEST_CASE("Numbers are read to the last digit, and the largest range is told", "[unit]") {
+TEST_CASE("Numbers are read to the last digit, and a message names the largest range", "[unit]") {
   for (const int64_t seed : {int64_t{9007199254740993}, int64_t{INT64_MAX}}) {
     WideOptions options;
     CHECK(ReadWide("seed: " + std::to_string(seed), &options).empty());
@@ -108,7 +108,7 @@ TEST_CASE("Numbers are read to the last digit, and the largest range is told", "
         "x.yaml:1: wide.seed: got the number 9223372036854775808; wanted an integer in [0, 9223372036854775807]");
 }
 
-TEST_CASE("Text that can be checked by itself is, whatever else is wrong", "[unit]") {
+TEST_CASE("Text that can be checked by itself is checked, whatever else is wrong", "[unit]") {
   WideOptions options;
   CHECK(ReadWide("color: blue", &options).empty());
   CHECK(options.color == "blue");
@@ -126,7 +126,7 @@ TEST_CASE("An explicit null takes an optional number away", "[unit]") {
   CHECK(Read("train: {mode: double, target: ~}").errors.empty());
 }
 
-TEST_CASE("A wrong file is answered with where, what was got and what is wanted", "[unit]") {
+TEST_CASE("An error in a file names the place, the value and the wanted values", "[unit]") {
   struct Case {
     std::string yaml;
     std::string errors;
@@ -213,7 +213,7 @@ std::pair<Words, std::string> ReadWords(const std::string& yaml) {
   return {words, std::string(errors.ToStatus().message())};
 }
 
-TEST_CASE("A list of texts is read whole, and what is no right text in it is named", "[unit]") {
+TEST_CASE("A list of texts is read whole, and a wrong element is named", "[unit]") {
   CHECK(ReadWords("words: [a, \"b,c\", 'd']").first.words == std::vector<std::string>{"a", "b,c", "d"});
   CHECK(ReadWords("words: []").first.words.empty());
   CHECK(ReadWords("{}").first.words == std::vector<std::string>{"default"});
@@ -228,7 +228,7 @@ TEST_CASE("A list of texts is read whole, and what is no right text in it is nam
   CHECK(ReadWords(writer.text()).first.words == written.words);
 }
 
-TEST_CASE("A document that is no mapping is refused", "[unit]") {
+TEST_CASE("A document that is not a mapping is refused", "[unit]") {
   for (const char* yaml : {"", "# Only a comment.\n", "---\n", "null"}) {
     INFO(yaml);
     CHECK(Read(yaml).errors.find("x.yaml:1: got nothing; wanted a mapping of sections") == 0);
@@ -278,7 +278,7 @@ struct OpenOptions {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
-TEST_CASE("Keys pass where a section allows others, but not twice", "[unit]") {
+TEST_CASE("A section that allows other keys takes each only once", "[unit]") {
   const YamlNode root = testing::ValueOf(ParseYaml("open:\n  a: 1\n  b: 2\n  b: 3\n", "x.yaml"));
   ConfigErrors errors;
   ConfigReader reader(root, &errors);
@@ -301,7 +301,7 @@ TEST_CASE("A problem with a path is reported at the nearest place that the file 
         "x.yaml:5: a.c[1].y: two");
 }
 
-// Sections in a section, of which the outer one checks the inner ones.
+// Sections in a section; the outer one checks the inner ones.
 struct Inner {
   int64_t size = 1;
 
@@ -328,13 +328,13 @@ std::string OuterErrors(const std::string& yaml, const std::vector<std::pair<std
   return std::string(errors.ToStatus().message());
 }
 
-TEST_CASE("What an outer section says of an inner one's field stands where that does", "[unit]") {
+TEST_CASE("An outer section's error about an inner field is reported at that field", "[unit]") {
   CHECK(OuterErrors("outer:\n  inner:\n    size: 10\n", {}) == "x.yaml:3: outer.inner.size: is 10 or more");
   CHECK(OuterErrors("outer:\n  inner:\n    size: 1\n", {{"outer.inner.size", "11"}}) ==
         "--set outer.inner.size=11: outer.inner.size: is 10 or more");
 }
 
-TEST_CASE("A key that belongs into a section beside it is sent there", "[unit]") {
+TEST_CASE("An unknown key is answered with the inner section that has it", "[unit]") {
   CHECK(OuterErrors("outer:\n  size: 3\n", {}) == "x.yaml:2: outer.size: unknown key; did you mean \"inner.size\"?");
 }
 
@@ -389,7 +389,7 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(fifo.text() == "kind: fifo\n");
   CHECK(read("sampler: {kind: prioritized, exponent: 0.5}", &sampler).empty());
   CHECK(sampler.exponent == 0.5);
-  // Unless an earlier version has printed it.
+  // Keys that an earlier version has printed are passed over.
   Sampler stored;
   const YamlNode root = testing::ValueOf(ParseYaml("sampler: {exponent: 0.7, exponnet: 1}", "x.yaml"));
   ConfigErrors errors;
@@ -411,7 +411,7 @@ TEST_CASE("A section that may be absent is not asked for its required keys", "[u
     const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
     ConfigErrors errors;
     ConfigReader reader(root, &errors);
-    TrainOptions options;  // Which must have a mode.
+    TrainOptions options;  // Its mode is required.
     if (reader.IsGiven("train", false)) {
       reader.Section("train", &options);
     }

@@ -13,7 +13,7 @@ namespace {
 using ::waggle::testing::LayerOptions;
 using ::waggle::testing::ValueOf;
 
-// What a user names, and numbers that move.
+// Names that a user chooses, and schedules.
 struct RunOptions {
   Schedule clip = 0.2;
   Schedule rate = Schedule::Linear(1, 0.5);
@@ -59,13 +59,13 @@ TEST_CASE("a schedule is read as a number or as a section", "[unit]") {
   CHECK(options.rate.of == Schedule::Clock::kEnvSteps);
   CHECK(options.rate.start == 5);
   CHECK(options.rate.until == 100);
-  // What is left out stays as it is: the ends of one that moves by itself, and all of one that is absent.
+  // Omitted keys keep their values: the ends of a schedule that moves by default, and all of an absent one.
   CHECK(Parsed("{rate: {until: 0.5}}").rate == Schedule::Linear(1, 0.5, Schedule::Clock::kRun, 0.5));
   CHECK(Parsed("{}").rate == Schedule::Linear(1, 0.5));
   CHECK(Parsed("{rate: 0.25}").rate == Schedule(0.25));
 }
 
-TEST_CASE("a schedule outside of its range, or that contradicts itself, is refused where it stands", "[unit]") {
+TEST_CASE("a schedule that is out of range or contradicts itself is refused at its place", "[unit]") {
   CHECK(Refusal("{clip: 0}").find("run.clip: got the number 0; wanted a number in (0, 1]") != std::string::npos);
   CHECK(Refusal("{clip: {from: 0.5, to: 2}}").find("run.clip.to: got the number 2") != std::string::npos);
   CHECK(Refusal("{clip: {from: 0.5}}").find("run.clip.to: is missing") != std::string::npos);
@@ -90,7 +90,7 @@ TEST_CASE("a user's names get their sections and lists", "[unit]") {
   CHECK(options.stacks.at("d").at(0).units == std::vector<int64_t>{2});
 }
 
-TEST_CASE("what is read goes over the entry of its name, and the others stay", "[unit]") {
+TEST_CASE("a section that is read overrides the entry of its name, and the others stay", "[unit]") {
   RunOptions options;
   options.layers["a"].units = {3};
   options.layers["b"].units = {4};
@@ -100,7 +100,7 @@ TEST_CASE("what is read goes over the entry of its name, and the others stay", "
   CHECK(options.layers.at("b").units == std::vector<int64_t>{4});
 }
 
-TEST_CASE("what is wrong in a user's sections is said with its name, and names given twice are refused", "[unit]") {
+TEST_CASE("an error in a user's section gives its name, and names given twice are refused", "[unit]") {
   CHECK(Refusal("{layers: {a: {unit: [1]}}}").find("run.layers.a.unit: unknown key") != std::string::npos);
   CHECK(Refusal("{layers: {a: {units: []}}}").find("run.layers.a.units: ") != std::string::npos);
   CHECK(Refusal("{layers: {a: 3}}").find("run.layers.a: got the number 3") != std::string::npos);

@@ -39,7 +39,7 @@ TEST_CASE("Every value is printed", "[unit]") {
   CHECK(Write(options).find("  layers: []\n") != std::string::npos);
 }
 
-TEST_CASE("What is printed reads back as the same values, to the last bit", "[unit]") {
+TEST_CASE("Printed values read back as the same, to the last bit", "[unit]") {
   TrainOptions options;
   options.batch_size = 2;
   options.learning_rate = 1.0 / 3;

@@ -17,7 +17,7 @@ TrainOptions Right() {
   return options;
 }
 
-TEST_CASE("options made in code are checked against what they say of their fields", "[unit]") {
+TEST_CASE("options made in code are checked against the ranges of their fields", "[unit]") {
   REQUIRE_OK(Check(Right()));
   TrainOptions options = Right();
   options.batch_size = 5'000;
@@ -35,12 +35,12 @@ TEST_CASE("options made in code are checked against what they say of their field
         "layers[0].units[1]: got the number 0; wanted an integer in [1, 4096]");
 }
 
-TEST_CASE("what fields are to each other is looked at where each is right by itself", "[unit]") {
+TEST_CASE("relations between fields are checked if each is right by itself", "[unit]") {
   TrainOptions options = Right();
   options.batch_size = 7;
   CHECK(Check(options).message() == "batch_size: 7 is odd; wanted an even number");
   options.layers[0].units = {};
-  // An inner section's word comes first, and then nothing is said of the whole.
+  // An inner section's error comes first, and hides the outer one's.
   CHECK(Check(options).message() == "layers[0].units: at least one is wanted");
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST_CASE("a range holds its bounds, but not one that it is above", "[unit]") {
+TEST_CASE("a range holds its bounds, except an open lower one", "[unit]") {
   CHECK(In(0, 1).Holds(0));
   CHECK(In(0, 1).Holds(1));
   CHECK_FALSE(In(0, 1).Holds(std::nextafter(1.0, 2.0)));
@@ -21,7 +21,7 @@ TEST_CASE("a range holds its bounds, but not one that it is above", "[unit]") {
   CHECK_FALSE(In(-kInfinity, kInfinity).Holds(std::nan("")));
 }
 
-TEST_CASE("a range says what is wanted", "[unit]") {
+TEST_CASE("a range names the wanted values", "[unit]") {
   CHECK(In(0, 1).NumberText() == "a number in [0, 1]");
   CHECK(Above(0, 0.5).NumberText() == "a number in (0, 0.5]");
   CHECK(In(0, kInfinity).NumberText() == "a number >= 0");

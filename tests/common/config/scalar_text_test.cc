@@ -46,7 +46,7 @@ TEST_CASE("A number's text reads back as exactly that number", "[unit]") {
   CHECK(NumberText(Limits::quiet_NaN()) == ".nan");
 }
 
-TEST_CASE("Text is quoted where it would read back as something else", "[unit]") {
+TEST_CASE("Text is quoted if it would read back as something else", "[unit]") {
   CHECK(TextScalar("CartPole-v1") == "CartPole-v1");
   CHECK(TextScalar("") == "\"\"");
   CHECK(TextScalar("true") == "\"true\"");

@@ -51,7 +51,7 @@ environment:
     metadata: {x-token: abc}
 )";
 
-TEST_CASE("A section of dm_env_rpc is read, and written as it was", "[unit]") {
+TEST_CASE("A section of dm_env_rpc is read, and written unchanged", "[unit]") {
   EnvironmentOptions options = ValueOf(Read(kYaml));
   CHECK(options.Scheme() == "dm_env_rpc");
   CHECK(options.Offer() == "dm_env_rpc");
@@ -85,7 +85,7 @@ TEST_CASE("An environment without the section is built in", "[unit]") {
   CHECK(writer.text().find("dm_env_rpc") == std::string::npos);
 }
 
-TEST_CASE("What a section of dm_env_rpc cannot have is told", "[unit]") {
+TEST_CASE("Wrong values in a section of dm_env_rpc are refused", "[unit]") {
   const auto refusal = [](const std::string& keys) { return Refusal("environment: {dm_env_rpc: {" + keys + "}}"); };
   CHECK_THAT(refusal("world: {a: 1}"), Catch::Contains("dm_env_rpc.address: got none"));
   CHECK_THAT(refusal("address: a:1"), Catch::Contains("dm_env_rpc.address: got \"a:1\"; wanted a list"));

@@ -44,7 +44,7 @@ struct ExploringOptions : AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-TEST_CASE("an exploration that the network or the action has no use for is refused", "[unit]") {
+TEST_CASE("an exploration that does not fit the network or the action is refused", "[unit]") {
   const auto plan = [](const ExploringOptions& options, const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
     NetworkNeed network{"actor", {}};
     network.heads["a"] = context.environment.actions[0].kind == SpaceKind::kBox ? HeadKind::kNormal : HeadKind::kQ;
@@ -97,7 +97,7 @@ struct RememberingOptions : AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// A table of windows of one kind, and two networks, the first of which acts.
+// A table of windows of one kind, and two networks; the first one acts.
 absl::StatusOr<AlgorithmPlan> PlanRemembering(const RememberingOptions& options, const PlanContext& context) {
   NetworkNeed actor{"actor", {{"q", HeadKind::kQ}}};
   actor.acts = true;
@@ -138,7 +138,7 @@ TEST_CASE("a core's state is a column of the stream and of tables of sequences, 
     CHECK(table.view[1].column == "core_state");
     CHECK(table.view[1].rows == ViewField::Rows::kFirst);
     REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, algorithms));
-    // What a network remembers that does not act is the learner's alone.
+    // The state of a network that does not act is the learner's alone.
     std::swap(experiment.networks["actor"].core, experiment.networks["critic"].core);
     const AlgorithmPlan other = testing::ValueOf(PlanExperiment(experiment, environment, algorithms)).algorithm;
     CHECK(other.columns == std::vector<std::string>{"value"});
@@ -162,7 +162,7 @@ struct SynchronousOptions : AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-TEST_CASE("lanes that wait for each learner step want one that takes an unroll of each and is published", "[unit]") {
+TEST_CASE("if lanes wait for each learner step, it must take an unroll of each and be published", "[unit]") {
   const auto plan = [](const SynchronousOptions&, const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
     NetworkNeed network{"actor", {{"policy", HeadKind::kCategorical}}};
     network.acts = true;
@@ -204,7 +204,7 @@ TEST_CASE("lanes that wait for each learner step want one that takes an unroll o
         "have; wanted 1");
 }
 
-TEST_CASE("several learners need weights and observations that are alike in each of them", "[unit]") {
+TEST_CASE("several learners must have the same weights and observation statistics", "[unit]") {
   const auto problem = [](const std::string& sections) {
     const Experiment experiment = testing::ValueOf(
         ParseExperiment("algorithm: {name: fake}\nstop: {max_seconds: 1}\nlearner: {processes: 2}\n" + sections,
@@ -220,7 +220,7 @@ TEST_CASE("several learners need weights and observations that are alike in each
              Catch::StartsWith("learner.processes: 2: each would normalise observations"));
 }
 
-TEST_CASE("in lock-step a table has no ratio to keep", "[unit]") {
+TEST_CASE("in lock-step a table keeps no ratio", "[unit]") {
   const auto ratio = [](const std::string& deterministic) {
     const Experiment experiment =
         testing::ValueOf(ParseExperiment("experiment: {deterministic: " + deterministic +

@@ -112,7 +112,7 @@ TEST_CASE("The effective experiment reads back as the same one", "[unit]") {
   CHECK(again.stop.target_return == 475.5);
 }
 
-TEST_CASE("A wrong experiment is answered with where, what was got and what is wanted", "[unit]") {
+TEST_CASE("An error in an experiment names the place, the value and the wanted values", "[unit]") {
   struct Case {
     std::string yaml;
     std::string errors;
@@ -181,7 +181,7 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
   }
 }
 
-TEST_CASE("a deterministic run has one of each process, ends by steps, and waits for nobody's clock", "[unit]") {
+TEST_CASE("a deterministic run has one of each process, ends by steps, and depends on no clock", "[unit]") {
   const std::string right =
       "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_env_steps: 100}\n"
       "replay: {rate_limiter: {samples_per_insert: 8}}\n";
@@ -224,7 +224,7 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   CHECK(refused({{"learner.inference.batch_rows", "256"}}, "learner.inference: means nothing while each actor"));
   REQUIRE_OK(Parse(kMinimal, {{"actor.inference", "server"}, {"learner.inference.batch_rows", "256"}}));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.flush_seconds", "0"}}, "flush_seconds"));
-  // And for algorithms that change nothing but one network's weights.
+  // And for algorithms that change only one network's weights.
   const auto fits = [](const char* n_step) {
     const Experiment pushed = ValueOf(Parse(kMinimal, {{"learner.gradients", "push"}, {"algorithm.n_step", n_step}}));
     return CheckAgainstEnvironment(pushed, FakeEnvironmentSpec(), FakeAlgorithms());
@@ -233,7 +233,7 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   REQUIRE_CODE(fits("1"), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("observations are not normalised where gradients are pushed", "[unit]") {
+TEST_CASE("observations are not normalised if gradients are pushed", "[unit]") {
   const auto fits = [](const char* gradients) {
     const Experiment experiment = ValueOf(Parse(
         kMinimal,
@@ -248,7 +248,7 @@ TEST_CASE("observations are not normalised where gradients are pushed", "[unit]"
   CHECK_THAT(std::string(refused.message()), Catch::StartsWith("networks.q.normalize_observations: "));
 }
 
-TEST_CASE("keys of evaluations mean nothing where there are none, and are not printed", "[unit]") {
+TEST_CASE("keys of evaluations mean nothing if there are none, and are not printed", "[unit]") {
   const std::string none = std::string(kMinimal) + "evaluation: {enabled: false";
   for (const char* const key : {"episodes: 20", "confirm_episodes: 100", "period_seconds: 1", "period_steps: 500"}) {
     const std::string name(key, std::string(key).find(':'));
@@ -258,7 +258,7 @@ TEST_CASE("keys of evaluations mean nothing where there are none, and are not pr
   CHECK_THAT(ToYaml(ValueOf(Parse(none + "}\n"))), Catch::Contains("evaluation:\n  enabled: false\nstop:"));
 }
 
-TEST_CASE("what a head does not have is not printed", "[unit]") {
+TEST_CASE("keys that a head does not have are not printed", "[unit]") {
   const std::string network = std::string(kMinimal) + "network: {heads: {q: {type: dueling}}}\n";
   CHECK_THAT(ToYaml(ValueOf(Parse(network))), !Catch::Contains("std"));
   CHECK_THAT(ToYaml(ValueOf(Parse(std::string(kMinimal) + "network: {heads: {q: {std: of_state, max_log_std: 1}}}\n"))),
@@ -277,7 +277,7 @@ TEST_CASE("Errors of the file and of the command line come together", "[unit]") 
         "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
 }
 
-TEST_CASE("Names of environments and devices are reported with all that is wrong", "[unit]") {
+TEST_CASE("Wrong names of environments and devices are reported with all other errors", "[unit]") {
   const std::string yaml =
       "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment:\n  name: Pole\nactor:\n  device: gpu\n"
       "  lanes: 0\nlearner:\n  device: 'cuda:'\n  bach_size: 3\n";
@@ -287,7 +287,7 @@ TEST_CASE("Names of environments and devices are reported with all that is wrong
         "x.yaml:7: actor.lanes: got the number 0; wanted an integer in [1, 65536]\n"
         "x.yaml:9: learner.device: got the text \"cuda:\"; wanted cpu, cuda or cuda:N\n"
         "x.yaml:10: learner.bach_size: unknown key; did you mean \"batch_size\"?");
-  // Who does not know them takes any; one of a wrong form is reported once.
+  // Without known names any name is taken; one of a wrong form is reported once.
   REQUIRE_OK(Parse("algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {name: Pole}\n"));
   CHECK(ParseExperiment(kMinimal, "x.yaml", {{"environment.name", "a b"}}, FakeAlgorithms(), {"CartPole-v1"})
             .status()
@@ -296,7 +296,7 @@ TEST_CASE("Names of environments and devices are reported with all that is wrong
         "/ -");
 }
 
-TEST_CASE("A file that is not there is named", "[unit]") {
+TEST_CASE("A missing file is named", "[unit]") {
   const absl::Status status = LoadExperiment("/no/such.yaml", {}, FakeAlgorithms()).status();
   CHECK(status == absl::NotFoundError("/no/such.yaml: No such file or directory"));
 }
@@ -309,7 +309,7 @@ absl::Status CheckWith(const Overrides& overrides, const EnvironmentSpec& enviro
   return CheckAgainstEnvironment(ValueOf(Parse(kMinimal, overrides)), environment, FakeAlgorithms());
 }
 
-TEST_CASE("Facts of the environment that the algorithm or the network cannot take are said", "[unit]") {
+TEST_CASE("Facts of the environment that the algorithm or the network cannot take are named", "[unit]") {
   CHECK(
       CheckWith({{"algorithm.name", "fake_continuous"}}).message() ==
       "environment.name: CartPole-v1 takes discrete actions (action: int64[] of 2 choices); algorithm fake_continuous "
@@ -336,14 +336,14 @@ TEST_CASE("Leaves that no network takes are refused, and no network or table is 
   CHECK(CheckWith({}, spec).message().find("environment: ") == 0);  // It is not even valid.
 }
 
-TEST_CASE("the short form means the only network, and not beside the long one", "[unit]") {
+TEST_CASE("the short form means the only network, and excludes the long one", "[unit]") {
   const Experiment experiment = ValueOf(Parse(std::string(kMinimal) + "network: {torso: []}\n"));
   CHECK(experiment.networks.at("q").torso.empty());
   const absl::Status both = Parse(std::string(kMinimal) + "network: {}\nnetworks: {q: {torso: []}}\n").status();
   CHECK(std::string(both.message()).find("x.yaml:3: network: means the same as the only entry of networks") == 0);
 }
 
-TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
+TEST_CASE("All misfits with the environment are reported at once", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
   large.observations[0].array.shape = {15'000'000};
   const absl::Status status =
@@ -358,7 +358,7 @@ TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
   CHECK(lines[3].find("actor.lanes: ") == 0);
 }
 
-TEST_CASE("a table that cannot be spread over so many servers is refused", "[unit]") {
+TEST_CASE("a table that cannot be spread over its servers is refused", "[unit]") {
   REQUIRE_OK(CheckWith({{"replay.servers", "3"}}));
   const std::string message(
       CheckWith({{"replay.servers", "1000"}, {"replay.max_items", "500"}, {"replay.rate_limiter.min_items", "1"}})
@@ -367,7 +367,7 @@ TEST_CASE("a table that cannot be spread over so many servers is refused", "[uni
   CHECK(message.find("max_items: ") != std::string::npos);
 }
 
-TEST_CASE("a table that some of several servers could not give a batch of is refused", "[unit]") {
+TEST_CASE("a table is refused if one of its servers has no room for a batch", "[unit]") {
   const std::string message(CheckWith({{"replay.servers", "2"},
                                        {"replay.rate_limiter.samples_per_insert", "8"},
                                        {"replay.rate_limiter.error_buffer", "135"}})
@@ -377,7 +377,7 @@ TEST_CASE("a table that some of several servers could not give a batch of is ref
   CHECK(message.find("must be at least 136") != std::string::npos);
 }
 
-TEST_CASE("Batches and steps larger than what travels at once are refused", "[unit]") {
+TEST_CASE("Batches and steps larger than one message are refused", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
   large.observations[0].array.shape = {1'000'000};
   const Overrides fits = {{"learner.batch_size", "32"}, {"actor.lanes", "14"}};
@@ -389,18 +389,18 @@ TEST_CASE("Batches and steps larger than what travels at once are refused", "[un
   const std::string step(CheckWith({{"learner.batch_size", "32"}, {"actor.lanes", "15"}}, large).message());
   CAPTURE(step);
   CHECK(step ==
-        "actor.lanes: 15: a step of 15 lanes has 60000120 bytes and is sent at once, which at most 58720256 can "
-        "be: wanted at most 14");
+        "actor.lanes: 15: a step of 15 lanes has 60000120 bytes, and one message has room for 58720256: "
+        "wanted at most 14");
   large.observations[0].array.shape = {15'000'000};
   CHECK(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message() ==
-        "actor.lanes: 1: a step of 1 lane has 60000008 bytes and is sent at once, which at most 58720256 can be: not "
-        "even one lane's can");
+        "actor.lanes: 1: a step of 1 lane has 60000008 bytes, and one message has room for 58720256: not even one "
+        "lane fits");
   large.observations[0].array.shape = {25'000'000};
   CHECK_THAT(std::string(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message()),
              Catch::Contains("a step of 1 lane has 100000008 bytes"));
 }
 
-TEST_CASE("columns that are to be compressed are those that the algorithm has", "[unit]") {
+TEST_CASE("only columns of the algorithm can be compressed", "[unit]") {
   REQUIRE_OK(CheckWith({{"replay.compression", "[{column: observation}]"}}));
   const absl::Status status = CheckWith({{"replay.compression", "[{column: observasion}, {column: x, codec: zstd}]"}});
   CHECK(status.message() ==
@@ -417,7 +417,7 @@ std::string Mistakes(const std::string& yaml, const Overrides& overrides = {}) {
                          .message());
 }
 
-TEST_CASE("an experiment is checked without an environment of which nothing is known", "[unit]") {
+TEST_CASE("an experiment is checked even if its environment is unknown", "[unit]") {
   std::optional<EnvironmentSpec> environment;
   const auto parsed = ParseAndCheckExperiment(
       "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {gymnasium: {id: 'a:B'}}\n", "x.yaml", {},
@@ -428,7 +428,7 @@ TEST_CASE("an experiment is checked without an environment of which nothing is k
   CHECK(parsed->environment.Offer() == "gymnasium");
 }
 
-TEST_CASE("an evaluation's environment is the experiment's, with the keys that it is given in their place", "[unit]") {
+TEST_CASE("an evaluation's environment is the experiment's, with its own keys in place of those", "[unit]") {
   const std::string yaml =
       "algorithm: {name: fake}\nstop: {max_seconds: 1}\n"
       "environment: {name: Fake, options: {a: 1, b: 2}}\nevaluation: {environment: {options: {b: 3}}}\n";
@@ -461,7 +461,7 @@ TEST_CASE("an evaluation's environment must be one in which the policy can act",
   CHECK_THAT(std::string(checked.status().message()), Catch::Contains("evaluation.environment: got "));
 }
 
-TEST_CASE("what is found out late has its place too", "[unit]") {
+TEST_CASE("problems that are found late have their place too", "[unit]") {
   const std::string yaml =
       "algorithm: {name: fake}\nstop: {max_seconds: 1}\nnetwork:\n  heads:\n    q: {type: duelling}\n";
   const std::string type = "type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?";
@@ -473,7 +473,7 @@ TEST_CASE("what is found out late has its place too", "[unit]") {
   CHECK(Mistakes(kMinimal).empty());
 }
 
-TEST_CASE("all mistakes of a file are reported at once, and none that only follows from another", "[unit]") {
+TEST_CASE("all mistakes of a file are reported at once, without those that only follow from others", "[unit]") {
   const std::string start = "algorithm: {name: fake}\nstop: {max_seconds: 1}\n";
   const std::string networks =
       "network:\n"
@@ -486,7 +486,7 @@ TEST_CASE("all mistakes of a file are reported at once, and none that only follo
                                                        Catch::Contains("x.yaml:6: network.heads.q.std: ") &&
                                                        Catch::Contains("x.yaml:6: network.heads.policy: ") &&
                                                        Catch::Contains("x.yaml:8: learner.bach_size: unknown key"));
-  // With one of 128 learner.batch_size would be too large for replay.max_items.
+  // A batch_size of 128 would be too large for replay.max_items.
   const std::string small =
       "replay: {max_items: 100, rate_limiter: {min_items: 1}, sampler: {without_replacement: true}}\n";
   CHECK_THAT(Mistakes(start + small), Catch::Contains("replay.max_items: "));
@@ -495,11 +495,11 @@ TEST_CASE("all mistakes of a file are reported at once, and none that only follo
              Catch::Contains("x.yaml:1: algorithm.nstep: unknown key") && Catch::Contains("network.heads.q.type: "));
   CHECK(Mistakes("algorithm: {name: fakee}\nstop: {max_seconds: 1}\nnetwork: {torso: []}\n" + small) ==
         "x.yaml:1: algorithm.name: got \"fakee\"; wanted one of fake, fake_continuous; did you mean \"fake\"?");
-  // An unknown section may stand for any.
+  // An unknown section may stand for any known one.
   CHECK(Mistakes(start + networks + "lerner: {}\n") == "x.yaml:7: lerner: unknown key; did you mean \"learner\"?");
 }
 
-TEST_CASE("a table that has no room for an item, or for those with which learning begins, is refused", "[unit]") {
+TEST_CASE("a table without room for an item, or for those with which learning begins, is refused", "[unit]") {
   const TableConfig table = ValueOf(PlanExperiment(ValueOf(Parse(kMinimal)), FakeEnvironmentSpec(), FakeAlgorithms()))
                                 .algorithm.tables[0]
                                 .table;

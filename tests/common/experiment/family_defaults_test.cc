@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("an item is sampled as often on average as makes one learner step for each environment step", "[unit]") {
+TEST_CASE("an item is sampled often enough for one learner step per environment step", "[unit]") {
   Experiment experiment;
   OffPolicyDefaults(&experiment);
   const int64_t batch_size = experiment.learner.batch_size;
@@ -14,7 +14,7 @@ TEST_CASE("an item is sampled as often on average as makes one learner step for 
   REQUIRE_OK(table.CheckBatchSize(batch_size));
   REQUIRE_OK(table.ValidateSettings());
   CHECK(table.sampler.kind == SelectorKind::kUniform);
-  // Actors can go no further ahead than a few steps, for the batches that the limiter leaves open are as many.
+  // Actors can be only a few steps ahead: the limiter leaves that many batches open.
   CHECK(table.rate_limiter.error_buffer == 10 * static_cast<double>(batch_size));
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("an actor-critic begins close to uniform, and its heads share nothing"
   for (const auto& [name, head] : network.heads) {
     CHECK(head.initialization == "orthogonal");
   }
-  // What one shares with no other, neither shares.
+  // One head that shares nothing is enough for both.
   CHECK(network.heads.at("value").shares == "nothing");
 }
 
@@ -58,11 +58,11 @@ TEST_CASE("a learner step takes an item of each lane from a queue, and its weigh
   CHECK(table.sampler.kind == SelectorKind::kFifo);
   CHECK(table.max_times_sampled == 1);
   CHECK(table.rate_limiter.samples_per_insert == 1);
-  // What all lanes write fits while a learner step is under way.
+  // All lanes' rows fit while a learner step is under way.
   CHECK(table.max_items >= 2 * experiment.learner.batch_size);
 }
 
-TEST_CASE("an actor-critic learns from nothing that older weights acted", "[unit]") {
+TEST_CASE("an actor-critic never learns from actions of older weights", "[unit]") {
   Experiment experiment;
   ActorCriticDefaults(&experiment);
   CHECK(experiment.learner.max_policy_lag == 0);

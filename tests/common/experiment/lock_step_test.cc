@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("in lock-step the steps that there are follow from the ratio and the batch", "[unit]") {
+TEST_CASE("in lock-step the ratio and the batch give the number of steps", "[unit]") {
   ReplayOptions replay;
   replay.table.rate_limiter.samples_per_insert = 8;
   replay.table.rate_limiter.min_items = 50;
@@ -20,7 +20,7 @@ TEST_CASE("in lock-step the steps that there are follow from the ratio and the b
   CHECK(QuotaInLockStep(OnPolicyReplay(), table).Steps(64) == 2);
 }
 
-TEST_CASE("in lock-step a table lets every block in, and gives nothing out before it has enough", "[unit]") {
+TEST_CASE("in lock-step a table takes every block, and gives no items before it has enough", "[unit]") {
   RateLimiterConfig limiter;
   limiter.samples_per_insert = 8;
   limiter.min_items = 50;
@@ -45,7 +45,7 @@ TEST_CASE("lock-step is for one table, and a queue in it has room for a block", 
   REQUIRE_OK(CheckLockStep(experiment, plan));
   experiment.experiment.deterministic = true;
   CHECK(CheckLockStep(experiment, plan).message() ==
-        "replay.max_items: 47: in a deterministic run a queue holds a batch and what an actor hands over at once; "
+        "replay.max_items: 47: in a deterministic run a queue must hold a batch and an actor's block; "
         "wanted at least 48");
   plan.tables[0].table.max_items = 48;
   REQUIRE_OK(CheckLockStep(experiment, plan));

@@ -19,7 +19,7 @@ using ::waggle::testing::ValueOf;
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 constexpr int64_t kGibibyte = int64_t{1} << 30;
-// Of the network [4] [65536, 61000] [2].
+// The network [4] [65536, 61000] [2].
 const Overrides kFourBillion = {{"network.torso[0].units", "[65536, 61000]"}};
 
 Experiment Parse(const Overrides& overrides) {
@@ -47,7 +47,7 @@ double Part(const ProcessMemory& memory, const std::string& name) {
   return found->bytes;
 }
 
-TEST_CASE("every kind of process that is started is estimated, so often as it is", "[unit]") {
+TEST_CASE("every kind of process is estimated with its number of processes", "[unit]") {
   const std::vector<ProcessMemory> all = Estimate({{"replay.servers", "3"}, {"actor.processes", "5"}});
   REQUIRE(all.size() == 5);
   CHECK(Of(Role::kParamServer, all).processes == 1);
@@ -58,7 +58,7 @@ TEST_CASE("every kind of process that is started is estimated, so often as it is
   CHECK(Estimate({{"evaluation.enabled", "false"}}).size() == 4);
 }
 
-TEST_CASE("what steps pushed gradients is estimated in the learner's place, and no replay server", "[unit]") {
+TEST_CASE("with pushed gradients the primary is estimated in the learner's place, and no replay server", "[unit]") {
   const std::vector<ProcessMemory> all = Estimate({{"algorithm.n_step", "15"},
                                                    {"learner.gradients", "push"},
                                                    {"learner.gradient_server", "{reducers: 2, max_unacknowledged: 8}"},
@@ -87,7 +87,7 @@ TEST_CASE("a network's parameters count as often as a process has them", "[unit]
   CHECK(Part(learner, "activations") == 128 * row * 3);
 }
 
-TEST_CASE("what computes on an accelerator is counted there", "[unit]") {
+TEST_CASE("a computation on an accelerator is counted there", "[unit]") {
   const std::vector<ProcessMemory> host = Estimate({});
   const std::vector<ProcessMemory> all = Estimate({{"learner.device", "cuda:1"}});
   const ProcessMemory& learner = Of(Role::kLearner, all);
@@ -124,7 +124,7 @@ TEST_CASE("an actor holds the rows that no server has acknowledged, for each ser
         40 * 24 + (1 << 20));
 }
 
-TEST_CASE("an experiment that fits passes, and one that does not is refused with who takes what", "[unit]") {
+TEST_CASE("an experiment that fits passes, and the error of a larger one names each process's memory", "[unit]") {
   const std::vector<ProcessMemory> small = Estimate({{"actor.processes", "3"}});
   REQUIRE_OK(CheckMemory(small, kGibibyte));
   const absl::Status refused = CheckMemory(small, 300 << 20);
@@ -134,7 +134,7 @@ TEST_CASE("an experiment that fits passes, and one that does not is refused with
         "replay-server 23 MiB, learner 64 MiB, 3 x actor 64 MiB (program 64 MiB), evaluator 64 MiB");
 }
 
-TEST_CASE("a network of four billion parameters is refused by whoever would build it, unbuilt", "[unit]") {
+TEST_CASE("a process refuses a network of four billion parameters before it builds it", "[unit]") {
   const Experiment experiment = Parse(kFourBillion);
   REQUIRE_OK(CheckAgainstEnvironment(experiment, FakeEnvironmentSpec(), FakeAlgorithms()));
   for (const Role role : {Role::kLearner, Role::kActor, Role::kEvaluator, Role::kParamServer}) {
@@ -148,7 +148,7 @@ TEST_CASE("a network of four billion parameters is refused by whoever would buil
   REQUIRE_OK(CheckOwnMemory(Role::kReplayServer, experiment, FakeEnvironmentSpec(), FakeAlgorithms(), kGibibyte));
 }
 
-TEST_CASE("one process counts itself alone, and one that is not asked for nothing", "[unit]") {
+TEST_CASE("a process counts itself alone, and nothing if the experiment does not ask for it", "[unit]") {
   const Experiment experiment = Parse({{"actor.processes", "1000"}, {"evaluation.enabled", "false"}});
   REQUIRE_OK(CheckOwnMemory(Role::kActor, experiment, FakeEnvironmentSpec(), FakeAlgorithms(), kGibibyte));
   REQUIRE_OK(CheckOwnMemory(Role::kEvaluator, experiment, FakeEnvironmentSpec(), FakeAlgorithms(), 1));

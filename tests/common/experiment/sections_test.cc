@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("Every section's defaults are valid, but for the end that a run must be given", "[unit]") {
+TEST_CASE("Every section's defaults are valid, except that a run must be given an end", "[unit]") {
   REQUIRE_OK(ExperimentOptions().Validate());
   REQUIRE_OK(EnvironmentOptions().Validate());
   REQUIRE_OK(ReplayOptions().Validate());
@@ -68,7 +68,7 @@ std::string ReplayProblems(const std::string& yaml) {
   return std::string(errors.ToStatus().message());
 }
 
-TEST_CASE("Keys of the replay section that another one leaves without a meaning are refused", "[unit]") {
+TEST_CASE("Keys of the replay section that mean nothing beside another are refused", "[unit]") {
   for (const char* good :
        {"{sampler: {kind: prioritized, priority_exponent: 1, uniform_share: 0.1}}",
         "{sampler: {kind: uniform, recent_share: 1, recent_items: 10, recent_decay: 0.99, recent_period: 10}}",
@@ -134,7 +134,7 @@ TEST_CASE("A ratio without bounds is given room for ten batches, or one for each
   REQUIRE_OK(bounded.TableFor(100).CheckBatchSize(100));
 }
 
-TEST_CASE("Any one way to end suffices", "[unit]") {
+TEST_CASE("One limit is enough to end a run", "[unit]") {
   StopOptions by_return;
   by_return.target_return = 0;
   REQUIRE_OK(by_return.Validate());
@@ -149,7 +149,7 @@ TEST_CASE("Any one way to end suffices", "[unit]") {
   REQUIRE_OK(by_time.Validate());
 }
 
-// What a reader says of a section of which one key has this value.
+// The errors for a section in which one key has this value.
 template <class Options>
 std::string ProblemsWith(const std::string& key, const std::string& value) {
   YamlNode root = testing::ValueOf(ParseYaml("section: {}\n", "x"));

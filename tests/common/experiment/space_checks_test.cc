@@ -28,7 +28,7 @@ TEST_CASE("one observation, one action of the algorithm's kind and a scalar rewa
   CHECK(Problems(named).empty());
 }
 
-TEST_CASE("each thing that an algorithm cannot take is refused by its name", "[unit]") {
+TEST_CASE("each part of an environment that an algorithm cannot take is named", "[unit]") {
   EnvironmentSpec spec = testing::FakeEnvironmentSpec();
   // Any observations, with masks, are taken.
   spec.observations = {Box("observation/camera", DType::kUint8, {4}), Box("observation/speed", DType::kFloat32, {2}),
@@ -80,7 +80,7 @@ TEST_CASE("several actions are for algorithms whose choices are independent, or 
         "environment.name: CartPole-v1 takes action/b: float64[]; algorithm fake wants float32 where actions are real");
 }
 
-TEST_CASE("several agents are refused, and all else that does not fit with them", "[unit]") {
+TEST_CASE("several agents are refused together with all other misfits", "[unit]") {
   EnvironmentSpec spec = testing::FakeEnvironmentSpec();
   spec.observations = {Box("a/observation", DType::kFloat32, {4}), Box("b/observation", DType::kFloat32, {4})};
   spec.actions = {Discrete("a/action", 2), Discrete("b/action", 2)};

@@ -46,7 +46,7 @@ TEST_CASE("the spec of the null environment is as the configuration says", "[uni
   expected.max_episode_steps = 9;
   EnvironmentOptions options = testing::ValueOf(Read(kSpaces));
   CHECK(options.spec.Spec() == expected);
-  // What is written is read again.
+  // The written text reads back as the same spec.
   ConfigWriter writer;
   writer.Section("environment", &options);
   CHECK(testing::ValueOf(Read(writer.text())).spec.Spec() == expected);
@@ -59,7 +59,7 @@ TEST_CASE("by default the null environment has the frames and the choices of an 
   CHECK(spec.actions == std::vector<SpaceLeaf>{Discrete("action", 6)});
 }
 
-TEST_CASE("a spec with what makes no sense is refused", "[unit]") {
+TEST_CASE("a wrong spec is refused", "[unit]") {
   const auto problems = [](const std::string& environment) {
     return std::string(Read("environment: " + environment + "\n").status().message());
   };

@@ -26,7 +26,7 @@ TableConfig Read(const std::string& yaml) {
   return config;
 }
 
-// One in which no field has its default.
+// A configuration in which no field has its default.
 const char kEveryField[] = R"(max_items: 5
 max_bytes: 6
 max_times_sampled: 7
@@ -61,7 +61,7 @@ log_sync: true
 memory_limit: 13
 )";
 
-TEST_CASE("Every field of a table that people set is read, and printed as it was", "[unit]") {
+TEST_CASE("Every field of a table that users set is read, and printed unchanged", "[unit]") {
   TableConfig config = Read(kEveryField);
   CHECK(config.max_bytes == 6);
   CHECK(config.sampler.kind == SelectorKind::kPrioritized);
@@ -77,7 +77,7 @@ TEST_CASE("Every field of a table that people set is read, and printed as it was
   CHECK(writer.text() == kEveryField);
 }
 
-TEST_CASE("Every kind, codec and durability has its word", "[unit]") {
+TEST_CASE("Every kind, codec and durability has its name", "[unit]") {
   for (const char* kind : {"uniform", "prioritized", "fifo", "lifo", "min_heap", "max_heap"}) {
     CHECK(Name(Read(std::string("sampler: {kind: ") + kind + "}\n").sampler.kind) == kind);
     CHECK(Name(Read(std::string("remover: {kind: ") + kind + "}\n").remover.kind) == kind);
@@ -87,8 +87,8 @@ TEST_CASE("Every kind, codec and durability has its word", "[unit]") {
   }
 }
 
-// What differs between a table of kEveryField and one of the defaults, fixed or not, is what the keys say: neither list
-// lacks a field that the other one has.
+// The keys must name every difference between kEveryField's table and the defaults, fixed or not: neither list lacks a
+// field that the other one has.
 TEST_CASE("A key is fixed exactly where the table refuses to change it", "[unit]") {
   TableConfig config = Read(kEveryField);
   config.signature = {{"observation", DType::kFloat32, {4}}, {"reward", DType::kFloat32, {}}};

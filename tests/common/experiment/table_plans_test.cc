@@ -124,12 +124,12 @@ TEST_CASE("a sequence has every column in all rows, and is sampled as the replay
   }
 }
 
-TEST_CASE("unrolls share a row unless the actors stop after each", "[unit]") {
+TEST_CASE("unrolls share a row unless the actors wait after each", "[unit]") {
   CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), std::nullopt)).window.period == 5);
   CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), 5)).window.period == 6);
 }
 
-TEST_CASE("a replay section that makes no queue is refused by its key", "[unit]") {
+TEST_CASE("a replay section that does not make a queue is refused by its key", "[unit]") {
   using Change = std::function<void(TableConfig*)>;
   const std::vector<std::pair<std::string, Change>> changes = {
       {"sampler", [](TableConfig* table) { table->sampler.kind = SelectorKind::kUniform; }},

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("workers spread over the reducers that are known, and go on to the next after a failure", "[unit]") {
+TEST_CASE("workers spread over the known reducers, and go on to the next after a failure", "[unit]") {
   Assignment assignment;
   assignment.index = 4;
   CHECK(GradientAddress(assignment, 3, 0).empty());

@@ -12,7 +12,7 @@ GradientPush Push() {
   return push;
 }
 
-TEST_CASE("the header of a gradient comes back as it was", "[unit]") {
+TEST_CASE("a gradient's header survives the round trip", "[unit]") {
   const v1::GradientHeader proto = ToProto(Push());
   CHECK(proto.total_bytes() == 20);
   const GradientPush back = testing::ValueOf(FromProto(proto));
@@ -24,7 +24,7 @@ TEST_CASE("the header of a gradient comes back as it was", "[unit]") {
   CHECK(back.members[1].applied == 6);
 }
 
-TEST_CASE("headers that cannot be are refused", "[unit]") {
+TEST_CASE("impossible headers are refused", "[unit]") {
   const auto refused = [](const std::function<void(v1::GradientHeader*)>& change) {
     v1::GradientHeader proto = ToProto(Push());
     change(&proto);
@@ -41,7 +41,7 @@ TEST_CASE("headers that cannot be are refused", "[unit]") {
   }));
 }
 
-TEST_CASE("an answer comes back as it was, and one that is not to the push is refused", "[unit]") {
+TEST_CASE("an answer survives the round trip, and one that does not fit the push is refused", "[unit]") {
   for (int verdict = 0; verdict <= static_cast<int>(GradientVerdict::kTrainingOver); ++verdict) {
     GradientAnswer answer;
     answer.results.push_back({static_cast<GradientVerdict>(verdict), {1, 2}, "why"});

@@ -26,7 +26,7 @@ void PushOne(GradientSink* sink) {
   REQUIRE_OK(sink->Push(std::make_shared<float>(1.0F), {2, 7}, StopToken()));
 }
 
-TEST_CASE("a worker's gradients have sequences, and say what it has answers to", "[unit]") {
+TEST_CASE("a worker's gradients have sequences, and name the last answered one", "[unit]") {
   Taker taker;
   Metrics metrics;
   const auto sink = NewGradientSink(Options(10), &taker, &metrics);
@@ -53,7 +53,7 @@ TEST_CASE("a worker's gradients have sequences, and say what it has answers to",
   REQUIRE_CODE(sink->Flush(absl::ZeroDuration(), StopToken()), absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST_CASE("a push waits while too many are not answered, and no longer than until a stop", "[unit]") {
+TEST_CASE("a push waits while too many gradients are unanswered, until a stop at the latest", "[unit]") {
   Taker taker;
   const auto sink = NewGradientSink(Options(1), &taker, nullptr);
   PushOne(sink.get());
@@ -75,7 +75,7 @@ TEST_CASE("a push waits while too many are not answered, and no longer than unti
   REQUIRE_OK(sink->Flush(absl::Minutes(1), StopToken()));
 }
 
-TEST_CASE("answers may come when the sink has gone", "[unit]") {
+TEST_CASE("answers may come after the sink is destroyed", "[unit]") {
   Taker taker;
   Metrics metrics;
   REQUIRE_OK(NewGradientSink(Options(1), &taker, &metrics)->Push(std::make_shared<float>(1.0F), {}, StopToken()));

@@ -80,7 +80,7 @@ TEST_CASE("Workers find each other by pushed news, in any order of starting", "[
   CHECK_FALSE(learner->run_over().StopRequested());
 }
 
-TEST_CASE("Everyone learns that the run is over", "[grpc]") {
+TEST_CASE("Every worker learns that the run is over", "[grpc]") {
   testing::ParamServer server;
   server.plan.stop.target_return = 100;
   server.Start();
@@ -105,7 +105,7 @@ TEST_CASE("Everyone learns that the run is over", "[grpc]") {
   CHECK(actor->assignment().result->evaluation.mean_return == 101);
 }
 
-TEST_CASE("The end of training, and of the run, is told without waiting for a heartbeat", "[grpc]") {
+TEST_CASE("The end of training and of the run comes without waiting for a heartbeat", "[grpc]") {
   testing::ParamServer server;
   server.heartbeat_interval = absl::Hours(1);
   server.plan.stop.max_env_steps = 100;
@@ -132,7 +132,7 @@ TEST_CASE("The end of training, and of the run, is told without waiting for a he
   CHECK(actor->assignment().run_state == RunState::kLimit);
 }
 
-TEST_CASE("News come from a hub that was restarted, too", "[grpc]") {
+TEST_CASE("A restarted hub sends news too", "[grpc]") {
   testing::ParamServer server;
   server.plan.stop.max_env_steps = 100;
   server.Start();
@@ -163,7 +163,7 @@ TEST_CASE("A failure that a learner reports ends the run for the others", "[grpc
   CHECK_THAT(server.hub->Overview().outcome_reason, Catch::Contains("no such device"));
 }
 
-TEST_CASE("A worker that the hub refuses is told so, and stops", "[grpc]") {
+TEST_CASE("A worker that the hub refuses stops with the refusal", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
@@ -173,7 +173,7 @@ TEST_CASE("A worker that the hub refuses is told so, and stops", "[grpc]") {
   const auto second = ValueOf(JoinHub(Options(server, Role::kActor), stop));
   second->ReportEnvironment(SomeEnvironment(2));  // Known already, and the same.
   const auto third = ValueOf(JoinHub(Options(server, Role::kActor), stop));
-  // Joining has told it that the hub knows one; what it has is sent all the same.
+  // The answer to its join says that the hub knows one; this worker's is sent all the same.
   third->ReportEnvironment(SomeEnvironment(3));
   REQUIRE(third->run_over().WaitFor(kPatience));
   const absl::Status refused = third->WaitUntil([](const Assignment&) { return true; }, stop).status();
@@ -259,7 +259,7 @@ TEST_CASE("An actor asks for steps, also of a hub that was restarted", "[grpc]")
   CHECK(actor->TakeSteps(request, stop).status().code() == absl::StatusCode::kCancelled);
 }
 
-// A hub that is being stopped or restarted for its first heartbeats, in all the ways in which that shows.
+// A hub that is being stopped or restarted for its first heartbeats, with every code that this may have.
 class StoppingHub final : public v1::WorkerService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* /*request*/,
@@ -287,7 +287,7 @@ class StoppingHub final : public v1::WorkerService::CallbackService {
   std::atomic<size_t> beats_{0};
 };
 
-TEST_CASE("A hub that is stopping is no hub that refuses", "[grpc]") {
+TEST_CASE("A hub that is stopping does not refuse its workers", "[grpc]") {
   StoppingHub service;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   HubClientOptions options;
@@ -346,7 +346,7 @@ TEST_CASE("A worker that waits for news sends no more heartbeats than one that d
   CHECK(service.Beats("waiting") == 0);
 }
 
-TEST_CASE("What a young actor has done is told soon after it, without waiting for a heartbeat", "[grpc]") {
+TEST_CASE("A young actor's steps are reported soon, without waiting for a heartbeat", "[grpc]") {
   CountingHub service;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   HubClientOptions options;
@@ -358,7 +358,7 @@ TEST_CASE("What a young actor has done is told soon after it, without waiting fo
   testing::Eventually("heartbeats", [&service] { return service.Beats("young") >= 5; });
 }
 
-TEST_CASE("A server that is no hub is told at once, with its address", "[grpc]") {
+TEST_CASE("A server that is not a hub is an error at once, with its address", "[grpc]") {
   const auto other = ValueOf(RpcServer::Start("127.0.0.1:0", {}));
   HubClientOptions options;
   options.hub_address = other->address();
@@ -371,7 +371,7 @@ TEST_CASE("A server that is no hub is told at once, with its address", "[grpc]")
              Catch::StartsWith("there is no parameter server at " + other->address() + ": the server does not know"));
 }
 
-TEST_CASE("A worker that goes without a goodbye is not alive after a while", "[grpc]") {
+TEST_CASE("A worker that leaves without a goodbye is not alive after a while", "[grpc]") {
   testing::ParamServer server;
   server.hub_options.workers.silent_after = absl::Milliseconds(500);
   server.Start();
@@ -432,7 +432,7 @@ TEST_CASE("The last figures arrive with the goodbye", "[grpc]") {
         absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("Nothing waits longer than it is told to where there is no hub", "[grpc]") {
+TEST_CASE("Calls wait no longer than their limits if there is no hub", "[grpc]") {
   HubClientOptions options;
   options.hub_address = "127.0.0.1:1";
   options.give_up_after = absl::Milliseconds(200);
@@ -453,7 +453,7 @@ TEST_CASE("Nothing waits longer than it is told to where there is no hub", "[grp
   server.Start();
   const auto link = ValueOf(JoinHub(Options(server, Role::kActor), StopToken()));
   server.Stop();
-  link->Leave(absl::Milliseconds(100));  // Returns although nobody hears it.
+  link->Leave(absl::Milliseconds(100));  // Returns although no hub hears it.
 }
 
 TEST_CASE("A stop of the process ends waiting, and the run as the worker sees it", "[grpc]") {

@@ -35,7 +35,7 @@ EnvironmentSpec ManyLeaves() {
   return environment;
 }
 
-TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
+TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(ValueOf(FromProto(ToProto(CartPole()))) == CartPole());
   CHECK(ValueOf(FromProto(ToProto(ManyLeaves()))) == ManyLeaves());
   CHECK(FromProto(ToProto(ModelVersion{3, 7})) == ModelVersion{3, 7});
@@ -99,7 +99,7 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   CHECK(model.network_hash == 99);
 }
 
-TEST_CASE("What cannot be is refused with what was wrong", "[unit]") {
+TEST_CASE("Invalid messages are refused with the mistake", "[unit]") {
   CHECK(FromProto(v1::ROLE_UNSPECIFIED).status().code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(FromProto(static_cast<v1::Role>(42)).status().message()), Catch::Contains("42 is not a role"));
   CHECK_THAT(std::string(FromProto(static_cast<v1::RunState>(42)).status().message()),
@@ -116,7 +116,7 @@ std::string Refusal(const v1::EnvironmentSpec& environment) {
   return std::string(status.message());
 }
 
-TEST_CASE("An environment that cannot be is refused with the leaf that is wrong", "[unit]") {
+TEST_CASE("An invalid environment is refused with its wrong leaf", "[unit]") {
   using Catch::Contains;
   CHECK_THAT(Refusal(v1::EnvironmentSpec()), Contains("environment name"));
   v1::EnvironmentSpec environment = ToProto(CartPole());

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("No two workers have one id, and an id says whose it is", "[unit]") {
+TEST_CASE("Every worker's id is unique, and begins with its kind", "[unit]") {
   const std::string first = NewWorkerId("actor");
   CHECK(first.rfind("actor-", 0) == 0);
   CHECK(NewWorkerId("actor") != first);
@@ -33,7 +33,7 @@ TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
   CHECK(figures().taken_at_us() >= first.taken_at_us());
 }
 
-TEST_CASE("Who joins says where it serves and what it runs", "[unit]") {
+TEST_CASE("A request to join has the address, the host and the software version", "[unit]") {
   HubClientOptions options;
   options.address = "10.0.0.1:7001";
   const v1::JoinRequest request = NewJoinRequest(options, "w");

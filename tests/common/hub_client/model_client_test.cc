@@ -20,7 +20,7 @@ using testing::MakeModel;
 using testing::SlicesOf;
 using testing::ValueOf;
 
-TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
+TEST_CASE("The model ports over gRPC keep the ports' promises", "[grpc]") {
   std::unique_ptr<testing::ParamServer> server;
   testing::CheckModelConformance([&server] {
     server = std::make_unique<testing::ParamServer>();
@@ -31,7 +31,7 @@ TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
   });
 }
 
-TEST_CASE("What a holder has pulled is kept on the server, and the best is pulled by itself", "[grpc]") {
+TEST_CASE("The server keeps a holder's weights, and the best weights are pulled separately", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const auto evaluator = NewGrpcModelSubscriber(server.address, "m", "evaluator-1");
@@ -64,7 +64,7 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
   CHECK(publisher->Publish(MakeModel("m", {1, 2}), StopToken()).code() == absl::StatusCode::kUnavailable);
   CHECK(subscriber->PullNewer(std::nullopt, StopToken()).status().code() == absl::StatusCode::kUnavailable);
 
-  // Waiting goes on while the server is away, and sees what it has when it is back.
+  // The wait goes on while the server is away, and sees the server's weights when it is back.
   const StopToken stop;
   absl::Status waited;
   ModelVersion published{1, 2};
@@ -72,7 +72,7 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
     const Thread waiter("waiter", [&] { waited = subscriber->WaitNewer(ModelVersion{1, 1}, stop); });
     absl::Cleanup give_up = [&stop] { stop.RequestStop(); };
     server.Start();
-    // Until the channel has connected again. Another version each time: one whose answer was lost is taken for good.
+    // Until the channel has connected again. Each time another version: one whose answer was lost is refused.
     const Deadline deadline(absl::Seconds(60));
     absl::Status status;
     do {
@@ -86,7 +86,7 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
   CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}, StopToken()))->version == published);
 }
 
-TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, and no other", "[grpc]") {
+TEST_CASE("A pull takes the memory of an earlier one only if that is unused", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
@@ -187,7 +187,7 @@ Message<v1::PullModelResponse> Honest(const ModelSnapshot& snapshot) {
   return message;
 }
 
-TEST_CASE("What a server sends is believed only where it fits together", "[grpc]") {
+TEST_CASE("A server's answer is accepted only if its parts agree", "[grpc]") {
   LyingServer lying;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&lying}));
   const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
@@ -241,7 +241,7 @@ TEST_CASE("What a server sends is believed only where it fits together", "[grpc]
   }
 }
 
-TEST_CASE("A server that stops in the middle of an answer is unavailable, however that is put", "[grpc]") {
+TEST_CASE("A server that stops in the middle of an answer is unavailable, whatever its code", "[grpc]") {
   LyingServer stopping;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&stopping}));
   const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");

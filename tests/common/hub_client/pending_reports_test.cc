@@ -37,8 +37,7 @@ TEST_CASE("An evaluation is sent until a heartbeat that held it is answered", "[
   reports.Acknowledge(Filled(reports));
 }
 
-TEST_CASE("A group that is broken is told of with every heartbeat, as the hub forgets what it was told of earlier ones",
-          "[unit]") {
+TEST_CASE("A broken group is in every heartbeat, as the hub forgets reports of earlier ones", "[unit]") {
   PendingReports reports;
   CHECK(Filled(reports).broken_group() == 0);
   reports.SetBrokenGroup(4);
@@ -52,7 +51,7 @@ TEST_CASE("An endless failure is cut", "[unit]") {
   CHECK(Filled(reports).failure().size() == kMaxFailureBytes);
 }
 
-TEST_CASE("Evaluations that wait are bounded; the oldest goes", "[unit]") {
+TEST_CASE("Waiting evaluations are bounded; the oldest is dropped", "[unit]") {
   PendingReports reports;
   for (int i = 0; i < 1'500; ++i) {
     Evaluation evaluation;
@@ -79,7 +78,7 @@ TEST_CASE("An environment is sent until the hub has seen it, and again when the 
   CHECK(Filled(reports).environment().name() == "CartPole-v1");
 }
 
-TEST_CASE("The last weights of a learner are said with every heartbeat from then on", "[unit]") {
+TEST_CASE("A learner's final version is in every heartbeat from then on", "[unit]") {
   PendingReports reports;
   CHECK_FALSE(Filled(reports).has_final_version());
   reports.SetFinalVersion({3, 4});
@@ -87,7 +86,7 @@ TEST_CASE("The last weights of a learner are said with every heartbeat from then
   CHECK(FromProto(Filled(reports).final_version()) == ModelVersion{3, 4});
 }
 
-TEST_CASE("A failure is said with every heartbeat from then on", "[unit]") {
+TEST_CASE("A failure is in every heartbeat from then on", "[unit]") {
   PendingReports reports;
   CHECK(Filled(reports).failure().empty());
   reports.SetFailure(absl::InternalError("it broke"));

@@ -26,8 +26,8 @@ namespace {
 using testing::Eventually;
 using testing::ValueOf;
 
-// Answers as the hub does: at once where it wants something else than it is told, else after a second, or when that
-// changes.
+// Answers as the hub does: at once if its orders differ from the worker's, otherwise after a second, or when they
+// change.
 class FakePool final : public v1::PoolService::Service {
  public:
   grpc::Status Attend(grpc::ServerContext* context, const v1::AttendRequest* request,
@@ -85,7 +85,7 @@ class FakePool final : public v1::PoolService::Service {
     MutexLock lock(&mutex_);
     return requests_.empty() ? v1::AttendRequest() : requests_.back();
   }
-  // How an order ended; absent while it has not.
+  // The end of an order; absent while it has not ended.
   std::optional<std::string> failure(uint64_t number) const {
     MutexLock lock(&mutex_);
     const auto found = failures_.find(number);
@@ -123,7 +123,7 @@ class FakePool final : public v1::PoolService::Service {
   grpc::Status refusal_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Does each order until it is stopped, or until the test says how it ends.
+// Carries out each order until it is stopped, or until the test ends it.
 class FakeWork final : public PoolWork {
  public:
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
@@ -160,7 +160,7 @@ class FakeWork final : public PoolWork {
     endings_[number] = status;
     changed_.SignalAll();
   }
-  // Orders do not end by a stop any more.
+  // From now on a stop does not end orders.
   void TurnDeaf() {
     MutexLock lock(&mutex_);
     deaf_ = true;
@@ -239,7 +239,7 @@ class Fixture {
   Thread thread_;
 };
 
-TEST_CASE("A worker says what it is, and works on several orders at once", "[grpc]") {
+TEST_CASE("A worker introduces itself, and works on several orders at once", "[grpc]") {
   Fixture fixture;
   fixture.options.address = "10.0.0.1:7003";
   fixture.options.wanted_index = 5;
@@ -264,7 +264,7 @@ TEST_CASE("A worker says what it is, and works on several orders at once", "[grp
   CHECK(said.held(0).order().output_folder() == "/output");
 }
 
-TEST_CASE("An order that is through is told to the hub, and so is why one has failed", "[grpc]") {
+TEST_CASE("The hub is told that an order has ended, and why one has failed", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");
@@ -284,7 +284,7 @@ TEST_CASE("An order that is through is told to the hub, and so is why one has fa
   fixture.AwaitRunning({4});
 }
 
-TEST_CASE("An order that the hub does not name any more is stopped, and that is no failure", "[grpc]") {
+TEST_CASE("An order that the hub does not name any more is stopped without a failure", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");
@@ -296,7 +296,7 @@ TEST_CASE("An order that the hub does not name any more is stopped, and that is 
   CHECK(fixture.pool.failure(1)->empty());
 }
 
-TEST_CASE("A worker begins no more than it has room for while one that was taken back ends", "[grpc]") {
+TEST_CASE("A worker begins no order without room while one that was taken back ends", "[grpc]") {
   Fixture fixture;
   fixture.options.capacity = 1;
   fixture.work.TurnDeaf();
@@ -313,7 +313,7 @@ TEST_CASE("A worker begins no more than it has room for while one that was taken
   CHECK(fixture.work.most() == 1);
 }
 
-TEST_CASE("Orders go on while the hub is away, and what happens meanwhile is told when it is back", "[grpc]") {
+TEST_CASE("Orders go on while the hub is away, and their ends are reported when it is back", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");
@@ -329,7 +329,7 @@ TEST_CASE("Orders go on while the hub is away, and what happens meanwhile is tol
   CHECK_FALSE(fixture.pool.last().leaving());
 }
 
-TEST_CASE("A worker waits for a hub that is not there yet", "[grpc]") {
+TEST_CASE("A worker waits for an absent hub", "[grpc]") {
   Fixture fixture;
   fixture.server.reset();
   fixture.StartWorker();
@@ -338,7 +338,7 @@ TEST_CASE("A worker waits for a hub that is not there yet", "[grpc]") {
   fixture.AwaitRunning({1});
 }
 
-TEST_CASE("A refusal is final, and ends what the worker does", "[grpc]") {
+TEST_CASE("A refusal is final, and ends the worker's orders", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");
@@ -397,7 +397,7 @@ TEST_CASE("A worker is stopped while the hub is away", "[grpc]") {
   CHECK(fixture.Join() == absl::OkStatus());
 }
 
-TEST_CASE("What is kept of an experiment is dropped when the hub says so, unless it is worked on", "[grpc]") {
+TEST_CASE("An experiment's data is dropped when the hub says so, unless it is worked on", "[grpc]") {
   Fixture fixture;
   fixture.work.Keep("old-1");
   fixture.work.Keep("new-2");
@@ -413,7 +413,7 @@ TEST_CASE("What is kept of an experiment is dropped when the hub says so, unless
   Eventually("the other one too", [&] { return fixture.pool.last().kept_size() == 0; });
 }
 
-TEST_CASE("Options that cannot be are refused, each by its name", "[unit]") {
+TEST_CASE("Invalid options are refused, each by its name", "[unit]") {
   PoolClientOptions options;
   options.hub_address = "nowhere";
   options.kind = WorkerKind::kReplayServer;

@@ -20,7 +20,7 @@ WorkOrder SomeOrder() {
   return order;
 }
 
-TEST_CASE("Every kind of worker goes through its message, and no other number is one", "[unit]") {
+TEST_CASE("Every kind of worker survives the round trip, and other numbers are refused", "[unit]") {
   for (const WorkerKind kind : {WorkerKind::kActor, WorkerKind::kLearner, WorkerKind::kReplayServer,
                                 WorkerKind::kEvaluator, WorkerKind::kGradient}) {
     CHECK(ValueOf(FromProto(ToProto(kind))) == kind);
@@ -29,7 +29,7 @@ TEST_CASE("Every kind of worker goes through its message, and no other number is
   CHECK_FALSE(FromProto(static_cast<v1::WorkerKind>(99)).ok());
 }
 
-TEST_CASE("An order goes through its message", "[unit]") {
+TEST_CASE("An order survives the round trip", "[unit]") {
   CHECK(ValueOf(FromProto(ToProto(SomeOrder()))) == SomeOrder());
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("An order whose values can do harm is refused", "[unit]") {
   CHECK(refused([](v1::WorkOrder* order) { order->set_output_folder(std::string(10'000, 'x')); }));
 }
 
-TEST_CASE("What a process brings goes through its message", "[unit]") {
+TEST_CASE("A process's resources survive the round trip", "[unit]") {
   WorkerResources resources;
   resources.cores = 16;
   resources.memory_bytes = int64_t{1} << 37;
@@ -62,7 +62,7 @@ TEST_CASE("What a process brings goes through its message", "[unit]") {
   CHECK(back.environments == resources.environments);
 }
 
-TEST_CASE("More than a machine can have is refused", "[unit]") {
+TEST_CASE("More resources than a machine can have are refused", "[unit]") {
   v1::Resources memory;
   memory.set_memory_bytes(~uint64_t{0});
   CHECK_FALSE(FromProto(memory).ok());

@@ -5,8 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a row of a request has whether an episode begins and each observation, one of an answer all else",
-          "[unit]") {
+TEST_CASE("a request's row has the observations and the start of an episode, an answer's row the rest", "[unit]") {
   EnvironmentSpec environment;
   environment.observations = {Box("observation/camera", DType::kUint8, {3, 4}),
                               Box("observation/speed", DType::kFloat32, {2})};

@@ -67,7 +67,7 @@ Acted ActOnce(Policy* policy, bool first, float value = 2) {
   return acted;
 }
 
-TEST_CASE("actions that are computed elsewhere are those of the policy there", "[grpc]") {
+TEST_CASE("a remote policy's actions are those of the server's policy", "[grpc]") {
   Server server;
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(5));
@@ -88,13 +88,12 @@ TEST_CASE("actions that are computed elsewhere are those of the policy there", "
   server.service.SetBatcher(nullptr, 0);
 }
 
-TEST_CASE("an actor waits for a learner that is not there yet, goes on with its successor, and stops when told",
-          "[grpc]") {
+TEST_CASE("an actor waits for an absent learner, goes on with its successor, and ends with a stop", "[grpc]") {
   const StopToken stop;
   std::atomic<int> asked{0};
   Mutex mutex;
   std::string address;                       // Guarded by mutex.
-  auto server = std::make_unique<Server>();  // That computes no actions yet.
+  auto server = std::make_unique<Server>();  // Computes no actions yet.
   const auto policy = NewRemotePolicy(Options([&] {
                                         ++asked;
                                         MutexLock lock(&mutex);
@@ -132,7 +131,7 @@ TEST_CASE("an actor waits for a learner that is not there yet, goes on with its 
   REQUIRE_OK(acted.status);
   CHECK(acted.actions == std::vector<int64_t>{1, 1});
   CHECK(*policy->acted_version() == ModelVersion{1, 2});
-  // Nobody, until the end.
+  // No learner, until the end.
   successor.service.SetBatcher(nullptr, 0);
   {
     Thread actor("actor", [&] { acted = ActOnce(policy.get(), /*first=*/false); });
@@ -142,7 +141,7 @@ TEST_CASE("an actor waits for a learner that is not there yet, goes on with its 
   CHECK(absl::IsCancelled(acted.status));
 }
 
-TEST_CASE("what cannot be answered is refused for good, with both sides of it", "[grpc]") {
+TEST_CASE("a request that does not fit the policy is refused for good, and the error names both sides", "[grpc]") {
   Server server;
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
@@ -164,7 +163,7 @@ TEST_CASE("what cannot be answered is refused for good, with both sides of it", 
   CHECK(absl::IsResourceExhausted(refusal(options)));
   const auto policy = NewRemotePolicy(Options(address), stop);
   CHECK(absl::IsInvalidArgument(ActOnce(policy.get(), true, /*value=*/-1).status));
-  // Others are answered all the same.
+  // Other requests are answered all the same.
   REQUIRE_OK(ActOnce(NewRemotePolicy(Options(address, 1), stop).get(), true).status);
   server.service.SetBatcher(nullptr, 0);
 }

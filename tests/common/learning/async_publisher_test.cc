@@ -123,7 +123,7 @@ TEST_CASE("the publisher's end does not wait for a server that does not answer",
   SUCCEED("it has ended");
 }
 
-// A server that knows versions only: it takes none that is not newer, and can lose what it has.
+// A server that has versions alone. It refuses a version that is not newer, and can lose its own.
 class ForgetfulServer : public ModelPublisher {
  public:
   absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
@@ -176,7 +176,7 @@ TEST_CASE("weights that a restarted server has lost are published again without 
   CHECK(server.Newest() == ModelVersion{1, 8});
 }
 
-TEST_CASE("weights are left alone where the server has these or those of a later learner", "[unit]") {
+TEST_CASE("weights are not published again if the server has them or a later learner's", "[unit]") {
   const ModelVersion newest = GENERATE(ModelVersion{1, 7}, ModelVersion{2, 0});
   ForgetfulServer server;
   const StopToken asked_often;
@@ -194,7 +194,7 @@ TEST_CASE("weights are left alone where the server has these or those of a later
   CHECK(server.WaitForAttempts(1).size() == 1);
 }
 
-TEST_CASE("a server that is late to say what it has is no failure, and a later learner is still noticed", "[unit]") {
+TEST_CASE("a server that reports its version late is not a failure, and a later learner is still noticed", "[unit]") {
   ForgetfulServer server;
   AsyncPublisher publisher(&server, {[] { return std::nullopt; }, absl::Milliseconds(1)});
   REQUIRE_OK(publisher.Publish(Version(7)));

@@ -49,7 +49,7 @@ TEST_CASE("saving does not wait for the disk, and the last one can be waited for
   CHECK(ValueOf(file_system.ListFolder("run")).size() == 2);
 }
 
-TEST_CASE("what was handed over is written before the saver is gone", "[unit]") {
+TEST_CASE("a checkpoint that was handed over is written before the saver is destroyed", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
   Metrics metrics;
@@ -57,7 +57,7 @@ TEST_CASE("what was handed over is written before the saver is gone", "[unit]") 
   CHECK(ValueOf(store->LoadLatest())->step == 1);
 }
 
-TEST_CASE("a checkpoint that could not be written is told once, and the next one is tried all the same", "[unit]") {
+TEST_CASE("a failed checkpoint is reported once, and the next one is tried all the same", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
   Metrics metrics;

@@ -49,7 +49,7 @@ TEST_CASE("The best weights are kept with all that is needed to act with them", 
   CHECK(kept.snapshot.progress.env_steps == 46'000);
 }
 
-TEST_CASE("Where nothing was evaluated, or the hub is away, nothing is written", "[unit]") {
+TEST_CASE("Nothing is written if nothing was evaluated or the hub is away", "[unit]") {
   const testing::TemporaryFolder folder;
   BestOnly away(absl::UnavailableError("away"));
   BestOnly none{std::optional<ModelSnapshot>()};

@@ -20,7 +20,7 @@ CheckpointFolderOptions Options(const std::string& output) {
   return options;
 }
 
-TEST_CASE("an empty folder begins a run of its own, and is gone on with", "[unit]") {
+TEST_CASE("an empty folder begins a new run, and later processes go on with it", "[unit]") {
   const TemporaryFolder folder;
   const CheckpointFolderOptions options = Options(folder.File("out"));
   std::string run;
@@ -37,7 +37,7 @@ TEST_CASE("an empty folder begins a run of its own, and is gone on with", "[unit
   CHECK(again.source == folder.File("out/checkpoints"));
 }
 
-TEST_CASE("a folder that another process has yet is read, and written to once that has ended", "[unit]") {
+TEST_CASE("another process's folder is read, and written to once that process has ended", "[unit]") {
   const TemporaryFolder folder;
   const CheckpointFolderOptions options = Options(folder.File("out"));
   auto before = std::make_optional(ValueOf(OpenCheckpointFolder(options)));
@@ -46,7 +46,7 @@ TEST_CASE("a folder that another process has yet is read, and written to once th
   CHECK(after.contents->step == 7);
   CHECK(after.run == before->run);
   REQUIRE_CODE(after.store->Save(Contents(8, after.run)), absl::StatusCode::kUnavailable);
-  // What the other one still writes is as whole as ever.
+  // The other process's checkpoints are as whole as ever.
   REQUIRE_OK(before->store->Save(Contents(9, before->run)));
   before.reset();
   REQUIRE_OK(after.store->Save(Contents(10, after.run)));

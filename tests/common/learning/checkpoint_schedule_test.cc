@@ -11,7 +11,7 @@ absl::Time At(double seconds) {
   return absl::FromUnixSeconds(1'000'000) + absl::Seconds(seconds);
 }
 
-// The seconds up to `end` at which one is due, where each is written at once and learning begins at second 0.
+// The seconds up to `end` at which a checkpoint is due, if each is written at once and learning begins at second 0.
 std::vector<int> WrittenBy(CheckpointSchedule* schedule, int end) {
   std::vector<int> written;
   for (int second = 0; second <= end; ++second) {
@@ -64,7 +64,7 @@ TEST_CASE("a checkpoint that fails is tried again with a growing pause, or at th
   CHECK(pause(false) == 4);
   CHECK(pause(false) == 8);
   CHECK(pause(false) == 16);
-  CHECK(pause(false) == 16);  // As every 16 s where nothing fails.
+  CHECK(pause(false) == 16);  // Every 16 s, as without failures.
   CHECK(pause(true) == 16);
   CHECK(pause(false) == 1);
 }

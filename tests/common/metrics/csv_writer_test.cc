@@ -89,11 +89,11 @@ TEST_CASE("a file is continued after its last whole row", "[unit]") {
   CHECK(Read(folder.File("f")) == header + (had_row ? row : "") + "2,0.000,y,3\n");
 }
 
-TEST_CASE("a file has one writer at a time, and another one as soon as that is gone", "[unit]") {
+TEST_CASE("a file has one writer at a time, and another one as soon as that ends", "[unit]") {
   const TemporaryFolder folder;
   auto first = ValueOf(CsvWriter::Create(folder.File("f")));
   REQUIRE_OK(first->Append(1, 0, {{"x", 2}}));
-  std::ofstream(folder.File("f"), std::ios::app) << "2,0";  // As a reader sees it while a row is being written.
+  std::ofstream(folder.File("f"), std::ios::app) << "2,0";  // A reader sees this while a row is being written.
   const std::string before = Read(folder.File("f"));
   const absl::Status status = CsvWriter::Create(folder.File("f")).status();
   REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
@@ -142,7 +142,7 @@ TEST_CASE("a path that cannot be opened is an error that names it", "[unit]") {
   CHECK(absl::StrContains(status.message(), folder.File("none/f")));
 }
 
-TEST_CASE("a file that is continued says where it ended", "[unit]") {
+TEST_CASE("a continued file has the position of its end", "[unit]") {
   const TemporaryFolder folder;
   CHECK(ValueOf(CsvWriter::Create(folder.File("f")))->begins_after().step == 0);
   Write(folder.File("f"), "step,seconds,name,value\n1,0.500,x,2\n70,3.250,\"a,b\",9\n80,4.00");
@@ -151,7 +151,7 @@ TEST_CASE("a file that is continued says where it ended", "[unit]") {
   CHECK(writer->begins_after().seconds == 3.25);
 }
 
-TEST_CASE("rows that do not fit leave no part of them, and come once there is room, before the later ones", "[unit]") {
+TEST_CASE("rows that do not fit leave no parts, and are written once there is room, before later ones", "[unit]") {
   const TemporaryFolder folder;
   const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
   REQUIRE_OK(writer->Append(1, 0, {{"x", 2}}));

@@ -45,7 +45,7 @@ TEST_CASE("pieces that do not fit are written later, each byte once", "[unit]") 
   CHECK(Read(folder.File("f")) == "onetwothree");
 }
 
-TEST_CASE("what is kept has a bound, beyond which pieces are refused until there is room", "[unit]") {
+TEST_CASE("kept bytes have a bound, beyond which pieces are refused until there is room", "[unit]") {
   const TemporaryFolder folder;
   const auto file = Open(folder.File("f"));
   const std::string piece(1 << 20, 'x');
@@ -62,7 +62,7 @@ TEST_CASE("what is kept has a bound, beyond which pieces are refused until there
   CHECK(Read(folder.File("f")).size() == 17 * piece.size());
 }
 
-TEST_CASE("what is kept is written in the end", "[unit]") {
+TEST_CASE("kept pieces are written at the end", "[unit]") {
   const TemporaryFolder folder;
   auto file = Open(folder.File("f"));
   REQUIRE_OK(file->Add("last"));

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("each lag has its bucket, whose name says which lags it holds", "[unit]") {
+TEST_CASE("each lag has its bucket, whose name gives its lags", "[unit]") {
   const auto name = [](int64_t lag) { return LagBucketName(LagBucket(lag)); };
   CHECK(name(0) == "0");
   CHECK(name(1) == "1");
@@ -17,7 +17,7 @@ TEST_CASE("each lag has its bucket, whose name says which lags it holds", "[unit
   CHECK(name(129) == "129+");
   CHECK(name(int64_t{1} << 62) == "129+");
   CHECK(LagBucketCounter(3) == "policy_lag/3-4");
-  CHECK(LagBucketCounter(kLagBuckets - 1) == "policy_lag/129-");  // As the hub takes names.
+  CHECK(LagBucketCounter(kLagBuckets - 1) == "policy_lag/129-");  // The hub accepts this name.
 }
 
 }  // namespace

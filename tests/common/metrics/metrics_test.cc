@@ -27,7 +27,7 @@ TEST_CASE("a counter adds up and a gauge holds its last value", "[unit]") {
   CHECK(snapshot.last_error == "a process was lost");
 }
 
-TEST_CASE("a gauge is gone once it has not been set again for its lifetime", "[unit]") {
+TEST_CASE("a gauge is dropped unless it is set again within its lifetime", "[unit]") {
   Metrics metrics;
   metrics.Set("short", 1, absl::Hours(1));
   metrics.Set("long", 2, absl::Hours(1));
@@ -45,7 +45,7 @@ TEST_CASE("a snapshot does not change afterwards", "[unit]") {
   CHECK(snapshot.counters.at("x") == 1);
 }
 
-TEST_CASE("a snapshot is brought up to date before it is taken, for as long as that is asked for", "[unit]") {
+TEST_CASE("registered functions run before each snapshot, until their registration ends", "[unit]") {
   Metrics metrics;
   int calls = 0;
   {
@@ -56,7 +56,7 @@ TEST_CASE("a snapshot is brought up to date before it is taken, for as long as t
   CHECK(metrics.TakeSnapshot().gauges.at("x") == 2);
 }
 
-TEST_CASE("what ends does not run any more, although snapshots are taken all the time", "[unit]") {
+TEST_CASE("a function does not run after its registration, although snapshots are taken all the time", "[unit]") {
   Metrics metrics;
   std::atomic<int> late{0};
   const StopToken enough;
@@ -69,7 +69,7 @@ TEST_CASE("what ends does not run any more, although snapshots are taken all the
     for (int i = 0; i < 1000; ++i) {
       const auto ended = std::make_shared<std::atomic<bool>>(false);
       auto registration = metrics.BeforeSnapshot([ended, &late] {
-        std::this_thread::yield();  // So that it is often under way when it is to end.
+        std::this_thread::yield();  // So that it is often under way at its end.
         late += *ended ? 1 : 0;
       });
       registration.reset();

@@ -17,13 +17,13 @@ TEST_CASE("a sample is described by its mean and its spread", "[unit]") {
   CHECK(statistics.max == 9);
 }
 
-TEST_CASE("numbers that hardly differ have a spread that is not lost in their size", "[unit]") {
+TEST_CASE("the spread of large numbers that hardly differ is not lost to rounding", "[unit]") {
   const SampleStatistics statistics = StatisticsOf({1e9, 1e9 + 1, 1e9 + 2});
   CHECK(statistics.mean == 1e9 + 1);
   CHECK(statistics.standard_deviation == Approx(1));
 }
 
-TEST_CASE("one number has no spread, and none nothing at all", "[unit]") {
+TEST_CASE("one number has no spread, and an empty sample is all zero", "[unit]") {
   const SampleStatistics one = StatisticsOf({-3});
   CHECK(one.count == 1);
   CHECK(one.mean == -3);

@@ -59,7 +59,7 @@ TEST_CASE("two writers in one folder have a file each", "[unit]") {
   CHECK(a->path() != b->path());
 }
 
-TEST_CASE("points are written when they are many, when asked for, and at the end", "[unit]") {
+TEST_CASE("points are written when there are many, on a flush, and at the end", "[unit]") {
   const TemporaryFolder folder;
   auto writer = std::make_unique<TensorBoardWriter>(folder.path());
   const std::string path = writer->path();
@@ -77,7 +77,7 @@ TEST_CASE("points are written when they are many, when asked for, and at the end
   CHECK(std::filesystem::file_size(path) > before);
 }
 
-TEST_CASE("a folder that cannot be written is an error that names it, and points are kept until it can be", "[unit]") {
+TEST_CASE("a folder that cannot be written is an error that names it, and its points are kept", "[unit]") {
   const TemporaryFolder folder;
   const auto writer = std::make_unique<TensorBoardWriter>(folder.File("later"));
   const auto reference = std::make_unique<TensorBoardWriter>(folder.path());

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a snapshot says that a thread waits, and how much, while it still does", "[unit]") {
+TEST_CASE("a snapshot has a thread's wait and its fraction while it lasts", "[unit]") {
   Metrics metrics;
   WaitClock clock;
   {
@@ -33,7 +33,7 @@ TEST_CASE("a snapshot says that a thread waits, and how much, while it still doe
   CHECK(metrics.TakeSnapshot().activity == "finishing");
 }
 
-TEST_CASE("where there are several things to wait for, the one that is waited for now is named", "[unit]") {
+TEST_CASE("the activity names the present one of several things to wait for", "[unit]") {
   Metrics metrics;
   WaitingGauge::Wait wait;
   const WaitingGauge gauge(&metrics, {"working", "waiting for room"}, [&wait] { return wait; });
@@ -45,7 +45,7 @@ TEST_CASE("where there are several things to wait for, the one that is waited fo
   CHECK(metrics.TakeSnapshot().activity == "working");
 }
 
-TEST_CASE("the fraction is that of a period, or of the whole time where that was less", "[unit]") {
+TEST_CASE("the fraction is a period's, or the whole time's if that was less", "[unit]") {
   Metrics metrics;
   absl::Duration waited;
   {

@@ -29,7 +29,7 @@ TEST_CASE("kernels that OpenBLAS chose for a processor it knows stay", "[unit]")
 TEST_CASE("this process has a fast BLAS, with kernels for its processor", "[unit]") {
   ImproveBlasKernels();
   const BlasLibrary blas = FindBlasLibrary();
-  // The machines that run these tests have a fast one.
+  // The machines that run these tests have a fast BLAS.
   CHECK_FALSE(blas.reference);
   if (std::getenv("OPENBLAS_CORETYPE") == nullptr) {
     CHECK(BetterKernels(blas.kernels, DetectCpuFeatures()).empty());

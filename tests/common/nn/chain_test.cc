@@ -17,7 +17,7 @@ using testing::Conv;
 using testing::Mlp;
 using torch::Tensor;
 
-// A chain and what it computes with.
+// A chain and its inputs.
 struct Made {
   std::vector<LayerPlan> layers;
   std::unique_ptr<FlatParameters> parameters;
@@ -55,10 +55,10 @@ void CheckClose(const Tensor& got, const Tensor& wanted) {
   CHECK((got - wanted).abs().max().item<double>() <= Tolerance(wanted.scalar_type()) * (1 + largest));
 }
 
-// What a pass gives, and its gradients by the parameters and by the input.
+// A pass's outputs, and its gradients by the parameters and by the input.
 struct Pass {
   Tensor output;
-  Tensor parameters;  // Undefined where nothing is learned.
+  Tensor parameters;  // Undefined if nothing is learned.
   Tensor input;
 };
 
@@ -99,7 +99,7 @@ TEST_CASE("a chain computes the outputs and the gradients that autograd does", "
                    {Conv(3, 3, 2, 1, activation), Conv(2, 2, 1, 0, activation), Mlp({4}, activation), Mlp({2}, "none")},
                    count, dtype);
           CheckAsAutograd(conv, torch::randn({rows, 2, 6, 5}, dtype));
-          // Each member with an input of its own.
+          // Each member has an input of its own.
           if (members > 0) {
             CheckAsAutograd(Make({3}, {Mlp({5, 4}, activation), Mlp({2}, "none")}, count, dtype),
                             torch::randn({members, rows, 3}, dtype));
@@ -112,7 +112,8 @@ TEST_CASE("a chain computes the outputs and the gradients that autograd does", "
 }
 
 TEST_CASE("members are one product or one each, by size, with the same result", "[unit]") {
-  // With 7 rows the second layer has more than 2 ^ 21 multiplications a member, the others and one row less.
+  // With 7 rows the second layer has more than 2 ^ 21 multiplications a member; the others, and one row less, have
+  // fewer.
   for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
     const Made made = Make({600}, {Mlp({600, 600, 3}, "tanh")}, 3, dtype);
     made.parameters->values().mul_(0.1);
@@ -124,7 +125,7 @@ TEST_CASE("members are one product or one each, by size, with the same result", 
   }
 }
 
-TEST_CASE("a dense layer that gets what a convolution gave hands its shape back", "[unit]") {
+TEST_CASE("a dense layer after a convolution returns a gradient of the convolution's shape", "[unit]") {
   const Tensor input = torch::randn({4, 2, 3, 2}, torch::kFloat64);
   CheckAsAutograd(Make({12}, {Mlp({5})}, {}), input);
   const Made members = Make({12}, {Mlp({5})}, 3);
@@ -145,14 +146,14 @@ TEST_CASE("a chain that is passed twice in one graph adds both gradients", "[uni
     };
     const Tensor wanted = gradients(true);
     CheckClose(gradients(false), wanted);
-    // The gradients add to what is there.
+    // The gradients add to the present ones.
     made.parameters->gradients().fill_(3);
     ((*made.chain)(a).square().sum() + (*made.chain)(b).exp().sum()).backward();
     CheckClose(made.parameters->gradients() - 3, wanted);
   }
 }
 
-TEST_CASE("a chain without gradients gives the same and remembers nothing", "[unit]") {
+TEST_CASE("a chain without gradients has the same outputs and saves nothing", "[unit]") {
   const Made made = Make({3}, {Mlp({4, 2}, "gelu")}, {});
   const Tensor input = torch::randn({4, 3}, torch::kFloat64).requires_grad_();
   const Tensor learned = (*made.chain)(input);
@@ -174,7 +175,7 @@ TEST_CASE("a chain that does not learn passes gradients on to its input", "[unit
   }
 }
 
-TEST_CASE("only the gradients that are asked for are computed", "[unit]") {
+TEST_CASE("only requested gradients are computed", "[unit]") {
   const Made made = Make({3}, {Mlp({4, 2}, "tanh")}, {});
   const Tensor input = torch::randn({4, 3}, torch::kFloat64).requires_grad_();
   made.parameters->gradients().fill_(9);

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a loss in closed form has its value, and gives its gradient times what comes in", "[unit]") {
+TEST_CASE("a loss in closed form has its value, and its gradient times the incoming one", "[unit]") {
   const torch::Tensor input = torch::tensor({1.0, 2.0, 3.0}).requires_grad_();
   const torch::Tensor scaled = 2 * input;
   const torch::Tensor value = scaled.detach().square().sum();
@@ -25,7 +25,7 @@ TEST_CASE("a loss in closed form adds to others of the same input", "[unit]") {
   CHECK(torch::equal(input.grad(), torch::tensor({6.0, 7.0})));
 }
 
-TEST_CASE("where nothing is differentiated, a loss in closed form is its value", "[unit]") {
+TEST_CASE("without differentiation a loss in closed form is its value", "[unit]") {
   const torch::Tensor value = torch::tensor(4.0);
   CHECK_FALSE(WithGradient(value, torch::zeros({2}), torch::zeros({2})).requires_grad());
   const torch::Tensor input = torch::zeros({2}).requires_grad_();

@@ -7,13 +7,13 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a stream of a device that is not there is an error", "[unit]") {
+TEST_CASE("a stream of a missing device is an error", "[unit]") {
   if (!torch::cuda::is_available()) {
     CHECK(!CatchTorch("making a stream", [] { CopyStream stream(torch::kCUDA); }).ok());
   }
 }
 
-TEST_CASE("what is copied there and back is what it was, however much is under way", "[cuda]") {
+TEST_CASE("values survive copies to the device and back, however many are under way", "[cuda]") {
   if (!testing::HasCuda()) {
     return;
   }

@@ -13,7 +13,7 @@ TEST_CASE("device names are PyTorch's", "[unit]") {
   }
 }
 
-TEST_CASE("a device that is not there is refused with what there is", "[unit]") {
+TEST_CASE("a missing device is refused with the present ones", "[unit]") {
   const absl::Status status = ParseDevice("cuda:99").status();
   CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
   CHECK(status.message().find("cuda:99") != std::string::npos);

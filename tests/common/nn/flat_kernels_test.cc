@@ -32,7 +32,7 @@ TEST_CASE("a sum of squares counts every element once", "[unit]") {
   }
 }
 
-TEST_CASE("a sum of squares is not finite where an element is not, wherever it stands", "[unit]") {
+TEST_CASE("a sum of squares is not finite if any element is not", "[unit]") {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                           -std::numeric_limits<float>::infinity()}) {
     for (size_t i = 0; i < 19; ++i) {
@@ -45,7 +45,7 @@ TEST_CASE("a sum of squares is not finite where an element is not, wherever it s
   CHECK(std::isfinite(SumOfSquares(largest.data(), 100)));
 }
 
-TEST_CASE("what is added is scaled first, for every element", "[unit]") {
+TEST_CASE("added values are scaled first, for every element", "[unit]") {
   for (const int64_t count : kCounts) {
     const std::vector<float> numbers = Numbers(count, 1);
     std::vector<float> sum = Numbers(count, 2);

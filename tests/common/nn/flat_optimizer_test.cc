@@ -16,7 +16,7 @@ OptimizerOptions Options(const std::string& type) {
   return options;
 }
 
-TEST_CASE("parts of a step make the whole, and a scale is as a scaled gradient", "[unit]") {
+TEST_CASE("parts of a step make the whole, and a scale equals a scaled gradient", "[unit]") {
   for (const char* type : {"sgd", "rmsprop", "adam", "adamw"}) {
     const std::vector<float> gradient = {1, -2, 0.5F, 4};
     std::vector<float> half = gradient;

@@ -39,7 +39,7 @@ TEST_CASE("autograd's backward pass adds to the one buffer of gradients", "[unit
   const torch::Tensor once = torch::tensor({1.0F, 2.0F, 3.0F, 1.0F, 2.0F, 3.0F, 1.0F, 1.0F, 0.0F});
   CHECK(torch::equal(parameters.gradients(), once));
   CHECK(bias.grad().data_ptr<float>() == memory + 6);
-  // And the next time, of leaves by name too.
+  // And the next time, also from leaves of single parameters.
   torch::autograd::backward({torch::linear(input, weight, bias).sum()}, {}, c10::nullopt, false, parameters.leaves());
   CHECK(torch::equal(parameters.gradients(), 2 * once));
   CHECK(parameters.gradient_views()[1][0].item<float>() == 2);
@@ -53,7 +53,7 @@ TEST_CASE("a leaf of several parameters is the run of them", "[unit]") {
   CHECK(torch::equal(parameters.gradients(), torch::tensor({0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 1.0F, 2.0F, 3.0F})));
 }
 
-TEST_CASE("leaves see what is written to the values, and autograd sees that it was", "[unit]") {
+TEST_CASE("leaves see writes to the values, and autograd sees that there were some", "[unit]") {
   FlatParameters parameters = Make();
   const torch::Tensor weight = parameters.AddLeaf(0);
   parameters.values().fill_(2);

@@ -47,7 +47,7 @@ TEST_CASE("Xavier and Kaiming weights have the spread that suits the activation,
   CHECK(Largest(kaiming.bias) == 0);
 }
 
-TEST_CASE("a gain that is given takes the place of the activation's", "[unit]") {
+TEST_CASE("a given gain replaces the activation's", "[unit]") {
   for (const Initialization initialization :
        {Initialization::kXavierUniform, Initialization::kKaimingNormal, Initialization::kOrthogonal}) {
     const torch::Tensor one = Draw(initialization, Activation::kTanh, {6, 4}, 1).weight;
@@ -87,7 +87,7 @@ TEST_CASE("a norm begins as the identity and an embedding standard normal", "[un
   CHECK(std::abs(embedding.weight.mean().item<double>()) < 0.05);
 }
 
-TEST_CASE("a core begins as LibTorch has it", "[unit]") {
+TEST_CASE("a core begins as in LibTorch", "[unit]") {
   CorePlan core;
   core.units = 16;
   const torch::Tensor weight = InitializeCore(core, {64, 900}, at::make_generator<at::CPUGeneratorImpl>(5));

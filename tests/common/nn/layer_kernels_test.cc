@@ -33,7 +33,7 @@ TEST_CASE("gradients pass where the output is above 0, and are summed up for the
   CHECK(bias == std::vector<float>{101, 5, 9});
   BackThroughBias(output.data(), gradient.data(), /*relu=*/true, 2, 3, result.data(), nullptr);
   CHECK(result == std::vector<float>{1, 0, 3, 0, 5, 6});
-  // Without relu the gradient is the result already.
+  // Without relu the gradient already is the result.
   BackThroughBias(output.data(), gradient.data(), /*relu=*/false, 2, 3, nullptr, bias.data());
   CHECK(bias == std::vector<float>{106, 12, 18});
 }

@@ -49,7 +49,7 @@ TEST_CASE("no layers do nothing", "[unit]") {
   CHECK_FALSE(Make({3}, {Mlp({2})}).stack.empty());
 }
 
-TEST_CASE("a norm takes each row less its mean over its deviation, scales and shifts", "[unit]") {
+TEST_CASE("a norm subtracts each row's mean, divides by its deviation, scales and shifts", "[unit]") {
   const Made made = Make({2, 3, 2}, {Layer("layer_norm", "tanh")});
   const Tensor input = torch::randn({4, 2, 3, 2}, torch::kFloat64);
   const Tensor output = made.stack(input);
@@ -59,7 +59,7 @@ TEST_CASE("a norm takes each row less its mean over its deviation, scales and sh
     const Tensor wanted = ((x - x.mean()) / (variance + 1e-5).sqrt() * made[0] + made[1]).tanh();
     CHECK(torch::allclose(output[row], wanted));
   }
-  // Of members each has its own scale and shift, of an input that is shared or its own.
+  // Each member has its own scale and shift, for a shared input or its own.
   const Made members = Make({3}, {Layer("layer_norm")}, 2);
   const Tensor shared = torch::randn({4, 3}, torch::kFloat64);
   const Tensor own = torch::randn({2, 4, 3}, torch::kFloat64);
@@ -69,7 +69,7 @@ TEST_CASE("a norm takes each row less its mean over its deviation, scales and sh
   }
 }
 
-TEST_CASE("a residual adds what its layers make of the input", "[unit]") {
+TEST_CASE("a residual adds its layers' output to the input", "[unit]") {
   const Made made = Make({3}, {Residual({4}, "tanh")});
   const Tensor input = torch::randn({5, 3}, torch::kFloat64);
   const Tensor wanted = input + torch::linear(torch::linear(input, made[0], made[1]).tanh(), made[2], made[3]);

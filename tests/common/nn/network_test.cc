@@ -37,7 +37,7 @@ void CheckClose(const Tensor& got, const Tensor& wanted) {
   CHECK((got - wanted).abs().max().item<double>() <= tolerance * (1 + wanted.abs().max().item<double>()));
 }
 
-// Values that no initialisation gives, so that every parameter counts.
+// No initialisation gives these values, so that every parameter counts.
 void Randomize(Network* network) {
   torch::manual_seed(11);
   network->parameters().values().normal_(0, 0.5);
@@ -134,7 +134,7 @@ TEST_CASE("every network's gradients are those of finite differences", "[unit]")
   }
 }
 
-TEST_CASE("a loss's gradients reach the leaves that are asked for alone", "[unit]") {
+TEST_CASE("a loss's gradients reach only the requested leaves", "[unit]") {
   for (const NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
     const std::unique_ptr<Network> one = Build(network_case);
@@ -152,7 +152,7 @@ TEST_CASE("a loss's gradients reach the leaves that are asked for alone", "[unit
   }
 }
 
-TEST_CASE("an actor learns through a critic whose gradients stay as they were", "[unit]") {
+TEST_CASE("an actor learns through a critic whose gradients do not change", "[unit]") {
   const NetworkCase actor_case = Case("a deterministic head");
   for (const char* members : {"", "; members: 1", "; members: 3"}) {
     const NetworkCase critic_case = Case(std::string("a critic") + members);
@@ -175,7 +175,7 @@ TEST_CASE("an actor learns through a critic whose gradients stay as they were", 
   }
 }
 
-TEST_CASE("a network that does not learn gives the same, and passes gradients on to its inputs", "[unit]") {
+TEST_CASE("a network that does not learn has the same outputs, and passes gradients on to its inputs", "[unit]") {
   for (const NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
     const std::unique_ptr<Network> learns = Build(network_case);
@@ -248,7 +248,7 @@ TEST_CASE("the same seed builds the same network, another seed another, and each
     INFO(network_case.name);
     const Tensor values = Build(network_case)->parameters().values();
     CHECK(torch::equal(values, Build(network_case)->parameters().values()));
-    // But for rounding: logarithms are float64's own.
+    // Except for rounding: logarithms are float64's own.
     CHECK(torch::allclose(values.to(torch::kFloat64), Build(network_case, torch::kFloat64)->parameters().values()));
     CHECK_FALSE(torch::equal(values, Build(network_case, torch::kFloat32, 8)->parameters().values()));
     if (!network_case.need.members.has_value()) {
@@ -325,7 +325,7 @@ TEST_CASE("encoders' outputs stand one after the other, or are added", "[unit]")
   }
 }
 
-// Of one step, from what an unroll of several is given.
+// The inputs of one step of an unroll.
 NetworkInputs Step(const NetworkInputs& inputs, int64_t step, int64_t rows) {
   NetworkInputs own;
   for (const Tensor& leaf : inputs.leaves) {
@@ -431,7 +431,7 @@ TEST_CASE("a network without a core gives back the state that an unroll was give
   CHECK_FALSE(network->Unroll(inputs.leaves, {}, {}).state.defined());
 }
 
-TEST_CASE("an unroll without a state, or of other rows, is an error that says so", "[unit]") {
+TEST_CASE("an unroll without a state, or with a state of other rows, is an error", "[unit]") {
   NetworkCase network_case = Case("mlp tanh");
   network_case.spec.core.type = "gru";
   const std::unique_ptr<Network> network = Build(network_case);

@@ -33,7 +33,7 @@ OptimizerOptions Options(const std::string& type, std::optional<double> weight_d
 
 std::unique_ptr<torch::optim::Optimizer> TorchOptimizer(const OptimizerOptions& options, const torch::Tensor& values) {
   const std::vector<torch::Tensor> parameters = {values};
-  // Where no weight decay is given, LibTorch's own default is to hold.
+  // LibTorch's own default holds if no weight decay is given.
   const auto decay = [&](auto torch_options) {
     return options.weight_decay.has_value() ? torch_options.weight_decay(*options.weight_decay) : torch_options;
   };
@@ -60,7 +60,7 @@ std::unique_ptr<torch::optim::Optimizer> TorchOptimizer(const OptimizerOptions& 
                                              decay(torch::optim::SGDOptions(kRate).momentum(options.momentum)));
 }
 
-// Every combination of what a type has, each with a value of its own and LibTorch's default.
+// Every combination of a type's options, each with a value of its own and LibTorch's default.
 std::vector<OptimizerOptions> AllCombinations() {
   std::vector<OptimizerOptions> all;
   for (const char* type : {"adam", "adamw", "rmsprop", "sgd"}) {
@@ -189,7 +189,7 @@ TEST_CASE("a gradient that is not finite is refused and changes nothing", "[unit
     REQUIRE_CODE(optimizer->Step(values, torch::tensor({1.0F, bad, 1.0F}), 1), absl::StatusCode::kInvalidArgument);
     CHECK(torch::equal(values, torch::ones({3})));
     CHECK(optimizer->steps() == 0);
-    // The next good one steps as if nothing had been.
+    // The next good gradient steps as if nothing had happened.
     REQUIRE_OK(optimizer->Step(values, torch::ones({3}), 0.001));
     CHECK(torch::allclose(values, torch::full({3}, 0.999F)));
   }
@@ -216,7 +216,7 @@ void CheckBadGradient(torch::Device device) {
   }
 }
 
-TEST_CASE("without waiting for the device a bad gradient stops all change and is reported soon", "[unit]") {
+TEST_CASE("without waiting for the device, a bad gradient stops all change and is reported soon", "[unit]") {
   CheckBadGradient(torch::kCPU);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("on a device a bad gradient stops all change and is reported soon", "[
   }
 }
 
-TEST_CASE("the form is chosen by where the values are, and wrong options are refused", "[unit]") {
+TEST_CASE("the values' device decides the form, and wrong options are refused", "[unit]") {
   REQUIRE_OK(NewOptimizer(OptimizerOptions(), torch::zeros({2})));
   REQUIRE_OK(NewOptimizer(OptimizerOptions(), torch::zeros({2}, torch::kBFloat16)));
   OptimizerOptions options;

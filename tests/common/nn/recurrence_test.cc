@@ -66,7 +66,7 @@ std::vector<double> SlowStep(const Fixture& fixture, int64_t row, int64_t unit) 
 
 const CorePlan::Kind kKinds[] = {CorePlan::Kind::kLstm, CorePlan::Kind::kGru};
 
-TEST_CASE("a recurrent step is what the equations say", "[unit]") {
+TEST_CASE("a recurrent step follows its equations", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
     RecurrentStep step;
@@ -109,7 +109,7 @@ TEST_CASE("the way back through a recurrent step is that of finite differences",
       testing::CheckFiniteDifferences(values, got, loss, 1e-7);
     };
     check(fixture.inputs, by_input);
-    if (!fixture.is_lstm()) {  // Whose gates have got theirs before.
+    if (!fixture.is_lstm()) {  // An LSTM's gates have got theirs before.
       check(fixture.bias_hh, by_output.sum(0));
     }
     for (size_t part = 0; part < gradients.size(); ++part) {

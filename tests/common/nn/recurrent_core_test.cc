@@ -19,7 +19,7 @@ constexpr int64_t kUnits = 4;
 constexpr int64_t kSteps = 5;
 constexpr int64_t kRows = 2;
 
-// A core whose parameters are random, and what it is given.
+// A core with random parameters, and its inputs.
 struct Fixture {
   explicit Fixture(CorePlan::Kind kind, torch::ScalarType dtype = torch::kFloat64) {
     plan.kind = kind;
@@ -52,7 +52,7 @@ struct Fixture {
 
 const CorePlan::Kind kKinds[] = {CorePlan::Kind::kLstm, CorePlan::Kind::kGru};
 
-// A number that depends on all that comes out.
+// A number that depends on all outputs.
 Tensor LossOf(const RecurrentCore::Unrolled& unrolled) {
   const auto part = [](const Tensor& values) {
     return (values.flatten() * torch::arange(1, values.numel() + 1, values.options()).sin()).sum() +
@@ -65,7 +65,7 @@ bool Same(const Tensor& a, const Tensor& b) {
   return a.sizes() == b.sizes() && torch::allclose(a, b, 1e-10, 1e-12);
 }
 
-// What LibTorch's own module makes of the same, with the same parameters: outputs [T, rows, units] and the state.
+// The outputs [T, rows, units] and the state of LibTorch's own module, with the same parameters.
 template <class Module, class Call>
 RecurrentCore::Unrolled ByModule(const Fixture& fixture, Module* module, const Call& call) {
   (*module)->to(torch::kFloat64);
@@ -78,7 +78,7 @@ RecurrentCore::Unrolled ByModule(const Fixture& fixture, Module* module, const C
   return call();
 }
 
-TEST_CASE("a core computes what LibTorch's module does, gradients as well", "[unit]") {
+TEST_CASE("a core has the outputs and the gradients of LibTorch's module", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     Fixture fixture(kind);
     const RecurrentCore::Unrolled got = fixture.Run({});
@@ -122,7 +122,7 @@ TEST_CASE("a core computes what LibTorch's module does, gradients as well", "[un
   }
 }
 
-TEST_CASE("an unroll is its steps one by one, from zero where an episode begins", "[unit]") {
+TEST_CASE("an unroll is its steps one by one, from zero at the start of an episode", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
     const torch::NoGradGuard no_grad;
@@ -141,10 +141,10 @@ TEST_CASE("an unroll is its steps one by one, from zero where an episode begins"
   }
 }
 
-TEST_CASE("a core has the outputs and the gradients that autograd has, whichever of them are wanted", "[unit]") {
+TEST_CASE("a core has autograd's outputs and gradients, whichever of them are wanted", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
-      // Of outputs, of the state after the last step, and of both.
+      // For outputs, for the state after the last step, and for both.
       for (const std::vector<double>& shares : {std::vector<double>{1, 0}, {0, 1}, {1, 0.5}}) {
         const auto pass = [&](bool by_autograd) {
           const Fixture fixture(kind, dtype);
@@ -175,7 +175,7 @@ TEST_CASE("a core has the outputs and the gradients that autograd has, whichever
   }
 }
 
-TEST_CASE("gradients through a core reach what is asked for alone", "[unit]") {
+TEST_CASE("gradients through a core reach only the requested tensors", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
     fixture.parameters->gradients().normal_();
@@ -184,7 +184,7 @@ TEST_CASE("gradients through a core reach what is asked for alone", "[unit]") {
     CHECK(torch::equal(fixture.parameters->gradients(), untouched));
     CHECK(fixture.state.grad().defined());
     CHECK_FALSE(fixture.features.grad().defined());
-    // One that does not learn passes gradients on.
+    // A core that does not learn passes gradients on.
     const RecurrentCore acts(fixture.plan, /*learns=*/false, fixture.parameters.get());
     LossOf(acts(fixture.features, fixture.first, fixture.state)).backward();
     CHECK(torch::equal(fixture.parameters->gradients(), untouched));
@@ -193,7 +193,7 @@ TEST_CASE("gradients through a core reach what is asked for alone", "[unit]") {
   }
 }
 
-TEST_CASE("a core's parameters may not change before the gradients are taken, which are taken once", "[unit]") {
+TEST_CASE("a core's parameters must not change before its gradients are taken, once", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
     const Tensor loss = LossOf(fixture.Run({}));
@@ -223,7 +223,7 @@ TEST_CASE("a core's gradients are those of finite differences, with episodes tha
   }
 }
 
-TEST_CASE("an episode begins from zero whatever was remembered, not-a-numbers too", "[unit]") {
+TEST_CASE("an episode begins from zero whatever the state was, even NaN", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind, torch::kFloat32);
     const torch::NoGradGuard no_grad;

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("what LibTorch throws becomes a status that says what was being done", "[unit]") {
+TEST_CASE("an exception of LibTorch becomes a status that names the operation", "[unit]") {
   const absl::StatusOr<torch::Tensor> product = CatchTorch("multiplying", [] {
     return torch::zeros({2, 3}).mm(torch::zeros({2, 3}));
   });
@@ -17,7 +17,7 @@ TEST_CASE("what LibTorch throws becomes a status that says what was being done",
   CHECK(CatchTorch("thinking", []() -> absl::Status { throw std::runtime_error("no"); }).message() == "thinking: no");
 }
 
-TEST_CASE("what is returned passes through", "[unit]") {
+TEST_CASE("returned values pass through", "[unit]") {
   CHECK(testing::ValueOf(CatchTorch("counting", [] { return 3; })) == 3);
   CHECK(testing::ValueOf(CatchTorch("counting", [] { return absl::StatusOr<int>(4); })) == 4);
   CHECK(CatchTorch("failing", [] { return absl::AbortedError("so"); }) == absl::AbortedError("so"));

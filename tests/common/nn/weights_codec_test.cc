@@ -19,7 +19,7 @@ ModelSnapshot Encode(const FlatParameters& parameters) {
   return snapshot;
 }
 
-TEST_CASE("weights survive the way through a snapshot", "[unit]") {
+TEST_CASE("weights survive the round trip through a snapshot", "[unit]") {
   FlatParameters parameters = Make();
   parameters.values().copy_(torch::arange(8));
   const ModelSnapshot snapshot = Encode(parameters);

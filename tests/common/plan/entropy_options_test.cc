@@ -21,7 +21,7 @@ absl::Status Read(const std::string& yaml, EntropyOptions* options) {
   return errors.ToStatus();
 }
 
-TEST_CASE("the weight of the entropy is given, and nothing learned, unless there is a target", "[unit]") {
+TEST_CASE("the entropy's weight is learned only if there is a target", "[unit]") {
   EntropyOptions options;
   REQUIRE_OK(Check(options));
   REQUIRE_OK(options.Validate());
@@ -34,7 +34,7 @@ TEST_CASE("the weight of the entropy is given, and nothing learned, unless there
   CHECK_THAT(std::string(status.message()), Catch::Contains("optimizer: means nothing without a target"));
 }
 
-TEST_CASE("a weight that is learned towards a target begins with what is given, wherever the keys stand", "[unit]") {
+TEST_CASE("a learned weight begins with the given one, in any order of the keys", "[unit]") {
   for (const char* const yaml : {"target: -1.5\nweight: 0.25\noptimizer: {learning_rate: 0.1}",
                                  "optimizer: {learning_rate: 0.1}\nweight: 0.25\ntarget: -1.5"}) {
     EntropyOptions options;
@@ -56,7 +56,7 @@ TEST_CASE("a weight that is learned towards a target begins with what is given, 
   }
 }
 
-TEST_CASE("a weight that is learned can neither move by itself nor begin with zero", "[unit]") {
+TEST_CASE("a learned weight can neither be a schedule nor begin with zero", "[unit]") {
   EntropyOptions options;
   options.target = 1;
   for (const Schedule& weight : {Schedule(0), Schedule::Linear(0.2, 0.1)}) {

@@ -29,7 +29,7 @@ std::string Printed(ExplorationOptions options) {
   return writer.text();
 }
 
-TEST_CASE("nothing is explored unless something is asked for", "[unit]") {
+TEST_CASE("the default explores nothing", "[unit]") {
   REQUIRE_OK(Check(ExplorationOptions()));
   CHECK(Printed(ExplorationOptions()) == "type: none\nwarm_up_steps: 0\n");
 }
@@ -50,7 +50,7 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
     ExplorationOptions options;
     REQUIRE_OK(Read(yaml, &options));
     REQUIRE_OK(Check(options));
-    CHECK(Printed(options) == yaml);  // And so what is printed reads as the same again.
+    CHECK(Printed(options) == yaml);  // And so the printed text reads back as the same.
     for (const auto& [other, others] : types) {
       for (const std::string& line : others) {
         if (yaml.find(line) == std::string::npos) {
@@ -66,7 +66,7 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
   }
 }
 
-TEST_CASE("what moves in exploration may be a schedule", "[unit]") {
+TEST_CASE("epsilon, temperature and sigma may be schedules", "[unit]") {
   ExplorationOptions options;
   REQUIRE_OK(Read("type: epsilon_greedy\nepsilon: {from: 1, to: 0.05, of: env_steps, until: 1000}", &options));
   CHECK(options.epsilon == Schedule::Linear(1, 0.05, Schedule::Clock::kEnvSteps, 1000));
@@ -76,7 +76,7 @@ TEST_CASE("what moves in exploration may be a schedule", "[unit]") {
   CHECK(options.sigma.moves());
 }
 
-TEST_CASE("exploration out of its range is refused with the key, what was got and what is wanted", "[unit]") {
+TEST_CASE("exploration out of its range is refused with the key, the value and the wanted range", "[unit]") {
   const auto message = [](const std::string& yaml) {
     ExplorationOptions options;
     const absl::Status status = Read(yaml, &options);

@@ -16,7 +16,7 @@ std::string Message(HeadKind kind, const HeadSpec& head) {
   return std::string(CheckHead(kind, head).message());
 }
 
-TEST_CASE("a head has its kind's first type unless it says another", "[unit]") {
+TEST_CASE("a head has its kind's first type unless another is given", "[unit]") {
   CHECK(TypeOf(HeadKind::kQ, HeadSpec()) == "q");
   CHECK(TypeOf(HeadKind::kQ, Head("dueling")) == "dueling");
   for (const HeadKind kind : {HeadKind::kQ, HeadKind::kValue, HeadKind::kCategorical, HeadKind::kNormal,
@@ -33,7 +33,7 @@ TEST_CASE("a type that a kind does not have is refused with the nearest", "[unit
   CHECK(Message(HeadKind::kNormal, Head("tanh_normal")) == "type: got \"tanh_normal\"; wanted normal");
 }
 
-TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "[unit]") {
+TEST_CASE("keys that mean nothing to a head's kind are refused, all at once", "[unit]") {
   HeadSpec head;
   head.std = "of_state";
   head.initial_std = 0.5;
@@ -54,7 +54,7 @@ TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "
   head.std = "fixed";
   CHECK_THAT(Message(HeadKind::kNormal, head), Catch::StartsWith("std: got \"fixed\"; wanted one of free, of_state\n"));
   head = HeadSpec();
-  head.std = "free";  // What would be, too.
+  head.std = "free";  // The default is refused too.
   head.max_log_std = 2;
   CHECK(Message(HeadKind::kQ, head) ==
         "std: means nothing to a q head; wanted none, or a normal head\n"
@@ -69,7 +69,7 @@ TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "
   CHECK(CheckHead(HeadKind::kMixed, head) == absl::OkStatus());
 }
 
-TEST_CASE("a head has as many outputs as its kind and the action have it", "[unit]") {
+TEST_CASE("a head's kind and the action give its number of outputs", "[unit]") {
   const auto joint = [](std::vector<SpaceLeaf> actions) {
     EnvironmentSpec environment;
     environment.actions = std::move(actions);

@@ -17,7 +17,7 @@ using testing::Mlp;
 using testing::Residual;
 using Shape = std::vector<int64_t>;
 
-// What came of layers over rows of a shape.
+// The plan of layers over rows of a shape.
 struct Planned {
   absl::Status status;
   Shape shape;
@@ -129,7 +129,7 @@ TEST_CASE("parameters of members have one more dimension, and rows' shapes do no
         "1.norm.weight: float32[3, 8], 1.norm.bias: float32[3, 8]]");
 }
 
-TEST_CASE("an activation that is left out is relu after weights and none after others", "[unit]") {
+TEST_CASE("the default activation is relu after weights and none after other layers", "[unit]") {
   CHECK(Plan({1, 5, 5}, {Layer("conv")}).layers[0].activation == Activation::kRelu);
   CHECK(Plan({4}, {Layer("mlp")}).layers[0].activation == Activation::kRelu);
   CHECK(Plan({4}, {Layer("residual")}).layers[0].inner[0].activation == Activation::kRelu);

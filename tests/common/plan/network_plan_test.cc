@@ -56,7 +56,7 @@ std::string Refused(const NetworkNeed& need, const NetworkSpec& network, const E
   return std::string(status.message());
 }
 
-TEST_CASE("a network that the file leaves alone has two dense layers and a linear head", "[unit]") {
+TEST_CASE("a network without keys has two dense layers and a linear head", "[unit]") {
   const NetworkPlan plan = ValueOf(PlanNetwork(Q(), NetworkSpec(), Environment({Vector(4)}, kDiscrete)));
   CHECK(DebugString(plan.parameters) ==
         "[torso.0.linear1.weight: float32[64, 4], torso.0.linear1.bias: float32[64], "
@@ -71,7 +71,7 @@ TEST_CASE("a network that the file leaves alone has two dense layers and a linea
   CHECK(plan.FindHead("value") == nullptr);
 }
 
-TEST_CASE("parameters have the names of their places, and are all there are", "[unit]") {
+TEST_CASE("parameters are complete, and have the names of their places", "[unit]") {
   NetworkSpec network = Torso({Mlp({6}), testing::Residual({5}), Layer("layer_norm")});
   network.encoders = {{"camera", {Conv(3, 3)}}, {"gear", {Embedding(2)}}};
   network.heads["q"] = Head("dueling", {4});
@@ -104,7 +104,7 @@ TEST_CASE("parameters have the names of their places, and are all there are", "[
   }
 }
 
-TEST_CASE("heads are as their kinds and the action have it", "[unit]") {
+TEST_CASE("heads follow from their kinds and the action", "[unit]") {
   const EnvironmentSpec several = Environment({Vector(4)}, MultiDiscrete("action", {2, 3}));
   const EnvironmentSpec real = Environment({Vector(4)}, kReal);
   const NetworkPlan choices = ValueOf(
@@ -138,7 +138,7 @@ TEST_CASE("heads are as their kinds and the action have it", "[unit]") {
   CHECK(ValueOf(PlanNetwork(Need({{"action", HeadKind::kDeterministic}}), NetworkSpec(), real)).heads[0].outputs == 2);
 }
 
-TEST_CASE("inputs are the observation's leaves in their order, but the mask, and then the action", "[unit]") {
+TEST_CASE("inputs are the observation's leaves in their order, without the mask, and then the action", "[unit]") {
   NetworkNeed need = Need({{"q", HeadKind::kValue}});
   need.takes_action = true;
   NetworkSpec network = Torso({Mlp({2})});
@@ -189,7 +189,7 @@ TEST_CASE("a head that shares nothing has encoders and a torso of its own", "[un
         "heads.policy.output.weight: float32[3, 6], heads.policy.output.bias: float32[3], "
         "heads.value.torso.0.linear1.weight: float32[6, 4], heads.value.torso.0.linear1.bias: float32[6], "
         "heads.value.output.weight: float32[1, 6], heads.value.output.bias: float32[1]]");
-  // Where none shares, nothing is shared.
+  // If no head shares, there is no shared trunk.
   network.heads["policy"].shares = "nothing";
   const NetworkPlan apart = ValueOf(PlanNetwork(need, network, environment));
   CHECK(apart.trunks.size() == 2);
@@ -219,7 +219,7 @@ TEST_CASE("a core has the parameters of torch.nn, between the torso and the head
   CHECK(ValueOf(PlanNetwork(Q(), Torso({}), environment)).state_size == 0);
 }
 
-TEST_CASE("a head that shares nothing remembers by a core of its own", "[unit]") {
+TEST_CASE("a head that shares nothing has a core of its own", "[unit]") {
   NetworkSpec network = Torso({});
   network.core.type = "lstm";
   network.core.units = 5;
@@ -233,7 +233,7 @@ TEST_CASE("a head that shares nothing remembers by a core of its own", "[unit]")
   CHECK(plan.parameters[static_cast<size_t>(plan.trunks[1].core->weight)].name == "heads.value.core.weight_ih_l0");
 }
 
-TEST_CASE("a core is refused after an image that nothing looked at, and where there are members", "[unit]") {
+TEST_CASE("a core is refused after a raw image, and for members", "[unit]") {
   NetworkSpec network = Torso({});
   network.core.type = "gru";
   const EnvironmentSpec image = Environment({Box("observation", DType::kUint8, {1, 4, 4})}, kDiscrete);
@@ -245,11 +245,11 @@ TEST_CASE("a core is refused after an image that nothing looked at, and where th
     NetworkNeed need = Q();
     need.members = members;
     CHECK(Refused(need, network, image) ==
-          "networks.net.core: got gru for a network that has members, which cannot remember; wanted none");
+          "networks.net.core: got gru for a network that has members, which cannot have one; wanted none");
   }
 }
 
-TEST_CASE("the hash tells apart what networks compute, but not how they were initialised", "[unit]") {
+TEST_CASE("the hash depends on a network's computation, not on its initialisation", "[unit]") {
   const auto hash = [](const NetworkCase& network) { return Plan(network).hash; };
   std::set<uint64_t> hashes;
   size_t equal = 0;
@@ -265,7 +265,7 @@ TEST_CASE("the hash tells apart what networks compute, but not how they were ini
 
   const NetworkCase base{"", Q(), Torso({Mlp({4})}), Environment({Vector(3)}, kDiscrete)};
   NetworkCase other = base;
-  other.need.name = "critic";  // Nor what it is called, nor what it is for.
+  other.need.name = "critic";  // Nor on its name and its purpose.
   other.need.has_target = true;
   other.need.acts = true;
   other.spec.torso[0].initialization = "orthogonal";
@@ -296,21 +296,21 @@ TEST_CASE("the hash tells apart what networks compute, but not how they were ini
     return hash(
         {"", Q(), Torso({std::move(conv)}), Environment({Box("observation", DType::kUint8, {1, 3, 3})}, kDiscrete)});
   };
-  CHECK(image(Conv(4, 3)) != image(Conv(4, 3, 2, 1)));  // The shapes of whose parameters are the same.
+  CHECK(image(Conv(4, 3)) != image(Conv(4, 3, 2, 1)));  // Their parameters have the same shapes.
   NetworkCase sum{"", Q(), Torso({}), Environment({Vector(3)}, kDiscrete)};
   sum.environment.observations = {Box("observation/a", DType::kFloat32, {3}),
                                   Box("observation/b", DType::kFloat32, {3})};
   NetworkCase swapped = sum;
   std::swap(swapped.environment.observations[0], swapped.environment.observations[1]);
   CHECK(hash(sum) != hash(swapped));
-  // A norm's two parameters in the place of a dense layer's: shapes that are alike.
+  // A norm's two parameters in place of a dense layer's: equal shapes.
   NetworkCase normal{"", Need({{"policy", HeadKind::kTanhNormal}}), Torso({}), Environment({Vector(3)}, kReal)};
   NetworkCase narrow = normal;
   narrow.spec.heads["policy"].max_log_std = 1;
   CHECK(hash(normal) != hash(narrow));
 }
 
-TEST_CASE("what the algorithm or the environment does not have is refused, with the nearest name", "[unit]") {
+TEST_CASE("unknown heads and inputs are refused, with the nearest name", "[unit]") {
   const EnvironmentSpec environment = Environment(
       {Box("observation/camera", DType::kUint8, {1, 4, 4}), Box("observation/vector", DType::kFloat32, {3})},
       kDiscrete);
@@ -345,7 +345,8 @@ TEST_CASE("several actions are one to a network's heads, and to its input", "[un
   // Beside the outputs: two elements, as wide as the wider.
   CHECK(choices.row_values == 4 + 6 + 5 + 2 * 3);
   CHECK(Refused(Q(), network, environment) ==
-        "networks.net.heads.q: a q head is for no multi-discrete action; environment Toy-v0 has action/left: int64[] "
+        "networks.net.heads.q: a q head does not fit a multi-discrete action; environment Toy-v0 has action/left: "
+        "int64[] "
         "of 2 choices, action/right: int64[] of 3 choices");
   NetworkNeed critic = Need({{"q", HeadKind::kValue}});
   critic.takes_action = true;
@@ -373,7 +374,7 @@ TEST_CASE("several actions are one to a network's heads, and to its input", "[un
         "environment Toy-v0: action: with it there are 65537 choices to make at once; wanted at most 65536");
 }
 
-TEST_CASE("the hash knows which of several actions stands where, and which has a mask", "[unit]") {
+TEST_CASE("the hash depends on the order of several actions, and on their masks", "[unit]") {
   const auto hash = [](std::vector<SpaceLeaf> actions, std::vector<SpaceLeaf> masks = {}) {
     EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
     environment.observations.insert(environment.observations.end(), masks.begin(), masks.end());
@@ -388,7 +389,7 @@ TEST_CASE("the hash knows which of several actions stands where, and which has a
   CHECK(hashes.size() == 5);
 }
 
-TEST_CASE("an image that nothing makes a vector of is refused, never flattened", "[unit]") {
+TEST_CASE("a raw image is refused, never flattened", "[unit]") {
   const SpaceLeaf image = Box("observation/camera", DType::kUint8, {1, 4, 4});
   const SpaceLeaf vector = Box("observation/vector", DType::kFloat32, {3});
   const std::string wanted =
@@ -443,13 +444,13 @@ TEST_CASE("a head's type and keys are its kind's, and its kind is for the action
         REQUIRE_OK(PlanNetwork(Need({{"head", kind}}), network, environment));
       } else {
         CHECK(Refused(Need({{"head", kind}}), network, environment) ==
-              "networks.net.heads.head: a " + type + " head is for no " +
+              "networks.net.heads.head: a " + type + " head does not fit a " +
                   (action.kind == SpaceKind::kMultiBinary ? "multi-discrete" : Name(action.kind)) +
                   " action; environment Toy-v0 has " + action.DebugString());
       }
     }
   }
-  // Every problem of a head at once, each behind its key.
+  // All problems of a head at once, each behind its key.
   HeadSpec head = Head("duel");
   head.std = "of_state";
   CHECK(Refused(Q(), with("q", head), discrete) ==
@@ -509,7 +510,7 @@ TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
   network.encoders["observation"] = {Mlp({8}), Embedding(3)};
   CHECK(Refused(Q(), network, Environment({Vector(4)}, kDiscrete)) ==
         "networks.net.encoders.observation[1]: its input is numbers; an embedding wants choices");
-  // What a file could not have said.
+  // A file could not have these values.
   network = Torso({Mlp({0}), Layer("lstm")});
   CHECK_THAT(Refused(Q(), network, Environment({Vector(4)}, kDiscrete)),
              Catch::StartsWith("networks.net.torso[0].units[0]: got ") &&
@@ -518,7 +519,7 @@ TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
 
 TEST_CASE("networks too large for any memory are refused without overflow", "[unit]") {
   const EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
-  // 2 ^ 32 parameters a layer, but for the first.
+  // 2 ^ 32 parameters a layer, except the first.
   REQUIRE(ValueOf(PlanNetwork(Q(), Torso({Mlp(std::vector<int64_t>(64, 65'536))}), environment)).num_parameters >
           63 * (int64_t{1} << 32));
   CHECK(Refused(Q(), Torso({Mlp(std::vector<int64_t>(65, 65'536))}), environment) ==

@@ -35,7 +35,7 @@ std::string Printed(Options options) {
   return writer.text();
 }
 
-TEST_CASE("every network that can be described is printed and read again as the same", "[unit]") {
+TEST_CASE("every network's description is printed and read back as the same", "[unit]") {
   std::vector<testing::NetworkCase> cases = testing::NetworksWithoutMembers();
   for (testing::NetworkCase& network : testing::RecurrentNetworkCases()) {
     cases.push_back(std::move(network));
@@ -50,7 +50,7 @@ TEST_CASE("every network that can be described is printed and read again as the 
   }
 }
 
-TEST_CASE("a network that says nothing has two dense layers of relu", "[unit]") {
+TEST_CASE("a network without keys has two dense layers of relu", "[unit]") {
   REQUIRE_OK(Check(NetworkSpec()));
   NetworkSpec network;
   REQUIRE_OK(Read("{}", &network));
@@ -64,7 +64,7 @@ TEST_CASE("a network that says nothing has two dense layers of relu", "[unit]") 
   CHECK(network.heads.empty());
 }
 
-TEST_CASE("a layer's activation that is left out is shown", "[unit]") {
+TEST_CASE("a layer's default activation is printed", "[unit]") {
   NetworkSpec network;
   REQUIRE_OK(
       Read("torso: [{type: layer_norm}, {type: conv}, {type: residual}, {type: mlp, activation: none}]", &network));
@@ -74,7 +74,7 @@ TEST_CASE("a layer's activation that is left out is shown", "[unit]") {
   CHECK(network.torso[3].activation == "none");
 }
 
-TEST_CASE("a network's values are checked one by one, with the key, what was got and what is wanted", "[unit]") {
+TEST_CASE("a network's values are checked one by one, with the key, the value and the wanted values", "[unit]") {
   const auto message = [](const std::string& yaml) {
     NetworkSpec network;
     const absl::Status status = Read(yaml, &network);
@@ -115,7 +115,7 @@ TEST_CASE("a network's values are checked one by one, with the key, what was got
                "xavier_uniform, kaiming_normal"));
 }
 
-TEST_CASE("what means nothing to a layer's type is refused, also where it is the default", "[unit]") {
+TEST_CASE("keys that mean nothing to a layer's type are refused, even at their defaults", "[unit]") {
   const std::map<std::string, std::vector<std::string>> meaningful = {
       {"mlp", {"units", "activation", "initialization", "gain"}},
       {"conv", {"channels", "kernel", "stride", "padding", "activation", "initialization", "gain"}},
@@ -146,7 +146,7 @@ TEST_CASE("what means nothing to a layer's type is refused, also where it is the
   }
 }
 
-TEST_CASE("what means nothing to a normaliser's average is refused", "[unit]") {
+TEST_CASE("keys that mean nothing to a normaliser's average are refused", "[unit]") {
   const std::map<std::string, std::string> meaningful = {
       {"window", "window: 1000"}, {"exponential", "rate: 0.001"}, {"adaptive", "speed: 8"}};
   for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
@@ -187,7 +187,7 @@ std::vector<std::string> YamlBlocks() {
   return blocks;
 }
 
-// What the page's blocks stand under.
+// The text before the page's blocks.
 struct Page {
   NetworkSpec network;
   std::map<std::string, NetworkSpec> networks;

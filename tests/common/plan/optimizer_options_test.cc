@@ -25,14 +25,14 @@ std::string Printed(OptimizerOptions* options) {
   return "\n" + writer.text();
 }
 
-TEST_CASE("weight decay that is not given is the type's own, and is printed", "[unit]") {
+TEST_CASE("the default weight decay is the type's own, and is printed", "[unit]") {
   OptimizerOptions options;
   CHECK(options.WeightDecay() == 0);
   CHECK(absl::StrContains(Printed(&options), "\nweight_decay: 0\n"));
   options.type = "adamw";
   CHECK(options.WeightDecay() == 0.01);
   CHECK(absl::StrContains(Printed(&options), "\nweight_decay: 0.01\n"));
-  // Printing has not made it the user's choice.
+  // Printing does not make it the user's choice.
   options.type = "sgd";
   CHECK(options.WeightDecay() == 0);
   options.type = "adamw";
@@ -44,7 +44,7 @@ TEST_CASE("weight decay that is not given is the type's own, and is printed", "[
   CHECK(absl::StrContains(Check(options).message(), "weight_decay: got the number 11;"));
 }
 
-TEST_CASE("weight decay that is given holds, wherever its key stands, and is what printing it gives back", "[unit]") {
+TEST_CASE("a given weight decay holds, in any order of the keys, and is printed", "[unit]") {
   for (const auto& [yaml, decay] :
        std::vector<std::pair<std::string, double>>{{"{type: adamw}", 0.01},
                                                    {"{weight_decay: 0, type: adamw}", 0},
@@ -67,7 +67,7 @@ TEST_CASE("weight decay that is given holds, wherever its key stands, and is wha
   }
 }
 
-TEST_CASE("an optimizer keeps an array more for what is centered or never shrinks", "[unit]") {
+TEST_CASE("centered and amsgrad cost an optimizer one more array", "[unit]") {
   OptimizerOptions options;
   CHECK(options.StateArrays() == 2);
   options.amsgrad = true;
@@ -106,7 +106,7 @@ std::string Read(const std::string& text, OptimizerOptions* options) {
   return std::string(errors.ToStatus().message());
 }
 
-TEST_CASE("what means nothing to an optimizer's type is refused, also where it is the default", "[unit]") {
+TEST_CASE("keys that mean nothing to an optimizer's type are refused, even at their defaults", "[unit]") {
   OptimizerOptions options;
   CHECK(Read("{alpha: 0.5, momentum: 0}", &options) ==
         "x:1: optimizer.alpha: means nothing to adam; wanted none, or a type of rmsprop\n"
@@ -121,7 +121,7 @@ TEST_CASE("what means nothing to an optimizer's type is refused, also where it i
         "x:1: optimizer.epsilon: means nothing to sgd; wanted none, or a type of adam, adamw, rmsprop");
 }
 
-TEST_CASE("an algorithm's default of what means nothing to the chosen type does not count", "[unit]") {
+TEST_CASE("an algorithm's default for a key that means nothing to the chosen type is ignored", "[unit]") {
   OptimizerOptions options;
   options.type = "rmsprop";
   options.epsilon = 1e-5;

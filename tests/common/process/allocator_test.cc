@@ -28,7 +28,7 @@ int64_t PageFaults() {
   return usage.ru_minflt;
 }
 
-TEST_CASE("Large blocks are taken again from what was freed, without a page fault for each page", "[unit]") {
+TEST_CASE("Large blocks come from freed memory, without a page fault for each page", "[unit]") {
   KeepFreedMemory();
   constexpr size_t kBytes = 16 << 20;
   constexpr int64_t kPages = kBytes / 4096;
@@ -44,7 +44,7 @@ TEST_CASE("Large blocks are taken again from what was freed, without a page faul
   CHECK(PageFaults() - before < kPages);
 }
 
-// In a process of its own, by the test below: what malloc is told is for good, and has to be told at the start.
+// Runs in a process of its own, by the test below: malloc's settings are final, and must be made at the start.
 TEST_CASE("one thread takes and frees blocks of more than the threshold, and of many sizes", "[.][one_thread]") {
   KeepFreedMemory(AllocatingThreads::kOne);
   int64_t faults = 0;
@@ -70,7 +70,7 @@ TEST_CASE("A thread that is not the first keeps large blocks too, if it is the o
   CHECK(std::system(("'" + program + "' '[one_thread]'").c_str()) == 0);
 }
 
-TEST_CASE("What many threads have freed goes back to the system where it is too much", "[unit]") {
+TEST_CASE("Memory that many threads have freed goes back to the system if it is too much", "[unit]") {
   KeepFreedMemory();
   constexpr int kThreads = 8;
   constexpr int64_t kBytes = 8 << 20;
@@ -83,7 +83,7 @@ TEST_CASE("What many threads have freed goes back to the system where it is too 
   };
   const StopToken all_have;
   std::atomic<int> have{0};
-  std::vector<std::unique_ptr<char[]>> last(kThreads);  // What lies above it cannot go back by itself.
+  std::vector<std::unique_ptr<char[]>> last(kThreads);  // Memory above this cannot go back by itself.
   {
     std::vector<std::unique_ptr<Thread>> threads;
     for (int i = 0; i < kThreads; ++i) {
@@ -106,13 +106,13 @@ TEST_CASE("What many threads have freed goes back to the system where it is too 
   CHECK(before - resident() > kThreads * kBytes / 2);
 }
 
-TEST_CASE("What lies between blocks in use goes back to the system once", "[unit]") {
+TEST_CASE("Freed memory between blocks in use goes back to the system once", "[unit]") {
   constexpr size_t kBlock = 16 << 10;
   std::vector<std::unique_ptr<char[]>> blocks(2'000);
   for (auto& block : blocks) {
     block = std::make_unique<char[]>(kBlock);
   }
-  // Blocks may lie in what earlier tests gave back, which counts as in use again from now on.
+  // Blocks may be in memory that earlier tests gave back, which counts as in use again from now on.
   CHECK_FALSE(ReturnFreedMemory(int64_t{1} << 40));
   for (size_t i = 0; i < blocks.size(); i += 2) {
     blocks[i] = nullptr;
@@ -120,7 +120,7 @@ TEST_CASE("What lies between blocks in use goes back to the system once", "[unit
   constexpr int64_t kMost = 1'000 * kBlock / 2;
   CHECK(ReturnFreedMemory(kMost));
   CHECK_FALSE(ReturnFreedMemory(kMost));
-  // And once more where it was used in between.
+  // And once more if it was used in between.
   for (size_t i = 0; i < blocks.size(); i += 2) {
     blocks[i] = std::make_unique<char[]>(kBlock);
   }

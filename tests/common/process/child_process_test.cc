@@ -57,7 +57,7 @@ TEST_CASE("A second child appends to the log of the first", "[unit]") {
   CHECK(Contents(folder.File("log")) == "one\ntwo\n");
 }
 
-TEST_CASE("A child that a signal ends says which", "[unit]") {
+TEST_CASE("The signal that ends a child is known", "[unit]") {
   const auto child = ValueOf(ChildProcess::Spawn(Shell("kill -9 $$", "/dev/null")));
   const ChildExit exit = WaitForExit(child.get());
   CHECK(exit.signal == SIGKILL);
@@ -65,7 +65,7 @@ TEST_CASE("A child that a signal ends says which", "[unit]") {
   CHECK(exit.DebugString() == "was killed by signal 9 (Killed)");
 }
 
-TEST_CASE("Defaults of the environment give way to what is set", "[unit]") {
+TEST_CASE("Set environment variables override the defaults", "[unit]") {
   const TemporaryFolder folder;
   setenv("WAGGLE_TEST_SET", "mine", 1);
   unsetenv("WAGGLE_TEST_UNSET");
@@ -92,7 +92,7 @@ TEST_CASE("A child has a process group of its own, no blocked signals and none o
   CHECK(log.find("\n0\n1\n2\n" + std::to_string(child->pid()) + "\n") != std::string::npos);
 }
 
-TEST_CASE("What cannot be started is named", "[unit]") {
+TEST_CASE("A program or log that cannot be opened is named", "[unit]") {
   const TemporaryFolder folder;
   ChildOptions options = Shell("", folder.File("log"));
   options.command[0] = "/no/such/program";

@@ -45,7 +45,7 @@ class Fixture {
 
 constexpr char kWaitsForEver[] = "import signal\nsignal.pause()\n";
 
-TEST_CASE("The script is told which runs to draw, and where, and gives way to others", "[unit]") {
+TEST_CASE("The script gets the runs and the file, and yields the CPU to others", "[unit]") {
   const Fixture fixture("import os, sys; print(sys.argv[1:], os.nice(0) > 0 or os.nice(0))\n");
   REQUIRE_OK(fixture.Draw());
   CHECK(Contents(fixture.log()) == "['--', '" + fixture.run() + "'] True\n");
@@ -72,7 +72,7 @@ TEST_CASE("A drawing that takes too long is ended, and so is one that is interru
   REQUIRE_CODE(slow.Draw(absl::InfiniteDuration(), stop), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("The Python in the path comes first, and the system's where there is none", "[unit]") {
+TEST_CASE("The Python in the path comes first, and then the system's", "[unit]") {
   const Fixture fixture("");
   const TemporaryFolder empty;
   const std::string path = getenv("PATH");

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// As the actor reads them.
+// Reads them as the actor does.
 EvaluationFlags Parsed(std::vector<std::string> arguments) {
   const std::shared_ptr<CLI::App> app = NewCommandLine("a test", "waggle-test");
   EvaluationFlags flags;
@@ -41,7 +41,7 @@ void CheckSame(const EvaluationFlags& a, const EvaluationFlags& b) {
   CHECK(a.video_episodes == b.video_episodes);
 }
 
-TEST_CASE("What is asked of an evaluation is what the actor understands", "[unit]") {
+TEST_CASE("The actor reads the same flags of an evaluation", "[unit]") {
   EvaluationFlags flags;
   flags.path = "-a folder=with signs";
   CheckSame(Parsed(ActorArguments(flags)), flags);

@@ -16,7 +16,7 @@ namespace {
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
-// PATH is another while this lives.
+// Replaces PATH while this lives.
 class PathOf {
  public:
   explicit PathOf(const std::string& path) : before_(getenv("PATH")) { setenv("PATH", path.c_str(), 1); }
@@ -42,7 +42,7 @@ TEST_CASE("A program is found in the first folder of PATH that has it and may ru
   REQUIRE_CODE(FindProgram(folder.File("a/tool")), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("An executable's own folder is the one that it lies in", "[unit]") {
+TEST_CASE("An executable's own folder is the one that contains it", "[unit]") {
   CHECK(absl::EndsWith(std::filesystem::read_symlink("/proc/self/exe").parent_path().string(), OwnFolder()));
   CHECK(std::filesystem::exists(OwnFolder() + "/process_test"));
 }

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// A command line as the executables have it.
+// A command line like the executables'.
 struct Parsed {
   explicit Parsed(std::vector<const char*> arguments) {
     CLI::App app("a test", "waggle-test");
@@ -43,7 +43,7 @@ struct Parsed {
   std::string output;
 };
 
-TEST_CASE("One flag may stand in the place of another that is required", "[unit]") {
+TEST_CASE("A flag can replace another that is required", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   for (const bool given : {false, true}) {
     const std::shared_ptr<CLI::App> app = NewCommandLine("a test", "waggle-test");
@@ -63,7 +63,7 @@ TEST_CASE("One flag may stand in the place of another that is required", "[unit]
   }
 }
 
-TEST_CASE("Flags are read, and the parameter server from the environment as well", "[unit]") {
+TEST_CASE("Flags are read, and the parameter server's also from the environment", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const Parsed flags({"--param-server", "h:7000", "--log-level=debug", "--listen", "0.0.0.0:0"});
   CHECK_FALSE(flags.exit.has_value());
@@ -79,7 +79,7 @@ TEST_CASE("Flags are read, and the parameter server from the environment as well
   unsetenv("WAGGLE_PARAM_SERVER");
 }
 
-TEST_CASE("A wrong command line is one line that says what is wrong, and exit status 2", "[unit]") {
+TEST_CASE("A wrong command line gives one line with the mistake, and exit status 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::pair<std::vector<const char*>, const char*> cases[] = {
       {{}, "--param-server is required"},

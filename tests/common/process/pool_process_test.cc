@@ -11,7 +11,7 @@ TEST_CASE("A machine has cores and memory", "[unit]") {
   CHECK(MachineResources().memory_bytes > 0);
 }
 
-TEST_CASE("Learners write into the experiment's folder, each into a place of its own", "[unit]") {
+TEST_CASE("Each learner writes into its own folder of the experiment's", "[unit]") {
   const testing::TemporaryFolder folder;
   WorkOrder order;
   order.output_folder = folder.path();
@@ -20,7 +20,7 @@ TEST_CASE("Learners write into the experiment's folder, each into a place of its
   CHECK(OutputFolderOf(order) == folder.path() + "/learner-2");
 }
 
-TEST_CASE("Where the experiment's folder is not seen nothing is written", "[unit]") {
+TEST_CASE("Nothing is written if the experiment's folder does not exist here", "[unit]") {
   const testing::TemporaryFolder folder;
   WorkOrder order;
   CHECK(OutputFolderOf(order).empty());

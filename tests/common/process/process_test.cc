@@ -59,7 +59,7 @@ TEST_CASE("A process may open as many files as its hard limit allows", "[unit]")
             })) == 0);
 }
 
-// What a process says on its standard error stream that may have no more than so much, as it is a process's.
+// The standard error stream of a process with such limits, which are a process's own.
 std::string SaidWithin(int resource, rlim_t most) {
   int fds[2];
   REQUIRE(pipe(fds) == 0);
@@ -77,14 +77,13 @@ std::string SaidWithin(int resource, rlim_t most) {
   return said;
 }
 
-TEST_CASE("A process that was given too few descriptors or too little memory says so and ends", "[unit]") {
+TEST_CASE("A process with too few descriptors or too little memory says so and ends", "[unit]") {
   for (const rlim_t files : {rlim_t{8}, rlim_t{16}, rlim_t{32}}) {
-    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files),
-               Catch::Contains("this process may have " + std::to_string(files) +
-                               " open files and connections (ulimit -n), of which ") &&
-                   Catch::Contains(" are open already; it needs at least 48 more"));
+    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files), Catch::Contains("this process may have " + std::to_string(files) +
+                                                                 " open files and connections (ulimit -n), and ") &&
+                                                     Catch::Contains(" are open already; it needs at least 48 more"));
   }
-#if !defined(__SANITIZE_ADDRESS__)  // Which needs terabytes of it.
+#if !defined(__SANITIZE_ADDRESS__)  // It needs terabytes of it.
   CHECK_THAT(SaidWithin(RLIMIT_AS, rlim_t{512} << 20),
              Catch::Contains("this process may have 512 MiB of address space (ulimit -v); it needs at least 1024 MiB"));
 #endif
@@ -113,7 +112,7 @@ TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended 
   }
 }
 
-TEST_CASE("The end of the terminal does not end a process that is to outlive it", "[unit]") {
+TEST_CASE("The end of the terminal does not end a process that ignores it", "[unit]") {
   CHECK(ExitStatus(RunInChild(
             [](const StopToken& stop) {
               const StopToken never;

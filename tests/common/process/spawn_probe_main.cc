@@ -1,5 +1,5 @@
-// Spawns the command given after the first argument, writes its process id to the file named by that, and waits for the
-// end of its standard input for ever.
+// Spawns the command given after the first argument, writes its process id to the file that this names, and waits for
+// ever for the end of its standard input.
 #include <unistd.h>
 
 #include <fstream>

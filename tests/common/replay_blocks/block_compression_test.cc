@@ -70,7 +70,7 @@ TEST_CASE("a block without compressed columns stays as it is", "[unit]") {
   REQUIRE(Bytes(block) == raw);
 }
 
-TEST_CASE("rows that are not as many as the chunks say are not compressed", "[unit]") {
+TEST_CASE("rows of another number than the chunks' are not compressed", "[unit]") {
   std::string raw;
   InsertBlock block = Block(&raw);
   block.chunks[1].rows = 2;
@@ -78,7 +78,7 @@ TEST_CASE("rows that are not as many as the chunks say are not compressed", "[un
                absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("rows whose bytes are too many to be counted are not compressed", "[unit]") {
+TEST_CASE("rows with too many bytes to count are not compressed", "[unit]") {
   const std::vector<ArraySpec> signature = {
       {"a", DType::kUint8, {int64_t{1} << 39}}, {"b", DType::kUint8, {int64_t{1} << 39}}, {"c", DType::kUint8, {}}};
   InsertBlock block;

@@ -77,7 +77,7 @@ TEST_CASE("rows and items arrive as they were written, however they are gathered
     Fixture f(options);
     RowWriter::Stream* const streams[] = {f.writer->NewStream(), f.writer->NewStream()};
     struct Expected {
-      std::vector<float> first;  // Of the observations.
+      std::vector<float> first;  // The observations'.
       std::vector<int64_t> stack;
       double priority = 0;
     };
@@ -122,7 +122,7 @@ TEST_CASE("rows and items arrive as they were written, however they are gathered
   }
 }
 
-TEST_CASE("items go to the table that they are for, with the highest priority where none is given", "[unit]") {
+TEST_CASE("items go to their table, with the highest priority if none is given", "[unit]") {
   Fixture f;
   RowWriter::Stream* stream = f.writer->NewStream();
   REQUIRE_OK(stream->Append(Step(1, 1)));
@@ -160,7 +160,7 @@ TEST_CASE("a row that does not fit is refused with its column, and nothing of it
   REQUIRE(absl::StrContains(refused(longer), "got 3 of float32"));
 }
 
-TEST_CASE("items that cannot be are refused", "[unit]") {
+TEST_CASE("invalid items are refused", "[unit]") {
   Fixture f;
   RowWriter::Stream* stream = f.writer->NewStream();
   REQUIRE_OK(stream->Append(Step(1, 1)));
@@ -180,7 +180,7 @@ TEST_CASE("items that cannot be are refused", "[unit]") {
                absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("the steps of an episode are written at its end, each with all later rows for its future one", "[unit]") {
+TEST_CASE("an episode's steps can be written at its end, each with all later rows as future ones", "[unit]") {
   TableConfig table = MakeTable("hindsight");
   table.view.push_back({"goal", "action", ViewField::Rows::kFuture});
   table.max_window = 200;
@@ -223,7 +223,7 @@ TEST_CASE("the steps of an episode are written at its end, each with all later r
   }
 }
 
-TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
+TEST_CASE("blocks that a stop keeps from being sent are sent later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(4, &queue);
   LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
@@ -252,7 +252,7 @@ TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
   }
 }
 
-TEST_CASE("a flush whose time is over between two blocks says so, and the rest is sent later", "[unit]") {
+TEST_CASE("a flush that times out between two blocks is an error, and the rest is sent later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(1, &queue);
   LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
@@ -268,7 +268,7 @@ TEST_CASE("a flush whose time is over between two blocks says so, and the rest i
   ReplaySamplerOptions sampling;
   sampling.table = queue;
   sampling.batch_size = 1;
-  sampling.prefetch = 1;  // Nothing is drawn before it is asked for.
+  sampling.prefetch = 1;  // Nothing is drawn ahead.
   const auto sampler = ValueOf(connection.NewSampler(sampling));
   const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
   add(0);
@@ -290,7 +290,7 @@ TEST_CASE("a flush whose time is over between two blocks says so, and the rest i
   REQUIRE(next() == 3);
 }
 
-TEST_CASE("a stop ends a flush that nothing answers, and all arrives later", "[unit]") {
+TEST_CASE("a stop ends a flush without answers, and all blocks arrive later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(1, &queue);
   LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
@@ -318,7 +318,7 @@ TEST_CASE("a stop ends a flush that nothing answers, and all arrives later", "[u
   REQUIRE(next() == 2);
 }
 
-TEST_CASE("an item that would have to wait is not made when a stop comes, and can be made later", "[unit]") {
+TEST_CASE("a stop prevents an item that would have to wait, and it can be made later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(1, &queue);
   LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};

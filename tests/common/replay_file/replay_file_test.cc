@@ -50,7 +50,7 @@ void WriteSample(const std::string& path) {
   REQUIRE(writer->bytes() == Contents(path).size());
 }
 
-// Reads it to its end; the error that there is.
+// Reads it to its end, and returns the error.
 absl::Status ReadAll(const std::string& path) {
   const auto reader = ReplayFileReader::Open(path);
   if (!reader.ok()) {
@@ -84,7 +84,7 @@ TEST_CASE("Blocks come out of a file as they went in", "[unit]") {
   CHECK(!ValueOf(reader->Next()).has_value());
 }
 
-TEST_CASE("A file has its name only when it is complete, and takes nobody else's", "[unit]") {
+TEST_CASE("A file has its name only when it is complete, and replaces no other", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";
   {
@@ -101,7 +101,7 @@ TEST_CASE("A file has its name only when it is complete, and takes nobody else's
   REQUIRE_OK(ReadAll(path));
 }
 
-TEST_CASE("What cannot be opened is not replaced by a file either", "[unit]") {
+TEST_CASE("A path that cannot be opened is not replaced by a file either", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.File("link");
   std::filesystem::create_symlink(folder.File("nowhere"), path);
@@ -109,7 +109,7 @@ TEST_CASE("What cannot be opened is not replaced by a file either", "[unit]") {
   CHECK(std::filesystem::is_symlink(path));
 }
 
-TEST_CASE("What a writer left behind that was killed stands in nobody's way", "[unit]") {
+TEST_CASE("The file that a killed writer left behind is not in the way", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";
   const auto killed = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
@@ -119,7 +119,7 @@ TEST_CASE("What a writer left behind that was killed stands in nobody's way", "[
   REQUIRE_OK(ReadAll(path));
 }
 
-TEST_CASE("A byte that is changed or missing anywhere is noticed", "[unit]") {
+TEST_CASE("A changed or missing byte is noticed anywhere", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";
   WriteSample(path);
@@ -154,7 +154,7 @@ std::vector<std::string> Records(const std::string& bytes) {
   return records;
 }
 
-TEST_CASE("What has happened to a file is said", "[unit]") {
+TEST_CASE("The error names the damage of a file", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";
   WriteSample(path);
@@ -166,7 +166,7 @@ TEST_CASE("What has happened to a file is said", "[unit]") {
   std::string changed = good;
   std::swap(changed[second + 40], changed[second + 41]);
   std::string in_the_head = good;
-  in_the_head[second + 23] = 'x';  // The largest byte of how large it is.
+  in_the_head[second + 23] = 'x';  // The largest byte of its size.
   const std::pair<std::string, std::string> cases[] = {
       {good + "x", ", behind block 3: 1 byte follows its end: something was appended to it"},
       {good + good, absl::StrCat(", behind block 3: ", good.size(), " bytes follow its end: something was appended")},
@@ -177,11 +177,11 @@ TEST_CASE("What has happened to a file is said", "[unit]") {
       {changed, ", behind block 1: it is damaged: a record's checksum is "},
       {in_the_head, ", behind block 1: it is damaged: a record of kind 2 says that it has "},
       {start + records[0] + records[2] + records[1] + records[3] + records[4],
-       ", behind block 0: what follows is not block 1: blocks are missing, or not in their order"},
+       ", behind block 0: the next record is not block 1: blocks are missing, or not in their order"},
       {start + records[0] + records[1] + records[2] + records[4],
        ", behind block 2: it has 2 blocks with 6 items; it was written with 3 and 46"},
-      {start + records[1], ": its first record is no header"},
-      {good.substr(0, 11), ": it is no replay file"},
+      {start + records[1], ": its first record is not a header"},
+      {good.substr(0, 11), ": it is not a replay file"},
       {start, ": it ends before its end: it was cut off"},
   };
   const std::string damaged = folder.path() + "/b.waggle";
@@ -191,7 +191,7 @@ TEST_CASE("What has happened to a file is said", "[unit]") {
   }
 }
 
-// A file of these records, as they are, with checksums that are right.
+// A file of these records, unchanged, with right checksums.
 void WriteRecords(const std::string& path, const std::vector<std::pair<uint32_t, std::string>>& records) {
   std::ofstream file(path, std::ios::binary);
   const auto put = [&file](const auto& value) { file.write(reinterpret_cast<const char*>(&value), sizeof(value)); };

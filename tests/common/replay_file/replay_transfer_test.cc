@@ -65,7 +65,7 @@ TEST_CASE("A table goes to a file and comes back, at another server and under an
   }
 }
 
-TEST_CASE("What cannot be exported or imported leaves nothing behind and says why", "[grpc]") {
+TEST_CASE("A failed export or import leaves nothing behind and names the reason", "[grpc]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.waggle";
   const ServerFixture server;
@@ -88,7 +88,7 @@ TEST_CASE("What cannot be exported or imported leaves nothing behind and says wh
   CHECK(!std::ifstream(path + "2").good());
 }
 
-TEST_CASE("An import of a damaged file says what is wrong, and what is in the table by then", "[grpc]") {
+TEST_CASE("An import of a damaged file names the damage, and the number of inserted items", "[grpc]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.waggle";
   {
@@ -129,7 +129,7 @@ TEST_CASE("An import of a damaged file says what is wrong, and what is in the ta
   REQUIRE_OK(sampler->Next(StopToken()).status());
 }
 
-TEST_CASE("A file goes back into its own table behind what is there", "[grpc]") {
+TEST_CASE("A file goes back into its own table behind the present items", "[grpc]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.waggle";
   const ServerFixture server;
@@ -143,7 +143,7 @@ TEST_CASE("A file goes back into its own table behind what is there", "[grpc]") 
   CHECK(rewards[1999] == 999);
 }
 
-TEST_CASE("An import that the rate limiter stops ends after a while, and says how far it came and why", "[grpc]") {
+TEST_CASE("An import that the rate limiter stops ends after a while, with its progress and the reason", "[grpc]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/t.waggle";
   TableConfig limited = Table();

@@ -36,7 +36,7 @@ void RequireInvalid(const EnvironmentSpec& spec, const std::string& words) {
   CHECK_THAT(std::string(status.message()), Catch::Contains(words));
 }
 
-TEST_CASE("a sound environment spec is valid and says what it is in one line", "[unit]") {
+TEST_CASE("a sound environment spec is valid and describes itself in one line", "[unit]") {
   REQUIRE_OK(OneLeafEach().Validate());
   CHECK(OneLeafEach().DebugString() ==
         "CartPole-v1 (observation: float32[4], action: int64[] of 2 choices, at most 500 steps an episode)");
@@ -60,7 +60,7 @@ TEST_CASE("agents, masks and the arrays of leaves are found", "[unit]") {
   CHECK(NumRewards(OneLeafEach().rewards) == 1);
 }
 
-TEST_CASE("an environment without a name, leaves or a length that can be is refused", "[unit]") {
+TEST_CASE("an environment without a name or leaves, or with an invalid length, is refused", "[unit]") {
   EnvironmentSpec spec = OneLeafEach();
   spec.name = "";
   RequireInvalid(spec, "environment name");
@@ -80,7 +80,7 @@ TEST_CASE("an environment without a name, leaves or a length that can be is refu
   RequireInvalid(spec, "max_episode_steps: -1");
 }
 
-TEST_CASE("a leaf's own faults are told with the environment", "[unit]") {
+TEST_CASE("a leaf's own error names the environment too", "[unit]") {
   EnvironmentSpec spec = OneLeafEach();
   spec.observations[0].array.shape = {-1};
   RequireInvalid(spec, "environment CartPole-v1: observation: ");
@@ -89,16 +89,16 @@ TEST_CASE("a leaf's own faults are told with the environment", "[unit]") {
   RequireInvalid(spec, "environment CartPole-v1: action: int64[]: 0 choices");
 }
 
-TEST_CASE("names that are not well formed, not unique or of another list are refused", "[unit]") {
+TEST_CASE("names that are malformed, not unique or in the wrong list are refused", "[unit]") {
   EnvironmentSpec spec = OneLeafEach();
   spec.observations[0].array.name = "image";
   RequireInvalid(spec, "\"image\"; wanted [AGENT/]ROOT");
   spec = OneLeafEach();
   spec.observations[0].array.name = "action/x";
-  RequireInvalid(spec, "action/x: is of root action and among the observations; wanted observation or action_mask");
+  RequireInvalid(spec, "action/x: has the root action among the observations; wanted observation or action_mask");
   spec = OneLeafEach();
   spec.actions[0].array.name = "action_mask";
-  RequireInvalid(spec, "action_mask: is of root action_mask and among the actions; wanted action");
+  RequireInvalid(spec, "action_mask: has the root action_mask among the actions; wanted action");
   spec = OneLeafEach();
   spec.rewards[0].name = "observation/y";
   RequireInvalid(spec, "among the rewards; wanted reward");
@@ -129,16 +129,16 @@ TEST_CASE("rewards are float32 scalars or vectors, one for each agent that acts"
   RequireInvalid(spec, "has actions, but no reward blue/reward");
   spec = TwoAgents();
   spec.rewards.push_back(ArraySpec{"green/reward", DType::kFloat32, {}});
-  RequireInvalid(spec, "green/reward: a reward for nobody; wanted an action green/action");
+  RequireInvalid(spec, "green/reward: a reward without an action; wanted an action green/action");
 }
 
-TEST_CASE("an agent that acts sees something, and a mask alone is nothing to see", "[unit]") {
+TEST_CASE("an agent with actions must have an observation other than a mask", "[unit]") {
   EnvironmentSpec spec = TwoAgents();
   spec.observations.erase(spec.observations.begin() + 3);
   RequireInvalid(spec, "has actions, but no observation blue/observation");
 }
 
-TEST_CASE("a mask is multi-binary, has an action with choices, and that one's size", "[unit]") {
+TEST_CASE("a mask is multi-binary, and has an action with as many choices", "[unit]") {
   EnvironmentSpec spec = OneLeafEach();
   spec.observations.push_back(MultiBinary("action_mask", {2}));
   REQUIRE_OK(spec.Validate());

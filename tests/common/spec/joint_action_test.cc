@@ -67,7 +67,7 @@ TEST_CASE("choices stand before real numbers, both in the order of their leaves"
   CHECK(joint.Name() == "mixed");
 }
 
-TEST_CASE("more choices than can be made are refused before memory is taken for them", "[unit]") {
+TEST_CASE("too many choices are refused before memory is taken for them", "[unit]") {
   const auto message = [](std::vector<SpaceLeaf> actions) {
     return std::string(CheckJointAction(With(std::move(actions))).message());
   };
@@ -82,7 +82,7 @@ TEST_CASE("more choices than can be made are refused before memory is taken for 
         "action/gear: 16777217 choices beside real actions; wanted at most 16777216");
 }
 
-TEST_CASE("as one leaf an action is itself where it looks so", "[unit]") {
+TEST_CASE("a single action of the joint form is its own leaf", "[unit]") {
   const auto leaf = [](std::vector<SpaceLeaf> actions) {
     return testing::ValueOf(AsOneLeaf(With(std::move(actions)))).DebugString();
   };

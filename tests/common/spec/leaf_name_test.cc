@@ -13,7 +13,7 @@ TEST_CASE("a leaf's name has an agent, a root and a path, and comes back from it
       {"agent_0/action", {"agent_0", "action", ""}},
       {"agent_0/action_mask/move", {"agent_0", "action_mask", "move"}},
       {"reward", {"", "reward", ""}},
-      // A path may say the word of a root.
+      // A path may contain the word of a root.
       {"observation/action", {"", "observation", "action"}},
       {"agent_0/observation/reward", {"agent_0", "observation", "reward"}},
   };
@@ -24,7 +24,7 @@ TEST_CASE("a leaf's name has an agent, a root and a path, and comes back from it
   }
 }
 
-TEST_CASE("a name without a root, or with an empty part, is refused with itself in the message", "[unit]") {
+TEST_CASE("a name without a root, or with an empty part, is refused by its name", "[unit]") {
   for (const char* const name : {"", "/", "image", "observations", "a/b/observation", "observation/", "/observation",
                                  "observation//x", "agent_0/", "agent_0//action", "discount", "agent_0/step_type"}) {
     CAPTURE(name);

@@ -16,7 +16,7 @@ void RequireInvalid(const SpaceLeaf& leaf, const std::string& words) {
   CHECK_THAT(std::string(status.message()), Catch::StartsWith(leaf.array.name) && Catch::Contains(words));
 }
 
-TEST_CASE("what the makers make is valid and says what it is", "[unit]") {
+TEST_CASE("made leaves are valid and describe themselves", "[unit]") {
   const std::pair<SpaceLeaf, const char*> cases[] = {
       {Box("observation", DType::kUint8, {84, 84, 3}, 0, 255), "observation: uint8[84, 84, 3] in [0, 255]"},
       {Box("observation", DType::kFloat32, {4}), "observation: float32[4]"},
@@ -55,7 +55,7 @@ TEST_CASE("choices are summed without overflow", "[unit]") {
         kMaxNumValues + 1);
 }
 
-TEST_CASE("a leaf that is not as its kind has it is refused with its name", "[unit]") {
+TEST_CASE("a leaf that does not fit its kind is refused with its name", "[unit]") {
   RequireInvalid(Box("observation", DType::kFloat32, {4, 0}), "is empty");
   RequireInvalid(Box("observation", DType::kFloat32, {-1}), "negative");
   RequireInvalid(Box("action", DType::kFloat32, {3}, {-1, -1}, {1, 1}), "2 lower and 2 upper bounds for 3 elements");
@@ -94,7 +94,7 @@ TEST_CASE("a leaf that is not as its kind has it is refused with its name", "[un
   leaf.array.dtype = DType::kUint8;
   RequireInvalid(leaf, "wanted elements of type bool");
   leaf.kind = static_cast<SpaceKind>(7);
-  RequireInvalid(leaf, "7 is no kind of space");
+  RequireInvalid(leaf, "7 is not a kind of space");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("What became of gradients adds up, and reasons are named where there are some", "[unit]") {
+TEST_CASE("Outcomes of gradients add up, and refusals have their reasons", "[unit]") {
   GradientFacts gradients;
   gradients.pushed = 10;
   gradients.applied = 10;
@@ -22,7 +22,7 @@ TEST_CASE("What became of gradients adds up, and reasons are named where there a
         20);
 }
 
-TEST_CASE("Where nobody pushes gradients there is nothing to tell", "[unit]") {
+TEST_CASE("Without pushed gradients there is no report", "[unit]") {
   CHECK(GradientsJson(std::nullopt).is_null());
 }
 

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A result is said with all that its evaluation found", "[unit]") {
+TEST_CASE("A result's text has all facts of its evaluation", "[unit]") {
   v1::Result result;
   *result.mutable_evaluation() = testing::SampleOverview().evaluations(0);
   result.mutable_evaluation()->set_standard_deviation(44.72135955);
@@ -23,7 +23,7 @@ TEST_CASE("A result is said with all that its evaluation found", "[unit]") {
                        R"("mean_length":400.0,"confirmed":true})");
 }
 
-TEST_CASE("Where nothing was evaluated there is no result", "[unit]") {
+TEST_CASE("Without an evaluation there is no result", "[unit]") {
   CHECK(ResultJson(std::nullopt).is_null());
 }
 

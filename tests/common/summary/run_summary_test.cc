@@ -14,7 +14,7 @@ using ::waggle::testing::PushingOverview;
 using ::waggle::testing::SampleOverview;
 using Json = nlohmann::ordered_json;
 
-TEST_CASE("The summary has every key that is promised", "[unit]") {
+TEST_CASE("The summary has every promised key", "[unit]") {
   RunSummary summary;
   summary.experiment = "po\"le\n\xff";
   summary.algorithm = "apex_dqn";
@@ -46,8 +46,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
         Json({{"role", "actor"}, {"index", 2}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
 
-TEST_CASE("What a hub's overview tells of a run is in the summary, with means over the time that it went on",
-          "[unit]") {
+TEST_CASE("A hub's overview of a run is in the summary, with means over the run's time", "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
   auto& totals = *overview.mutable_totals();
   totals["replay/items_inserted"] = 200'000;
@@ -67,8 +66,7 @@ TEST_CASE("What a hub's overview tells of a run is in the summary, with means ov
   CHECK_FALSE(summary.result.has_value());
 }
 
-TEST_CASE("What was done while there was no hub is in the totals, and not in the means over the time with one",
-          "[unit]") {
+TEST_CASE("Work without a hub is in the totals, but not in the means over the time with one", "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
   (*overview.mutable_totals())["replay/items_inserted"] = 200'000;
   (*overview.mutable_totals_unseen())["replay/items_inserted"] = 50'000;
@@ -82,8 +80,7 @@ TEST_CASE("What was done while there was no hub is in the totals, and not in the
   CHECK(summary.learner_steps_per_s == 1'200);
 }
 
-TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone",
-          "[unit]") {
+TEST_CASE("Every pushed gradient is counted with its outcome, also those of dead actors", "[unit]") {
   RunSummary summary;
   FillFromOverview(PushingOverview(), absl::FromUnixSeconds(1'000'000), &summary);
   const Json json = Json::parse(summary.ToJson());
@@ -98,7 +95,7 @@ TEST_CASE("Every gradient that was pushed is told with what became of it, also t
   CHECK(json["policy_lag"]["mean"].is_null());
 }
 
-TEST_CASE("The result is the one that the hub has", "[unit]") {
+TEST_CASE("The result is the hub's", "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
   *overview.mutable_result()->mutable_evaluation() = overview.evaluations(0);
   overview.mutable_result()->set_confirmed(true);
@@ -109,7 +106,7 @@ TEST_CASE("The result is the one that the hub has", "[unit]") {
   CHECK(json["result"]["confirmed"] == true);
 }
 
-TEST_CASE("A run of which nothing was heard has an empty summary", "[unit]") {
+TEST_CASE("A run without reports has an empty summary", "[unit]") {
   RunSummary summary;
   FillFromOverview(v1::OverviewResponse(), absl::FromUnixSeconds(1'000'000), &summary);
   CHECK(summary.env_steps == 0);

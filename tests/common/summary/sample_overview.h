@@ -80,7 +80,7 @@ inline v1::OverviewResponse SampleOverview() {
   return overview;
 }
 
-// The same of a run whose actors push gradients: without tables, one actor gone, a primary in the learner's place.
+// The same for a run whose actors push gradients: without tables, one actor gone, a primary in the learner's place.
 inline v1::OverviewResponse PushingOverview() {
   v1::OverviewResponse overview = SampleOverview();
   overview.clear_workers();

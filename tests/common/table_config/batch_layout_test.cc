@@ -42,7 +42,7 @@ TEST_CASE("a batch holds the view's fields and the facts, aligned and without ov
                                              "item/probability: float64[10]", "item/priority: float64[10]"});
 }
 
-TEST_CASE("beside a future row a batch says how far off it is, and all rows are those of the transition", "[unit]") {
+TEST_CASE("a batch has a future row's distance, and other fields take the transition's rows", "[unit]") {
   TableConfig config = Config();
   config.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
   config.view.push_back({"goals", "observation", ViewField::Rows::kFuture, 2});

@@ -66,7 +66,7 @@ TEST_CASE("one shard is the table itself", "[unit]") {
   REQUIRE(Differences(ValueOf(ShardConfig(Whole(), 0, 1)), Whole()).empty());
 }
 
-TEST_CASE("every shard needs one item before it is sampled, also where the whole needs fewer", "[unit]") {
+TEST_CASE("every shard needs one item before it is sampled, even if the whole needs fewer", "[unit]") {
   TableConfig config = SimpleTable("t");
   for (int64_t i = 0; i < 3; ++i) {
     REQUIRE(ValueOf(ShardConfig(config, i, 3)).rate_limiter.min_items == 1);
@@ -82,7 +82,7 @@ TEST_CASE("bounds of the difference are divided too", "[unit]") {
   REQUIRE(part.max_items == 3);
 }
 
-TEST_CASE("what is too small for so many shards is named", "[unit]") {
+TEST_CASE("a setting that is too small for the shards is named", "[unit]") {
   TableConfig config = Whole();
   config.max_items = 150;
   config.rate_limiter.min_items = 1;
@@ -100,7 +100,7 @@ TEST_CASE("what is too small for so many shards is named", "[unit]") {
   REQUIRE_CODE(ShardConfig(Whole(), 0, kMaxShards + 1), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("a batch has to be possible from one shard alone", "[unit]") {
+TEST_CASE("one shard alone must be able to give a batch", "[unit]") {
   TableConfig config = Whole();  // Each of 4 has room for 500 between its bounds.
   REQUIRE_OK(CheckShardedBatch(config, 4, 496));
   const absl::Status refused = CheckShardedBatch(config, 4, 497);

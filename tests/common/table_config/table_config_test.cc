@@ -36,7 +36,7 @@ TEST_CASE("a good table configuration is valid", "[unit]") {
   REQUIRE_OK(limited.Validate());
 }
 
-TEST_CASE("more columns or fields than allowed are counted and not looked at", "[unit]") {
+TEST_CASE("too many columns or fields are refused without a look at them", "[unit]") {
   TableConfig config = Good();
   // Their sizes would add up to more than any row may have.
   config.signature.assign(1000, {"x", DType::kUint8, {int64_t{1} << 40}});
@@ -86,12 +86,12 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
          c->sampler.uniform_share = 0.5;
          c->sampler.recent_share = 0.5;
        }},
-      {"sampler.uniform_share: is not there without_replacement",
+      {"sampler.uniform_share: cannot be combined with without_replacement",
        [](TableConfig* c) {
          c->sampler.uniform_share = 0.5;
          c->sampler.without_replacement = true;
        }},
-      {"sampler.recent_share: is not there without_replacement",
+      {"sampler.recent_share: cannot be combined with without_replacement",
        [](TableConfig* c) {
          c->sampler.recent_share = 0.5;
          c->sampler.without_replacement = true;
@@ -121,11 +121,12 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
        [](TableConfig* c) {
          c->compression = {{"reward", Codec::kNone}};
        }},
-      {"durability: 9 is none", [](TableConfig* c) { c->durability = static_cast<Durability>(9); }},
+      {"durability: got 9; wanted none, checkpoint or log",
+       [](TableConfig* c) { c->durability = static_cast<Durability>(9); }},
       {"log_sync: means nothing with durability none", [](TableConfig* c) { c->log_sync = true; }},
       {"memory_limit: -1", [](TableConfig* c) { c->memory_limit = -1; }},
       {"has one of min_difference and max_difference", [](TableConfig* c) { c->rate_limiter.min_difference = 1; }},
-      {"means nothing where samples_per_insert is 0",
+      {"means nothing if samples_per_insert is 0",
        [](TableConfig* c) {
          c->rate_limiter.min_difference = 1;
          c->rate_limiter.max_difference = 5;
@@ -183,7 +184,7 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
   }
 }
 
-TEST_CASE("a table with a future row has items of two rows and more, of which it samples the transition", "[unit]") {
+TEST_CASE("a table with a future row has items of at least two rows, and samples their transition", "[unit]") {
   TableConfig config = Good();
   REQUIRE(!config.HasFuture());
   REQUIRE(config.MinWindow() == 1);
@@ -196,7 +197,7 @@ TEST_CASE("a table with a future row has items of two rows and more, of which it
   REQUIRE(config.SampledRows() == 3);
 }
 
-TEST_CASE("all that is wrong with a table is said at once", "[unit]") {
+TEST_CASE("all errors of a table are reported at once", "[unit]") {
   TableConfig config = Good();
   config.max_items = 0;
   config.max_bytes = 0;
@@ -255,7 +256,7 @@ TEST_CASE("every difference between two tables is found", "[unit]") {
   }
 }
 
-TEST_CASE("what of two tables differs and cannot be changed in use is told apart", "[unit]") {
+TEST_CASE("differences that cannot be changed in use are told apart", "[unit]") {
   TableConfig good = Good();
   good.memory_limit = 6;
   TableConfig other = good;
@@ -295,7 +296,7 @@ TEST_CASE("queues and stacks hand every item out once and make writers wait when
   }
 }
 
-TEST_CASE("context is what the longest stack reaches back", "[unit]") {
+TEST_CASE("context is the reach of the longest stack", "[unit]") {
   TableConfig config = Good();
   REQUIRE(config.MaxContextRows() == 0);
   config.view[0].stack = 4;

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A table's name says of which experiment it is", "[unit]") {
+TEST_CASE("A table's name contains its experiment", "[unit]") {
   CHECK(TableNameOf("cartpole-x7k2p", "replay") == "cartpole-x7k2p/replay");
   CHECK(ExperimentOfTable("cartpole-x7k2p/replay") == "cartpole-x7k2p");
   CHECK(PlainTableName("cartpole-x7k2p/replay") == "replay");

@@ -26,7 +26,7 @@ TEST_CASE("an array's size follows from its shape and type", "[unit]") {
   CHECK(empty.NumBytes() == 0);
 }
 
-TEST_CASE("a spec reads well in a message", "[unit]") {
+TEST_CASE("a spec's text has name, type and shape", "[unit]") {
   const ArraySpec observation{"observation", DType::kFloat32, {4}};
   const ArraySpec action{"action", DType::kInt64, {}};
   CHECK(observation.DebugString() == "observation: float32[4]");
@@ -99,7 +99,7 @@ TEST_CASE("a name has only characters that are harmless in files, metrics and me
   CHECK(absl::EndsWith(status.message(), "got \"a b\\n\\xff\""));
 }
 
-// Dimensions that lie near what overflows.
+// Dimensions near overflow.
 int64_t RandomDimension(Rng* rng) {
   switch (rng->UniformInt(4)) {
     case 0:
@@ -119,7 +119,7 @@ TEST_CASE("a spec is valid exactly when its size is within the limit, computed w
   for (int i = 0; i < 100000; ++i) {
     ArraySpec spec{"a", static_cast<DType>(1 + rng.UniformInt(10)), {}};
     spec.shape.resize(rng.UniformInt(kMaxRank + 2));
-    // Saturating, in numbers that a product of two of which cannot overflow.
+    // Saturating, in numbers whose products cannot overflow.
     unsigned __int128 bytes = DTypeSize(spec.dtype);
     bool expected = spec.shape.size() <= kMaxRank;
     for (int64_t& dimension : spec.shape) {
@@ -128,7 +128,7 @@ TEST_CASE("a spec is valid exactly when its size is within the limit, computed w
       if (dimension >= 0) {
         bytes = std::min<unsigned __int128>(bytes * static_cast<uint64_t>(dimension), int64_t{1} << 62);
       }
-      // A part that is too large is refused even where a later dimension of 0 would make the whole small.
+      // A part that is too large is refused even if a later dimension of 0 would make the whole small.
       expected = expected && bytes <= kMaxArrayBytes;
     }
     CAPTURE(spec.DebugString());
@@ -139,7 +139,7 @@ TEST_CASE("a spec is valid exactly when its size is within the limit, computed w
       REQUIRE(spec.NumElements() * static_cast<int64_t>(DTypeSize(spec.dtype)) == spec.NumBytes());
     }
   }
-  // Neither outcome is rare.
+  // Both outcomes are common.
   CHECK(valid > 10000);
   CHECK(valid < 90000);
 }

@@ -14,7 +14,7 @@ TEST_CASE("A checksum is XXH3-64, however the bytes are cut", "[unit]") {
     bytes.push_back(static_cast<char>(i * 13 + i / 251));
   }
   const uint64_t whole = Checksum(bytes.data(), bytes.size());
-  CHECK(whole == 0xff8bbf267d355906);  // Whichever of its functions the library takes for this processor.
+  CHECK(whole == 0xff8bbf267d355906);  // For any of the library's functions, which depend on the processor.
   CHECK(Checksum(ByteSlices({bytes.data(), bytes.size(), nullptr})) == whole);
   ByteSlices cut;
   Checksummer checksummer;

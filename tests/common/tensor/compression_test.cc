@@ -29,7 +29,7 @@ std::string Compressible(size_t size, Rng* rng) {
 
 }  // namespace
 
-TEST_CASE("compressed bytes come back as they were", "[unit]") {
+TEST_CASE("compressed bytes survive the round trip", "[unit]") {
   Rng rng(1);
   for (const Codec codec : {Codec::kLz4, Codec::kZstd}) {
     for (const size_t size : {size_t{200}, size_t{5000}, size_t{3'000'000}}) {
@@ -40,7 +40,7 @@ TEST_CASE("compressed bytes come back as they were", "[unit]") {
       std::string back(size, '\0');
       REQUIRE_OK(Back(codec, compressed, &back));
       REQUIRE(back == bytes);
-      // Of another size than it is said to be.
+      // A wrong size.
       for (const size_t wrong : {size - 1, size + 1}) {
         std::string other(wrong, '\0');
         REQUIRE_CODE(Back(codec, compressed, &other), absl::StatusCode::kDataLoss);
@@ -49,7 +49,7 @@ TEST_CASE("compressed bytes come back as they were", "[unit]") {
   }
 }
 
-TEST_CASE("what does not get smaller is to be kept as it is", "[unit]") {
+TEST_CASE("data that does not get smaller is not compressed", "[unit]") {
   Rng rng(2);
   for (const Codec codec : {Codec::kLz4, Codec::kZstd}) {
     std::string noise(5000, '\0');
@@ -72,7 +72,7 @@ TEST_CASE("damaged data is an error or other bytes, and never read or written pa
       std::string damaged = compressed;
       damaged[rng.UniformInt(damaged.size())] = static_cast<char>(rng.Next());
       damaged.resize(rng.UniformInt(2) == 0 ? damaged.size() : rng.UniformInt(damaged.size()));
-      // Exactly as much memory as there is data, for a sanitizer to see.
+      // Exactly as much memory as data, so that a sanitizer sees reads past it.
       const std::vector<char> source(damaged.begin(), damaged.end());
       std::vector<char> destination(3000);
       const absl::Status status =

@@ -41,7 +41,7 @@ TEST_CASE("every element type has a number, a name and a size", "[unit]") {
   }
 }
 
-TEST_CASE("what is no element type is told from one", "[unit]") {
+TEST_CASE("other numbers and names are not element types", "[unit]") {
   for (const int number : {0, 11, -1, 255, 256 + 9, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
     CHECK_FALSE(IsDType(number));
   }
@@ -92,7 +92,7 @@ const FloatFormat kFormats[] = {
     {DType::kFloat64, 0x7FF0000000000000, 0x8000000000000000},
 };
 
-TEST_CASE("a number that is not finite is found wherever it lies, at any alignment", "[unit]") {
+TEST_CASE("a number that is not finite is found at any position and alignment", "[unit]") {
   for (const FloatFormat& format : kFormats) {
     const size_t size = DTypeSize(format.dtype);
     CAPTURE(DTypeName(format.dtype));
@@ -128,7 +128,7 @@ TEST_CASE("the largest and smallest finite numbers are finite", "[unit]") {
   }
 }
 
-TEST_CASE("what the bits say agrees with the machine", "[unit]") {
+TEST_CASE("the bits' verdict agrees with the machine's", "[unit]") {
   const std::vector<double> doubles = {0, -0.0, 1e308, -1e-320, 5, std::nan(""), HUGE_VAL};
   for (size_t i = 0; i < doubles.size(); ++i) {
     const auto number = static_cast<float>(i < 3 ? 1.5 : doubles[i]);
@@ -137,7 +137,7 @@ TEST_CASE("what the bits say agrees with the machine", "[unit]") {
   }
 }
 
-TEST_CASE("integers and nothing at all are always finite", "[unit]") {
+TEST_CASE("integers and empty arrays are always finite", "[unit]") {
   const std::string ones(64, '\xff');
   for (const DType dtype : {DType::kBool, DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64}) {
     CHECK(FindNonFinite(dtype, ones.data(), 8) == -1);

@@ -16,7 +16,7 @@ std::string Text(DType dtype, T value) {
   return ElementText(dtype, bytes + 1, 1);
 }
 
-TEST_CASE("Elements of every type are told in full", "[unit]") {
+TEST_CASE("Elements of every type have exact texts", "[unit]") {
   CHECK(Text<uint8_t>(DType::kBool, 1) == "true");
   CHECK(Text<uint8_t>(DType::kBool, 0) == "false");
   CHECK(Text<uint8_t>(DType::kUint8, 255) == "255");

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A block that nobody uses any more is handed out again, one in use is not", "[unit]") {
+TEST_CASE("A block is handed out again only once it is unused", "[unit]") {
   SpareBlock spare;
   std::shared_ptr<char> used = spare.Take(1'000);
   std::shared_ptr<char> other = spare.Take(1'000);
@@ -19,16 +19,16 @@ TEST_CASE("A block that nobody uses any more is handed out again, one in use is 
   CHECK(spare.Take(1'000).get() == first);
 }
 
-TEST_CASE("A block is as large as was asked for, whatever was before", "[unit]") {
+TEST_CASE("A block has the requested size, whatever the last one had", "[unit]") {
   SpareBlock spare;
   for (const size_t bytes : {10, 2'000, 10, 0, 3'000, 3'000}) {
     const std::shared_ptr<char> block = spare.Take(bytes);
-    std::memset(block.get(), 1, bytes);  // Where it is smaller the sanitizers see it.
+    std::memset(block.get(), 1, bytes);  // The sanitizers see a block that is too small.
     CHECK(reinterpret_cast<uintptr_t>(block.get()) % 64 == 0);
   }
 }
 
-TEST_CASE("A block may outlive what handed it out", "[unit]") {
+TEST_CASE("A block may outlive its source", "[unit]") {
   std::shared_ptr<char> block;
   {
     SpareBlock spare;

@@ -1,4 +1,4 @@
-"""An environment that does one thing wrong, in its third step."""
+"""An environment with one mistake, in its third step."""
 
 import os
 import subprocess

@@ -17,15 +17,15 @@ using testing::TraineeOf;
 constexpr int64_t kRows = 8;
 constexpr uint64_t kUpdates = 100;
 
-// Items of one probability: importance weights are relative to the least likely item of a batch, and so of each
-// learner's own.
+// Items with equal probabilities: importance weights are relative to the least likely item of a batch, and so of each
+// learner's batch.
 TensorBatch Batch(const EnvironmentSpec& environment, uint64_t update, uint64_t rank) {
   TensorBatch batch = testing::RandomTransitions(environment, kRows, 2 * update + rank, torch::kFloat32);
   batch.fields[kItemProbability].fill_(1e-3);
   return batch;
 }
 
-// The rows of both.
+// The rows of both batches.
 TensorBatch Union(const TensorBatch& first, const TensorBatch& second) {
   TensorBatch all = first;
   all.size = first.size + second.size;
@@ -45,7 +45,7 @@ double LargestDifference(AlgorithmTrainee* a, AlgorithmTrainee* b, const std::ve
   return largest;
 }
 
-TEST_CASE("a hundred updates of two learners are those of one with twice the batch", "[grpc]") {
+TEST_CASE("a hundred updates of two learners equal those of one with twice the batch", "[grpc]") {
   torch::set_num_threads(1);
   struct Case {
     std::string algorithm;

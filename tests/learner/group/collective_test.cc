@@ -11,8 +11,7 @@ namespace {
 
 using testing::ActTogether;
 
-TEST_CASE("what members give becomes its mean in each of them, and the root's bytes and all values reach everybody",
-          "[grpc]") {
+TEST_CASE("tensors become their mean in each member, and all members get the root's bytes and all values", "[grpc]") {
   std::vector<torch::Tensor> tensors = {torch::tensor({1.0F, 2.0F}), torch::tensor({4.0F, 6.0F}),
                                         torch::tensor({1.0F, 1.0F})};
   std::vector<int64_t> numbers = {10, 11, 12};
@@ -32,7 +31,7 @@ TEST_CASE("what members give becomes its mean in each of them, and the root's by
   }
 }
 
-TEST_CASE("a part of a tensor, whose numbers do not lie side by side, is averaged as any other", "[grpc]") {
+TEST_CASE("a part of a tensor that is not contiguous is averaged too", "[grpc]") {
   std::vector<torch::Tensor> tensors = {torch::zeros({3, 2}), torch::ones({3, 2})};
   const auto results = ActTogether(2, [&](int rank, Collective* collective) {
     return collective->Average(tensors[static_cast<size_t>(rank)].select(1, 0));
@@ -44,7 +43,7 @@ TEST_CASE("a part of a tensor, whose numbers do not lie side by side, is average
   }
 }
 
-TEST_CASE("who waits for a member that has gone is told so, and who is told to abandon the group does not wait",
+TEST_CASE("a member that waits for a lost one gets an error, and a member that abandons the group does not wait",
           "[grpc]") {
   const bool leaves = GENERATE(true, false);
   INFO(leaves);
@@ -72,7 +71,7 @@ TEST_CASE("who waits for a member that has gone is told so, and who is told to a
   REQUIRE_OK(results[1]);
 }
 
-TEST_CASE("who waits for members that do not come stops once the group is abandoned, or is formed anew", "[grpc]") {
+TEST_CASE("a member that waits for others stops once the group is abandoned, or is formed anew", "[grpc]") {
   const bool abandons = GENERATE(true, false);
   testing::GroupStoreServer server;
   const std::unique_ptr<KeyStore> store = server.Client();

@@ -16,7 +16,7 @@ namespace {
 
 using testing::CountingTrainee;
 
-// Says which group a learner is of, as a test changes it.
+// A hub whose group for a learner the test sets.
 class GroupHub : public testing::FakeHubLink {
  public:
   void Say(const GroupSeat& seat) {
@@ -60,7 +60,7 @@ class GroupHub : public testing::FakeHubLink {
   uint64_t broken_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A learner with its hub.
+// A learner and its hub.
 struct Learner {
   explicit Learner(const testing::GroupStoreServer* server) {
     GroupMemberOptions options;
@@ -80,7 +80,7 @@ struct Learner {
   std::unique_ptr<GroupMember> member;
 };
 
-// All attend, each in a thread of its own.
+// Makes all learners attend, each in its own thread.
 std::vector<absl::Status> AttendAll(const std::vector<Learner*>& learners) {
   std::vector<absl::Status> results(learners.size());
   std::vector<Thread> threads;
@@ -91,7 +91,7 @@ std::vector<absl::Status> AttendAll(const std::vector<Learner*>& learners) {
   return results;
 }
 
-TEST_CASE("all of a group go on from the state of the one that is ahead, and from that of a member where two are",
+TEST_CASE("a group continues from the state of its furthest member; among equals, of one that was a member before",
           "[grpc]") {
   testing::GroupStoreServer server;
   Learner a(&server), b(&server);
@@ -109,7 +109,7 @@ TEST_CASE("all of a group go on from the state of the one that is ahead, and fro
   CHECK(a.member->is_first());
   CHECK_FALSE(b.member->is_first());
   CHECK(a.member->epoch() == server.epoch);
-  // The first one is lost; another one comes in its place, with the weights of step 5 and nothing else.
+  // The first learner is lost; another one replaces it, with only the weights of step 5.
   Learner later(&server);
   later.step = 5;
   a.member.reset();
@@ -132,7 +132,7 @@ TEST_CASE("all of a group go on from the state of the one that is ahead, and fro
   CHECK(theirs.run == 0.5);
 }
 
-TEST_CASE("a learner that waits for another one hears at once that there is a later group, of which it may be alone",
+TEST_CASE("a learner that waits for another hears at once of a later group, even if that has no other member",
           "[grpc]") {
   testing::GroupStoreServer server;
   Learner learner(&server);
@@ -156,7 +156,7 @@ TEST_CASE("a learner that waits for another one hears at once that there is a la
   learner.member->abandoned().Wait();
 }
 
-TEST_CASE("a learner that waits for a group, or for the others of it, stops when it is told to", "[grpc]") {
+TEST_CASE("a learner that waits for a group, or for its members, stops on request", "[grpc]") {
   testing::GroupStoreServer server;
   Learner early(&server), late(&server);
   late.hub.Say({server.epoch, 0, 2});
@@ -172,13 +172,13 @@ TEST_CASE("a learner that waits for a group, or for the others of it, stops when
   CHECK(without_others.code() == absl::StatusCode::kCancelled);
 }
 
-// A train loop of a member.
+// A member's train loop.
 struct Training {
   explicit Training(Learner* learner) : learner_(learner) {
     options.algorithm = "counting";
     options.learner.publish_period_steps = 5;
     options.max_learner_steps = 12;
-    options.epoch = 1;  // Its own: nothing is published under it.
+    options.epoch = 1;  // Not used: nothing is published under it.
     options.finish_timeout = absl::Seconds(60);
   }
   absl::Status Run() {
@@ -204,7 +204,7 @@ struct Training {
   Learner* const learner_;
 };
 
-TEST_CASE("the first learner of a group publishes and reports for all, and another takes its place when it is lost",
+TEST_CASE("the first learner of a group publishes and reports for all, and another replaces it when it is lost",
           "[grpc]") {
   testing::GroupStoreServer server;
   Learner a(&server), b(&server);

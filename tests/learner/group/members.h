@@ -10,8 +10,7 @@
 
 namespace waggle::testing {
 
-// What each member of a group does, in a thread of its own: `act` is given its rank and its collective, and returns
-// what became of it.
+// Runs `act` for each member of a group, in its own thread, with its rank and its collective. Returns the results.
 inline std::vector<absl::Status> ActTogether(int size,
                                              const std::function<absl::Status(int rank, Collective* collective)>& act,
                                              const StopToken& abandoned = {}) {

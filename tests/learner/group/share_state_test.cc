@@ -10,7 +10,7 @@ namespace {
 using testing::ActTogether;
 using testing::CountingTrainee;
 
-TEST_CASE("the root's whole state takes the place of the others'", "[grpc]") {
+TEST_CASE("the root's whole state replaces the others'", "[grpc]") {
   std::vector<CountingTrainee> trainees(3);
   trainees[1].value = torch::tensor({5.0F, 6.0F});
   trainees[1].updates = 41;
@@ -30,7 +30,7 @@ TEST_CASE("the root's whole state takes the place of the others'", "[grpc]") {
   }
 }
 
-TEST_CASE("a member with a state of another shape keeps its own, and says so", "[grpc]") {
+TEST_CASE("a member with a state of another shape keeps its own, and returns an error", "[grpc]") {
   std::vector<CountingTrainee> trainees(2);
   trainees[1].value = torch::ones({3});
   const auto results = ActTogether(2, [&](int rank, Collective* collective) {

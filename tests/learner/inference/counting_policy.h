@@ -12,7 +12,7 @@
 
 namespace waggle::testing {
 
-// Observations of two floats, an action that says how many times its slot has acted since its memory began.
+// Observations of two floats, and an action that counts its slot's actions since its memory began.
 inline EnvironmentSpec CountingEnvironment() {
   EnvironmentSpec environment;
   environment.name = "counting";
@@ -22,8 +22,8 @@ inline EnvironmentSpec CountingEnvironment() {
   return environment;
 }
 
-// Acts by counting, with a memory by slot. The column "sum" is that of the observation's elements; the private value
-// the version of the weights. Refuses a batch with an observation below 0.
+// Acts by counting, with a memory for each slot. The column "sum" is the sum of the observation's elements; the private
+// value is the version of the weights. Refuses a batch with an observation below 0.
 class SlotCountingPolicy : public Policy {
  public:
   explicit SlotCountingPolicy(int64_t slots) : counts_(static_cast<size_t>(slots)) {}
@@ -60,7 +60,7 @@ class SlotCountingPolicy : public Policy {
     return absl::OkStatus();
   }
 
-  // Rows of each batch so far.
+  // The number of rows of each batch so far.
   std::vector<int64_t> batches() const {
     MutexLock lock(&mutex_);
     return batches_;
@@ -79,7 +79,7 @@ inline ModelSnapshot Weights(uint64_t version) {
   return snapshot;
 }
 
-// A batcher of three actors with two lanes each.
+// A batcher for three actors with two lanes each.
 struct CountingBatcher {
   explicit CountingBatcher(const InferenceOptions& options = {}) {
     auto counting = std::make_unique<SlotCountingPolicy>(6);
@@ -95,7 +95,7 @@ struct CountingBatcher {
 
   Metrics metrics;
   std::shared_ptr<InferenceBatcher> batcher;
-  SlotCountingPolicy* policy = nullptr;  // The batcher's.
+  SlotCountingPolicy* policy = nullptr;  // Owned by the batcher.
 };
 
 }  // namespace waggle::testing

@@ -15,7 +15,7 @@ using testing::CountingBatcher;
 using testing::ValueOf;
 using testing::Weights;
 
-// A request's bytes: whether an episode begins, then two floats, for each row.
+// A request's bytes: for each row whether an episode begins, and two floats.
 ByteSlices RowsOf(const std::vector<std::pair<bool, float>>& rows) {
   std::shared_ptr<char> bytes = AllocateBytes(rows.size() * 9);
   char* at = bytes.get();
@@ -34,7 +34,7 @@ ByteSlices RowsOf(const std::vector<std::pair<bool, float>>& rows) {
   return ByteSlices(std::move(slice));
 }
 
-// What became of a request; waited for.
+// The answer to a request; Await waits for it.
 class Pending {
  public:
   InferenceBatcher::Done Done() {
@@ -62,7 +62,7 @@ class Pending {
   std::optional<absl::StatusOr<InferenceBatcher::Answer>> answer_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The actions of an answer of so many rows.
+// The actions in an answer with `rows` rows.
 std::vector<int64_t> ActionsOf(const absl::StatusOr<InferenceBatcher::Answer>& answer, size_t rows) {
   REQUIRE_OK(answer.status());
   REQUIRE(answer->data.size() == rows * (8 + 4 + 4));
@@ -75,7 +75,7 @@ uint64_t Opened(const CountingBatcher& counting, int64_t index) {
   return ValueOf(counting.batcher->Open(index, [] {}));
 }
 
-TEST_CASE("a batch is computed when all streams wait, and each is answered its own rows", "[unit]") {
+TEST_CASE("a batch is computed when all streams wait, and each stream gets its own rows", "[unit]") {
   InferenceOptions options;
   options.wait_seconds = 60;
   CountingBatcher counting(options);
@@ -94,14 +94,14 @@ TEST_CASE("a batch is computed when all streams wait, and each is answered its o
   CHECK((rest[0] == 4 && rest[1] == 5 && rest[2] == 7 && rest[3] == 7));
   CHECK(ActionsOf(of_second.Await(), 1) == std::vector<int64_t>{1});
   CHECK(counting.policy->batches() == std::vector<int64_t>{3});
-  // What is remembered of a lane is its own.
+  // Each lane has its own memory.
   REQUIRE_OK(counting.batcher->Ask(first, {1}, RowsOf({{false, 0}}), of_first.Done()));
   REQUIRE_OK(counting.batcher->Ask(second, {0, 1}, RowsOf({{true, 0}, {false, 0}}), of_second.Done()));
   CHECK(ActionsOf(of_first.Await(), 1) == std::vector<int64_t>{2});
   CHECK(ActionsOf(of_second.Await(), 2) == std::vector<int64_t>{1, 2});
 }
 
-TEST_CASE("a batch is computed without a stream that does not ask, or has gone", "[unit]") {
+TEST_CASE("a batch is computed without a stream that does not ask, or has ended", "[unit]") {
   InferenceOptions options;
   options.wait_seconds = 0.01;
   CountingBatcher counting(options);
@@ -123,7 +123,7 @@ TEST_CASE("a batch is computed without a stream that does not ask, or has gone",
   counting.batcher->Close(silent);
 }
 
-TEST_CASE("a batch has no more rows than are wanted, but for a request that is larger", "[unit]") {
+TEST_CASE("a batch has at most the wanted number of rows, unless one request is larger", "[unit]") {
   InferenceOptions options;
   options.batch_rows = 1;
   CountingBatcher counting(options);
@@ -140,7 +140,7 @@ TEST_CASE("a batch has no more rows than are wanted, but for a request that is l
   CHECK(counting.policy->batches() == std::vector<int64_t>{2, 1});
 }
 
-TEST_CASE("weights are taken between batches, and each answer says by which it is", "[unit]") {
+TEST_CASE("weights are loaded between batches, and each answer has their version", "[unit]") {
   CountingBatcher counting;
   const uint64_t stream = Opened(counting, 0);
   for (const uint64_t version : {3U, 4U, 9U}) {
@@ -153,13 +153,13 @@ TEST_CASE("weights are taken between batches, and each answer says by which it i
   }
 }
 
-TEST_CASE("an actor that comes again has new memory, and its earlier stream is over", "[unit]") {
+TEST_CASE("an actor that returns has new memory, and its earlier stream ends", "[unit]") {
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
   bool replaced = false;
   const uint64_t earlier = ValueOf(counting.batcher->Open(1, [&replaced] { replaced = true; }));
   Pending pending;
-  for (const int64_t count : {1, 2, 3}) {  // An episode begins with a stream, whatever its rows say.
+  for (const int64_t count : {1, 2, 3}) {  // A stream begins an episode, whatever its rows say.
     REQUIRE_OK(counting.batcher->Ask(earlier, {0, 1}, RowsOf({{false, 0}, {false, 0}}), pending.Done()));
     CHECK(ActionsOf(pending.Await(), 2) == std::vector<int64_t>{count, count});
   }
@@ -172,7 +172,7 @@ TEST_CASE("an actor that comes again has new memory, and its earlier stream is o
   CHECK(ActionsOf(pending.Await(), 2) == std::vector<int64_t>{1, 2});
 }
 
-TEST_CASE("of a batch that the policy refuses the request that is wrong is refused, and no other", "[unit]") {
+TEST_CASE("in a batch that the policy refuses only the wrong request is refused", "[unit]") {
   InferenceOptions options;
   options.wait_seconds = 60;
   CountingBatcher counting(options);
@@ -187,10 +187,10 @@ TEST_CASE("of a batch that the policy refuses the request that is wrong is refus
   CHECK(of_wrong.Await().status() == absl::InvalidArgumentError("an observation is below 0"));
 }
 
-TEST_CASE("what a stream has asked for is dropped with it", "[unit]") {
+TEST_CASE("the requests of a stream that ends are dropped", "[unit]") {
   InferenceOptions options;
   options.wait_seconds = 60;
-  CountingBatcher counting(options);  // Without weights: requests wait.
+  CountingBatcher counting(options);  // Without weights, so that requests wait.
   Pending dropped;
   Pending pending;
   for (int i = 0; i < 3; ++i) {
@@ -207,7 +207,7 @@ TEST_CASE("what a stream has asked for is dropped with it", "[unit]") {
   CHECK_FALSE(dropped.answered());
 }
 
-TEST_CASE("an observation with a choice that there is not is refused before it is computed with", "[unit]") {
+TEST_CASE("an observation with an unknown choice is refused before the computation", "[unit]") {
   EnvironmentSpec environment = testing::CountingEnvironment();
   environment.observations.push_back(Discrete("observation/gear", 5));
   InferenceBatcher::Parts parts;
@@ -231,7 +231,7 @@ TEST_CASE("an observation with a choice that there is not is refused before it i
   }
 }
 
-TEST_CASE("requests that cannot be are refused, and say what was wanted", "[unit]") {
+TEST_CASE("impossible requests are refused with what was wanted", "[unit]") {
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
   CHECK(absl::IsResourceExhausted(counting.batcher->Open(3, [] {}).status()));
@@ -247,12 +247,12 @@ TEST_CASE("requests that cannot be are refused, and say what was wanted", "[unit
     CHECK(absl::IsInvalidArgument(ask(lanes, rows)));
   }
   CHECK(absl::IsAborted(counting.batcher->Ask(77, {0}, RowsOf({{true, 0}}), pending.Done())));
-  // And none of it was counted for a request.
+  // None of these counted as a request.
   REQUIRE_OK(ask({1}, 1));
   ActionsOf(pending.Await(), 1);
 }
 
-TEST_CASE("a stream asks again once it is answered; at the end those that wait are told", "[unit]") {
+TEST_CASE("a stream asks again once it is answered, and waiting requests get an error at the end", "[unit]") {
   CountingBatcher counting;  // Without weights.
   const uint64_t stream = Opened(counting, 0);
   Pending pending;

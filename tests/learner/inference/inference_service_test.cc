@@ -10,7 +10,7 @@
 #include "tests/learner/inference/counting_policy.h"
 #include "tests/support/catch.h"
 
-// What an actor gets that keeps to the protocol is tested with the actor's side (tests/common/inference).
+// The answers to an actor that keeps to the protocol are tested with the actor's side (tests/common/inference).
 
 namespace waggle {
 namespace {
@@ -28,7 +28,7 @@ class Service {
   }
   ~Service() { service_.SetBatcher(nullptr, 0); }
 
-  // How a stream ends that sends these messages, and is answered to so many of them.
+  // The end of a stream that sends these messages and gets `answers` answers.
   absl::Status EndOf(const std::vector<grpc::ByteBuffer>& messages, int answers = 0) const {
     BlockingStream stream(NewChannel(server_->address(), "test"), "/waggle.v1.InferenceService/Act", absl::Minutes(1),
                           StopToken());
@@ -59,7 +59,7 @@ grpc::ByteBuffer Open(uint32_t index = 0) {
   return EncodeMessage(request, ByteSlices());
 }
 
-// For these lanes, with so many bytes.
+// A request for these lanes, with `bytes` bytes.
 grpc::ByteBuffer Ask(const std::vector<uint32_t>& lanes, size_t bytes) {
   v1::ActRequest request;
   request.mutable_lanes()->Assign(lanes.begin(), lanes.end());
@@ -68,7 +68,7 @@ grpc::ByteBuffer Ask(const std::vector<uint32_t>& lanes, size_t bytes) {
   return EncodeMessage(request, ByteSlices(ByteSlice{data.get(), bytes, data}));
 }
 
-TEST_CASE("a stream that breaks the protocol ends with the reason, and no other does", "[grpc]") {
+TEST_CASE("a stream that breaks the protocol ends with the reason, and other streams go on", "[grpc]") {
   const Service service;
   CHECK(absl::IsInvalidArgument(service.EndOf({Ask({0}, 9)})));          // It is not open.
   CHECK(absl::IsInvalidArgument(service.EndOf({Open(), Open()})));       // It is open already.

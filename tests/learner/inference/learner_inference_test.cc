@@ -36,7 +36,7 @@ class RecordingPublisher : public ModelPublisher {
 };
 
 struct Setting {
-  // Of IMPALA's network with so many units.
+  // An experiment with IMPALA's network with this many units.
   Experiment ExperimentWith(const std::string& units) const {
     return ValueOf(ParseExperiment("algorithm: {name: impala}\nnetwork: {torso: [{type: mlp, units: [" + units +
                                        "]}]}\nactor: {inference: server, lanes: 2}\nstop: {max_seconds: 1}\n",
@@ -58,7 +58,7 @@ struct Setting {
   Metrics metrics;
 };
 
-TEST_CASE("actors are answered from the first weights that are published on, by those that fit", "[unit]") {
+TEST_CASE("actors are answered from the first published weights on, by weights that fit", "[unit]") {
   Setting setting;
   std::shared_ptr<InferenceBatcher> served;
   uint64_t hash = 0;
@@ -90,10 +90,10 @@ TEST_CASE("actors are answered from the first weights that are published on, by 
   };
   ask();
   CHECK(answered() == 0);
-  // What the publisher behind it says is what is said.
+  // The error is the inner publisher's.
   CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("8", 3), StopToken())));
   testing::Eventually("an answer", [&] { return answered() == 1; });
-  // Weights of another network are nothing to answer by.
+  // Weights of another network are not used for answers.
   CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("9", 4), StopToken())));
   ask();
   testing::Eventually("another answer", [&] { return answered() == 2; });
@@ -103,11 +103,11 @@ TEST_CASE("actors are answered from the first weights that are published on, by 
     CHECK(answer->version == ModelVersion{1, 3});
     CHECK(answer->data.size() == 2 * served->layout().ResponseBytes());
   }
-  inference.reset();  // Nobody is served any more.
+  inference.reset();  // No actor is answered any more.
   CHECK(served == nullptr);
 }
 
-TEST_CASE("a learner that listens nowhere says so, and its weights go where they always went", "[unit]") {
+TEST_CASE("a learner that does not listen reports it, and publishes its weights as before", "[unit]") {
   Setting setting;
   LearnerInference inference(nullptr);
   const absl::Status refused = setting.Begin(&inference);
