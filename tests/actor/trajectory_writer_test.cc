@@ -383,7 +383,7 @@ TEST_CASE("options that contradict each other are refused", "[unit]") {
   };
   REQUIRE_THAT(message(OptionsOf(0, 4, {plan})), Catch::Contains("lanes: 0"));
   REQUIRE_THAT(message(OptionsOf(1, 0, {plan})), Catch::Contains("chunk_rows: 0"));
-  REQUIRE_THAT(message(OptionsOf(1, 4, {})), Catch::Contains("no table"));
+  REQUIRE_THAT(message(OptionsOf(1, 4, {})), Catch::Contains("plans: "));
 
   TablePlan wrong = plan;
   wrong.table.max_window = 2;

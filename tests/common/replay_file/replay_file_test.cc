@@ -239,7 +239,7 @@ TEST_CASE("A file of another kind or version says so", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a";
   std::ofstream(path) << "name: this is a configuration, and longer than a few bytes";
-  CHECK(absl::StrContains(ReadAll(path).message(), "no replay file"));
+  CHECK(absl::StrContains(ReadAll(path).message(), "not a replay file"));
   std::ofstream(path, std::ios::binary) << std::string("WAGGLERP\x02\0\0\0", 12);
   CHECK(absl::StrContains(ReadAll(path).message(), "it has version 2"));
   REQUIRE_CODE(ReadAll(folder.path() + "/none"), absl::StatusCode::kNotFound);

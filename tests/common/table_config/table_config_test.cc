@@ -150,7 +150,7 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
       {"max_items: 9223372036854775807", [](TableConfig* c) { c->max_items = std::numeric_limits<int64_t>::max(); }},
       {"max_bytes: 0", [](TableConfig* c) { c->max_bytes = 0; }},
       {"max_window: 0", [](TableConfig* c) { c->max_window = 0; }},
-      {"transition_rows: 2 means nothing where no field", [](TableConfig* c) { c->transition_rows = 2; }},
+      {"transition_rows: 2 means nothing if no field", [](TableConfig* c) { c->transition_rows = 2; }},
       {"transition_rows: 0 is outside [1, 4]", [](TableConfig* c) { c->view[0].rows = ViewField::Rows::kFuture; }},
       {"transition_rows: 5 is outside [1, 4]",
        [](TableConfig* c) {

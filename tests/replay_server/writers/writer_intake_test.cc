@@ -298,7 +298,7 @@ TEST_CASE("pieces that do not fit their rows are refused, and nothing is applied
   bad = good;  // The border between the pieces is another one.
   ++bad.compressed_bytes[0];
   --bad.compressed_bytes[1];
-  REQUIRE(absl::StrContains(refused(bad), "no lz4 data"));
+  REQUIRE(absl::StrContains(refused(bad), "not lz4 data"));
   bad = Block({{0, 0, 500}}, {Item(0, 0, 4)});  // Not compressed at all.
   REQUIRE(absl::StrContains(refused(bad), "compressed_bytes has 0 entries"));
   bad = Block({{0, 0, 500}}, {Item(0, 0, 4)});
