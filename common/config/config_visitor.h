@@ -67,6 +67,9 @@ class ConfigVisitor {
   // sampler fifo; wanted none".
   virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
+  // A key that had this name before: whoever still gives that is told the new one.
+  virtual void Renamed(const char* /*old_key*/, const char* /*key*/) {}
+
   // Says if an optional key is to be visited. A writer prints none if it is not given.
   bool MayBeGiven(bool is_given) const { return Reading() || is_given; }
 
