@@ -44,6 +44,17 @@ void EraseRemovedKeys(YamlNode* root) {
   }
 }
 
+// Gives `algorithm.update_rate`, as earlier versions printed it, the name that it has now.
+void RenameTargetUpdateRate(YamlNode* root) {
+  for (YamlEntry& section : root->entries) {
+    for (YamlEntry& entry : section.value.entries) {
+      if (section.key == "algorithm" && entry.key == "update_rate") {
+        entry.key = "target_update_rate";
+      }
+    }
+  }
+}
+
 // Earlier versions printed for heads of all kinds what only those of normal distributions have. If that says no more
 // than its absence does, it is taken for absent.
 void ForgetPrintedStds(std::map<std::string, NetworkSpec>* networks) {
@@ -297,6 +308,7 @@ absl::StatusOr<Experiment> ParseStoredExperiment(const std::string& yaml, const 
                                                  const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
   EraseRemovedKeys(&root);
+  RenameTargetUpdateRate(&root);
   WAGGLE_ASSIGN_OR_RETURN(Experiment experiment, Parse(std::move(root), overrides, algorithms, /*environments=*/{},
                                                        KeysWithoutMeaning::kPassedOver));
   ForgetPrintedStds(&experiment.networks);
