@@ -364,6 +364,19 @@ bool ConfigReader::BeginSection(const char* key) {
   return true;
 }
 
+std::string ConfigReader::HintFor(const std::string& key) const {
+  const Frame& frame = frames_.back();
+  for (const auto& [old_key, new_key] : frame.renamed) {
+    if (old_key == key) {
+      return absl::StrCat("; it is now called \"", new_key, "\"");
+    }
+  }
+  const auto moved = std::find_if(frame.inner.begin(), frame.inner.end(), [&](const std::string& path) {
+    return absl::EndsWith(path, absl::StrCat(".", key));
+  });
+  return moved == frame.inner.end() ? DidYouMean(key, frame.known) : absl::StrCat("; did you mean \"", *moved, "\"?");
+}
+
 void ConfigReader::ReportUnknownKeys() {
   const Frame& frame = frames_.back();
   if (frame.node == nullptr) {
@@ -378,11 +391,7 @@ void ConfigReader::ReportUnknownKeys() {
                    absl::StrCat("given twice; first at ", first->position.DebugString()));
     } else if (!frame.allow_other_keys &&
                std::find(frame.known.begin(), frame.known.end(), entry->key) == frame.known.end()) {
-      const auto moved = std::find_if(frame.inner.begin(), frame.inner.end(), [&](const std::string& path) {
-        return absl::EndsWith(path, absl::StrCat(".", entry->key));
-      });
-      const std::string hint = moved == frame.inner.end() ? DidYouMean(entry->key, frame.known)
-                                                          : absl::StrCat("; did you mean \"", *moved, "\"?");
+      const std::string hint = HintFor(entry->key);
       const std::string known =
           frame.known.empty() ? "; wanted none" : absl::StrCat("; known: ", absl::StrJoin(frame.known, ", "));
       errors_->Add(entry->position, PathOf(entry->key), absl::StrCat("unknown key", hint.empty() ? known : hint));

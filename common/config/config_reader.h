@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,6 +47,7 @@ class ConfigReader final : public ConfigVisitor {
   void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                 const char* wanted) override;
   bool Applies(const char* key, bool has_meaning, absl::string_view otherwise) override;
+  void Renamed(const char* old_key, const char* key) override { frames_.back().renamed.emplace_back(old_key, key); }
   bool IsGiven(const char* key, bool is_given) override { return Lookup(key) != nullptr || is_given; }
   void AllowOtherKeys() override;
 
@@ -70,8 +72,9 @@ class ConfigReader final : public ConfigVisitor {
     const YamlNode* node = nullptr;  // Null if it is absent or of the wrong kind.
     SourcePosition position;         // The node's, or the nearest one's around it.
     std::string path;
-    std::vector<std::string> known;  // Keys asked for.
-    std::vector<std::string> inner;  // Keys asked for in its sections, "section.key".
+    std::vector<std::string> known;                            // Keys asked for.
+    std::vector<std::string> inner;                            // Keys asked for in its sections, "section.key".
+    std::vector<std::pair<std::string, std::string>> renamed;  // Earlier names of keys, and the present ones.
     bool allow_other_keys = false;
     int64_t errors_before = 0;
   };
@@ -84,6 +87,8 @@ class ConfigReader final : public ConfigVisitor {
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   nlohmann::ordered_json ToJson(const YamlNode& node, const char* key);
   void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);
+  // What a key may be that nothing asked for: "; did you mean …", or nothing.
+  std::string HintFor(const std::string& key) const;
   void ReportUnknownKeys();
   void PushFrame(const YamlNode* node, std::string path);
 

@@ -66,6 +66,9 @@ class ConfigVisitor {
   // is given without a meaning, whatever its value, with `otherwise`: "means nothing to the sampler fifo; wanted none".
   virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
+  // Names a key's earlier name. A reader refuses it with the present one.
+  virtual void Renamed(const char* /*old_key*/, const char* /*key*/) {}
+
   // True if an optional key must be visited. A writer leaves it out if it is not given.
   bool MayBeGiven(bool is_given) const { return Reading() || is_given; }
 

@@ -44,6 +44,17 @@ void EraseRemovedKeys(YamlNode* root) {
   }
 }
 
+// Gives `algorithm.update_rate`, as earlier versions printed it, its present name.
+void RenameTargetUpdateRate(YamlNode* root) {
+  for (YamlEntry& section : root->entries) {
+    for (YamlEntry& entry : section.value.entries) {
+      if (section.key == "algorithm" && entry.key == "update_rate") {
+        entry.key = "target_update_rate";
+      }
+    }
+  }
+}
+
 // Earlier versions printed keys of normal distributions for heads of all kinds. A value that equals the default of an
 // absent one counts as absent.
 void ForgetPrintedStds(std::map<std::string, NetworkSpec>* networks) {
@@ -297,6 +308,7 @@ absl::StatusOr<Experiment> ParseStoredExperiment(const std::string& yaml, const 
                                                  const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
   EraseRemovedKeys(&root);
+  RenameTargetUpdateRate(&root);
   WAGGLE_ASSIGN_OR_RETURN(Experiment experiment, Parse(std::move(root), overrides, algorithms, /*environments=*/{},
                                                        KeysWithoutMeaning::kPassedOver));
   ForgetPrintedStds(&experiment.networks);

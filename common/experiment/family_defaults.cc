@@ -10,21 +10,15 @@ NetworkSpec Mlp(std::vector<int64_t> units) {
   return network;
 }
 
-NetworkSpec ActorCritic(std::vector<int64_t> units) {
-  NetworkSpec network = Mlp(std::move(units));
-  network.torso[0].activation = "tanh";
-  network.torso[0].initialization = "orthogonal";
-  HeadSpec& policy = network.heads["policy"];
-  policy.initialization = "orthogonal";
-  policy.gain = 0.01;
-  HeadSpec& value = network.heads["value"];
-  value.initialization = "orthogonal";
-  value.gain = 1;
-  value.shares = "nothing";
-  return network;
+void FreshDataDefaults(Experiment* experiment) {
+  experiment->actor.chunk_rows = 8;
+  experiment->actor.max_unacknowledged_blocks = 2;
+  experiment->actor.refresh_seconds = 0.01;
+  experiment->learner.prefetch_batches = 2;
 }
 
 void OffPolicyDefaults(Experiment* experiment) {
+  FreshDataDefaults(experiment);
   TableConfig& table = experiment->replay.table;
   table.sampler.kind = SelectorKind::kUniform;
   table.max_items = 1'000'000;
@@ -32,12 +26,8 @@ void OffPolicyDefaults(Experiment* experiment) {
   table.rate_limiter.samples_per_insert = 256;
   experiment->learner.batch_size = 256;
   experiment->learner.publish_period_steps = 10;
-  experiment->learner.prefetch_batches = 2;
-  // Rows on their way to the table were acted by older weights: few are.
   experiment->actor.lanes = 4;
   experiment->actor.chunk_rows = 4;
-  experiment->actor.max_unacknowledged_blocks = 2;
-  experiment->actor.refresh_seconds = 0.01;
 }
 
 void OnPolicyDefaults(Experiment* experiment) {
@@ -50,21 +40,6 @@ void OnPolicyDefaults(Experiment* experiment) {
   // A learner step learns from hundreds of environment steps.
   experiment->learner.report_period_steps = 1;
   experiment->evaluation.period_steps = 10;
-}
-
-void ActorCriticDefaults(Experiment* experiment) {
-  OnPolicyDefaults(experiment);
-  experiment->learner.max_policy_lag = 0;
-  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
-}
-
-void AsynchronousDefaults(Experiment* experiment) {
-  OnPolicyDefaults(experiment);
-  experiment->replay.table.max_items = 64;
-  experiment->learner.batch_size = 16;
-  // A chunk ends with its unroll in any case.
-  experiment->actor.chunk_rows = 128;
-  experiment->actor.max_unacknowledged_blocks = 1;
 }
 
 ReplayOptions OnPolicyReplay() {

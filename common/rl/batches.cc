@@ -63,7 +63,7 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
   transitions.action = JointActions(environment, 1, [&](const std::string& name) { return batch.at(name); });
   const NStepReturn returns =
       NStepReturns(batch.at(environment.rewards[0].name), batch.at(kDiscount), batch.at(kItemLength), discount);
-  transitions.reward = returns.rewards;
+  transitions.n_step_return = returns.rewards;
   transitions.bootstrap = returns.bootstrap;
   transitions.weight = WeightsOf(batch, importance_exponent, returns.rewards.options());
   return transitions;

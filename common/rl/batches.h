@@ -57,7 +57,7 @@ class Batches {
 struct Transitions {
   Observations observation;       // [rows, …] a leaf.
   torch::Tensor action;           // [rows, …]: of all leaves (common/spec/joint_action.h).
-  torch::Tensor reward;           // [rows]: discounted sum over the window's steps.
+  torch::Tensor n_step_return;    // [rows]: discounted sum of rewards over the window's steps.
   torch::Tensor bootstrap;        // [rows]: what the value of next_observation counts; 0 after a terminal state.
   Observations next_observation;  // [rows, …] a leaf.
   torch::Tensor weight;           // [rows]: importance weights.

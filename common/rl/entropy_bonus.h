@@ -17,6 +17,11 @@ class EntropyBonus {
   // Without dimensions, constant: what a nat counts now. `like` has the element type and device.
   torch::Tensor Weight(const UpdateContext& context, const torch::Tensor& like) const;
 
+  // A step of the group by loss - weight * mean entropy, and one of the weight where it is learned. Reports the
+  // entropy.
+  void Descend(const torch::Tensor& loss, const torch::Tensor& mean_entropy, ParameterGroup* group,
+               UpdateContext* context) const;
+
   // Where the weight is learned, it is stepped: it grows while the mean entropy is below the target.
   void Learn(const torch::Tensor& mean_entropy, UpdateContext* context) const;
 

@@ -187,7 +187,7 @@ Distribution Output::policy(absl::string_view head) const {
   return Distribution::Deterministic(output.values);
 }
 
-Output Evaluate(const Network& network, const Observations& observations, const Tensor& action) {
+Output Forward(const Network& network, const Observations& observations, const Tensor& action) {
   return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
     return Network::Unrolled{network.Forward(rows, actions), Tensor()};
   });

@@ -52,7 +52,7 @@ class Output {
 
 // What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it
 // takes them. A c10::Error where the network has a core.
-Output Evaluate(const Network& network, const Observations& observations, const torch::Tensor& action = {});
+Output Forward(const Network& network, const Observations& observations, const torch::Tensor& action = {});
 
 // The same over time, of a network with a core or without: each leaf is [T, rows, …], or [rows, …] of a single step.
 // `first`, bool of the same leading dimensions: the row is an episode's first, before which its state is zero;
@@ -69,7 +69,7 @@ class Net {
       : online_(std::move(online)), target_(std::move(target)), group_(std::move(group)) {}
 
   Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
-    return Evaluate(*online_, observations, action);
+    return Forward(*online_, observations, action);
   }
   Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
                 const torch::Tensor& action = {}) const {
@@ -82,7 +82,7 @@ class Net {
    public:
     explicit Target(const Network* network) : network_(network) {}
     Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
-      return Evaluate(*network_, observations, action);
+      return Forward(*network_, observations, action);
     }
     Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
                   const torch::Tensor& action = {}) const {

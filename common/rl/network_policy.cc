@@ -119,7 +119,7 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
 Output NetworkPolicy::Decide(const PolicyInput& input) {
   const Observations observations = Stage(input);
   if (network_->plan().state_size == 0) {
-    return Evaluate(*network_, observations);
+    return Forward(*network_, observations);
   }
   const Tensor slots = SlotsOf(input).to(device_);
   const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows(), 1}, torch::kUInt8);

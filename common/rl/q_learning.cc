@@ -83,9 +83,9 @@ Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& acti
                   const torch::Tensor& weights) {
   const int64_t choices = q.size(1);
   const torch::Tensor known = (actions >= 0).logical_and_(actions < choices);
-  const torch::Tensor index = actions.clamp(0, choices - 1).unsqueeze(1);
+  const torch::Tensor index = actions.clamp(0, choices - 1);
   const torch::Tensor nan = torch::full({}, std::numeric_limits<double>::quiet_NaN(), q.options());
-  const torch::Tensor value = torch::where(known, q.gather(1, index).squeeze(1), nan);
+  const torch::Tensor value = torch::where(known, ValuesOfChoices(q, index), nan);
   const torch::Tensor difference = value - targets;
   Loss result;
   result.errors = difference.abs();
@@ -98,7 +98,8 @@ Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& acti
   result.loss = (weights * row_loss).mean();
   result.q_mean = value.mean();
   const torch::Tensor row_gradient = weights * slope * (1.0 / static_cast<double>(q.size(0)));
-  result.q_gradient = torch::zeros_like(q).scatter_(1, index, row_gradient.to(q.scalar_type()).unsqueeze(1));
+  result.q_gradient =
+      torch::zeros_like(q).scatter_(1, index.unsqueeze(1), row_gradient.to(q.scalar_type()).unsqueeze(1));
   // Without waiting for the device: a loss that is not finite makes every gradient so, and the stepper refuses those.
   result.q_gradient = torch::where(torch::isfinite(result.loss), result.q_gradient, nan);
   return result;
@@ -106,13 +107,21 @@ Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& acti
 
 }  // namespace
 
+torch::Tensor ValuesOfChoices(const torch::Tensor& values, const torch::Tensor& choices) {
+  return values.gather(-1, choices.unsqueeze(-1)).squeeze(-1);
+}
+
+torch::Tensor ValuesOfBest(const torch::Tensor& values, const torch::Tensor& selector) {
+  return ValuesOfChoices(values, selector.argmax(-1));
+}
+
 torch::Tensor QLearningTargets(const torch::Tensor& rewards, const torch::Tensor& bootstrap,
                                const torch::Tensor& selector, const torch::Tensor& values) {
   const torch::NoGradGuard no_grad;
   if (IsPlain(rewards) && IsPlain(bootstrap) && IsPlain(selector) && IsPlain(values)) {
     return SweepTargets(rewards, bootstrap, selector, values);
   }
-  const torch::Tensor best = values.gather(1, selector.argmax(1, /*keepdim=*/true)).squeeze(1);
+  const torch::Tensor best = ValuesOfBest(values, selector);
   return rewards + torch::where(bootstrap == 0, torch::zeros_like(best), bootstrap * best);
 }
 

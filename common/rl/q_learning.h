@@ -9,6 +9,11 @@ namespace waggle {
 
 enum class TdLoss { kHuber, kMse };
 
+// values[..., choice] of each choice, int64 [...], where values are [..., choices].
+torch::Tensor ValuesOfChoices(const torch::Tensor& values, const torch::Tensor& choices);
+// The same of the choice that `selector`, of the values' shape, prefers: its largest.
+torch::Tensor ValuesOfBest(const torch::Tensor& values, const torch::Tensor& selector);
+
 // rewards + bootstrap * value, where the value of row i is values[i, argmax over a of selector[i, a]]. With the
 // selector equal to the values that is their maximum; with the online network's as the selector it is double
 // Q-learning (arXiv 1509.06461). Where the bootstrap is 0 the value does not count, whatever it is. `rewards` and

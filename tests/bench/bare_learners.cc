@@ -216,7 +216,7 @@ Learner DqnByModules(const Setting& setting) {
   };
   torch::nn::Sequential online = Modules(setting, *setting.plan.acting());
   torch::nn::Sequential target = Modules(setting, *setting.plan.acting());
-  const double rate = options.EffectiveUpdateRate();
+  const double rate = options.EffectiveTargetUpdateRate();
   return Dqn({forward(online), forward(target), DescendByAdam(online->parameters(), options.optimizer),
               [=, from = online->parameters(), to = target->parameters()] { Follow(from, to, rate); }},
              options);
@@ -232,7 +232,7 @@ Learner DqnByFlatBuffers(const Setting& setting) {
   };
   const auto online = network(/*learns=*/true);
   const auto target = network(/*learns=*/false);
-  const double rate = options.EffectiveUpdateRate();
+  const double rate = options.EffectiveTargetUpdateRate();
   return Dqn({forward(online), forward(target), DescendFlat(online, options.optimizer),
               [=] { Follow({online->parameters().values()}, {target->parameters().values()}, rate); }},
              options);
@@ -320,7 +320,7 @@ Learner SacByModules(const Setting& setting) {
     const auto [action, log_prob] = draw(observation);
     descend_actor((alpha * log_prob - std::get<0>(values(&critics, observation, action).min(0))).mean());
     descend_alpha(-(log_alpha * (log_prob.detach() - elements)).mean());
-    Follow(critic_parameters, target_parameters, options.update_rate);
+    Follow(critic_parameters, target_parameters, options.target_update_rate);
   };
 }
 

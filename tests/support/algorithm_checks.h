@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -163,55 +162,6 @@ class IsolationStepper : public Stepper {
   std::vector<std::string> steps_;
   LocalStepper local_;
 };
-
-// If every transition ends its episode, next observations change no loss and no gradient, even if they are NaN.
-inline void CheckEndsDoNotBootstrap(AlgorithmTrainee* trainee, TensorBatch batch) {
-  batch.fields[kDiscount].zero_();
-  StateCopy start;
-  trainee->VisitState(start.Saver());
-  CaptureStepper with, without;
-  const UpdateResult expected = Updated(trainee, batch, &with);
-  trainee->VisitState(start.Loader());
-  batch.fields["next_observation"].fill_(std::numeric_limits<double>::quiet_NaN());
-  const UpdateResult result = Updated(trainee, batch, &without);
-  for (const auto& [name, gradient] : with.gradients()) {
-    INFO(name);
-    CHECK(torch::equal(gradient, without.gradients().at(name)));
-    CHECK(Metric(result, name + "_loss") == Metric(expected, name + "_loss"));
-  }
-  trainee->VisitState(start.Loader());
-}
-
-// A trainee with another's state continues like the other, bit for bit. Both are of one experiment, with different
-// seeds.
-inline void CheckStateContinues(AlgorithmTrainee* first, AlgorithmTrainee* second, const TensorBatch& batch,
-                                const std::vector<std::string>& networks) {
-  LocalStepper stepper;
-  for (int i = 0; i < 3; ++i) {
-    Updated(first, batch, &stepper);
-  }
-  StateCopy copy;
-  first->VisitState(copy.Saver());
-  second->VisitState(copy.Loader());
-  for (int i = 0; i < 4; ++i) {
-    const UpdateResult a = Updated(first, batch, &stepper);
-    const UpdateResult b = Updated(second, batch, &stepper);
-    REQUIRE(a.metrics.size() == b.metrics.size());
-    for (size_t k = 0; k < a.metrics.size(); ++k) {
-      INFO(a.metrics[k].first);
-      CHECK(torch::equal(a.metrics[k].second, b.metrics[k].second));
-    }
-  }
-  for (const std::string& name : networks) {
-    INFO(name);
-    const Net& a = first->model().net(name);
-    const Net& b = second->model().net(name);
-    CHECK(torch::equal(a.group()->values(), b.group()->values()));
-    if (a.target_network() != nullptr) {
-      CHECK(torch::equal(a.target_network()->parameters().values(), b.target_network()->parameters().values()));
-    }
-  }
-}
 
 // The network's target moves only if the network steps, by `rate` of the way to it.
 inline void CheckTargetFollows(AlgorithmTrainee* trainee, const std::string& network, const TensorBatch& batch,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/rl/returns/n_step_sum.h"
+
 namespace waggle {
 namespace {
 
@@ -19,15 +21,11 @@ NStepReturn SweepNStepReturns(const torch::Tensor& reward, const torch::Tensor& 
   float* bootstraps = result.bootstrap.data_ptr<float>();
   const float factor = static_cast<float>(gamma);
   for (int64_t row = 0; row < rows; ++row, rewards += columns, discounts += columns) {
-    const int64_t steps = std::min(lengths[row] - 1, columns);
-    float sum = 0;
-    float weight = 1;
-    for (int64_t k = 0; k < steps; ++k) {
-      sum += weight * rewards[k];
-      weight *= factor * discounts[k];
-    }
-    sums[row] = sum;
-    bootstraps[row] = weight;
+    const NStepSum<float> sum = SumSteps(
+        std::min(lengths[row] - 1, columns), factor, [rewards](int64_t k) { return rewards[k]; },
+        [discounts](int64_t k) { return discounts[k]; });
+    sums[row] = sum.rewards;
+    bootstraps[row] = sum.bootstrap;
   }
   return result;
 }

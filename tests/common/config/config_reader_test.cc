@@ -406,6 +406,29 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(keys.paths() == std::vector<std::string>{"kind", "exponent"});
 }
 
+TEST_CASE("a key's earlier name is refused with the name of now, and is no key to be meant", "[unit]") {
+  struct Options {
+    double rate = 0;
+    void Visit(ConfigVisitor& visitor) {
+      visitor.Double("target_rate", &rate, In(0, 1));
+      visitor.Renamed("rate", "target_rate");
+    }
+    absl::Status Validate() const { return absl::OkStatus(); }
+  };
+  const auto errors_of = [](const std::string& yaml) {
+    const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+    ConfigErrors errors;
+    ConfigReader reader(root, &errors);
+    Options options;
+    reader.Section("train", &options);
+    reader.Finish();
+    return std::string(errors.ToStatus().message());
+  };
+  CHECK(errors_of("train: {target_rate: 0.5}").empty());
+  CHECK(errors_of("train: {rate: 0.5}") == "x.yaml:1: train.rate: unknown key; it is now called \"target_rate\"");
+  CHECK_THAT(errors_of("train: {rte: 0.5}"), !Catch::Contains("\"rate\""));
+}
+
 TEST_CASE("A section that may be absent is not asked for its required keys", "[unit]") {
   const auto errors_of = [](const std::string& yaml) {
     const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));

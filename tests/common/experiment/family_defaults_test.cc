@@ -27,22 +27,6 @@ TEST_CASE("a network of dense layers has them as its torso and nothing else", "[
   CHECK(network.encoders.empty());
 }
 
-TEST_CASE("an actor-critic begins close to uniform, and its heads share nothing", "[unit]") {
-  const NetworkSpec network = ActorCritic({7, 5});
-  REQUIRE(network.torso.size() == 1);
-  CHECK(network.torso[0].units == std::vector<int64_t>{7, 5});
-  CHECK(network.torso[0].activation == "tanh");
-  CHECK(network.torso[0].initialization == "orthogonal");
-  REQUIRE(network.heads.size() == 2);
-  CHECK(network.heads.at("policy").gain == 0.01);
-  CHECK(network.heads.at("value").gain == 1);
-  for (const auto& [name, head] : network.heads) {
-    CHECK(head.initialization == "orthogonal");
-  }
-  // One head that shares nothing is enough for both.
-  CHECK(network.heads.at("value").shares == "nothing");
-}
-
 TEST_CASE("a learner step takes an item of each lane from a queue, and its weights are published at once", "[unit]") {
   Experiment experiment;
   OnPolicyDefaults(&experiment);
@@ -60,13 +44,6 @@ TEST_CASE("a learner step takes an item of each lane from a queue, and its weigh
   CHECK(table.rate_limiter.samples_per_insert == 1);
   // All lanes' rows fit while a learner step is under way.
   CHECK(table.max_items >= 2 * experiment.learner.batch_size);
-}
-
-TEST_CASE("an actor-critic never learns from actions of older weights", "[unit]") {
-  Experiment experiment;
-  ActorCriticDefaults(&experiment);
-  CHECK(experiment.learner.max_policy_lag == 0);
-  CHECK(experiment.networks.count("actor_critic") == 1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST_CASE("transitions have the n-step return, what the last value counts, and i
   CHECK(torch::equal(plain.observation.at(0), torch::tensor({{1.0F}, {2.0F}})));
   CHECK(torch::equal(plain.next_observation.at(0), torch::tensor({{5.0F}, {6.0F}})));
   CHECK(torch::equal(plain.action, torch::tensor({1, 0}, torch::kInt64)));
-  CHECK(torch::equal(plain.reward, torch::tensor({2.0F, 3.0F})));
+  CHECK(torch::equal(plain.n_step_return, torch::tensor({2.0F, 3.0F})));
   CHECK(torch::equal(plain.bootstrap, torch::tensor({0.25F, 0.0F})));
   CHECK(torch::equal(plain.weight, torch::ones({2})));
   CHECK(torch::allclose(TransitionsOf(batches, 0.5, 0.5).weight, torch::tensor({1.0F, 0.5F})));

@@ -58,28 +58,28 @@ TEST_CASE("a network's heads are asked for by name, each as its kind", "[unit]")
     const auto head = [&](const Network& network) { return network.Forward(observations)[0].values; };
 
     const auto q = testing::Build(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), count));
-    CHECK(Evaluate(*q, observations).q().sizes().vec() == with_choices);
-    CHECK(torch::equal(Evaluate(*q, observations).q(), head(*q)));
+    CHECK(Forward(*q, observations).q().sizes().vec() == with_choices);
+    CHECK(torch::equal(Forward(*q, observations).q(), head(*q)));
     const auto value = testing::Build(Case({{"value", HeadKind::kValue}}, kReal, count));
-    CHECK(Evaluate(*value, observations).value().sizes().vec() == rows);
-    CHECK(torch::equal(Evaluate(*value, observations).value(), head(*value).squeeze(-1)));
+    CHECK(Forward(*value, observations).value().sizes().vec() == rows);
+    CHECK(torch::equal(Forward(*value, observations).value(), head(*value).squeeze(-1)));
     const auto action = testing::Build(Case({{"action", HeadKind::kDeterministic}}, kReal, count));
-    CHECK(Same(Evaluate(*action, observations).action(), head(*action).tanh()));
-    CHECK(Same(Evaluate(*action, observations).policy("action").Mode(), head(*action).tanh()));
+    CHECK(Same(Forward(*action, observations).action(), head(*action).tanh()));
+    CHECK(Same(Forward(*action, observations).policy("action").Mode(), head(*action).tanh()));
 
     const auto categorical = testing::Build(Case({{"policy", HeadKind::kCategorical}}, Discrete("action", 4), count));
-    CHECK(Same(Evaluate(*categorical, observations).policy().LogProbabilities(), head(*categorical).log_softmax(-1)));
+    CHECK(Same(Forward(*categorical, observations).policy().LogProbabilities(), head(*categorical).log_softmax(-1)));
     const auto several =
         testing::Build(Case({{"policy", HeadKind::kCategorical}}, MultiDiscrete("action", {2, 3}), count));
     const Tensor logits = head(*several);
-    CHECK(torch::equal(Evaluate(*several, observations).policy().Mode(),
+    CHECK(torch::equal(Forward(*several, observations).policy().Mode(),
                        torch::stack({logits.narrow(-1, 0, 2).argmax(-1), logits.narrow(-1, 2, 3).argmax(-1)}, -1)));
 
     const auto tanh = testing::Build(Case({{"policy", HeadKind::kTanhNormal}}, kReal, count));
-    CHECK(Evaluate(*tanh, observations).policy().Mode().sizes().vec() == with_elements);
-    CHECK(Same(Evaluate(*tanh, observations).policy().Mode(), head(*tanh).narrow(-1, 0, 2).tanh()));
-    CHECK(&Evaluate(*tanh, observations).plan() == &tanh->plan());
-    CHECK_FALSE(Evaluate(*tanh, observations).mask().defined());
+    CHECK(Forward(*tanh, observations).policy().Mode().sizes().vec() == with_elements);
+    CHECK(Same(Forward(*tanh, observations).policy().Mode(), head(*tanh).narrow(-1, 0, 2).tanh()));
+    CHECK(&Forward(*tanh, observations).plan() == &tanh->plan());
+    CHECK_FALSE(Forward(*tanh, observations).mask().defined());
   }
 }
 
@@ -95,18 +95,18 @@ TEST_CASE("a normal head's deviations are its own numbers or outputs, each membe
     const Tensor wide =
         members > 0 ? log_std.unsqueeze(1).expand_as(heads[0].values) : log_std.unsqueeze(0).expand_as(heads[0].values);
     const Tensor action = torch::randn(heads[0].values.sizes());
-    CHECK(Same(Evaluate(*free, observations).policy().LogProb(action),
+    CHECK(Same(Forward(*free, observations).policy().LogProb(action),
                Distribution::Normal(heads[0].values, wide).LogProb(action)));
     // The same with [T, rows].
     const Observations steps = {torch::stack({observations[0], observations[0]})};
     const Tensor twice = torch::stack({action, action}, members > 0 ? 1 : 0);
-    CHECK(Same(Evaluate(*free, steps).policy().LogProb(twice).select(members > 0 ? 1 : 0, 1),
-               Evaluate(*free, observations).policy().LogProb(action)));
+    CHECK(Same(Forward(*free, steps).policy().LogProb(twice).select(members > 0 ? 1 : 0, 1),
+               Forward(*free, observations).policy().LogProb(action)));
 
     network_case.spec.heads["policy"].std = "of_state";
     const auto of_state = testing::Build(network_case);
     const Tensor values = of_state->Forward(observations)[0].values;
-    CHECK(Same(Evaluate(*of_state, observations).policy().LogProb(action),
+    CHECK(Same(Forward(*of_state, observations).policy().LogProb(action),
                Distribution::Normal(values.narrow(-1, 0, 2), values.narrow(-1, 2, 2)).LogProb(action)));
   }
 }
@@ -123,7 +123,7 @@ TEST_CASE("a tanh-normal head's deviations stay within their bounds", "[unit]") 
   REQUIRE((log_std > 0.5).any().item<bool>());
   REQUIRE((log_std < -1).any().item<bool>());
   const Tensor action = torch::zeros({50, 2});
-  CHECK(Same(Evaluate(*network, observations).policy().LogProb(action),
+  CHECK(Same(Forward(*network, observations).policy().LogProb(action),
              Distribution::TanhNormal(values.narrow(-1, 0, 2), log_std.clamp(-1, 0.5)).LogProb(action)));
 }
 
@@ -134,23 +134,23 @@ TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[
     const Observations observations = {torch::randn({3, 3}), mask};
     const auto q = testing::Build(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), count, {Vector(3), Mask(4)}));
     const Tensor raw = q->Forward(observations)[0].values;
-    const Tensor values = Evaluate(*q, observations).q();
+    const Tensor values = Forward(*q, observations).q();
     const Tensor legal = mask.expand_as(values);
     CHECK(torch::equal(values.masked_select(legal), raw.masked_select(legal)));
     CHECK((values.masked_select(legal.logical_not()) == -1e9).all().item<bool>());
-    CHECK(torch::equal(Evaluate(*q, observations).mask(), mask));
+    CHECK(torch::equal(Forward(*q, observations).mask(), mask));
 
     const auto policy =
         testing::Build(Case({{"policy", HeadKind::kCategorical}}, Discrete("action", 4), count, {Vector(3), Mask(4)}));
     Noise noise(3, torch::kCPU);
     for (int i = 0; i < 100; ++i) {
-      const Tensor action = Evaluate(*policy, observations).policy().Sample(&noise).action;
+      const Tensor action = Forward(*policy, observations).policy().Sample(&noise).action;
       CHECK(legal.gather(-1, action.unsqueeze(-1)).all().item<bool>());
     }
     // Of [T, rows], each with its own mask.
     const Observations steps = {torch::stack({observations[0], observations[0]}),
                                 torch::stack({mask, mask.logical_not()})};
-    const Tensor masked = Evaluate(*q, steps).q();
+    const Tensor masked = Forward(*q, steps).q();
     const Tensor both = Legal(steps[1]).expand_as(masked);
     CHECK(torch::equal(masked == -1e9, both.logical_not()));
   }
@@ -159,7 +159,7 @@ TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[
 TEST_CASE("where no choice is legal each is worth what the network says", "[unit]") {
   const auto q = testing::Build(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)}));
   const Observations observations = {torch::randn({2, 3}), Bools({0, 0, 0, 0, 0, 1, 0, 0}).view({2, 4})};
-  const Tensor values = Evaluate(*q, observations).q();
+  const Tensor values = Forward(*q, observations).q();
   CHECK(torch::equal(values[0], q->Forward(observations)[0].values[0]));
   CHECK((values[1] == -1e9).sum().item<int64_t>() == 3);
 }
@@ -178,7 +178,7 @@ TEST_CASE("the actions of all leaves are one to a policy, with their masks side 
     const Tensor mask = torch::cat({first, torch::ones({3, 4}, torch::kBool), second}, -1);
     const auto free = testing::Build(network_case);
     free->parameters().value_views().back().fill_(0.3);
-    const Output output = Evaluate(*free, observations);
+    const Output output = Forward(*free, observations);
     CHECK(torch::equal(output.mask(), mask));
     const Network::HeadOutput head = free->Forward(observations)[0];
     const Tensor logits = head.values.narrow(-1, 0, 10);
@@ -194,14 +194,14 @@ TEST_CASE("the actions of all leaves are one to a policy, with their masks side 
     const Tensor values = of_state->Forward(observations)[0].values;
     REQUIRE(values.size(-1) == 10 + 4);
     CHECK(Same(
-        Evaluate(*of_state, observations).policy().Entropy(),
+        Forward(*of_state, observations).policy().Entropy(),
         Distribution::Mixed(values.narrow(-1, 0, 10), {4, 2, 2, 2}, members > 0 ? mask.expand({members, 3, 10}) : mask,
                             values.narrow(-1, 10, 2), values.narrow(-1, 12, 2))
             .Entropy()));
   }
   // A multi-discrete action of one element is a vector of one.
   const auto one = testing::Build(Case({{"policy", HeadKind::kCategorical}}, MultiDiscrete("action", {4})));
-  const Output output = Evaluate(*one, {torch::randn({5, 3})});
+  const Output output = Forward(*one, {torch::randn({5, 3})});
   CHECK(output.policy().Mode().sizes() == at::IntArrayRef{5, 1});
   CHECK(output.policy().LogProb(torch::zeros({5, 1}, torch::kInt64)).sizes() == at::IntArrayRef{5});
 }
@@ -225,8 +225,8 @@ TEST_CASE("all leading dimensions of observations are rows, in their order", "[u
     for (const Tensor& leaf : inputs.leaves) {
       steps.push_back(split(leaf));
     }
-    const Output flat = Evaluate(*network, inputs.leaves, inputs.action);
-    const Output wide = Evaluate(*network, steps, split(inputs.action));
+    const Output flat = Forward(*network, inputs.leaves, inputs.action);
+    const Output wide = Forward(*network, steps, split(inputs.action));
     for (const HeadPlan& head : network->plan().heads) {
       const auto of = [&](const Output& output) {
         switch (head.kind) {
@@ -252,7 +252,7 @@ TEST_CASE("all leading dimensions of observations are rows, in their order", "[u
 
 TEST_CASE("a head that there is not, or of another kind, is an error that names both", "[unit]") {
   const auto network = testing::Build(Case({{"q", HeadKind::kQ}, {"value", HeadKind::kValue}}, Discrete("action", 4)));
-  const Output output = Evaluate(*network, {torch::randn({2, 3})});
+  const Output output = Forward(*network, {torch::randn({2, 3})});
   CHECK_THROWS_WITH(output.policy(), Catch::Contains("the network net has no head named policy"));
   CHECK_THROWS_WITH(output.q("Q"), Catch::Contains("the network net has no head named Q"));
   CHECK_THROWS_WITH(output.q("value"), Catch::Contains("the head value is of kind value; asked for q"));
@@ -266,16 +266,16 @@ TEST_CASE("inputs that are missing, too many or without rows are errors that say
   NetworkCase network_case = Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)});
   const auto q = testing::Build(network_case);
   const Tensor mask = torch::ones({2, 4}, torch::kBool);
-  CHECK_THROWS_WITH(Evaluate(*q, {torch::randn({3}), mask}),
+  CHECK_THROWS_WITH(Forward(*q, {torch::randn({3}), mask}),
                     Catch::Contains("the network net got observation: float32[3] as [3]"));
-  CHECK_THROWS_WITH(Evaluate(*q, {}), Catch::Contains("the network net got no observation: float32[3]"));
-  CHECK_THROWS_WITH(Evaluate(*q, {Tensor(), mask}), Catch::Contains("the network net got no observation: float32[3]"));
-  CHECK_THROWS_WITH(Evaluate(*q, {torch::randn({2, 3})}), Catch::Contains("the mask of its action is number 1"));
-  CHECK_THROWS_WITH(Evaluate(*q, {torch::randn({2, 3}), mask}, torch::randn({2, 2})),
+  CHECK_THROWS_WITH(Forward(*q, {}), Catch::Contains("the network net got no observation: float32[3]"));
+  CHECK_THROWS_WITH(Forward(*q, {Tensor(), mask}), Catch::Contains("the network net got no observation: float32[3]"));
+  CHECK_THROWS_WITH(Forward(*q, {torch::randn({2, 3})}), Catch::Contains("the mask of its action is number 1"));
+  CHECK_THROWS_WITH(Forward(*q, {torch::randn({2, 3}), mask}, torch::randn({2, 2})),
                     Catch::Contains("the network net takes no action, and got one"));
   network_case = Case({{"q", HeadKind::kValue}}, kReal);
   network_case.need.takes_action = true;
-  CHECK_THROWS_WITH(Evaluate(*testing::Build(network_case), {torch::randn({2, 3})}),
+  CHECK_THROWS_WITH(Forward(*testing::Build(network_case), {torch::randn({2, 3})}),
                     Catch::Contains("the network net takes an action, and got none"));
 }
 
@@ -330,19 +330,6 @@ TEST_CASE("without a target the network itself answers, and nothing follows", "[
   net->FollowTarget(0.5);
   CHECK(torch::equal(net->network().parameters().values(), own));
   CHECK(torch::equal(net->target()(observations).q(), (*net)(observations).q()));
-}
-
-TEST_CASE("observations are put after each other and chosen by row", "[unit]") {
-  const Observations a = {torch::tensor({{1.0F}, {2.0F}}), torch::tensor({1, 2})};
-  const Observations b = {torch::tensor({{3.0F}}), torch::tensor({3})};
-  const Observations both = Concatenated(a, b);
-  CHECK(torch::equal(both[0], torch::tensor({{1.0F}, {2.0F}, {3.0F}})));
-  CHECK(torch::equal(both[1], torch::tensor({1, 2, 3})));
-  const Observations chosen = Selected(both, torch::tensor({2, 0}));
-  CHECK(torch::equal(chosen[0], torch::tensor({{3.0F}, {1.0F}})));
-  CHECK(torch::equal(chosen[1], torch::tensor({3, 1})));
-  const Observations columns = Selected({torch::tensor({{1, 2, 3}})}, torch::tensor({1}), 1);
-  CHECK(torch::equal(columns[0], torch::tensor({{2}})));
 }
 
 TEST_CASE("a network with a core is unrolled over time, or for a step, and its target alike", "[unit]") {

@@ -450,7 +450,7 @@ TEST_CASE("the log-probability beside an action is that of the action that is wr
         elements.back() = elements.back().to(joint.num_reals > 0 ? torch::kFloat32 : torch::kInt64);
       }
       const torch::Tensor action = joint.is_scalar ? leaves[0] : torch::cat(elements, 1);
-      const torch::Tensor expected = Evaluate(*fixture.network, {observations}).policy("policy").LogProb(action);
+      const torch::Tensor expected = Forward(*fixture.network, {observations}).policy("policy").LogProb(action);
       CHECK(torch::allclose(written, expected, 1e-3, 1e-3));
     }
   }

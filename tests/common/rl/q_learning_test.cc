@@ -29,6 +29,13 @@ TEST_CASE("targets are the rewards and the value of the action that the selector
   }
 }
 
+TEST_CASE("the values of choices, and of what a selector prefers, behind any leading dimensions", "[unit]") {
+  const torch::Tensor values = torch::tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}});
+  const torch::Tensor selector = torch::tensor({{{0, 1}, {1, 0}}, {{1, 0}, {0, 1}}});
+  CHECK(torch::equal(ValuesOfChoices(values, torch::tensor({{0, 1}, {1, 0}})), torch::tensor({{1, 4}, {6, 7}})));
+  CHECK(torch::equal(ValuesOfBest(values, selector), torch::tensor({{2, 3}, {5, 8}})));
+}
+
 TEST_CASE("after a true end the value does not count even if it is not finite", "[unit]") {
   for (const torch::ScalarType dtype : kTypes) {
     const torch::Tensor values = torch::full({1, 2}, std::numeric_limits<double>::infinity()).to(dtype);

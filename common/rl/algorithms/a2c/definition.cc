@@ -1,7 +1,3 @@
-#include "common/base/status_macros.h"
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
-#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/a2c/a2c.h"
 #include "common/rl/algorithms/definitions.h"
 
@@ -9,12 +5,7 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const A2cOptions& options, const PlanContext& context) {
-  AlgorithmPlan plan =
-      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
-  plan.rows_per_version = options.unroll;
-  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
-  plan.tables = {std::move(unrolls)};
-  return plan;
+  return ActorCriticPlan(options, context, /*columns=*/{}, /*actors_wait=*/true);
 }
 
 }  // namespace
@@ -24,8 +15,6 @@ A2cOptions::A2cOptions() {
   normalize_advantages = false;
   optimizer.type = "rmsprop";
   optimizer.learning_rate = 0.002;
-  optimizer.epsilon = 1e-5;
-  optimizer.gradient_clip_norm = 0.5;
 }
 
 AlgorithmDefinition a2c_definition() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/experiment/actor_critic_options.h"
+#include "common/rl/algorithms/actor_critic/definition.h"
 
 namespace waggle {
 

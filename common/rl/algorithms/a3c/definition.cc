@@ -1,7 +1,3 @@
-#include "common/base/status_macros.h"
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
-#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/a3c/a3c.h"
 #include "common/rl/algorithms/definitions.h"
 
@@ -14,12 +10,7 @@ void Defaults(Experiment* experiment) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const A3cOptions& options, const PlanContext& context) {
-  AlgorithmPlan plan =
-      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
-  plan.rows_per_version = options.unroll;
-  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
-  plan.tables = {std::move(unrolls)};
-  return plan;
+  return ActorCriticPlan(options, context, /*columns=*/{}, /*actors_wait=*/true);
 }
 
 }  // namespace
@@ -30,8 +21,6 @@ A3cOptions::A3cOptions() {
   normalize_advantages = false;
   optimizer.type = "rmsprop";
   optimizer.learning_rate = 0.002;
-  optimizer.epsilon = 1e-5;
-  optimizer.gradient_clip_norm = 0.5;
 }
 
 AlgorithmDefinition a3c_definition() {

@@ -20,9 +20,11 @@ struct ApexDqnOptions : public AlgorithmOptions {
   double discount = 0.99;      // A step.
   std::string loss = "huber";  // Of the TD error: huber (quadratic up to 1, linear beyond) or mse.
 
-  // The target network follows by one of the two; giving both is an error. Neither: update_rate is 0.01.
-  std::optional<double> update_rate;  // The share of the online network that it takes over after every learner step.
-  int64_t update_steps = 0;           // Learner steps from one copy of the online network to the next.
+  // The target network follows by one of the two; giving both is an error. target_update_rate is the share of the
+  // online network that it takes over after every learner step, 0.01 if neither is given; update_steps are the learner
+  // steps from one copy of the online network to the next.
+  std::optional<double> target_update_rate;
+  int64_t update_steps = 0;
 
   ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;
@@ -32,8 +34,8 @@ struct ApexDqnOptions : public AlgorithmOptions {
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override;
 
-  // What update_rate means where neither it nor update_steps was given.
-  double EffectiveUpdateRate() const;
+  // What target_update_rate means where neither it nor update_steps was given.
+  double EffectiveTargetUpdateRate() const;
 };
 
 }  // namespace waggle

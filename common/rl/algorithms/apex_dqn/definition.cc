@@ -5,26 +5,19 @@
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/returns/n_step_sum.h"
 
 namespace waggle {
 namespace {
 
-constexpr double kDefaultUpdateRate = 0.01;
+constexpr double kDefaultTargetUpdateRate = 0.01;
 
 // |n-step TD error| by the weights that acted: of a row's private columns the first is the value of the action taken,
 // the second that of the best one.
 InitialPriority TdErrorPriority(double discount) {
   return [discount](const WindowRow* rows, int64_t count) {
-    double target = 0;
-    double weight = 1;
-    for (int64_t k = 0; k + 1 < count; ++k) {
-      target += weight * static_cast<double>(rows[k].reward);
-      weight *= discount * static_cast<double>(rows[k].discount);
-    }
-    if (weight != 0) {
-      target += weight * static_cast<double>(rows[count - 1].extras[1]);
-    }
-    return std::abs(target - static_cast<double>(rows[0].extras[0]));
+    const auto value = static_cast<double>(rows[count - 1].extras[1]);
+    return std::abs(SumSteps(rows, count - 1, discount).With(value) - static_cast<double>(rows[0].extras[0]));
   };
 }
 
@@ -42,20 +35,16 @@ absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanCont
   return plan;
 }
 
-// Fresh data and small steps: what was learned acts within milliseconds.
 void Defaults(Experiment* experiment) {
+  FreshDataDefaults(experiment);
   NetworkSpec network;
   network.heads["q"].type = "dueling";
   experiment->networks = {{"q", network}};
   experiment->replay.table.sampler.priority_epsilon = 0.01;  // So that no item is forgotten.
   experiment->replay.table.rate_limiter.samples_per_insert = 16;
-  experiment->actor.chunk_rows = 8;
-  experiment->actor.max_unacknowledged_blocks = 2;
-  experiment->actor.refresh_seconds = 0.01;
   experiment->learner.batch_size = 64;
   experiment->learner.publish_period_steps = 10;
   experiment->learner.priority_update_steps = 1;
-  experiment->learner.prefetch_batches = 2;
 }
 
 }  // namespace
@@ -65,8 +54,8 @@ ApexDqnOptions::ApexDqnOptions() {
   optimizer.gradient_clip_norm = 10;
 }
 
-double ApexDqnOptions::EffectiveUpdateRate() const {
-  return update_rate.value_or(update_steps == 0 ? kDefaultUpdateRate : 0);
+double ApexDqnOptions::EffectiveTargetUpdateRate() const {
+  return target_update_rate.value_or(update_steps == 0 ? kDefaultTargetUpdateRate : 0);
 }
 
 void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
@@ -74,10 +63,11 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Choice("loss", &loss, {"huber", "mse"});
-  visitor.OptionalDouble("update_rate", &update_rate, Above(0, 1));
+  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.Renamed("update_rate", "target_update_rate");
   visitor.Int("update_steps", &update_steps, In(0, 1e15));
   if (mode != "vanilla" && update_steps == 0) {
-    update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
+    target_update_rate = EffectiveTargetUpdateRate();  // So that the effective configuration shows it.
   }
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);
@@ -85,10 +75,11 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status ApexDqnOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(!update_rate.has_value() || update_steps == 0, "update_rate: ", update_rate.value_or(0),
-                     " and update_steps: ", update_steps, " exclude each other; give one of them");
-  problems.AddUnless(mode != "vanilla" || (!update_rate.has_value() && update_steps == 0),
-                     "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  problems.AddUnless(!target_update_rate.has_value() || update_steps == 0,
+                     "target_update_rate: ", target_update_rate.value_or(0), " and update_steps: ", update_steps,
+                     " exclude each other; give one of them");
+  problems.AddUnless(mode != "vanilla" || (!target_update_rate.has_value() && update_steps == 0),
+                     "target_update_rate and update_steps mean nothing in mode vanilla, which has no target network");
   return problems.ToStatus();
 }
 

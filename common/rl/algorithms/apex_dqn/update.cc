@@ -17,7 +17,7 @@ class ApexDqn : public Algorithm {
       const torch::NoGradGuard no_grad;
       const torch::Tensor value = q_.target()(t.next_observation).q();
       const torch::Tensor selector = options_.mode == "double" ? q_(t.next_observation).q() : value;
-      target = QLearningTargets(t.reward, t.bootstrap, selector, value);
+      target = QLearningTargets(t.n_step_return, t.bootstrap, selector, value);
     }
     const QLearningLossResult loss = QLearningLoss(loss_, q_(t.observation).q(), t.action, target, t.weight);
     if (context->Descend(loss.loss, q_.group())) {
@@ -33,7 +33,7 @@ class ApexDqn : public Algorithm {
   void FollowTarget() {
     ++steps_;
     if (options_.update_steps == 0) {
-      q_.FollowTarget(options_.EffectiveUpdateRate());
+      q_.FollowTarget(options_.EffectiveTargetUpdateRate());
     } else if (steps_ % options_.update_steps == 0) {
       q_.FollowTarget(1);
     }

@@ -1,3 +1,5 @@
+#include "common/rl/algorithms/off_policy_actor_critic/update.h"
+
 #include "common/rl/algorithms/ddpg/ddpg.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/returns/n_step_returns.h"
@@ -17,18 +19,12 @@ class Ddpg : public Algorithm {
     {
       const torch::NoGradGuard no_grad;
       const torch::Tensor next = actor_.target()(t.next_observation).action();
-      target = Bootstrapped(t.reward, t.bootstrap, critic_.target()(t.next_observation, next).value());
+      target = Bootstrapped(t.n_step_return, t.bootstrap, critic_.target()(t.next_observation, next).value());
     }
     const torch::Tensor error = critic_(t.observation, t.action).value() - target;
     const bool critic_stepped = context->Descend((t.weight * error.square()).mean(), critic_.group());
-    // The actor climbs Q(s, mu(s)): the critic only passes the gradient on.
-    const torch::Tensor q = critic_(t.observation, actor_(t.observation).action()).value();
-    if (context->Descend(-(t.weight * q).mean(), actor_.group()) && critic_stepped) {
-      actor_.FollowTarget(options_.update_rate);
-      critic_.FollowTarget(options_.update_rate);
-    }
     context->SetPriorities(error.abs());
-    context->Report("q_mean", q);
+    ClimbCritic(t, critic_stepped, options_.target_update_rate, &actor_, &critic_, context);
   }
 
  private:

@@ -1,26 +1,24 @@
 #include "common/base/problems.h"
-#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
-#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/impala/impala.h"
 
 namespace waggle {
 namespace {
 
+// A short queue: actors that are faster than the learner wait for room in it, and what they write does not grow old.
 void Defaults(Experiment* experiment) {
-  AsynchronousDefaults(experiment);
-  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
+  OnPolicyDefaults(experiment);
+  experiment->replay.table.max_items = 64;
+  experiment->learner.batch_size = 16;
+  // A chunk ends with its unroll in any case.
+  experiment->actor.chunk_rows = 128;
+  experiment->actor.max_unacknowledged_blocks = 1;
+  experiment->networks = {{"actor_critic", ActorCriticNetwork({64, 64})}};
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const ImpalaOptions& options, const PlanContext& context) {
-  AlgorithmPlan plan =
-      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
-  plan.columns = {"log_prob"};
-  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
-  plan.tables = {std::move(unrolls)};
-  return plan;
+  return ActorCriticPlan(options, context, /*columns=*/{"log_prob"}, /*actors_wait=*/false);
 }
 
 }  // namespace
@@ -30,10 +28,7 @@ ImpalaOptions::ImpalaOptions() {
   lambda = 1;
   normalize_returns = false;
   normalize_advantages = false;
-  entropy.weight = 0.01;
   optimizer.learning_rate = 0.002;
-  optimizer.epsilon = 1e-5;
-  optimizer.gradient_clip_norm = 0.5;
 }
 
 void ImpalaOptions::Visit(ConfigVisitor& visitor) {

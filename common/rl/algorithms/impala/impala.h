@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "common/experiment/actor_critic_options.h"
+#include "common/rl/algorithms/actor_critic/definition.h"
 
 namespace waggle {
 

@@ -1,8 +1,5 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
-#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/ppo/ppo.h"
 
@@ -33,13 +30,9 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
 
 absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
   WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
-  AlgorithmPlan plan =
-      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
-  plan.columns = {"log_prob"};
-  plan.rows_per_version = options.unroll;
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan,
+                          ActorCriticPlan(options, context, /*columns=*/{"log_prob"}, /*actors_wait=*/true));
   plan.iterates = true;
-  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
-  plan.tables = {std::move(unrolls)};
   return plan;
 }
 
@@ -47,9 +40,6 @@ absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext&
 
 PpoOptions::PpoOptions() {
   entropy.weight = 0.001;
-  optimizer.learning_rate = 0.001;
-  optimizer.epsilon = 1e-5;
-  optimizer.gradient_clip_norm = 0.5;
 }
 
 void PpoOptions::Visit(ConfigVisitor& visitor) {

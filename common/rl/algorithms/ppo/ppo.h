@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "common/config/schedule.h"
-#include "common/experiment/actor_critic_options.h"
+#include "common/rl/algorithms/actor_critic/definition.h"
 
 namespace waggle {
 

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/experiment/experiment.h"
+#include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
+#include "common/rl/returns/n_step_sum.h"
 #include "common/rl/returns/value_rescaling.h"
 
 namespace waggle {
@@ -14,15 +15,8 @@ namespace {
 // taken, the second that of the best one. `rows` has `count` rows.
 double TdError(const R2d2Options& options, const WindowRow* rows, int64_t count, int64_t t) {
   const int64_t last = std::min(t + options.n_step, count - 1);
-  double target = 0;
-  double weight = 1;
-  for (int64_t k = t; k < last; ++k) {
-    target += weight * static_cast<double>(rows[k].reward);
-    weight *= options.discount * static_cast<double>(rows[k].discount);
-  }
-  if (weight != 0) {
-    target += weight * UnrescaledValue(static_cast<double>(rows[last].extras[1]), options.rescaling_epsilon);
-  }
+  const double value = UnrescaledValue(static_cast<double>(rows[last].extras[1]), options.rescaling_epsilon);
+  const double target = SumSteps(rows + t, last - t, options.discount).With(value);
   return RescaledValue(target, options.rescaling_epsilon) - static_cast<double>(rows[t].extras[0]);
 }
 
@@ -55,6 +49,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const R2d2Options& options, const PlanContext
 }
 
 void Defaults(Experiment* experiment) {
+  FreshDataDefaults(experiment);
   NetworkSpec network;
   network.core.type = "lstm";
   network.heads["q"].type = "dueling";
@@ -64,13 +59,9 @@ void Defaults(Experiment* experiment) {
   table.sampler.priority_exponent = 0.9;
   table.rate_limiter.min_items = 100;
   table.rate_limiter.samples_per_insert = 8;
-  experiment->actor.chunk_rows = 8;
-  experiment->actor.max_unacknowledged_blocks = 2;
-  experiment->actor.refresh_seconds = 0.01;
   experiment->learner.batch_size = 32;
   experiment->learner.publish_period_steps = 4;
   experiment->learner.priority_update_steps = 1;
-  experiment->learner.prefetch_batches = 2;
 }
 
 }  // namespace
@@ -87,7 +78,8 @@ void R2d2Options::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Double("rescaling_epsilon", &rescaling_epsilon, In(0, 1));
-  visitor.Double("update_rate", &update_rate, Above(0, 1));
+  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.Renamed("update_rate", "target_update_rate");
   visitor.Int("update_steps", &update_steps, In(1, 1e15));
   visitor.Double("eta", &eta, In(0, 1));
   visitor.Section("exploration", &exploration);

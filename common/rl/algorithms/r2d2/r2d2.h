@@ -20,7 +20,7 @@ struct R2d2Options : public AlgorithmOptions {
   // Of h(x) = sign(x) (sqrt(|x| + 1) - 1) + rescaling_epsilon x: the network learns h of the returns.
   double rescaling_epsilon = 0.001;
   // Every update_steps learner steps the target network takes over this share of the online one.
-  double update_rate = 0.01;
+  double target_update_rate = 0.01;
   int64_t update_steps = 1;
 
   // A sequence's priority is eta * max + (1 - eta) * mean of the |TD error| of its learned steps.

@@ -1,5 +1,6 @@
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
+#include "common/rl/q_learning.h"
 #include "common/rl/returns/advantages.h"
 #include "common/rl/returns/sequence_returns.h"
 
@@ -26,11 +27,11 @@ class R2d2 : public Algorithm {
         SequencesOf(batches, options_.discount, options_.burn_in, options_.ImportanceExponentAt(context->progress()));
     const Tensor q = Values(s);
     const Tensor target = Unrolls::Steps(Rescaled(Returns(s, q), options_.rescaling_epsilon));
-    const Tensor taken = Unrolls::Steps(q.gather(2, s.action.unsqueeze(2)).squeeze(2));
+    const Tensor taken = Unrolls::Steps(ValuesOfChoices(q, s.action));
     const Tensor error = torch::where(s.learned, taken - target, torch::zeros({}, q.options()));
     if (context->Descend(MaskedMean(0.5 * s.weight * error.square(), s.learned), q_.group()) &&
         ++steps_ % options_.update_steps == 0) {
-      q_.FollowTarget(options_.update_rate);
+      q_.FollowTarget(options_.target_update_rate);
     }
     context->SetPriorities(MaxMeanPriority(error.detach(), s.learned, options_.eta));
     context->Report("q_mean", MaskedMean(taken.detach(), s.learned));
@@ -59,9 +60,8 @@ class R2d2 : public Algorithm {
   Tensor Returns(const Sequences& s, const Tensor& q) const {
     const torch::NoGradGuard no_grad;
     const Tensor values = q_.target().Unroll(s.observation, s.first, s.core_state).q();
-    const Tensor best = values.gather(2, q.argmax(2, /*keepdim=*/true)).squeeze(2);
-    return SequenceReturns(s.reward, s.discount, Unrescaled(best, options_.rescaling_epsilon), s.counts,
-                           options_.n_step);
+    const Tensor best = Unrescaled(ValuesOfBest(values, q), options_.rescaling_epsilon);
+    return SequenceReturns(s.reward, s.discount, best, s.counts, options_.n_step);
   }
 
   const R2d2Options options_;

@@ -3,26 +3,19 @@
 #include <cstdint>
 #include <optional>
 
-#include "common/experiment/algorithm_definition.h"
-#include "common/plan/exploration_options.h"
-#include "common/plan/optimizer_options.h"
+#include "common/rl/algorithms/off_policy_actor_critic/definition.h"
 
 namespace waggle {
 
 // Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905): a random policy that is paid for its entropy, learned
 // from transitions of any policy. Of one choice from several: with exact expectations (Christodoulou 2019, arXiv
 // 1910.07207).
-struct SacOptions : public AlgorithmOptions {
+struct SacOptions : public OffPolicyActorCriticOptions {
   // Of the entropy of a uniform choice among the legal ones. The paper's 0.98 is too near to that: a policy that is
   // paid for entropy at every step gives some of it up to keep an episode from ending, however high the temperature is.
   // In CartPole-v1 the temperature rises past 10,000, where rewards no longer count.
   static constexpr double kShareOfUniformEntropy = 0.5;
 
-  int64_t n_step = 1;      // Rewards that are summed before the critics take over; fewer where an episode ends.
-  double discount = 0.99;  // A step.
-  // The share of the critics that their targets take over after every step of theirs. The paper's 0.005 takes tens of
-  // thousands of steps to carry values from 0 to 100, as where every step earns 1.
-  double update_rate = 0.02;
   int64_t critics = 2;  // Of which the least counts.
 
   double temperature = 1;         // What a nat of entropy is worth in rewards; where it is learned, at first.
@@ -30,13 +23,11 @@ struct SacOptions : public AlgorithmOptions {
   // In nats. Absent: of real actions in [-1, 1] minus the number of their elements, of choices kShareOfUniformEntropy.
   std::optional<double> target_entropy;
 
-  ExplorationOptions exploration;
-  OptimizerOptions actor_optimizer, critic_optimizer, temperature_optimizer;
+  OptimizerOptions temperature_optimizer;
 
   SacOptions();
 
   void Visit(ConfigVisitor& visitor) override;
-  absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
 }  // namespace waggle

@@ -1,3 +1,5 @@
+#include "common/rl/algorithms/off_policy_actor_critic/update.h"
+
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/td3/td3.h"
 #include "common/rl/returns/n_step_returns.h"
@@ -20,21 +22,14 @@ class Td3 : public Algorithm {
       const torch::Tensor noise = (context->noise()->NormalLike(mode) * options_.target_noise)
                                       .clamp(-options_.target_noise_clip, options_.target_noise_clip);
       const torch::Tensor next = (mode + noise).clamp(-1, 1);
-      target = Bootstrapped(t.reward, t.bootstrap, critic_.target()(t.next_observation, next).value().amin(0));
+      target = Bootstrapped(t.n_step_return, t.bootstrap, critic_.target()(t.next_observation, next).value().amin(0));
     }
     const torch::Tensor error = critic_(t.observation, t.action).value() - target;  // [members, rows].
     const bool critics_stepped = context->Descend((t.weight * error.square()).mean(1).sum(), critic_.group());
     context->SetPriorities(error.abs().mean(0));
-    if (++updates_ % options_.policy_delay != 0) {
-      return;
+    if (++updates_ % options_.policy_delay == 0) {
+      ClimbCritic(t, critics_stepped, options_.target_update_rate, &actor_, &critic_, context);
     }
-    // The actor climbs the first critic's Q(s, mu(s)): it only passes the gradient on.
-    const torch::Tensor q = critic_(t.observation, actor_(t.observation).action()).value().select(0, 0);
-    if (context->Descend(-(t.weight * q).mean(), actor_.group()) && critics_stepped) {
-      actor_.FollowTarget(options_.update_rate);
-      critic_.FollowTarget(options_.update_rate);
-    }
-    context->Report("q_mean", q);
   }
 
   void VisitState(StateVisitor* visitor) override { visitor->Int("updates", &updates_); }

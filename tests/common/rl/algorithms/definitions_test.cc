@@ -89,6 +89,7 @@ TEST_CASE("what an earlier version has printed with every key in it is read, and
       "  name: apex_dqn\n"
       "  importance_exponent: 0.4\n"
       "  priority_epsilon: 0.01\n"
+      "  update_rate: 0.02\n"
       "  exploration: {type: epsilon_greedy}\n"
       "  optimizer: {type: sgd, beta1: 0.9, amsgrad: false}\n"
       "networks:\n"
@@ -105,13 +106,14 @@ TEST_CASE("what an earlier version has printed with every key in it is read, and
       "stop: {max_seconds: 1}\n";
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const std::string strict(ParseExperiment(yaml, "x.yaml", {}, definitions).status().message());
-  for (const char* const key :
-       {"importance_exponent", "priority_epsilon", "beta1", "channels", "core.units", "sampler.priority_exponent",
-        "error_buffer", "log_sync", "learner.inference", "learner.gradient_server", "evaluation.episodes"}) {
+  for (const char* const key : {"importance_exponent", "priority_epsilon", "update_rate", "beta1", "channels",
+                                "core.units", "sampler.priority_exponent", "error_buffer", "log_sync",
+                                "learner.inference", "learner.gradient_server", "evaluation.episodes"}) {
     CHECK_THAT(strict, Catch::Contains(key));
   }
   const Experiment experiment = testing::ValueOf(ParseStoredExperiment(yaml, "x.yaml", {}, definitions));
   CHECK(experiment.networks.at("q").torso[0].units == std::vector<int64_t>{8});
+  CHECK_THAT(ToYaml(experiment), Catch::Contains("  target_update_rate: 0.02\n"));
   EnvironmentSpec environment;
   environment.name = "test";
   environment.observations = {Box("observation", DType::kFloat32, {3})};
@@ -122,6 +124,15 @@ TEST_CASE("what an earlier version has printed with every key in it is read, and
   // What has never been a key is a mistake there too.
   REQUIRE_CODE(ParseStoredExperiment(yaml + "lerner: {}\n", "x.yaml", {}, definitions).status(),
                absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("the earlier name of the rate at which targets follow is refused with that of now", "[unit]") {
+  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
+    INFO(algorithm);
+    CHECK(Problem(algorithm, ", target_update_rate: 0.5", "{kind: uniform}").empty());
+    const std::string problem = Problem(algorithm, ", update_rate: 0.5", "{kind: uniform}");
+    CHECK_THAT(problem, Catch::Contains("algorithm.update_rate: ") && Catch::Contains("\"target_update_rate\""));
+  }
 }
 
 TEST_CASE("importance weights are asked for where items are drawn by priority, unless told otherwise", "[unit]") {

@@ -37,12 +37,6 @@ TEST_CASE("A2C learns from unrolls that each version of its network acts", "[uni
   CHECK(plan.algorithm.tables[0].batch_size == 16);
 }
 
-TEST_CASE("A2C's optimizer of the entropy's weight is refused where nothing is learned", "[unit]") {
-  const absl::Status status = Parse(", entropy: {optimizer: {learning_rate: 0.1}}").status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("optimizer: means nothing without a target") != std::string::npos);
-}
-
 TEST_CASE("A2C's options are read, printed and read again", "[unit]") {
   const Experiment experiment = testing::ValueOf(
       Parse(", unroll: 5, lambda: 1, value_weight: 0.25, normalize_advantages: true, entropy: {weight: 0.02}"));

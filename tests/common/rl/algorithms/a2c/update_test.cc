@@ -82,15 +82,6 @@ TEST_CASE("A2C learns the weight of its entropy beside the network, and each los
   CHECK(Metric(result, "log_entropy_weight_loss") == Approx(std::log(0.1) * (Metric(result, "entropy") - 1)));
 }
 
-TEST_CASE("A2C goes on from its state bit for bit", "[unit]") {
-  const std::string algorithm = "name: a2c, unroll: 5, entropy: {target: 1}";
-  const auto first = ActorCriticOf(algorithm, Real(), torch::kFloat32, 1);
-  const auto second = ActorCriticOf(algorithm, Real(), torch::kFloat32, 2);
-  testing::CheckStateContinues(first.get(), second.get(), RandomUnrolls(Real(), 8, torch::kFloat32), {"actor_critic"});
-  CHECK(torch::equal(first->model().scalar("log_entropy_weight")->value(),
-                     second->model().scalar("log_entropy_weight")->value()));
-}
-
 TEST_CASE("A2C finds the optimum of two states", "[unit]") {
   const auto trainee =
       ActorCriticOf("name: a2c, discount: 0.9, normalize_returns: false, optimizer: {type: adam, learning_rate: 0.02}",

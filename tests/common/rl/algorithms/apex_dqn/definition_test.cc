@@ -125,23 +125,24 @@ TEST_CASE("the target follows softly by default and periodically where steps are
     REQUIRE_OK(experiment);
     return dynamic_cast<const ApexDqnOptions&>(*experiment->algorithm_options);
   };
-  CHECK(options(Parse("mode: double")).update_rate == 0.01);
-  CHECK(options(Parse("update_rate: 0.01")).update_rate == 0.01);
+  CHECK(options(Parse("mode: double")).target_update_rate == 0.01);
+  CHECK(options(Parse("target_update_rate: 0.01")).target_update_rate == 0.01);
   const ApexDqnOptions periodic = options(Parse("update_steps: 100"));
   CHECK(periodic.update_steps == 100);
-  CHECK(periodic.EffectiveUpdateRate() == 0);
-  CHECK_FALSE(options(Parse("mode: vanilla")).update_rate.has_value());
-  CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.01);
+  CHECK(periodic.EffectiveTargetUpdateRate() == 0);
+  CHECK_FALSE(options(Parse("mode: vanilla")).target_update_rate.has_value());
+  CHECK(ApexDqnOptions().EffectiveTargetUpdateRate() == 0.01);
 }
 
 TEST_CASE("contradictions between options are errors at their place", "[unit]") {
-  absl::Status status = Parse("update_rate: 0.01, update_steps: 100").status();
+  absl::Status status = Parse("target_update_rate: 0.01, update_steps: 100").status();
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(status.message().find("update_rate: 0.01 and update_steps: 100 exclude each other") != std::string::npos);
+  CHECK(status.message().find("target_update_rate: 0.01 and update_steps: 100 exclude each other") !=
+        std::string::npos);
   status = Parse("mode: vanilla, update_steps: 100").status();
   CHECK(status.message().find("mode vanilla, which has no target network") != std::string::npos);
-  status = Parse("update_rate: 0").status();
-  CHECK(status.message().find("update_rate: got the number 0; wanted a number in (0, 1]") != std::string::npos);
+  status = Parse("target_update_rate: 0").status();
+  CHECK(status.message().find("target_update_rate: got the number 0; wanted a number in (0, 1]") != std::string::npos);
   CHECK_FALSE(Parse("mode: triple").ok());
   CHECK_FALSE(Parse("n_step: 0").ok());
   CHECK_FALSE(Parse("discount: 1.5").ok());

@@ -117,7 +117,7 @@ TEST_CASE("choices that are not legal next are in no mode's target, and all coun
 
 TEST_CASE("an update steps the online network down the gradient and the target follows", "[unit]") {
   ApexDqnOptions options = Sgd("double");
-  options.update_rate = 0.5;
+  options.target_update_rate = 0.5;
   Fixture fixture(options);
   SetQ(&fixture.online(), Q({{0, 3}, {0, 0}}));
   SetQ(&fixture.target(), Q({{0, 0}, {0, 0}}));
@@ -299,7 +299,7 @@ TEST_CASE("every mode learns the exact Q-values of a small decision process", "[
     options.n_step = 1;
     options.discount = gamma;
     if (options.mode != "vanilla") {
-      options.update_rate = 0.05;
+      options.target_update_rate = 0.05;
     }
     options.optimizer.learning_rate = 0.005;
     Experiment experiment = DqnExperiment(options);

@@ -41,23 +41,17 @@ TEST_CASE("DDPG has an actor and a critic of its actions, both with targets, and
   CHECK(plan.algorithm.exploration.warm_up_steps == 1000);
 }
 
-TEST_CASE("DDPG refuses actions that are choices", "[unit]") {
-  const absl::Status status = CheckAgainstEnvironment(testing::ValueOf(Parse("")), Environment(Discrete("action", 2)),
-                                                      BuiltinAlgorithmDefinitions());
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("algorithm ddpg wants box ones") != std::string::npos);
-}
-
 TEST_CASE("DDPG's options are read, printed and read again", "[unit]") {
-  const Experiment experiment = testing::ValueOf(
-      Parse(", update_rate: 0.001, exploration: {type: gaussian, sigma: 0.3}, critic_optimizer: {weight_decay: 0.01}"));
+  const Experiment experiment =
+      testing::ValueOf(Parse(", target_update_rate: 0.001, exploration: {type: gaussian, sigma: 0.3}, "
+                             "critic_optimizer: {weight_decay: 0.01}"));
   const auto& options = dynamic_cast<const DdpgOptions&>(*experiment.algorithm_options);
-  CHECK(options.update_rate == 0.001);
+  CHECK(options.target_update_rate == 0.001);
   CHECK(options.exploration.type == "gaussian");
   CHECK(options.critic_optimizer.WeightDecay() == 0.01);
   CHECK(ToYaml(testing::ValueOf(ParseExperiment(ToYaml(experiment), "again", {}, BuiltinAlgorithmDefinitions()))) ==
         ToYaml(experiment));
-  CHECK_FALSE(Parse(", update_rate: 0").ok());
+  CHECK_FALSE(Parse(", target_update_rate: 0").ok());
   CHECK_FALSE(Parse(", critics: 2").ok());
 }
 

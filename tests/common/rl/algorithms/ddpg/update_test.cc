@@ -68,22 +68,10 @@ TEST_CASE("DDPG steps the critic, then the actor, and each loss reaches its own 
 
 TEST_CASE("DDPG's targets follow after steps alone", "[unit]") {
   for (const char* const network : {"actor", "critic"}) {
-    const auto trainee = TraineeOf("name: ddpg, update_rate: 0.25", Environment());
+    const auto trainee = TraineeOf("name: ddpg, target_update_rate: 0.25", Environment());
     MoveTargets(trainee.get());
     testing::CheckTargetFollows(trainee.get(), network, RandomTransitions(Environment(), 6, 6), 0.25);
   }
-}
-
-TEST_CASE("what DDPG sees after an episode's end counts for nothing", "[unit]") {
-  const auto trainee = TraineeOf("name: ddpg", Environment());
-  testing::CheckEndsDoNotBootstrap(trainee.get(), RandomTransitions(Environment(), 6, 7));
-}
-
-TEST_CASE("DDPG goes on from its state bit for bit", "[unit]") {
-  const auto first = TraineeOf("name: ddpg", Environment(), torch::kFloat32, 1);
-  const auto second = TraineeOf("name: ddpg", Environment(), torch::kFloat32, 2);
-  testing::CheckStateContinues(first.get(), second.get(), RandomTransitions(Environment(), 6, 8, torch::kFloat32),
-                               {"actor", "critic"});
 }
 
 // A step that ends the episode, of reward -|a - (0.5, -0.3)|².

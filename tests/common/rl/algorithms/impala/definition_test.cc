@@ -83,12 +83,6 @@ TEST_CASE("IMPALA's clips are ordered: no step counts more for what follows than
   CHECK_FALSE(Parse(", c_clip: -1").ok());
 }
 
-TEST_CASE("IMPALA's optimizer of the entropy's weight is refused where nothing is learned", "[unit]") {
-  const absl::Status status = Parse(", entropy: {optimizer: {learning_rate: 0.1}}").status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("optimizer: means nothing without a target") != std::string::npos);
-}
-
 TEST_CASE("IMPALA's options are read, printed and read again", "[unit]") {
   const Experiment experiment = testing::ValueOf(
       Parse(", unroll: 5, lambda: 1, value_weight: 0.25, normalize_advantages: true, entropy: {weight: 0.02}"));

@@ -106,13 +106,6 @@ TEST_CASE("IMPALA's gradient by the value's parameters is finite differences whe
                          [group](int64_t element) { return testing::IsValues(*group, element); });
 }
 
-TEST_CASE("IMPALA goes on from its state bit for bit", "[unit]") {
-  const std::string algorithm = "name: impala, unroll: 5, entropy: {target: 1}, normalize_returns: true";
-  const auto first = ActorCriticOf(algorithm, Real(), torch::kFloat32, 1);
-  const auto second = ActorCriticOf(algorithm, Real(), torch::kFloat32, 2);
-  testing::CheckStateContinues(first.get(), second.get(), RandomUnrolls(Real(), 8, torch::kFloat32), {"actor_critic"});
-}
-
 TEST_CASE("IMPALA finds the optimum of two states", "[unit]") {
   const auto trainee = ActorCriticOf("name: impala, discount: 0.9, optimizer: {type: adam, learning_rate: 0.02}",
                                      testing::TwoStates::Environment(), torch::kFloat64, 1, 16);

@@ -261,13 +261,6 @@ TEST_CASE("PPO learns the weight of its entropy after each minibatch, and each l
   CHECK(stepper.steps() == std::vector<std::string>{pass[0], pass[1], pass[0], pass[1]});
 }
 
-TEST_CASE("PPO goes on from its state bit for bit", "[unit]") {
-  const std::string algorithm = "name: ppo, unroll: 5, epochs: 2, minibatches: 2, entropy: {target: 1}";
-  const auto first = ActorCriticOf(algorithm, Real(), torch::kFloat32, 1);
-  const auto second = ActorCriticOf(algorithm, Real(), torch::kFloat32, 2);
-  testing::CheckStateContinues(first.get(), second.get(), RandomUnrolls(Real(), 8, torch::kFloat32), {"actor_critic"});
-}
-
 TEST_CASE("PPO finds the optimum of two states", "[unit]") {
   const auto trainee = ActorCriticOf(
       "name: ppo, discount: 0.9, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}",

@@ -35,7 +35,7 @@ EnvironmentSpec Environment(bool has_mask = false) {
 std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& core, int64_t burn_in = kBurnIn, bool has_mask = false) {
   return TraineeOn("{q: {torso: [{type: mlp, units: [4], activation: tanh}], core: " + core + "}}",
                    "name: r2d2, sequence: 4, n_step: 3, discount: 0.9, rescaling_epsilon: 0.01, eta: 0.7, "
-                   "importance_exponent: 0.5, update_rate: 0.3, burn_in: " +
+                   "importance_exponent: 0.5, target_update_rate: 0.3, burn_in: " +
                        std::to_string(burn_in),
                    Environment(has_mask), torch::kFloat64, 1);
 }
@@ -198,8 +198,9 @@ TEST_CASE("gradients of r2d2 are what finite differences say where nothing is bu
 }
 
 TEST_CASE("the target of r2d2 takes over its share after so many steps", "[unit]") {
-  const auto trainee = TraineeOn("{q: {torso: [], core: {type: none}}}",
-                                 "name: r2d2, update_rate: 0.25, update_steps: 2", Environment(), torch::kFloat64, 1);
+  const auto trainee =
+      TraineeOn("{q: {torso: [], core: {type: none}}}", "name: r2d2, target_update_rate: 0.25, update_steps: 2",
+                Environment(), torch::kFloat64, 1);
   const Net& net = trainee->model().net("q");
   const Tensor start = net.target_network()->parameters().values().clone();
   const TensorBatch batch = RandomSequences(false);

@@ -61,13 +61,6 @@ TEST_CASE("SAC's temperature is no scalar where it is fixed, and has no target",
   CHECK(status.message().find("target_entropy: means nothing while learn_temperature is false") != std::string::npos);
 }
 
-TEST_CASE("SAC refuses several choices at once", "[unit]") {
-  const absl::Status status = CheckAgainstEnvironment(
-      testing::ValueOf(Parse("")), Environment(MultiDiscrete("action", {2, 3})), BuiltinAlgorithmDefinitions());
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("algorithm sac wants box or discrete") != std::string::npos);
-}
-
 TEST_CASE("SAC's options are read, printed and read again", "[unit]") {
   const Experiment experiment =
       testing::ValueOf(Parse(", critics: 3, target_entropy: -1.5, temperature_optimizer: {learning_rate: 0.1}"));

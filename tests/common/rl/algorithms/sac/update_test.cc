@@ -215,25 +215,9 @@ TEST_CASE("SAC steps critics, actor and temperature, and each loss reaches its o
 }
 
 TEST_CASE("SAC's targets follow after steps alone", "[unit]") {
-  const auto trainee = TraineeOf("name: sac, update_rate: 0.25", Real());
+  const auto trainee = TraineeOf("name: sac, target_update_rate: 0.25", Real());
   Move(trainee.get());
   testing::CheckTargetFollows(trainee.get(), "critic", RandomTransitions(Real(), 6, 6), 0.25);
-}
-
-TEST_CASE("what SAC sees after an episode's end counts for nothing", "[unit]") {
-  for (const EnvironmentSpec& environment : {Real(), Choices()}) {
-    const auto trainee = TraineeOf("name: sac", environment);
-    testing::CheckEndsDoNotBootstrap(trainee.get(), RandomTransitions(environment, 6, 7));
-  }
-}
-
-TEST_CASE("SAC goes on from its state bit for bit", "[unit]") {
-  const auto first = TraineeOf("name: sac", Real(), torch::kFloat32, 1);
-  const auto second = TraineeOf("name: sac", Real(), torch::kFloat32, 2);
-  testing::CheckStateContinues(first.get(), second.get(), RandomTransitions(Real(), 6, 8, torch::kFloat32),
-                               {"actor", "critic"});
-  CHECK(torch::equal(first->model().scalar("log_temperature")->value(),
-                     second->model().scalar("log_temperature")->value()));
 }
 
 // A step that ends the episode, of reward -|a - (0.5, -0.3)|².
@@ -279,7 +263,7 @@ TEST_CASE("SAC finds the optimal policy of two states at a fixed temperature", "
   }
   const EnvironmentSpec environment = testing::EnvironmentOf(2, Discrete("action", 2));
   const auto trainee = TraineeOf(
-      "name: sac, discount: 0.8, learn_temperature: false, temperature: 0.5, update_rate: 0.1, "
+      "name: sac, discount: 0.8, learn_temperature: false, temperature: 0.5, target_update_rate: 0.1, "
       "actor_optimizer: {learning_rate: 0.01}, critic_optimizer: {learning_rate: 0.01}",
       environment);
   TensorBatch batch = RandomTransitions(environment, 4, 1);

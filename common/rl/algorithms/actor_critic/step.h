@@ -1,0 +1,40 @@
+#pragma once
+
+#include "common/rl/algorithms/actor_critic/definition.h"
+#include "common/rl/batches.h"
+#include "common/rl/entropy_bonus.h"
+#include "common/rl/model.h"
+#include "common/rl/return_scale.h"
+#include "common/rl/returns/advantages.h"
+#include "common/rl/update_context.h"
+
+namespace waggle {
+
+// The step of an actor-critic (Mnih et al. 2016, arXiv 1602.01783): the terms of the policy, the value and the entropy
+// together. The algorithm says in between what the advantages are.
+class ActorCriticStep {
+ public:
+  // The model is of a plan with ActorCriticPlan.
+  ActorCriticStep(const ActorCriticOptions& options, Model* model);
+
+  // What the network makes of unrolls.
+  struct Pass {
+    torch::Tensor value;     // [T + 1, rows].
+    torch::Tensor reward;    // [T, rows]: the unrolls', on the scale of returns if they are normalised.
+    torch::Tensor log_prob;  // [T, rows]: of the actions.
+    torch::Tensor entropy;   // The mean over the steps that count.
+  };
+  Pass Forward(const Unrolls& unrolls);
+
+  void Descend(const Unrolls& unrolls, const Pass& pass, const Advantages& advantages, UpdateContext* context) const;
+
+  void VisitState(StateVisitor* visitor) { scale_.VisitState(visitor); }
+
+ private:
+  const ActorCriticOptions options_;
+  Net& net_;
+  const EntropyBonus entropy_;
+  ReturnScale scale_;
+};
+
+}  // namespace waggle

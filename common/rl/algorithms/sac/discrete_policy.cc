@@ -1,0 +1,47 @@
+// No test of its own: it is tested as what sac computes.
+
+#include "common/rl/algorithms/sac/soft_policy.h"
+#include "common/rl/q_learning.h"
+
+namespace waggle {
+namespace {
+
+class DiscretePolicy final : public SoftPolicy {
+ public:
+  DiscretePolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
+
+  // Exactly, over all choices (arXiv 1910.07207, section 3).
+  Expected Expect(const Network& critics, const Observations& observation, Noise* /*noise*/) const override {
+    const Output actor = actor_(observation);
+    const Distribution policy = actor.policy();
+    const torch::Tensor log_probabilities = policy.LogProbabilities();
+    const torch::Tensor q = Forward(critics, observation).q().amin(0);
+    return {(log_probabilities.exp() * q).sum(-1), policy.Entropy(), TargetEntropy(log_probabilities, actor.mask())};
+  }
+
+  torch::Tensor Taken(const Network& critics, const Transitions& transitions) const override {
+    const torch::Tensor q = Forward(critics, transitions.observation).q();
+    return ValuesOfChoices(q, transitions.action.expand_as(q.select(-1, 0)));
+  }
+
+ private:
+  // Where none is given, that of each row's legal choices.
+  torch::Tensor TargetEntropy(const torch::Tensor& log_probabilities, const torch::Tensor& mask) const {
+    if (target_.has_value()) {
+      return torch::full({}, *target_, log_probabilities.options());
+    }
+    const Distribution uniform = Distribution::Categorical(torch::zeros_like(log_probabilities), mask);
+    return uniform.Entropy() * SacOptions::kShareOfUniformEntropy;
+  }
+
+  const std::optional<double> target_;
+  const Net& actor_;
+};
+
+}  // namespace
+
+std::unique_ptr<SoftPolicy> NewDiscretePolicy(const SacOptions& options, const Net* actor) {
+  return std::make_unique<DiscretePolicy>(options, actor);
+}
+
+}  // namespace waggle
