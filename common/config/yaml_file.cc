@@ -189,7 +189,8 @@ absl::StatusOr<YamlNode> ParseYaml(const std::string& text, const std::string& o
 absl::StatusOr<std::string> ReadYamlFile(const std::string& path) {
   absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxYamlBytes);
   if (absl::IsResourceExhausted(text.status())) {
-    return absl::InvalidArgumentError(absl::StrCat(text.status().message(), ", which no configuration has"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": larger than ", kMaxYamlBytes, " bytes, which no configuration is"));
   }
   return text;
 }

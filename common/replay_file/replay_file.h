@@ -35,7 +35,7 @@ class ReplayFileWriter {
   uint64_t bytes() const { return bytes_; }  // Of the file so far.
 
  private:
-  ReplayFileWriter(const std::string& path);
+  explicit ReplayFileWriter(const std::string& path);
   absl::Status AppendRecord(uint32_t kind, const std::string& payload);
 
   const std::string path_;

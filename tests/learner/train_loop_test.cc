@@ -1,6 +1,5 @@
 #include "learner/train_loop.h"
 
-#include <atomic>
 #include <optional>
 
 #include "common/base/failpoint.h"

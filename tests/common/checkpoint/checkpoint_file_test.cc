@@ -1,5 +1,7 @@
 #include "common/checkpoint/checkpoint_file.h"
 
+#include <fcntl.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -50,10 +52,6 @@ std::string BytesOf(const ByteSlices& data) {
 
 std::string Contents(const std::string& path) {
   return ValueOf(ReadSmallFile(path, size_t{1} << 20));
-}
-
-void SetContents(const std::string& path, absl::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 // The example's file, split where its header ends.
@@ -116,26 +114,28 @@ TEST_CASE("a checkpoint's contents come back from its file in their order", "[un
 
 TEST_CASE("a file that is cut short anywhere, or goes on, is data loss", "[unit]") {
   Written file;
-  const std::string whole = Contents(file.path);
-  for (size_t size = 0; size < whole.size(); ++size) {
+  File bytes = ValueOf(File::Open(file.path, O_RDWR));
+  const int64_t whole = ValueOf(bytes.Size());
+  REQUIRE_OK(bytes.WriteAt(whole, absl::string_view("", 1)));
+  REQUIRE_CODE(ReadCheckpointHeader(file.path), absl::StatusCode::kDataLoss);
+  for (int64_t size = whole - 1; size >= 0; --size) {
     CAPTURE(size);
-    SetContents(file.path, whole.substr(0, size));
+    REQUIRE_OK(bytes.Truncate(size));
     REQUIRE_CODE(ReadCheckpointHeader(file.path), absl::StatusCode::kDataLoss);
   }
-  SetContents(file.path, whole + '\0');
-  REQUIRE_CODE(ReadCheckpointHeader(file.path), absl::StatusCode::kDataLoss);
 }
 
 TEST_CASE("a flipped bit is data loss; only the arrays' is not seen in the header", "[unit]") {
   Written file;
-  std::string bytes = Contents(file.path);
-  for (size_t i = 0; i < bytes.size() * 8; ++i) {
+  File bytes = ValueOf(File::Open(file.path, O_RDWR));
+  const std::string whole = ValueOf(bytes.ReadAt(0, ValueOf(bytes.Size())));
+  for (size_t i = 0; i < whole.size() * 8; ++i) {
     CAPTURE(i);
-    bytes[i / 8] = static_cast<char>(bytes[i / 8] ^ (1 << (i % 8)));
-    SetContents(file.path, bytes);
+    const char flipped = static_cast<char>(whole[i / 8] ^ (1 << (i % 8)));
+    REQUIRE_OK(bytes.WriteAt(static_cast<int64_t>(i / 8), {&flipped, 1}));
     REQUIRE_CODE(ReadCheckpointFile(file.path), absl::StatusCode::kDataLoss);
     REQUIRE(ReadCheckpointHeader(file.path).ok() == (i / 8 >= 8 + file.json.size()));
-    bytes[i / 8] = static_cast<char>(bytes[i / 8] ^ (1 << (i % 8)));
+    REQUIRE_OK(bytes.WriteAt(static_cast<int64_t>(i / 8), {&whole[i / 8], 1}));
   }
 }
 

@@ -298,7 +298,7 @@ TEST_CASE("Names of environments and devices are reported with all that is wrong
 
 TEST_CASE("A file that is not there is named", "[unit]") {
   const absl::Status status = LoadExperiment("/no/such.yaml", {}, FakeAlgorithms()).status();
-  CHECK(status == absl::NotFoundError("/no/such.yaml: No such file or directory"));
+  CHECK(status == absl::NotFoundError("/no/such.yaml: cannot open: No such file or directory"));
 }
 
 TEST_CASE("An experiment that fits its environment passes", "[unit]") {
