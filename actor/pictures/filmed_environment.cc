@@ -3,13 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 
@@ -89,16 +87,13 @@ EnvironmentDefinition Filmed(EnvironmentDefinition definition, const VideoOption
 }
 
 absl::Status PrepareVideoFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error && std::filesystem::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) != 0) {
-    error.assign(errno, std::generic_category());
+  absl::Status status = CreateFolders(folder);
+  if (status.ok() && access(folder.c_str(), W_OK | X_OK) != 0) {
+    status = FileError(errno, folder, "write to it");
   }
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--video: got ", folder, ": ", error.message(), "; wanted a folder that can be written to"));
-  }
-  return absl::OkStatus();
+  return status.ok() ? status
+                     : absl::InvalidArgumentError(absl::StrCat("--video: got ", folder, ": ", status.message(),
+                                                               "; wanted a folder that can be written to"));
 }
 
 }  // namespace waggle

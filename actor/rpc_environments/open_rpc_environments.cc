@@ -3,8 +3,6 @@
 #include <grpcpp/security/credentials.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -13,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "actor/rpc_environments/rpc_environments.h"
+#include "common/base/annotate.h"
+#include "common/base/file.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 
@@ -20,6 +20,7 @@ namespace waggle {
 namespace {
 
 constexpr char kSection[] = "environment.dm_env_rpc";
+constexpr size_t kMaxCertificatesBytes = size_t{16} << 20;
 
 // gRPC servers refuse clients that ping more often than every five minutes by default. Silent servers are found by the
 // timeout of answers.
@@ -62,11 +63,12 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const Dm
   }
   grpc::SslCredentialsOptions tls;
   if (!options.ca_file.empty()) {
-    std::ifstream file(options.ca_file);
-    tls.pem_root_certs.assign(std::istreambuf_iterator<char>(file), {});
-    if (!file.good() || tls.pem_root_certs.empty()) {
-      return absl::NotFoundError(absl::StrCat(kSection, ".ca_file: cannot read ", options.ca_file));
+    absl::StatusOr<std::string> certificates = ReadSmallFile(options.ca_file, kMaxCertificatesBytes);
+    if (certificates.ok() && certificates->empty()) {  // gRPC would take those of the machine instead.
+      certificates = absl::NotFoundError(absl::StrCat(options.ca_file, ": is empty"));
     }
+    WAGGLE_RETURN_IF_ERROR(Annotate(certificates.status(), absl::StrCat(kSection, ".ca_file")));
+    tls.pem_root_certs = *std::move(certificates);
   }
   return grpc::SslCredentials(tls);
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,6 +17,7 @@
 #include "cli/human_text.h"
 #include "cli/run/local_processes.h"
 #include "cli/status/run_facts.h"
+#include "common/base/file.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/process/curves.h"
 #include "common/summary/run_summary.h"
@@ -125,9 +125,7 @@ void RunLoop::HandleHubFiles() {
   if (!changed || !hub_address_.empty()) {
     return;
   }
-  std::ifstream file(folder_.File("hub/address"));
-  std::getline(file, hub_address_);
-  hub_address_ = std::string(absl::StripAsciiWhitespace(hub_address_));
+  hub_address_ = std::string(absl::StripAsciiWhitespace(ReadSmallFile(folder_.File("hub/address"), 1000).value_or("")));
   if (!hub_address_.empty()) {
     Submit();
   }

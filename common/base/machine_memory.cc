@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 
 namespace waggle {
 namespace {

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/file.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
@@ -65,7 +66,7 @@ absl::Status CheckChecksumAndVersion(absl::string_view json) {
 }
 
 // The file's header, and then the file at its first array.
-absl::StatusOr<CheckpointHeader> ReadHeader(ReadableFile* file) {
+absl::StatusOr<CheckpointHeader> ReadHeader(File* file) {
   WAGGLE_ASSIGN_OR_RETURN(const int64_t size, file->Size());
   char first[kSafetensorsLengthBytes];
   WAGGLE_RETURN_IF_ERROR(file->Read(first, sizeof(first)));
@@ -113,7 +114,7 @@ bool SignCheckpointHeader(std::string* json) {
   return true;
 }
 
-absl::Status WriteCheckpointFile(const CheckpointContents& contents, const std::string& path, FileSystem* file_system) {
+absl::Status WriteCheckpointFile(const CheckpointContents& contents, const std::string& path) {
   WAGGLE_RETURN_IF_ERROR(contents.Validate());
   std::vector<ArraySpec> specs;
   for (const CheckpointArray& array : contents.arrays) {
@@ -137,26 +138,25 @@ absl::Status WriteCheckpointFile(const CheckpointContents& contents, const std::
   std::string json = encoded.substr(kSafetensorsLengthBytes);
   SignCheckpointHeader(&json);
 
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, file_system->CreateFile(path));
-  WAGGLE_RETURN_IF_ERROR(file->Append(absl::string_view(encoded).substr(0, kSafetensorsLengthBytes)));
-  WAGGLE_RETURN_IF_ERROR(file->Append(json));
+  WAGGLE_ASSIGN_OR_RETURN(File file, File::Create(path));
+  WAGGLE_RETURN_IF_ERROR(file.Append(absl::string_view(encoded).substr(0, kSafetensorsLengthBytes)));
+  WAGGLE_RETURN_IF_ERROR(file.Append(json));
   for (const size_t index : order) {
     for (const ByteSlice& slice : contents.arrays[index].data.slices()) {
-      WAGGLE_RETURN_IF_ERROR(file->Append(absl::string_view(slice.data, slice.size)));
+      WAGGLE_RETURN_IF_ERROR(file.Append(absl::string_view(slice.data, slice.size)));
     }
   }
-  WAGGLE_RETURN_IF_ERROR(file->Sync());
-  return file->Close();
+  return file.Sync();
 }
 
-absl::StatusOr<CheckpointHeader> ReadCheckpointHeader(const std::string& path, FileSystem* file_system) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, file_system->OpenFile(path));
-  return ReadHeader(file.get());
+absl::StatusOr<CheckpointHeader> ReadCheckpointHeader(const std::string& path) {
+  WAGGLE_ASSIGN_OR_RETURN(File file, File::OpenToRead(path));
+  return ReadHeader(&file);
 }
 
-absl::StatusOr<CheckpointContents> ReadCheckpointFile(const std::string& path, FileSystem* file_system) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, file_system->OpenFile(path));
-  WAGGLE_ASSIGN_OR_RETURN(CheckpointHeader header, ReadHeader(file.get()));
+absl::StatusOr<CheckpointContents> ReadCheckpointFile(const std::string& path) {
+  WAGGLE_ASSIGN_OR_RETURN(File file, File::OpenToRead(path));
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointHeader header, ReadHeader(&file));
   CheckpointContents contents;
   contents.step = header.step;
   contents.texts = std::move(header.texts);
@@ -166,7 +166,7 @@ absl::StatusOr<CheckpointContents> ReadCheckpointFile(const std::string& path, F
     ArraySpec& spec = header.tensors[index].spec;
     const auto size = static_cast<size_t>(spec.NumBytes());
     std::shared_ptr<char> bytes = AllocateBytes(size);
-    WAGGLE_RETURN_IF_ERROR(file->Read(bytes.get(), static_cast<int64_t>(size)));
+    WAGGLE_RETURN_IF_ERROR(file.Read(bytes.get(), static_cast<int64_t>(size)));
     checksummer.Update(bytes.get(), size);
     const char* const address = bytes.get();
     contents.arrays[index].data = ByteSlices(ByteSlice{address, size, std::move(bytes)});

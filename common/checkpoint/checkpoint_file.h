@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/checkpoint/checkpoint_contents.h"
-#include "common/checkpoint/file_system.h"
 #include "common/checkpoint/safetensors.h"
 
 namespace waggle {
@@ -37,13 +36,13 @@ bool SignCheckpointHeader(std::string* json);
 
 // Writes the file and returns once its bytes are on the device; its name is not. ALREADY_EXISTS if the path is taken,
 // INVALID_ARGUMENT for contents that break a rule of theirs.
-absl::Status WriteCheckpointFile(const CheckpointContents& contents, const std::string& path, FileSystem* file_system);
+absl::Status WriteCheckpointFile(const CheckpointContents& contents, const std::string& path);
 
 // Reads what is before the arrays, and checks that the file has the size that follows from it. Errors as
 // ParseCheckpointHeader's and the file system's.
-absl::StatusOr<CheckpointHeader> ReadCheckpointHeader(const std::string& path, FileSystem* file_system);
+absl::StatusOr<CheckpointHeader> ReadCheckpointHeader(const std::string& path);
 
 // Reads all of it; also DATA_LOSS where the arrays' bytes are damaged.
-absl::StatusOr<CheckpointContents> ReadCheckpointFile(const std::string& path, FileSystem* file_system);
+absl::StatusOr<CheckpointContents> ReadCheckpointFile(const std::string& path);
 
 }  // namespace waggle

@@ -63,47 +63,33 @@ bool IsDamage(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FileLock>> CheckpointStore::MakeFolder(const std::string& folder,
-                                                                      FileSystem* file_system) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(file_system->CreateFolders(folder), "the checkpoint folder"));
-  absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system->LockFile(absl::StrCat(folder, "/", kLockFile));
-  if (absl::IsUnavailable(lock.status())) {
-    return absl::UnavailableError(absl::StrCat(folder, ": another process writes here"));
-  }
-  WAGGLE_RETURN_IF_ERROR(Annotate(lock.status(), "the checkpoint folder"));
-  return lock;
-}
-
-absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& folder, int keep,
-                                                                       FileSystem* file_system) {
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& folder, int keep) {
   if (keep < 1) {
     return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
   }
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, MakeFolder(folder, file_system));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system->ListFolder(folder));
+  std::unique_ptr<CheckpointStore> store(new CheckpointStore(folder, keep, /*writes=*/true));
+  WAGGLE_RETURN_IF_ERROR(store->ClaimFolder());
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
     if (IsTemporary(name)) {
-      WAGGLE_RETURN_IF_ERROR(file_system->RemoveAll(absl::StrCat(folder, "/", name)));
-      LogInfo("removed ", folder, "/", name, ", which a checkpoint that was cut short left");
+      WAGGLE_RETURN_IF_ERROR(RemoveAll(store->Path(name)));
+      LogInfo("removed ", store->Path(name), ", which a checkpoint that was cut short left");
     }
   }
-  return std::unique_ptr<CheckpointStore>(
-      new CheckpointStore(folder, keep, file_system, /*writes=*/true, std::move(lock)));
+  return store;
 }
 
-absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToTakeOver(const std::string& folder, int keep,
-                                                                                 FileSystem* file_system) {
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToTakeOver(const std::string& folder, int keep) {
   if (keep < 1) {
     return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
   }
-  WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));
-  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, file_system, /*writes=*/true, nullptr));
+  WAGGLE_RETURN_IF_ERROR(Annotate(ListFolder(folder).status(), "the checkpoint folder"));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, /*writes=*/true));
 }
 
-absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToRead(const std::string& folder,
-                                                                             FileSystem* file_system) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));
-  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, 1, file_system, /*writes=*/false, nullptr));
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToRead(const std::string& folder) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(ListFolder(folder).status(), "the checkpoint folder"));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, 1, /*writes=*/false));
 }
 
 absl::StatusOr<std::optional<int64_t>> CheckpointStore::NewestStep() const {
@@ -126,7 +112,7 @@ absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
   }
   if (!status.ok()) {
     // The disk may be full: give back what the failed attempt took.
-    if (const absl::Status removed = file_system_->RemoveAll(temporary); !removed.ok()) {
+    if (const absl::Status removed = RemoveAll(temporary); !removed.ok()) {
       LogWarning("after a failed checkpoint: ", removed.message());
     }
     return Annotate(status, absl::StrCat("checkpoint of step ", contents.step));
@@ -137,21 +123,21 @@ absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
 }
 
 absl::Status CheckpointStore::ClaimFolder() {
-  if (lock_ != nullptr && lock_->InPlace()) {
+  if (lock_.is_open() && lock_.InPlace()) {
     return absl::OkStatus();
   }
-  if (lock_ != nullptr) {
+  if (lock_.is_open()) {
     LogWarning(folder_, " or the lock in it is gone; it is made again");
-    lock_ = nullptr;
+    lock_ = File();
   }
-  WAGGLE_ASSIGN_OR_RETURN(lock_, MakeFolder(folder_, file_system_));
+  WAGGLE_ASSIGN_OR_RETURN(lock_, LockFolder(folder_, kLockFile, "another process writes here"));
   return absl::OkStatus();
 }
 
 absl::Status CheckpointStore::WriteFolder(const std::string& path, const CheckpointContents& contents) const {
-  WAGGLE_RETURN_IF_ERROR(file_system_->CreateFolder(path));
-  WAGGLE_RETURN_IF_ERROR(WriteCheckpointFile(contents, absl::StrCat(path, "/", kFile), file_system_));
-  return file_system_->SyncFolder(path);
+  WAGGLE_RETURN_IF_ERROR(CreateFolder(path));
+  WAGGLE_RETURN_IF_ERROR(WriteCheckpointFile(contents, absl::StrCat(path, "/", kFile)));
+  return SyncFolder(path);
 }
 
 absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t step) const {
@@ -171,15 +157,15 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
     // A folder cannot be renamed over another one. Between the two renames the old checkpoint is found under its
     // other name.
     WAGGLE_RETURN_IF_ERROR(Remove(replaced));
-    WAGGLE_RETURN_IF_ERROR(file_system_->Rename(Path(name), Path(replaced)));
+    WAGGLE_RETURN_IF_ERROR(Rename(Path(name), Path(replaced)));
     set_aside = true;
   }
-  absl::Status status = file_system_->Rename(written, Path(name));
+  absl::Status status = Rename(written, Path(name));
   if (status.ok()) {
-    status = file_system_->SyncFolder(folder_);
+    status = SyncFolder(folder_);
   } else if (set_aside) {
     // Best effort: the old checkpoint is found under either name.
-    file_system_->Rename(Path(replaced), Path(name)).IgnoreError();
+    Rename(Path(replaced), Path(name)).IgnoreError();
   }
   return status;
 }
@@ -256,7 +242,7 @@ absl::Status CheckpointStore::CheckOneRun(const CheckpointContents& newest,
 }
 
 absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListCandidates() const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system_->ListFolder(folder_));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
   std::vector<Candidate> candidates;
   for (const std::string& name : names) {
     absl::string_view rest = name;
@@ -300,8 +286,8 @@ absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListByE
 
 absl::StatusOr<CheckpointHeader> CheckpointStore::ReadHeader(const Candidate& candidate) const {
   const std::string path = Path(candidate.name);
-  absl::StatusOr<CheckpointHeader> header = ReadCheckpointHeader(absl::StrCat(path, "/", kFile), file_system_);
-  if (absl::IsNotFound(header.status()) && file_system_->OpenFile(absl::StrCat(path, "/", kFileBefore)).ok()) {
+  absl::StatusOr<CheckpointHeader> header = ReadCheckpointHeader(absl::StrCat(path, "/", kFile));
+  if (absl::IsNotFound(header.status()) && File::OpenToRead(absl::StrCat(path, "/", kFileBefore)).ok()) {
     return absl::FailedPreconditionError(
         "it has format version 1, which this program no longer reads: use the Waggle that wrote it, or move it away");
   }
@@ -313,7 +299,7 @@ absl::StatusOr<CheckpointHeader> CheckpointStore::ReadHeader(const Candidate& ca
 
 absl::StatusOr<CheckpointContents> CheckpointStore::Load(const Candidate& candidate) const {
   WAGGLE_RETURN_IF_ERROR(ReadHeader(candidate).status());
-  return ReadCheckpointFile(absl::StrCat(Path(candidate.name), "/", kFile), file_system_);
+  return ReadCheckpointFile(absl::StrCat(Path(candidate.name), "/", kFile));
 }
 
 void CheckpointStore::Prune(int64_t saved_step) const {
@@ -343,10 +329,10 @@ void CheckpointStore::Prune(int64_t saved_step) const {
 
 absl::Status CheckpointStore::Remove(const std::string& name) const {
   const std::string temporary = Path(TemporaryName());
-  if (const absl::Status status = file_system_->Rename(Path(name), temporary); !status.ok()) {
+  if (const absl::Status status = Rename(Path(name), temporary); !status.ok()) {
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
-  return file_system_->RemoveAll(temporary);
+  return RemoveAll(temporary);
 }
 
 std::string CheckpointStore::Path(absl::string_view name) const {

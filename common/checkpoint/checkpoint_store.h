@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/file.h"
 #include "common/checkpoint/checkpoint_contents.h"
 #include "common/checkpoint/checkpoint_file.h"
-#include "common/checkpoint/file_system.h"
 
 namespace waggle {
 
@@ -26,19 +26,16 @@ class CheckpointStore {
  public:
   // To load and to save. Keeps the newest `keep` checkpoints, at least 1. Makes the folder where it is missing, locks
   // it for as long as the store lives, and removes what a Save() that was cut short left. UNAVAILABLE if another store
-  // has it to save in. `file_system` outlives the store.
-  static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep,
-                                                               FileSystem* file_system = PosixFileSystem());
+  // has it to save in.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep);
 
   // As Open, for a folder that another store may have yet: a process that is replaced may be alive still, and has it.
   // Nothing is changed before the first Save(), which is UNAVAILABLE for as long as the other store lives.
-  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToTakeOver(const std::string& folder, int keep,
-                                                                         FileSystem* file_system = PosixFileSystem());
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToTakeOver(const std::string& folder, int keep);
 
   // To load only: changes nothing, and needs no lock. NOT_FOUND if there is no such folder. Save() is then
   // FAILED_PRECONDITION.
-  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToRead(const std::string& folder,
-                                                                     FileSystem* file_system = PosixFileSystem());
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToRead(const std::string& folder);
 
   // The highest step that a checkpoint is there for, be it whole or damaged; nothing if there is none.
   absl::StatusOr<std::optional<int64_t>> NewestStep() const;
@@ -70,17 +67,14 @@ class CheckpointStore {
     std::string name;
   };
 
-  CheckpointStore(std::string folder, int keep, FileSystem* file_system, bool writes, std::unique_ptr<FileLock> lock)
-      : folder_(std::move(folder)), keep_(keep), file_system_(file_system), writes_(writes), lock_(std::move(lock)) {}
-
-  // Makes the folder where it is missing, and locks it.
-  static absl::StatusOr<std::unique_ptr<FileLock>> MakeFolder(const std::string& folder, FileSystem* file_system);
+  CheckpointStore(std::string folder, int keep, bool writes)
+      : folder_(std::move(folder)), keep_(keep), writes_(writes) {}
 
   // The highest step first.
   absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
   // The newest first.
   absl::StatusOr<std::vector<Candidate>> ListByEpoch() const;
-  // Makes the folder and its lock again where they are gone.
+  // Makes the folder and its lock where they are missing or gone.
   absl::Status ClaimFolder();
   // Makes the folder `path` with a checkpoint in it, synced.
   absl::Status WriteFolder(const std::string& path, const CheckpointContents& contents) const;
@@ -100,10 +94,9 @@ class CheckpointStore {
 
   const std::string folder_;
   const int keep_;
-  FileSystem* const file_system_;
-  const bool writes_;               // Not to read only.
-  std::unique_ptr<FileLock> lock_;  // Null where the store is to read only, has lost its folder, or not claimed it yet.
-  std::set<std::string> damaged_;   // Names whose arrays LoadLatest() found damaged: headers do not show it.
+  const bool writes_;  // Not to read only.
+  File lock_;          // Not open where the store is to read only, has lost its folder, or not claimed it yet.
+  std::set<std::string> damaged_;  // Names whose arrays LoadLatest() found damaged: headers do not show it.
 };
 
 }  // namespace waggle

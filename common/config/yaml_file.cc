@@ -1,13 +1,9 @@
 #include "common/config/yaml_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <cerrno>
 #include <exception>
 #include <sstream>
 
@@ -16,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/file.h"
 
 namespace waggle {
 namespace {
@@ -190,31 +187,8 @@ absl::StatusOr<YamlNode> ParseYaml(const std::string& text, const std::string& o
 }
 
 absl::StatusOr<std::string> ReadYamlFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return absl::ErrnoToStatus(errno, path);
-  }
-  std::string text;
-  absl::Status status;
-  while (text.size() <= kMaxYamlBytes) {
-    char buffer[1 << 14];
-    const ssize_t got = read(file, buffer, sizeof(buffer));
-    if (got == 0) {
-      break;
-    }
-    if (got < 0 && errno != EINTR) {
-      status = absl::ErrnoToStatus(errno, path);
-      break;
-    }
-    if (got > 0) {
-      text.append(buffer, static_cast<size_t>(got));
-    }
-  }
-  close(file);
-  if (!status.ok()) {
-    return status;
-  }
-  if (text.size() > kMaxYamlBytes) {
+  absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxYamlBytes);
+  if (absl::IsResourceExhausted(text.status())) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": got more than ", kMaxYamlBytes, " bytes; wanted at most that"));
   }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/file.h"
 
 namespace waggle {
 
@@ -15,12 +16,11 @@ namespace waggle {
 // Meanwhile the file ends with a whole piece, so that readers see no part of one. Not thread-safe.
 class GrowingFile {
  public:
-  // Takes a descriptor that is open for writing, not for appending. The next piece goes to `size`.
-  GrowingFile(std::string path, int descriptor, int64_t size)
-      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
-  // A new file, which `open` makes once there is something to write: it returns a descriptor as above and sets the
-  // path. After an error the next Flush() calls it again.
-  using Open = std::function<absl::StatusOr<int>(std::string* path)>;
+  // Takes a file that is open for writing, not for appending. The next piece goes to `size`.
+  GrowingFile(File file, int64_t size) : file_(std::move(file)), size_(size) {}
+  // A new file, which `open` makes once there is something to write. After an error the next Flush()
+  // calls it again.
+  using Open = std::function<absl::StatusOr<File>()>;
   explicit GrowingFile(Open open) : open_(std::move(open)) {}
   // Tries once more; pieces that are kept after that are lost, and the loss is logged.
   ~GrowingFile();
@@ -28,7 +28,7 @@ class GrowingFile {
   GrowingFile& operator=(const GrowingFile&) = delete;
 
   // Empty until the file is made.
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   size_t kept_bytes() const { return kept_.size(); }
 
   // True if the file existed and has no name any more.
@@ -45,11 +45,10 @@ class GrowingFile {
   absl::Status Flush();
 
  private:
-  const Open open_;  // Null for an existing file.
-  std::string path_;
-  int descriptor_ = -1;  // Negative until the file is made.
-  int64_t size_ = 0;     // Bytes in the file.
-  std::string kept_;     // Bytes that are not in the file yet.
+  const Open open_;   // Null for an existing file.
+  File file_;         // Not open until the file is made.
+  int64_t size_ = 0;  // Bytes in the file.
+  std::string kept_;  // Bytes that are not in the file yet.
 };
 
 }  // namespace waggle

@@ -15,6 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/file.h"
+#include "common/base/status_macros.h"
 
 namespace waggle {
 namespace {
@@ -152,16 +154,12 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOpt
   prepared.parent = getpid();
   prepared.in_background = options.in_background;
   prepared.descriptors = options.descriptors;
+  File log;
   if (!options.log_path.empty()) {
-    prepared.log = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (prepared.log < 0) {
-      return absl::ErrnoToStatus(errno, options.log_path);
-    }
+    WAGGLE_ASSIGN_OR_RETURN(log, File::Open(options.log_path, O_WRONLY | O_CREAT | O_APPEND));
+    prepared.log = log.descriptor();
   }
   const absl::StatusOr<pid_t> pid = ForkAndExec(&prepared, command[0]);
-  if (prepared.log >= 0) {
-    close(prepared.log);
-  }
   if (!pid.ok()) {
     return pid.status();
   }

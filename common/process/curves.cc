@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/atomic_file.h"
 #include "common/base/deadline.h"
+#include "common/base/file.h"
 #include "common/base/status_macros.h"
 #include "common/process/child_process.h"
 #include "common/process/find_program.h"

@@ -22,9 +22,9 @@ std::string PartialPath(const std::string& path) {
   return absl::StrCat(path, ".partial-", absl::Hex(random(), absl::kZeroPad8));
 }
 
-absl::Status CheckFree(const std::string& path, FileSystem* files) {
+absl::Status CheckFree(const std::string& path) {
   // A path that cannot be opened is taken as well.
-  const absl::Status opened = files->OpenFile(path).status();
+  const absl::Status opened = File::OpenToRead(path).status();
   if (absl::IsNotFound(opened)) {
     return absl::OkStatus();
   }
@@ -104,25 +104,22 @@ struct ReplayFileReader::Record {
   std::shared_ptr<const std::string> payload;
 };
 
-ReplayFileWriter::ReplayFileWriter(const std::string& path, FileSystem* files)
-    : path_(path), partial_path_(PartialPath(path)), files_(files) {}
+ReplayFileWriter::ReplayFileWriter(const std::string& path) : path_(path), partial_path_(PartialPath(path)) {}
 
 ReplayFileWriter::~ReplayFileWriter() {
-  if (!finished_ && file_ != nullptr) {
-    file_.reset();
-    files_->RemoveAll(partial_path_).IgnoreError();
+  if (!finished_ && file_.is_open()) {
+    RemoveAll(partial_path_).IgnoreError();
   }
 }
 
 absl::StatusOr<std::unique_ptr<ReplayFileWriter>> ReplayFileWriter::Create(const std::string& path,
-                                                                           const TableConfig& config, uint64_t items,
-                                                                           FileSystem* files) {
+                                                                           const TableConfig& config, uint64_t items) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
-  WAGGLE_RETURN_IF_ERROR(CheckFree(path, files));
-  std::unique_ptr<ReplayFileWriter> writer(new ReplayFileWriter(path, files));
-  WAGGLE_ASSIGN_OR_RETURN(writer->file_, files->CreateFile(writer->partial_path_));
-  WAGGLE_RETURN_IF_ERROR(writer->file_->Append({kMagic, sizeof(kMagic)}));
-  WAGGLE_RETURN_IF_ERROR(writer->file_->Append(BytesOf(kVersion)));
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path));
+  std::unique_ptr<ReplayFileWriter> writer(new ReplayFileWriter(path));
+  WAGGLE_ASSIGN_OR_RETURN(writer->file_, File::Create(writer->partial_path_));
+  WAGGLE_RETURN_IF_ERROR(writer->file_.Append({kMagic, sizeof(kMagic)}));
+  WAGGLE_RETURN_IF_ERROR(writer->file_.Append(BytesOf(kVersion)));
   writer->bytes_ = sizeof(kMagic) + sizeof(kVersion);
   Message<v1::ExportResponse> message;
   *message.header.mutable_header()->mutable_config() = ToProto(config);
@@ -143,13 +140,11 @@ absl::Status ReplayFileWriter::Append(const InsertBlock& block) {
 absl::Status ReplayFileWriter::Finish() {
   const End end{blocks_, items_};
   WAGGLE_RETURN_IF_ERROR(AppendRecord(kEnd, std::string(BytesOf(end))));
-  WAGGLE_RETURN_IF_ERROR(file_->Sync());
-  WAGGLE_RETURN_IF_ERROR(file_->Close());
-  WAGGLE_RETURN_IF_ERROR(CheckFree(path_, files_));  // Another process may have been faster.
-  WAGGLE_RETURN_IF_ERROR(files_->Rename(partial_path_, path_));
+  WAGGLE_RETURN_IF_ERROR(file_.Sync());
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path_));  // Another process may have been faster.
+  WAGGLE_RETURN_IF_ERROR(Rename(partial_path_, path_));
   finished_ = true;
-  const size_t slash = path_.rfind('/');
-  return files_->SyncFolder(slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash));
+  return SyncFolder(ParentFolder(path_));
 }
 
 absl::Status ReplayFileWriter::AppendRecord(uint32_t kind, const std::string& payload) {
@@ -167,16 +162,16 @@ absl::Status ReplayFileWriter::AppendRecord(uint32_t kind, const std::string& pa
   head.bytes = payload.size();
   head.checksum = ChecksumOf(head, stored);
   bytes_ += sizeof(head) + stored.size();
-  WAGGLE_RETURN_IF_ERROR(file_->Append(BytesOf(head)));
-  return file_->Append(stored);
+  WAGGLE_RETURN_IF_ERROR(file_.Append(BytesOf(head)));
+  return file_.Append(stored);
 }
 
-ReplayFileReader::ReplayFileReader(const std::string& path, std::unique_ptr<ReadableFile> file, int64_t bytes_left)
+ReplayFileReader::ReplayFileReader(const std::string& path, File file, int64_t bytes_left)
     : path_(path), file_(std::move(file)), bytes_left_(bytes_left) {}
 
-absl::StatusOr<std::unique_ptr<ReplayFileReader>> ReplayFileReader::Open(const std::string& path, FileSystem* files) {
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, files->OpenFile(path));
-  WAGGLE_ASSIGN_OR_RETURN(const int64_t size, file->Size());
+absl::StatusOr<std::unique_ptr<ReplayFileReader>> ReplayFileReader::Open(const std::string& path) {
+  WAGGLE_ASSIGN_OR_RETURN(File file, File::OpenToRead(path));
+  WAGGLE_ASSIGN_OR_RETURN(const int64_t size, file.Size());
   std::unique_ptr<ReplayFileReader> reader(new ReplayFileReader(path, std::move(file), size));
   WAGGLE_RETURN_IF_ERROR(Annotate(reader->ReadHeader(), path));
   return reader;
@@ -188,11 +183,11 @@ absl::Status ReplayFileReader::ReadHeader() {
   if (bytes_left_ < static_cast<int64_t>(sizeof(magic) + sizeof(version))) {
     return absl::FailedPreconditionError("it is not a replay file");
   }
-  WAGGLE_RETURN_IF_ERROR(file_->Read(magic, sizeof(magic)));
+  WAGGLE_RETURN_IF_ERROR(file_.Read(magic, sizeof(magic)));
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) {
     return absl::FailedPreconditionError("it is not a replay file");
   }
-  WAGGLE_RETURN_IF_ERROR(file_->Read(reinterpret_cast<char*>(&version), sizeof(version)));
+  WAGGLE_RETURN_IF_ERROR(file_.Read(reinterpret_cast<char*>(&version), sizeof(version)));
   if (version != kVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("it has version ", version, " of the format; this program reads version ", kVersion));
@@ -213,7 +208,7 @@ absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   if (bytes_left_ < static_cast<int64_t>(sizeof(head))) {
     return absl::DataLossError("it ends before its end: it was cut off");
   }
-  WAGGLE_RETURN_IF_ERROR(file_->Read(reinterpret_cast<char*>(&head), sizeof(head)));
+  WAGGLE_RETURN_IF_ERROR(file_.Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));
   // Checked before any memory is taken for it.
   if (head.bytes == 0 || head.bytes > kMaxRecordBytes || head.stored_bytes > head.bytes || head.storage > kZstd ||
@@ -225,7 +220,7 @@ absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
     return absl::DataLossError("it ends within a record: it was cut off");
   }
   auto stored = std::make_shared<std::string>(head.stored_bytes, '\0');
-  WAGGLE_RETURN_IF_ERROR(file_->Read(stored->data(), static_cast<int64_t>(head.stored_bytes)));
+  WAGGLE_RETURN_IF_ERROR(file_.Read(stored->data(), static_cast<int64_t>(head.stored_bytes)));
   bytes_left_ -= static_cast<int64_t>(head.stored_bytes);
   if (const uint64_t checksum = ChecksumOf(head, *stored); checksum != head.checksum) {
     return absl::DataLossError(

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
-#include "common/checkpoint/file_system.h"
+#include "common/base/file.h"
 
 // Files of replay: a table's configuration and blocks that fill such a table. docs/replay_files.md describes their
 // layout. They are read without a server, and serve as data sets.
@@ -21,8 +21,7 @@ class ReplayFileWriter {
  public:
   // ALREADY_EXISTS if the path is taken. `items`: about their number, which shows progress to readers.
   static absl::StatusOr<std::unique_ptr<ReplayFileWriter>> Create(const std::string& path, const TableConfig& config,
-                                                                  uint64_t items,
-                                                                  FileSystem* files = PosixFileSystem());
+                                                                  uint64_t items);
   // Removes the file unless it is finished.
   ~ReplayFileWriter();
 
@@ -36,13 +35,12 @@ class ReplayFileWriter {
   uint64_t bytes() const { return bytes_; }  // In the file so far.
 
  private:
-  ReplayFileWriter(const std::string& path, FileSystem* files);
+  explicit ReplayFileWriter(const std::string& path);
   absl::Status AppendRecord(uint32_t kind, const std::string& payload);
 
   const std::string path_;
   const std::string partial_path_;
-  FileSystem* const files_;
-  std::unique_ptr<WritableFile> file_;
+  File file_;
   uint64_t blocks_ = 0;
   uint64_t items_ = 0;
   uint64_t bytes_ = 0;
@@ -53,8 +51,7 @@ class ReplayFileWriter {
 class ReplayFileReader {
  public:
   // NOT_FOUND; FAILED_PRECONDITION for a file of another kind or of a newer version; DATA_LOSS for a damaged one.
-  static absl::StatusOr<std::unique_ptr<ReplayFileReader>> Open(const std::string& path,
-                                                                FileSystem* files = PosixFileSystem());
+  static absl::StatusOr<std::unique_ptr<ReplayFileReader>> Open(const std::string& path);
 
   const TableConfig& config() const { return config_; }
   uint64_t items() const { return items_; }  // About their number.
@@ -66,12 +63,12 @@ class ReplayFileReader {
  private:
   struct Record;
 
-  ReplayFileReader(const std::string& path, std::unique_ptr<ReadableFile> file, int64_t bytes_left);
+  ReplayFileReader(const std::string& path, File file, int64_t bytes_left);
   absl::Status ReadHeader();
   absl::StatusOr<Record> ReadRecord();
 
   const std::string path_;
-  const std::unique_ptr<ReadableFile> file_;
+  File file_;
   int64_t bytes_left_;
   TableConfig config_;
   uint64_t items_ = 0;

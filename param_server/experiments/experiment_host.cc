@@ -1,9 +1,7 @@
 #include "param_server/experiments/experiment_host.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -11,8 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
-#include "common/base/atomic_file.h"
 #include "common/base/build_info.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
@@ -46,12 +44,6 @@ std::string NewId(const std::string& name) {
   return id;
 }
 
-absl::Status RemoveFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::remove_all(folder, error);
-  return error ? FileError(error.value(), folder, "delete the folder") : absl::OkStatus();
-}
-
 }  // namespace
 
 ExperimentHost::ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store)
@@ -67,11 +59,7 @@ ExperimentHost::ExperimentHost(const ExperimentHostOptions& options, std::unique
 }
 
 absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const ExperimentHostOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(absl::StrCat(options.data_folder, "/experiments"), error);
-  if (error) {
-    return FileError(error.value(), options.data_folder, "make the folder");
-  }
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(absl::StrCat(options.data_folder, "/experiments")));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentStore> store,
                           ExperimentStore::Open(absl::StrCat(options.data_folder, "/experiments.db")));
   auto host = std::unique_ptr<ExperimentHost>(new ExperimentHost(options, std::move(store)));
@@ -338,9 +326,9 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     deleting_.insert(id);  // Nobody else changes it now.
   }
   // The folders first: after an error it is still known, and can be deleted again. They may be large.
-  absl::Status status = RemoveFolder(RunFolder(id));
+  absl::Status status = RemoveAll(RunFolder(id));
   if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else it is not its own.
-    status = RemoveFolder(output_folder);
+    status = RemoveAll(output_folder);
   }
   if (status.ok()) {
     status = store_->Delete(id);

@@ -2,13 +2,11 @@
 // the class is in experiment_host.cc.
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_convert.h"
@@ -26,12 +24,6 @@ constexpr absl::Duration kOpenPause = absl::Seconds(1);
 constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
 // Events that cannot be written are kept up to so many.
 constexpr size_t kMaxEvents = 10'000;
-
-absl::Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  return error ? FileError(error.value(), folder, "make the folder") : absl::OkStatus();
-}
 
 // True if an error lies with what was kept of an experiment: it comes back however often the run is opened.
 bool IsOfItsData(const absl::Status& status) {
@@ -122,7 +114,7 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
     return GiveUpOrPostpone(id, experiment.status(), /*final=*/true);
   }
   // That its folder cannot be made never lies with the experiment.
-  if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
+  if (const absl::Status made = CreateFolders(record.output_folder); !made.ok()) {
     return GiveUpOrPostpone(id, made, /*final=*/false);
   }
   absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, texts->effective_yaml, *experiment);
@@ -272,7 +264,7 @@ absl::Status ExperimentHost::WriteEnd(const std::string& id) {
   record.state = standing.state;
   record.reason = standing.reason;
   // First, so that what is told as closed has its files.
-  WAGGLE_RETURN_IF_ERROR(MakeFolder(record.output_folder));
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(record.output_folder));
   WAGGLE_RETURN_IF_ERROR(WriteSummary(record.output_folder, SummaryJson(record, overview)));
   const std::string last_overview = overview.SerializeAsString();
   MutexLock writing(&writing_);

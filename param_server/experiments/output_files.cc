@@ -1,10 +1,7 @@
 #include "param_server/experiments/output_files.h"
 
-#include <cerrno>
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/summary/run_summary.h"
 
 namespace waggle {
@@ -33,9 +30,7 @@ std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewRespon
 }
 
 absl::Status RemoveSummary(const std::string& output_folder) {
-  const std::string summary = absl::StrCat(output_folder, kSummary);
-  return std::remove(summary.c_str()) == 0 || errno == ENOENT ? absl::OkStatus()
-                                                              : FileError(errno, summary, "remove the file");
+  return RemoveAll(absl::StrCat(output_folder, kSummary));
 }
 
 absl::Status WriteSummary(const std::string& output_folder, const std::string& json) {

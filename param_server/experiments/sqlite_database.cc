@@ -1,15 +1,13 @@
 #include "param_server/experiments/sqlite_database.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -47,11 +45,8 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
                                                                      const SqliteFormat& format) {
   // SQLite would not say why it cannot make a file. One that is there is not opened here: closing it would free the
   // lock of a connection that this process has already.
-  const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (made >= 0) {
-    close(made);
-  } else if (errno != EEXIST) {
-    return FileError(errno, path, "make the file");
+  if (const absl::Status made = File::Create(path).status(); !made.ok() && !absl::IsAlreadyExists(made)) {
+    return made;
   }
   sqlite3* connection = nullptr;
   errno = 0;

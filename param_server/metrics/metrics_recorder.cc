@@ -1,12 +1,11 @@
 #include "param_server/metrics/metrics_recorder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 
@@ -15,11 +14,7 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<std::unique_ptr<CsvWriter>> OpenCsv(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot create ", folder));
-  }
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(folder));
   return CsvWriter::Create(absl::StrCat(folder, "/metrics.csv"));
 }
 

@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<WeightsFolder>> WeightsFolder::Open(const Weights
 }
 
 absl::StatusOr<std::unique_ptr<CheckpointStore>> WeightsFolder::OpenStore(const WeightsFolderOptions& options) {
-  return CheckpointStore::Open(options.folder, /*keep=*/1, options.file_system);
+  return CheckpointStore::Open(options.folder, /*keep=*/1);
 }
 
 WeightsFolder::WeightsFolder(const WeightsFolderOptions& options, std::unique_ptr<CheckpointStore> store,

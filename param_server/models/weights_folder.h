@@ -18,7 +18,6 @@ namespace waggle {
 struct WeightsFolderOptions {
   std::string folder;
   absl::Duration retry_pause = absl::Seconds(2);
-  FileSystem* file_system = PosixFileSystem();
 };
 
 // Keeps weights in a folder, written by a thread of its own. What cannot be written is tried again until it is, or

@@ -1,13 +1,6 @@
 #include "param_server/workers/hub_state.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <map>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "common/base/atomic_file.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
@@ -157,25 +149,6 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
       absl::StrCat("cannot read the line \"", absl::CHexEscape(key), " ", absl::CHexEscape(value), "\""));
 }
 
-// Opens and locks the folder's lock file; the lock goes with the process, whatever ends it.
-absl::StatusOr<int> LockFolder(const std::string& folder) {
-  const std::string path = absl::StrCat(folder, "/", kLockName);
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) {
-    return FileError(errno, path, "write");
-  }
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const int error_number = errno;
-    close(fd);
-    if (error_number == EWOULDBLOCK) {
-      return absl::UnavailableError(
-          absl::StrCat(folder, ": another parameter server uses this folder; give each one a --data-dir of its own"));
-    }
-    return FileError(error_number, path, "lock");
-  }
-  return fd;
-}
-
 }  // namespace
 
 std::string EncodeRunResult(const RunResult& result) {
@@ -270,14 +243,10 @@ absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text) {
 }
 
 absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return FileError(error.value(), folder, "make the folder");
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const int lock_fd, LockFolder(folder));
-  // Owns the lock from here on.
-  auto state = std::unique_ptr<HubState>(new HubState(folder, lock_fd, HubRecord()));
+  WAGGLE_ASSIGN_OR_RETURN(
+      File lock_file, LockFolder(folder, kLockName,
+                                 "another parameter server uses this folder; give each one a --data-dir of its own"));
+  auto state = std::unique_ptr<HubState>(new HubState(folder, std::move(lock_file)));
   const std::string path = absl::StrCat(folder, "/", kFileName);
   HubRecord record;
   const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxFileBytes);
@@ -297,13 +266,6 @@ absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& fold
   state->last_epoch_ = record.last_epoch;
   state->record_ = std::move(record);
   return state;
-}
-
-HubState::HubState(std::string folder, int lock_fd, HubRecord record)
-    : folder_(std::move(folder)), lock_fd_(lock_fd), record_(std::move(record)) {}
-
-HubState::~HubState() {
-  close(lock_fd_);
 }
 
 HubRecord HubState::record() const {

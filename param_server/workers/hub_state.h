@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/api/hub.h"
+#include "common/base/file.h"
 #include "common/base/mutex.h"
 #include "param_server/workers/experiment_tracker.h"
 #include "param_server/workers/run_totals.h"
@@ -57,9 +58,6 @@ class HubState {
   // Makes the folder where it is missing, locks it and reads what is there. UNAVAILABLE if another hub uses it;
   // DATA_LOSS if the record is damaged; an error that names the folder if it cannot be made or written to.
   static absl::StatusOr<std::unique_ptr<HubState>> Open(const std::string& folder);
-  ~HubState();
-  HubState(const HubState&) = delete;
-  HubState& operator=(const HubState&) = delete;
 
   HubRecord record() const ABSL_LOCKS_EXCLUDED(mutex_);
   // That of the record; never waits for the disk.
@@ -73,10 +71,10 @@ class HubState {
   absl::StatusOr<uint64_t> TakeEpoch() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  HubState(std::string folder, int lock_fd, HubRecord record);
+  HubState(std::string folder, File lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   const std::string folder_;
-  const int lock_fd_;
+  const File lock_;
   mutable Mutex mutex_;
   HubRecord record_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> last_epoch_{0};  // Atomic because mutex_ is held while the disk writes.

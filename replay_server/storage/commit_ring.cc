@@ -1,12 +1,11 @@
 #include "replay_server/storage/commit_ring.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
 namespace waggle {
@@ -21,35 +20,29 @@ struct Entry {
   uint64_t Expected() const { return Checksum(this, 2 * sizeof(uint64_t)); }
 };
 
+constexpr int64_t kEntryBytes = sizeof(Entry);
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CommitRing>> CommitRing::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": ", strerror(errno)));
-  }
-  return std::unique_ptr<CommitRing>(new CommitRing(file));
-}
-
-CommitRing::~CommitRing() {
-  close(file_);
+  WAGGLE_ASSIGN_OR_RETURN(File file, File::Open(path, O_RDWR | O_CREAT));
+  return std::unique_ptr<CommitRing>(new CommitRing(std::move(file)));
 }
 
 void CommitRing::Note(uint64_t sequence, uint64_t items) {
   Entry entry{sequence, items, 0};
   entry.checksum = entry.Expected();
   // Where it fails, less is known after a crash, and nothing else is wrong.
-  (void)!pwrite(file_, &entry, sizeof(entry), next_ * static_cast<int64_t>(sizeof(entry)));
+  file_.WriteAt(next_ * kEntryBytes, {reinterpret_cast<const char*>(&entry), sizeof(entry)}).IgnoreError();
   next_ = (next_ + 1) % kCommits;
 }
 
 CommitRing::Lost CommitRing::After(uint64_t sequence) const {
   Lost lost;
-  for (int64_t i = 0; i < kCommits; ++i) {
+  const std::string entries = file_.ReadAt(0, kCommits * kEntryBytes).value_or("");
+  for (int64_t at = 0; at + kEntryBytes <= static_cast<int64_t>(entries.size()); at += kEntryBytes) {
     Entry entry;
-    if (pread(file_, &entry, sizeof(entry), i * static_cast<int64_t>(sizeof(entry))) != sizeof(entry)) {
-      break;
-    }
+    std::memcpy(&entry, entries.data() + at, sizeof(entry));
     if (entry.checksum == entry.Expected() && entry.sequence > sequence) {
       ++lost.commits;
       lost.items += entry.items;
@@ -60,7 +53,7 @@ CommitRing::Lost CommitRing::After(uint64_t sequence) const {
 
 void CommitRing::Clear() {
   // Where it fails, what is in the file may be told again.
-  (void)!ftruncate(file_, 0);
+  file_.Truncate(0).IgnoreError();
   next_ = 0;
 }
 

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/base/file.h"
 
 namespace waggle {
 
@@ -22,9 +24,6 @@ class CommitRing {
 
   // Makes the file if it is missing.
   static absl::StatusOr<std::unique_ptr<CommitRing>> Open(const std::string& path);
-  ~CommitRing();
-  CommitRing(const CommitRing&) = delete;
-  CommitRing& operator=(const CommitRing&) = delete;
 
   // A commit was written that begins with this sequence number of the database's, or a later one. Where the file cannot
   // be written it is not known of.
@@ -36,9 +35,9 @@ class CommitRing {
   void Clear();
 
  private:
-  explicit CommitRing(int file) : file_(file) {}
+  explicit CommitRing(File file) : file_(std::move(file)) {}
 
-  const int file_;
+  File file_;
   int64_t next_ = 0;
 };
 

@@ -32,19 +32,6 @@ bool Exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-absl::Status FileSystemError(const std::error_code& error, const std::string& path) {
-  if (!error) {
-    return absl::OkStatus();
-  }
-  const std::string text = absl::StrCat(path, ": ", error.message());
-  if (error == std::errc::no_space_on_device) {
-    return absl::ResourceExhaustedError(text);
-  }
-  return error == std::errc::permission_denied || error == std::errc::read_only_file_system
-             ? absl::PermissionDeniedError(text)
-             : absl::FailedPreconditionError(text);
-}
-
 absl::Status WriteFormat(Database* database) {
   v1::StoredFormat format;
   format.set_version(kStorageFormat);
@@ -102,18 +89,11 @@ absl::Status WithoutRoom(const absl::Status& failure, const std::string& folder,
 
 absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& options) {
   std::unique_ptr<DataFolder> folder(new DataFolder(options));
-  WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(options.path));
-  absl::StatusOr<std::unique_ptr<FileLock>> lock = folder->files_->LockFile(folder->Path("LOCK"));
-  if (absl::IsUnavailable(lock.status())) {
-    return absl::UnavailableError(
-        absl::StrCat("folder ", options.path, " is another replay server's: ", lock.status().message()));
-  }
-  WAGGLE_RETURN_IF_ERROR(lock.status());
-  folder->lock_ = *std::move(lock);
+  WAGGLE_ASSIGN_OR_RETURN(folder->lock_, LockFolder(options.path, "LOCK", "the folder is another replay server's"));
   WAGGLE_ASSIGN_OR_RETURN(folder->commits_, CommitRing::Open(folder->Path("commits")));
-  WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(folder->Path(kCheckpoints)));
-  WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->Path(kComing)));
-  WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->cold_path()));
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(folder->Path(kCheckpoints)));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->Path(kComing)));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder->cold_path()));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> kept, folder->Numbers(kCheckpoints));
   if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
@@ -172,19 +152,19 @@ absl::Status DataFolder::Create() {
                             Database::Open(Path(kComing), /*create=*/true, nullptr));
     WAGGLE_RETURN_IF_ERROR(WriteFormat(database.get()));
   }
-  WAGGLE_RETURN_IF_ERROR(files_->Rename(Path(kComing), Path(kDatabase)));
-  return files_->SyncFolder(options_.path);
+  WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
+  return SyncFolder(options_.path);
 }
 
 absl::StatusOr<std::vector<uint64_t>> DataFolder::Numbers(const std::string& folder) const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, files_->ListFolder(Path(folder)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(Path(folder)));
   std::vector<uint64_t> numbers;
   for (const std::string& name : names) {
     uint64_t number = 0;
     if (absl::SimpleAtoi(name, &number)) {
       numbers.push_back(number);
     } else if (folder == kCheckpoints) {
-      WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(absl::StrCat(folder, "/", name))));  // Never finished.
+      WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(folder, "/", name))));  // Never finished.
     }
   }
   std::sort(numbers.begin(), numbers.end());
@@ -207,14 +187,14 @@ absl::Status DataFolder::FallBack(const absl::Status& damage, SavedState* state)
     if (status.ok()) {
       const bool set_aside = Exists(Path(kDatabase));
       WAGGLE_RETURN_IF_ERROR(MoveAside(kDatabase));
-      WAGGLE_RETURN_IF_ERROR(files_->Rename(Path(kComing), Path(kDatabase)));
-      WAGGLE_RETURN_IF_ERROR(files_->SyncFolder(options_.path));
+      WAGGLE_RETURN_IF_ERROR(Rename(Path(kComing), Path(kDatabase)));
+      WAGGLE_RETURN_IF_ERROR(SyncFolder(options_.path));
       LogError("replay goes on from checkpoint ", number, ", made at ", When(*state), ": everything since then is lost",
                set_aside ? absl::StrCat("; what could not be read is kept in ", Path(kDamaged)) : "");
       return absl::OkStatus();
     }
     LogError("checkpoint ", number, " cannot be used either: ", status.message());
-    WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(kComing)));
+    WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(kComing)));
     if (!absl::IsDataLoss(status)) {
       return Annotate(status, absl::StrCat("going back to checkpoint ", number));
     }
@@ -228,18 +208,18 @@ absl::Status DataFolder::MoveAside(const std::string& name) {
   if (!Exists(Path(name))) {
     return absl::OkStatus();
   }
-  WAGGLE_RETURN_IF_ERROR(files_->CreateFolders(Path(kDamaged)));
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(Path(kDamaged)));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> there, Numbers(kDamaged));
   const uint64_t number = there.empty() ? 1 : there.back() + 1;
-  return files_->Rename(Path(name), Path(absl::StrCat(kDamaged, "/", number)));
+  return Rename(Path(name), Path(absl::StrCat(kDamaged, "/", number)));
 }
 
 absl::Status DataFolder::CopyCheckpoint(uint64_t number, const std::string& name) const {
   const std::string from = Path(absl::StrCat(kCheckpoints, "/", number));
   const std::string to = Path(name);
-  WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(to));
-  WAGGLE_RETURN_IF_ERROR(files_->CreateFolder(to));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> files, files_->ListFolder(from));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(to));
+  WAGGLE_RETURN_IF_ERROR(CreateFolder(to));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFolder(from));
   for (const std::string& file : files) {
     const fs::path source = fs::path(from) / file;
     const fs::path copy = fs::path(to) / file;
@@ -250,9 +230,11 @@ absl::Status DataFolder::CopyCheckpoint(uint64_t number, const std::string& name
     } else {
       fs::copy_file(source, copy, error);
     }
-    WAGGLE_RETURN_IF_ERROR(FileSystemError(error, copy.string()));
+    if (error) {
+      return FileError(error.value(), copy.string(), "copy");
+    }
   }
-  return files_->SyncFolder(to);
+  return SyncFolder(to);
 }
 
 absl::StatusOr<uint64_t> DataFolder::KeepCheckpoint(Database* database) {
@@ -261,7 +243,7 @@ absl::StatusOr<uint64_t> DataFolder::KeepCheckpoint(Database* database) {
   const std::string path = Path(absl::StrCat(kCheckpoints, "/", number));
   WAGGLE_RETURN_IF_ERROR(Annotate(database->Copy(path), absl::StrCat("keeping checkpoint ", number)));
   for (size_t i = 0; i + static_cast<size_t>(options_.keep_checkpoints) <= there.size(); ++i) {
-    WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(absl::StrCat(kCheckpoints, "/", there[i]))));
+    WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(kCheckpoints, "/", there[i]))));
   }
   return number;
 }

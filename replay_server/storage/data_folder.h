@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/checkpoint/file_system.h"
+#include "common/base/file.h"
 #include "replay_server/storage/commit_ring.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/saved_state.h"
@@ -71,8 +71,7 @@ class DataFolder {
   absl::Status FallBack(const absl::Status& damage, SavedState* state);
 
   const DataFolderOptions options_;
-  FileSystem* const files_ = PosixFileSystem();
-  std::unique_ptr<FileLock> lock_;
+  File lock_;
   std::unique_ptr<CommitRing> commits_;
 };
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "param_server/workers/hub_state.h"
 #include "tests/support/catch.h"
 

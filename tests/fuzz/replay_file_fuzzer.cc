@@ -1,7 +1,9 @@
 // Replay files for an import: whole files, and files of records with correct checksums. Blocks that can be read are
 // sent to a replay server as an import does.
-#include <algorithm>
-#include <cstring>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/replay_blocks/block_compression.h"
@@ -14,47 +16,11 @@
 namespace waggle {
 namespace {
 
-class Bytes final : public ReadableFile {
- public:
-  explicit Bytes(std::string bytes) : bytes_(std::move(bytes)) {}
-
-  absl::StatusOr<int64_t> Size() const override { return static_cast<int64_t>(bytes_.size()); }
-  absl::Status Read(char* destination, int64_t size) override {
-    if (size < 0 || static_cast<size_t>(size) > bytes_.size() - at_) {
-      return absl::DataLossError("the file ends before");
-    }
-    std::memcpy(destination, bytes_.data() + at_, static_cast<size_t>(size));
-    at_ += static_cast<size_t>(size);
-    return absl::OkStatus();
-  }
-
- private:
-  const std::string bytes_;
-  size_t at_ = 0;
-};
-
-// A file system with one file, whatever its name.
-class OneFile final : public FileSystem {
- public:
-  explicit OneFile(std::string bytes) : bytes_(std::move(bytes)) {}
-
-  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenFile(const std::string& /*path*/) override {
-    return std::unique_ptr<ReadableFile>(std::make_unique<Bytes>(bytes_));
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> CreateFile(const std::string& /*path*/) override { return No(); }
-  absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& /*path*/) override { return No(); }
-  absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& /*path*/) override { return No(); }
-  absl::Status CreateFolder(const std::string& /*path*/) override { return No(); }
-  absl::Status CreateFolders(const std::string& /*path*/) override { return No(); }
-  absl::Status SyncFolder(const std::string& /*path*/) override { return No(); }
-  absl::Status Rename(const std::string& /*from*/, const std::string& /*to*/) override { return No(); }
-  absl::Status RemoveAll(const std::string& /*path*/) override { return No(); }
-
- private:
-  static absl::Status No() { return absl::PermissionDeniedError("it can be read only"); }
-
-  const std::string bytes_;
-};
+// The file that this process writes and reads, in memory.
+const std::string& Path() {
+  static const std::string path = absl::StrCat("/dev/shm/waggle-replay-file-fuzzer-", getpid());
+  return path;
+}
 
 template <class T>
 void Append(T value, std::string* bytes) {
@@ -126,8 +92,9 @@ void Import(ReplayFileReader* reader) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  OneFile files(FileOf(&input));
-  const absl::StatusOr<std::unique_ptr<ReplayFileReader>> reader = ReplayFileReader::Open("file", &files);
+  std::ofstream(Path(), std::ios::binary) << FileOf(&input);
+  const absl::StatusOr<std::unique_ptr<ReplayFileReader>> reader = ReplayFileReader::Open(Path());
+  unlink(Path().c_str());
   if (reader.ok()) {
     Import(reader->get());
   } else {

@@ -333,7 +333,7 @@ void WriteTexts(const std::filesystem::path& folder) {
   contents.arrays = {array({"a", DType::kFloat32, {2, 2}}), array({"b", DType::kUint8, {8}})};
   std::filesystem::create_directories(folder / "text");
   const std::string path = folder / "text" / "whole";
-  WAGGLE_CHECK(WriteCheckpointFile(contents, path, PosixFileSystem()).ok(), "the file can be written");
+  WAGGLE_CHECK(WriteCheckpointFile(contents, path).ok(), "the file can be written");
   std::ifstream whole(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
   std::filesystem::remove(path);

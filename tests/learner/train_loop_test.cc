@@ -1,13 +1,14 @@
 #include "learner/train_loop.h"
 
-#include <atomic>
+#include <optional>
 
+#include "common/base/failpoint.h"
 #include "common/rl/steppers.h"
 #include "tests/common/api/turn_hub.h"
-#include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -214,28 +215,19 @@ TEST_CASE("checkpoints are written periodically", "[unit]") {
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step >= 1);
 }
 
-// A disk that is full for the next `left` checkpoints.
-class FullDisk : public testing::SimulatedFileSystem {
- public:
-  absl::Status CreateFolder(const std::string& path) override {
-    return left-- > 0 ? absl::ResourceExhaustedError("no space left") : SimulatedFileSystem::CreateFolder(path);
-  }
-
-  std::atomic<int> left{1'000'000};
-};
-
 TEST_CASE("a disk that is full for a while does not end training, and checkpoints are written again", "[unit]") {
-  FullDisk disk;
+  const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.learner.checkpoint.period_seconds = 1e-9;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  std::optional<testing::FullDisk> full(std::in_place, 0);
   fixture.sampler.policy_version = [&](int64_t batch) {
     if (batch == 4) {  // One is due after the second step at the latest.
       testing::Eventually("a checkpoint that failed", [&] {
         const auto gauges = fixture.metrics.TakeSnapshot().gauges;
         return gauges.count("checkpoint_failing") == 1 && gauges.at("checkpoint_failing") == 1;
       });
-      disk.left = 0;
+      full.reset();
     } else if (batch == 8) {
       testing::Eventually("one that was written",
                           [&] { return fixture.metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 0; });
@@ -248,21 +240,25 @@ TEST_CASE("a disk that is full for a while does not end training, and checkpoint
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
 }
 
-TEST_CASE("the last checkpoint is tried again for some time", "[unit]") {
-  FullDisk disk;
-  disk.left = 2;
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+TEST_CASE("the last checkpoint is tried again for a while", "[unit]") {
+  const testing::TemporaryFolder folder;
   Fixture fixture;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  REQUIRE_OK(SetFailpoints("folder.create=error(no space)@1; file.create=error(no space)@1"));
   fixture.options.last_checkpoint_timeout = absl::Seconds(60);
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
+  REQUIRE_OK(SetFailpoints(""));
 }
+#endif
 
 TEST_CASE("a last checkpoint that cannot be written is an error, after all else is done", "[unit]") {
-  FullDisk disk;
+  const testing::TemporaryFolder folder;
   Fixture fixture;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  const testing::FullDisk full(0);
   fixture.options.last_checkpoint_timeout = absl::ZeroDuration();
   const absl::Status status = fixture.Run();
   REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);

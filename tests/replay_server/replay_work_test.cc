@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/base/thread.h"
 #include "common/hub_client/hub_client.h"
 #include "common/replay_client/replay_client.h"

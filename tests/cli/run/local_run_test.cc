@@ -290,10 +290,11 @@ TEST_CASE("Nothing starts if the experiment, the executables or the folder are w
   }
   const std::vector<Case> cases = {
       {folder.File("bin"), folder.File("bad.yaml"), folder.File("out1"), 2, "did you mean \"apex_dqn\"?"},
-      {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2, "none.yaml: No such file or directory"},
+      {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2,
+       "none.yaml: cannot open: No such file or directory"},
       {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which must be"},
       {folder.File("bin"), folder.File("large.yaml"), folder.File("out4"), 1, " MiB of memory are needed, and this "},
-      {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "cannot create /proc/waggle: "},
+      {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "/proc/waggle: cannot create the folder: "},
   };
   for (const Case& one : cases) {
     INFO(one.error);

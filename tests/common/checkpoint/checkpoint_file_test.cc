@@ -1,26 +1,26 @@
 #include "common/checkpoint/checkpoint_file.h"
 
+#include <fcntl.h>
+
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/common/checkpoint/simulated_file_system.h"
+#include "common/base/file.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
-using testing::SimulatedFileSystem;
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
-constexpr char kPath[] = "checkpoint.safetensors";
+constexpr char kName[] = "checkpoint.safetensors";
 
 CheckpointArray Array(const std::string& name, DType dtype, std::vector<int64_t> shape, const std::string& data) {
   std::shared_ptr<char> bytes = AllocateBytes(data.size());
@@ -50,15 +50,20 @@ std::string BytesOf(const ByteSlices& data) {
   return bytes;
 }
 
+std::string Contents(const std::string& path) {
+  return ValueOf(ReadSmallFile(path, size_t{1} << 20));
+}
+
 // The example's file, split where its header ends.
-struct File {
-  SimulatedFileSystem file_system;
+struct Written {
+  TemporaryFolder folder;
+  std::string path = folder.File(kName);
   std::string json;
   std::string data;
 
-  File() {
-    REQUIRE_OK(WriteCheckpointFile(Example(), kPath, &file_system));
-    const std::string bytes = *file_system.Bytes(kPath);
+  Written() {
+    REQUIRE_OK(WriteCheckpointFile(Example(), path));
+    const std::string bytes = Contents(path);
     const auto length = static_cast<size_t>(ValueOf(ParseSafetensorsLength(bytes, 1'000'000)));
     json = bytes.substr(8, length);
     data = bytes.substr(8 + length);
@@ -75,7 +80,7 @@ struct File {
 };
 
 TEST_CASE("a checkpoint's file has the documented bytes", "[unit]") {
-  const File file;
+  const Written file;
   std::string json = file.json;
   json.resize(json.find_last_not_of(' ') + 1);
   // A reader of another version must find them so for ever.
@@ -91,9 +96,9 @@ TEST_CASE("a checkpoint's file has the documented bytes", "[unit]") {
 }
 
 TEST_CASE("a checkpoint's contents come back from its file in their order", "[unit]") {
-  File file;
+  Written file;
   const CheckpointContents wanted = Example();
-  const CheckpointContents contents = ValueOf(ReadCheckpointFile(kPath, &file.file_system));
+  const CheckpointContents contents = ValueOf(ReadCheckpointFile(file.path));
   CHECK(contents.step == wanted.step);
   CHECK(contents.texts == wanted.texts);
   REQUIRE(contents.arrays.size() == wanted.arrays.size());
@@ -101,39 +106,41 @@ TEST_CASE("a checkpoint's contents come back from its file in their order", "[un
     CHECK(contents.arrays[i].spec == wanted.arrays[i].spec);
     CHECK(BytesOf(contents.arrays[i].data) == BytesOf(wanted.arrays[i].data));
   }
-  const CheckpointHeader header = ValueOf(ReadCheckpointHeader(kPath, &file.file_system));
+  const CheckpointHeader header = ValueOf(ReadCheckpointHeader(file.path));
   CHECK(header.step == wanted.step);
   CHECK(header.texts == wanted.texts);
   CHECK(header.tensors.size() == wanted.arrays.size());
 }
 
 TEST_CASE("a file that is cut short anywhere, or goes on, is data loss", "[unit]") {
-  File file;
-  std::string* const bytes = file.file_system.Bytes(kPath);
-  const std::string whole = *bytes;
-  for (size_t size = 0; size < whole.size(); ++size) {
+  Written file;
+  File bytes = ValueOf(File::Open(file.path, O_RDWR));
+  const int64_t whole = ValueOf(bytes.Size());
+  REQUIRE_OK(bytes.WriteAt(whole, absl::string_view("", 1)));
+  REQUIRE_CODE(ReadCheckpointHeader(file.path), absl::StatusCode::kDataLoss);
+  for (int64_t size = whole - 1; size >= 0; --size) {
     CAPTURE(size);
-    *bytes = whole.substr(0, size);
-    REQUIRE_CODE(ReadCheckpointHeader(kPath, &file.file_system), absl::StatusCode::kDataLoss);
+    REQUIRE_OK(bytes.Truncate(size));
+    REQUIRE_CODE(ReadCheckpointHeader(file.path), absl::StatusCode::kDataLoss);
   }
-  *bytes = whole + '\0';
-  REQUIRE_CODE(ReadCheckpointHeader(kPath, &file.file_system), absl::StatusCode::kDataLoss);
 }
 
 TEST_CASE("a flipped bit is data loss; only the arrays' is not seen in the header", "[unit]") {
-  File file;
-  std::string* const bytes = file.file_system.Bytes(kPath);
-  for (size_t i = 0; i < bytes->size() * 8; ++i) {
+  Written file;
+  File bytes = ValueOf(File::Open(file.path, O_RDWR));
+  const std::string whole = ValueOf(bytes.ReadAt(0, ValueOf(bytes.Size())));
+  for (size_t i = 0; i < whole.size() * 8; ++i) {
     CAPTURE(i);
-    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
-    REQUIRE_CODE(ReadCheckpointFile(kPath, &file.file_system), absl::StatusCode::kDataLoss);
-    REQUIRE(ReadCheckpointHeader(kPath, &file.file_system).ok() == (i / 8 >= 8 + file.json.size()));
-    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
+    const char flipped = static_cast<char>(whole[i / 8] ^ (1 << (i % 8)));
+    REQUIRE_OK(bytes.WriteAt(static_cast<int64_t>(i / 8), {&flipped, 1}));
+    REQUIRE_CODE(ReadCheckpointFile(file.path), absl::StatusCode::kDataLoss);
+    REQUIRE(ReadCheckpointHeader(file.path).ok() == (i / 8 >= 8 + file.json.size()));
+    REQUIRE_OK(bytes.WriteAt(static_cast<int64_t>(i / 8), {&whole[i / 8], 1}));
   }
 }
 
 TEST_CASE("a checkpoint of a newer version is refused, not called damaged", "[unit]") {
-  File file;
+  Written file;
   file.Change("\"waggle:format\":\"2\"", "\"waggle:format\":\"3\"");
   const absl::Status status = file.Parse().status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
@@ -166,7 +173,7 @@ TEST_CASE("a signed header that its writer cannot have meant is data loss, and s
   };
   for (const Case& example : cases) {
     CAPTURE(example.from, example.to);
-    File file;
+    Written file;
     file.Change(example.from, example.to);
     const absl::Status status = file.Parse().status();
     REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
@@ -184,23 +191,17 @@ TEST_CASE("another program's file is no checkpoint", "[unit]") {
 }
 
 TEST_CASE("a text that is not UTF-8 is refused before a file is made", "[unit]") {
-  SimulatedFileSystem file_system;
+  const TemporaryFolder folder;
   CheckpointContents contents = Example();
   contents.texts["generator"] = "\xff";
-  REQUIRE_CODE(WriteCheckpointFile(contents, kPath, &file_system), absl::StatusCode::kInvalidArgument);
-  CHECK(file_system.Bytes(kPath) == nullptr);
+  REQUIRE_CODE(WriteCheckpointFile(contents, folder.File(kName)), absl::StatusCode::kInvalidArgument);
+  CHECK(ValueOf(ListFolder(folder.path())).empty());
 }
 
 #ifdef WAGGLE_NUMPY_PYTHON
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 TEST_CASE("the page's Python reads a checkpoint with NumPy alone", "[unit]") {
   const TemporaryFolder folder;
-  REQUIRE_OK(WriteCheckpointFile(Example(), folder.File(kPath), PosixFileSystem()));
+  REQUIRE_OK(WriteCheckpointFile(Example(), folder.File(kName)));
   const std::string page = Contents(WAGGLE_DOCS_DIR "/checkpoints.md");
   const std::string fence = "```python\n";
   const size_t begin = page.find(fence);
@@ -214,7 +215,7 @@ for name, array in arrays.items():
 print(texts["waggle:step"], repr(texts["generator"]), ascii(texts["umlaut"]))
 )";
   const std::string command = absl::StrCat("'" WAGGLE_NUMPY_PYTHON "' '", folder.File("read.py"), "' '",
-                                           folder.File(kPath), "' > '", folder.File("log"), "' 2>&1");
+                                           folder.File(kName), "' > '", folder.File("log"), "' 2>&1");
   const int status = std::system(command.c_str());
   const std::string log = Contents(folder.File("log"));
   CAPTURE(log);

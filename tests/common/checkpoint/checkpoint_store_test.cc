@@ -1,25 +1,28 @@
 #include "common/checkpoint/checkpoint_store.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "tests/common/checkpoint/simulated_file_system.h"
+#include "common/base/failpoint.h"
+#include "common/base/file.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
-using testing::SimulatedFileSystem;
 using testing::TemporaryFolder;
 using testing::ValueOf;
-
-constexpr char kFolder[] = "run";
 
 CheckpointArray Array(const std::string& name, const std::vector<float>& values) {
   const size_t size = values.size() * sizeof(float);
@@ -44,10 +47,6 @@ CheckpointContents ContentsOf(int64_t step, float salt = 0) {
   return contents;
 }
 
-std::string FileOf(int64_t step) {
-  return absl::StrFormat("%s/step-%012d/checkpoint.safetensors", kFolder, step);
-}
-
 std::string BytesOf(const ByteSlices& data) {
   std::string bytes(data.size(), '\0');
   data.CopyTo(bytes.data());
@@ -62,24 +61,42 @@ bool Same(const CheckpointContents& a, const CheckpointContents& b) {
   return same;
 }
 
-std::unique_ptr<CheckpointStore> OpenStore(FileSystem* file_system, int keep = 2) {
-  return ValueOf(CheckpointStore::Open(kFolder, keep, file_system));
-}
+// The folder of a run's checkpoints.
+struct Run {
+  std::unique_ptr<CheckpointStore> Open(int keep = 2) const { return ValueOf(CheckpointStore::Open(path, keep)); }
 
-std::vector<std::string> Names(FileSystem* file_system) {
-  std::vector<std::string> names = ValueOf(file_system->ListFolder(kFolder));
-  std::sort(names.begin(), names.end());
-  return names;
-}
+  std::string File(const std::string& name) const { return path + "/" + name; }
+  std::string FileOf(int64_t step) const { return File(absl::StrFormat("step-%012d/checkpoint.safetensors", step)); }
+  std::string Bytes(int64_t step) const { return ValueOf(ReadSmallFile(FileOf(step), size_t{1} << 20)); }
+  void SetBytes(int64_t step, const std::string& bytes) const {
+    std::ofstream(FileOf(step), std::ios::binary) << bytes;
+  }
+  // Flips a bit of the last array.
+  void Damage(int64_t step) const {
+    std::string bytes = Bytes(step);
+    bytes.back() ^= 1;
+    SetBytes(step, bytes);
+  }
 
-bool LoadsAs(FileSystem* file_system, const CheckpointContents& wanted) {
-  const auto loaded = ValueOf(ValueOf(CheckpointStore::OpenToRead(kFolder, file_system))->LoadLatest());
-  return loaded.has_value() && Same(*loaded, wanted);
-}
+  // But for the lock.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names = ValueOf(ListFolder(path));
+    names.erase(std::remove(names.begin(), names.end(), "LOCK"), names.end());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  bool LoadsAs(const CheckpointContents& wanted) const {
+    const auto loaded = ValueOf(ValueOf(CheckpointStore::OpenToRead(path))->LoadLatest());
+    return loaded.has_value() && Same(*loaded, wanted);
+  }
+
+  const TemporaryFolder folder;
+  const std::string path = folder.File("run");
+};
 
 TEST_CASE("a store without checkpoints loads nothing", "[unit]") {
-  SimulatedFileSystem file_system;
-  CHECK_FALSE(ValueOf(OpenStore(&file_system)->LoadLatest()).has_value());
+  const Run run;
+  CHECK_FALSE(ValueOf(run.Open()->LoadLatest()).has_value());
 }
 
 TEST_CASE("what was saved on the disk is loaded, bytes and all", "[unit]") {
@@ -97,35 +114,35 @@ TEST_CASE("what was saved on the disk is loaded, bytes and all", "[unit]") {
 }
 
 TEST_CASE("the newest checkpoint is the one of the highest step, in numbers not letters", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system, 9);
+  const Run run;
+  const auto store = run.Open(9);
   for (const int64_t step : {int64_t{999999999999}, int64_t{1000000000000}, int64_t{5}}) {
     REQUIRE_OK(store->Save(ContentsOf(step)));
   }
-  CHECK(LoadsAs(&file_system, ContentsOf(1000000000000)));
+  CHECK(run.LoadsAs(ContentsOf(1000000000000)));
 }
 
 TEST_CASE("only the newest checkpoints are kept", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system, 2);
+  const Run run;
+  const auto store = run.Open(2);
   for (int64_t step = 1; step <= 4; ++step) {
     REQUIRE_OK(store->Save(ContentsOf(step)));
   }
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000003", "step-000000000004"});
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000003", "step-000000000004"});
 }
 
 TEST_CASE("saving a step again replaces its checkpoint", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(3)));
   REQUIRE_OK(store->Save(ContentsOf(3, 0.5F)));
-  CHECK(LoadsAs(&file_system, ContentsOf(3, 0.5F)));
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000003"});
+  CHECK(run.LoadsAs(ContentsOf(3, 0.5F)));
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000003"});
 }
 
 TEST_CASE("contents that break the rules are refused and leave nothing behind", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   CheckpointContents contents = ContentsOf(1);
   SECTION("a negative step") {
     contents.step = -1;
@@ -140,12 +157,12 @@ TEST_CASE("contents that break the rules are refused and leave nothing behind", 
     contents.texts["large"] = std::string(kMaxSafetensorsHeaderBytes, 'x');
   }
   REQUIRE_CODE(store->Save(contents), absl::StatusCode::kInvalidArgument);
-  CHECK(Names(&file_system).empty());
+  CHECK(run.Names().empty());
 }
 
 TEST_CASE("a store keeps at least one checkpoint", "[unit]") {
-  SimulatedFileSystem file_system;
-  REQUIRE_CODE(CheckpointStore::Open(kFolder, 0, &file_system), absl::StatusCode::kInvalidArgument);
+  const Run run;
+  REQUIRE_CODE(CheckpointStore::Open(run.path, 0), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("a folder that cannot be made is an error that names it", "[unit]") {
@@ -157,74 +174,76 @@ TEST_CASE("a folder that cannot be made is an error that names it", "[unit]") {
 }
 
 TEST_CASE("a damaged checkpoint is passed over", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  const std::string newest = FileOf(2);
+  std::string bytes = run.Bytes(2);
+  const std::string other = run.Bytes(1);
   SECTION("its file is missing") {
-    REQUIRE_OK(file_system.RemoveAll(newest));
+    REQUIRE_OK(RemoveAll(run.FileOf(2)));
   }
   SECTION("its file is empty") {
-    file_system.Bytes(newest)->clear();
+    run.SetBytes(2, "");
   }
   SECTION("its header is larger than any") {
-    file_system.Bytes(newest)->replace(0, 8, std::string("\0\0\0\x04\0\0\0\x01", 8));
+    run.SetBytes(2, bytes.replace(0, 8, std::string("\0\0\0\x04\0\0\0\x01", 8)));
   }
   SECTION("its file is that of another step") {
-    *file_system.Bytes(newest) = *file_system.Bytes(FileOf(1));
+    run.SetBytes(2, other);
   }
   SECTION("its file is cut short") {
-    file_system.Bytes(newest)->pop_back();
+    run.SetBytes(2, bytes.substr(0, bytes.size() - 1));
   }
   SECTION("its file is too long") {
-    file_system.Bytes(newest)->push_back(0);
+    run.SetBytes(2, bytes + '\0');
   }
   SECTION("its arrays are those of another step") {
-    const std::string other = *file_system.Bytes(FileOf(1));
-    file_system.Bytes(newest)->replace(other.size() - 16, 16, other, other.size() - 16, 16);
+    run.SetBytes(2, bytes.replace(other.size() - 16, 16, other, other.size() - 16, 16));
   }
-  CHECK(LoadsAs(&file_system, ContentsOf(1)));
+  CHECK(run.LoadsAs(ContentsOf(1)));
 }
 
 TEST_CASE("no flipped bit is ever loaded", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  std::string* const bytes = file_system.Bytes(FileOf(2));
-  for (size_t i = 0; i < bytes->size() * 8; ++i) {
+  const std::string whole = run.Bytes(2);
+  File file = ValueOf(File::Open(run.FileOf(2), O_RDWR));
+  for (size_t i = 0; i < whole.size() * 8; ++i) {
     CAPTURE(i);
-    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
+    const char flipped = static_cast<char>(whole[i / 8] ^ (1 << (i % 8)));
+    REQUIRE_OK(file.WriteAt(static_cast<int64_t>(i / 8), {&flipped, 1}));
     const auto loaded = ValueOf(store->LoadLatest());
     REQUIRE(loaded.has_value());
     REQUIRE(Same(*loaded, ContentsOf(1)));
-    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
+    REQUIRE_OK(file.WriteAt(static_cast<int64_t>(i / 8), {&whole[i / 8], 1}));
   }
 }
 
 TEST_CASE("a checkpoint of format 1 is refused, not passed over, until a newer one is there", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system, 3);
+  const Run run;
+  const auto store = run.Open(3);
   REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(file_system.CreateFolder("run/step-000000000002"));
-  REQUIRE_OK(file_system.CreateFile("run/step-000000000002/MANIFEST").status());
+  REQUIRE_OK(CreateFolder(run.File("step-000000000002")));
+  REQUIRE_OK(File::Create(run.File("step-000000000002/MANIFEST")).status());
   const absl::Status status = store->LoadLatest().status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(absl::StrContains(status.message(), "step-000000000002: it has format version 1"));
   REQUIRE_CODE(store->LoadStep(2), absl::StatusCode::kFailedPrecondition);
   REQUIRE_OK(store->Save(ContentsOf(3)));
-  CHECK(Names(&file_system).size() == 3);
-  CHECK(LoadsAs(&file_system, ContentsOf(3)));
+  CHECK(run.Names().size() == 3);
+  CHECK(run.LoadsAs(ContentsOf(3)));
 }
 
 TEST_CASE("when every checkpoint is damaged the error gives every reason", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  file_system.Bytes(FileOf(1))->clear();
-  file_system.Bytes(FileOf(2))->back() ^= 1;
+  run.SetBytes(1, "");
+  run.Damage(2);
   const absl::Status status = store->LoadLatest().status();
   REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
   CHECK(absl::StrContains(status.message(), "step-000000000001: "));
@@ -232,102 +251,103 @@ TEST_CASE("when every checkpoint is damaged the error gives every reason", "[uni
 }
 
 TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed over", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
   CHECK(Same(ValueOf(store->LoadStep(1)), ContentsOf(1)));
   CHECK(Same(ValueOf(store->LoadStep(2)), ContentsOf(2)));
   REQUIRE_CODE(store->LoadStep(3), absl::StatusCode::kNotFound);
-  REQUIRE_OK(file_system.RemoveAll(FileOf(2)));
+  REQUIRE_OK(RemoveAll(run.FileOf(2)));
   REQUIRE_CODE(store->LoadStep(2), absl::StatusCode::kDataLoss);
 }
 
 TEST_CASE("an error that is no damage is returned, not passed over", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  file_system.FailAt(1, absl::PermissionDeniedError("not yours"), false);
-  REQUIRE_CODE(store->LoadLatest(), absl::StatusCode::kPermissionDenied);
+  REQUIRE_OK(RemoveAll(run.FileOf(2)));
+  std::filesystem::create_symlink(run.FileOf(1), run.FileOf(2));
+  REQUIRE_CODE(store->LoadLatest(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("a damaged checkpoint does not push out a whole one", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system, 2);
+  const Run run;
+  const auto store = run.Open(2);
   for (int64_t step = 1; step <= 2; ++step) {
     REQUIRE_OK(store->Save(ContentsOf(step)));
   }
   SECTION("that its header shows") {
-    file_system.Bytes(FileOf(2))->clear();
+    run.SetBytes(2, "");
   }
   SECTION("that only its arrays show") {
-    file_system.Bytes(FileOf(2))->back() ^= 1;
+    run.Damage(2);
     CHECK(ValueOf(store->LoadLatest())->step == 1);
   }
   REQUIRE_OK(store->Save(ContentsOf(3)));
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000001", "step-000000000002", "step-000000000003"});
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000001", "step-000000000002", "step-000000000003"});
   REQUIRE_OK(store->Save(ContentsOf(4)));
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000003", "step-000000000004"});
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000003", "step-000000000004"});
 }
 
 TEST_CASE("a run that went back to an older checkpoint keeps what it saves then", "[unit]") {
-  SimulatedFileSystem file_system;
-  REQUIRE_OK(OpenStore(&file_system, 2)->Save(ContentsOf(1)));
-  REQUIRE_OK(OpenStore(&file_system, 2)->Save(ContentsOf(9)));
-  file_system.Bytes(FileOf(9))->back() ^= 1;
+  const Run run;
+  REQUIRE_OK(run.Open(2)->Save(ContentsOf(1)));
+  REQUIRE_OK(run.Open(2)->Save(ContentsOf(9)));
+  run.Damage(9);
   // A store that never loaded does not know that step 9 is damaged.
-  const auto store = OpenStore(&file_system, 1);
+  const auto store = run.Open(1);
   REQUIRE_OK(store->Save(ContentsOf(2)));
   CHECK(ValueOf(store->LoadLatest())->step == 2);
   REQUIRE_OK(store->Save(ContentsOf(9)));
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000009"});
-  CHECK(LoadsAs(&file_system, ContentsOf(9)));
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000009"});
+  CHECK(run.LoadsAs(ContentsOf(9)));
 }
 
 TEST_CASE("other names in the folder are left alone", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system, 1);
+  const Run run;
+  const auto store = run.Open(1);
   const std::vector<std::string> others = {"best", "step-1", "step-00000000000x", "step--00000000001", "step-"};
   for (const std::string& name : others) {
-    REQUIRE_OK(file_system.CreateFolder("run/" + name));
+    REQUIRE_OK(CreateFolder(run.File(name)));
   }
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  CHECK(Names(&file_system).size() == others.size() + 1);
-  CHECK(LoadsAs(&file_system, ContentsOf(2)));
+  CHECK(run.Names().size() == others.size() + 1);
+  CHECK(run.LoadsAs(ContentsOf(2)));
 }
 
 TEST_CASE("what a save that was cut short left is removed", "[unit]") {
-  SimulatedFileSystem file_system;
-  REQUIRE_OK(OpenStore(&file_system)->Save(ContentsOf(1)));
-  REQUIRE_OK(file_system.CreateFolder("run/tmp-0123456789abcdef"));
-  OpenStore(&file_system);
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000001"});
+  const Run run;
+  REQUIRE_OK(run.Open()->Save(ContentsOf(1)));
+  REQUIRE_OK(CreateFolder(run.File("tmp-0123456789abcdef")));
+  run.Open();
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000001"});
 }
 
 TEST_CASE("only what a save left is removed, not what is named alike", "[unit]") {
-  SimulatedFileSystem file_system;
-  REQUIRE_OK(file_system.CreateFolder(kFolder));
+  const Run run;
+  REQUIRE_OK(CreateFolders(run.path));
   const std::vector<std::string> others = {"tmp-0123456789abcde", "tmp-0123456789abcdef0", "tmp-0123456789abcdeg",
                                            "tmp-results"};
   for (const std::string& name : others) {
-    REQUIRE_OK(file_system.CreateFolder("run/" + name));
+    REQUIRE_OK(CreateFolder(run.File(name)));
   }
-  OpenStore(&file_system);
-  CHECK(Names(&file_system) == others);
+  run.Open();
+  CHECK(run.Names() == others);
 }
 
 TEST_CASE("reading a folder leaves it as it is, also while another store saves in it", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto writer = OpenStore(&file_system);
+  const Run run;
+  const auto writer = run.Open();
   REQUIRE_OK(writer->Save(ContentsOf(1)));
-  REQUIRE_OK(file_system.CreateFolder("run/tmp-0123456789abcdef"));
-  const auto reader = ValueOf(CheckpointStore::OpenToRead(kFolder, &file_system));
+  REQUIRE_OK(CreateFolder(run.File("tmp-0123456789abcdef")));
+  const auto reader = ValueOf(CheckpointStore::OpenToRead(run.path));
   CHECK(ValueOf(reader->LoadLatest())->step == 1);
   REQUIRE_CODE(reader->Save(ContentsOf(2)), absl::StatusCode::kFailedPrecondition);
-  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000001", "tmp-0123456789abcdef"});
-  REQUIRE_CODE(CheckpointStore::OpenToRead("elsewhere", &file_system), absl::StatusCode::kNotFound);
+  CHECK(run.Names() == std::vector<std::string>{"step-000000000001", "tmp-0123456789abcdef"});
+  REQUIRE_CODE(CheckpointStore::OpenToRead(run.folder.File("elsewhere")), absl::StatusCode::kNotFound);
 }
 
 TEST_CASE("a folder has one writer at a time", "[unit]") {
@@ -373,18 +393,18 @@ TEST_CASE("a folder that vanished and is another learner's now is left to that o
 }
 
 TEST_CASE("the newest step counts damaged checkpoints too", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   CHECK(ValueOf(store->NewestStep()) == std::nullopt);
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  file_system.Bytes(FileOf(2))->clear();
+  run.SetBytes(2, "");
   CHECK(ValueOf(store->NewestStep()) == 2);
 }
 
 TEST_CASE("checkpoints of two runs in one folder are refused by their names", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = OpenStore(&file_system);
+  const Run run;
+  const auto store = run.Open();
   CheckpointContents contents = ContentsOf(50'000);
   contents.texts[kCheckpointRun] = "cartpole-1";
   REQUIRE_OK(store->Save(contents));
@@ -396,88 +416,108 @@ TEST_CASE("checkpoints of two runs in one folder are refused by their names", "[
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(
       status.message() ==
-      "run holds checkpoints of several runs: step 50000 is of cartpole-1, step 3000 of cartpole-2; move those of one "
-      "away");
+      run.path +
+          " holds checkpoints of several runs: step 50000 is of cartpole-1, step 3000 of cartpole-2; move those of one "
+          "away");
 }
 
-// Saves `next` over a store that holds `before`, with a failure at each operation in turn, until one save has none.
-// `afterwards` sees the file system after each. Returns the number of operations.
-template <class Afterwards>
-int64_t WithFailureAtEveryOperation(const std::vector<CheckpointContents>& before, const CheckpointContents& next,
-                                    const absl::Status& error, bool dead, const Afterwards& afterwards) {
-  for (int64_t index = 0;; ++index) {
-    CAPTURE(index);
-    SimulatedFileSystem file_system;
-    auto store = OpenStore(&file_system);
-    for (const CheckpointContents& contents : before) {
-      REQUIRE_OK(store->Save(contents));
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+// All that a save changes, by the failpoints that it passes.
+const std::string kChanges[] = {"folder.create", "file.create", "file.write", "file.sync",
+                                "file.rename",   "file.remove", "folder.sync"};
+
+// A store that holds steps 1 and 2, for each change of a save, and each time that the save makes it. `save` saves with
+// that change as its failpoint, and returns whether it came so far.
+void ForEachChange(const std::function<bool(const Run& run, const std::string& change, int time)>& save) {
+  int changes = 0;
+  for (const std::string& change : kChanges) {
+    for (int time = 1, more = 1; more != 0; ++time) {
+      CAPTURE(change, time);
+      const Run run;
+      REQUIRE_OK(run.Open()->Save(ContentsOf(1)));
+      REQUIRE_OK(run.Open()->Save(ContentsOf(2)));
+      more = save(run, change, time) ? 1 : 0;
+      changes += more;
     }
-    file_system.FailAt(index, error, dead);
-    const absl::Status status = store->Save(next);
-    if (file_system.operations() <= index) {
-      REQUIRE_OK(status);
-      return index;
-    }
-    file_system.FailNothing();
-    afterwards(status, &file_system, &store);
   }
+  CHECK(changes > 15);
 }
 
-TEST_CASE("a crash between any two operations leaves the previous or the new checkpoint whole", "[unit]") {
-  using Leaves = SimulatedFileSystem::Leaves;
-  const Leaves leaves = GENERATE(Leaves::kAll, Leaves::kNames, Leaves::kNothing);
+TEST_CASE("a process that is killed before any change leaves the previous or the new checkpoint whole", "[unit]") {
   const bool same_step = GENERATE(false, true);
-  const CheckpointContents previous = ContentsOf(2);
   const CheckpointContents next = same_step ? ContentsOf(2, 0.5F) : ContentsOf(3);
-  int64_t previous_seen = 0;
-  int64_t next_seen = 0;
-  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system,
-                         std::unique_ptr<CheckpointStore>*) {
-    file_system->CutPower(leaves);
-    const auto store = OpenStore(file_system);
+  int previous_seen = 0;
+  int next_seen = 0;
+  ForEachChange([&](const Run& run, const std::string& change, int time) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto store = CheckpointStore::Open(run.path, 2);
+      const bool saved =
+          store.ok() && SetFailpoints(absl::StrFormat("%s=abort@%d", change, time)).ok() && (*store)->Save(next).ok();
+      _exit(saved ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    const bool killed = WIFSIGNALED(status);
+    REQUIRE((killed || status == 0));
+    const auto store = run.Open();
     const auto loaded = ValueOf(store->LoadLatest());
     REQUIRE(loaded.has_value());
     const bool is_next = Same(*loaded, next);
-    REQUIRE((is_next || Same(*loaded, previous)));
-    // What was acknowledged stays.
-    REQUIRE((is_next || !status.ok()));
+    REQUIRE((is_next || (killed && Same(*loaded, ContentsOf(2)))));
     ++(is_next ? next_seen : previous_seen);
-    // The next one goes through, and its leavings are gone after it.
+    // The next one goes through, and what was left is gone after it.
     REQUIRE_OK(store->Save(ContentsOf(4)));
-    REQUIRE(LoadsAs(file_system, ContentsOf(4)));
-    REQUIRE(Names(file_system).size() == 2);
-  };
-  const int64_t operations =
-      WithFailureAtEveryOperation({ContentsOf(1), previous}, next, absl::AbortedError("crashed"), true, check);
-  CHECK(operations > 20);
+    REQUIRE(run.LoadsAs(ContentsOf(4)));
+    REQUIRE(run.Names().size() == 2);
+    return killed;
+  });
   CHECK(previous_seen > 0);
   CHECK(next_seen > 0);
 }
 
-TEST_CASE("an error of any operation leaves the previous or the new checkpoint and no litter", "[unit]") {
-  const absl::Status error = GENERATE(absl::ResourceExhaustedError("no space left"), absl::DataLossError("sync failed"),
-                                      absl::NotFoundError("gone"));
+TEST_CASE("an error of any change leaves the previous or the new checkpoint and no litter", "[unit]") {
   const bool same_step = GENERATE(false, true);
-  const CheckpointContents previous = ContentsOf(2);
   const CheckpointContents next = same_step ? ContentsOf(2, 0.5F) : ContentsOf(3);
-  int64_t failed = 0;
-  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system,
-                         std::unique_ptr<CheckpointStore>* store) {
+  int failed = 0;
+  ForEachChange([&](const Run& run, const std::string& change, int time) {
+    auto store = run.Open();
+    REQUIRE_OK(SetFailpoints(absl::StrFormat("%s=error(no space)@%d", change, time)));
+    const absl::Status status = store->Save(next);
+    bool came_so_far = true;
+    for (int i = 0; i < time; ++i) {
+      came_so_far = PassFailpoint(change).ok() && came_so_far;
+    }
+    REQUIRE_OK(SetFailpoints(""));
     failed += status.ok() ? 0 : 1;
-    const auto loaded = ValueOf((*store)->LoadLatest());
+    const auto loaded = ValueOf(store->LoadLatest());
     REQUIRE(loaded.has_value());
-    REQUIRE((Same(*loaded, next) || (!status.ok() && Same(*loaded, previous))));
-    REQUIRE_OK((*store)->Save(ContentsOf(4)));
-    REQUIRE(LoadsAs(file_system, ContentsOf(4)));
+    REQUIRE((Same(*loaded, next) || (!status.ok() && Same(*loaded, ContentsOf(2)))));
+    REQUIRE_OK(store->Save(ContentsOf(4)));
+    REQUIRE(run.LoadsAs(ContentsOf(4)));
     // What could not be removed goes at the next start.
-    store->reset();
-    OpenStore(file_system);
-    REQUIRE(Names(file_system).size() == 2);
-  };
-  const int64_t operations = WithFailureAtEveryOperation({ContentsOf(1), previous}, next, error, false, check);
-  CHECK(operations > 20);
+    store.reset();
+    run.Open();
+    REQUIRE(run.Names().size() == 2);
+    return came_so_far;
+  });
   CHECK(failed > 10);
 }
+
+TEST_CASE("a checkpoint has its name only once its bytes are on the device, and is saved once its name is", "[unit]") {
+  const Run run;
+  const auto store = run.Open();
+  REQUIRE_OK(store->Save(ContentsOf(1)));
+  for (const char* const unsynced : {"file.sync=error(a broken disk)@1", "folder.sync=error(a broken disk)@1"}) {
+    REQUIRE_OK(SetFailpoints(unsynced));
+    CHECK_FALSE(store->Save(ContentsOf(2)).ok());
+    CHECK(run.Names() == std::vector<std::string>{"step-000000000001"});
+  }
+  REQUIRE_OK(SetFailpoints("folder.sync=error(a broken disk)@2"));
+  CHECK_FALSE(store->Save(ContentsOf(2)).ok());
+  REQUIRE_OK(SetFailpoints(""));
+}
+#endif
 
 }  // namespace
 }  // namespace waggle

@@ -298,7 +298,7 @@ TEST_CASE("Wrong names of environments and devices are reported with all other e
 
 TEST_CASE("A missing file is named", "[unit]") {
   const absl::Status status = LoadExperiment("/no/such.yaml", {}, FakeAlgorithms()).status();
-  CHECK(status == absl::NotFoundError("/no/such.yaml: No such file or directory"));
+  CHECK(status == absl::NotFoundError("/no/such.yaml: cannot open: No such file or directory"));
 }
 
 TEST_CASE("An experiment that fits its environment passes", "[unit]") {

@@ -1,27 +1,18 @@
 #include "common/learning/async_saver.h"
 
-#include "common/base/stop_token.h"
-#include "tests/common/checkpoint/simulated_file_system.h"
+#include <optional>
+
+#include "common/base/failpoint.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
-using testing::SimulatedFileSystem;
+using testing::FullDisk;
+using testing::TemporaryFolder;
 using testing::ValueOf;
-
-// A disk that hangs at the first file that is written, until it is released.
-class HangingFileSystem : public SimulatedFileSystem {
- public:
-  absl::StatusOr<std::unique_ptr<WritableFile>> CreateFile(const std::string& path) override {
-    arrived.RequestStop();
-    released.Wait();
-    return SimulatedFileSystem::CreateFile(path);
-  }
-
-  const StopToken arrived;
-  const StopToken released;
-};
 
 CheckpointContents AtStep(int64_t step) {
   CheckpointContents contents;
@@ -29,40 +20,52 @@ CheckpointContents AtStep(int64_t step) {
   return contents;
 }
 
-TEST_CASE("saving does not wait for the disk, and the last one can be waited for", "[unit]") {
-  HangingFileSystem file_system;
-  const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
+TEST_CASE("the last of several can be waited for", "[unit]") {
+  const TemporaryFolder folder;
+  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
   Metrics metrics;
   AsyncSaver saver(store.get(), &metrics);
   CHECK_FALSE(saver.busy());
   CHECK(saver.written_step() == -1);
   saver.Save(AtStep(1));
-  file_system.arrived.Wait();
-  CHECK(saver.busy());
-  CHECK_FALSE(saver.TakeResult().has_value());
-  file_system.released.RequestStop();
   saver.Save(AtStep(2));  // After the first.
   REQUIRE_OK(saver.Flush());
   CHECK_FALSE(saver.busy());
   CHECK(saver.written_step() == 2);
   CHECK(ValueOf(store->LoadLatest())->step == 2);
-  CHECK(ValueOf(file_system.ListFolder("run")).size() == 2);
+  REQUIRE_OK(store->LoadStep(1));
 }
 
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+TEST_CASE("saving does not wait for the disk", "[unit]") {
+  const TemporaryFolder folder;
+  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
+  Metrics metrics;
+  AsyncSaver saver(store.get(), &metrics);
+  REQUIRE_OK(SetFailpoints("file.sync=sleep(500)@1"));
+  saver.Save(AtStep(1));
+  CHECK(saver.busy());
+  CHECK_FALSE(saver.TakeResult().has_value());
+  REQUIRE_OK(saver.Flush());
+  REQUIRE_OK(SetFailpoints(""));
+  CHECK(saver.written_step() == 1);
+}
+#endif
+
 TEST_CASE("a checkpoint that was handed over is written before the saver is destroyed", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
+  const TemporaryFolder folder;
+  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
   Metrics metrics;
   AsyncSaver(store.get(), &metrics).Save(AtStep(1));
   CHECK(ValueOf(store->LoadLatest())->step == 1);
 }
 
 TEST_CASE("a failed checkpoint is reported once, and the next one is tried all the same", "[unit]") {
-  SimulatedFileSystem file_system;
-  const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
+  const TemporaryFolder folder;
+  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
   Metrics metrics;
   AsyncSaver saver(store.get(), &metrics);
-  file_system.FailAt(0, absl::ResourceExhaustedError("no space left"), true);
+  std::optional<FullDisk> full(std::in_place, 0);
   for (const int64_t step : {1, 2}) {
     saver.Save(AtStep(step));
     REQUIRE_CODE(saver.Flush(), absl::StatusCode::kResourceExhausted);
@@ -72,7 +75,7 @@ TEST_CASE("a failed checkpoint is reported once, and the next one is tried all t
   CHECK(saver.written_step() == -1);
   CHECK(metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
   CHECK(metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 1);
-  file_system.FailNothing();
+  full.reset();
   saver.Save(AtStep(3));
   REQUIRE_OK(saver.Flush());
   CHECK(saver.TakeResult() == absl::OkStatus());

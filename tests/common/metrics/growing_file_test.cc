@@ -23,7 +23,7 @@ std::string Read(const std::string& path) {
 }
 
 std::unique_ptr<GrowingFile> Open(const std::string& path) {
-  return std::make_unique<GrowingFile>(path, open(path.c_str(), O_WRONLY | O_CREAT, 0600), 0);
+  return std::make_unique<GrowingFile>(testing::ValueOf(File::Open(path, O_WRONLY | O_CREAT)), 0);
 }
 
 TEST_CASE("pieces that do not fit are written later, each byte once", "[unit]") {

@@ -99,7 +99,7 @@ TEST_CASE("A program or log that cannot be opened is named", "[unit]") {
   CHECK(ChildProcess::Spawn(options).status() ==
         absl::NotFoundError("cannot start /no/such/program: No such file or directory"));
   CHECK(ChildProcess::Spawn(Shell("", "/no/such/log")).status() ==
-        absl::NotFoundError("/no/such/log: No such file or directory"));
+        absl::NotFoundError("/no/such/log: cannot open: No such file or directory"));
 }
 
 TEST_CASE("A child that ignores SIGTERM is ended by SIGKILL, and by its owner's destruction", "[unit]") {

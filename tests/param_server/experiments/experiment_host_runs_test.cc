@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/base/thread.h"
 #include "param_server/workers/hub_state.h"
 #include "tests/cli/file_contents.h"

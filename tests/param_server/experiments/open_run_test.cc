@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "param_server/workers/hub_state.h"
 #include "tests/cli/file_contents.h"
 #include "tests/param_server/experiments/host_fixture.h"

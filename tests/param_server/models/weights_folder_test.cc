@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/model_conformance.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"

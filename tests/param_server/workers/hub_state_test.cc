@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/base/atomic_file.h"
+#include "common/base/file.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 
