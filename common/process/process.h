@@ -21,7 +21,8 @@ namespace waggle {
 // its token, a second one ends the process at once. SIGHUP stays ignored where it was (nohup). Ignores SIGPIPE; has
 // gRPC's lines in our log. Does not call `body` where the process was given too few descriptors or too little address
 // space to do anything. Returns the exit status: 0 when `body` returned OK, or CANCELLED after a stop; 1, with the
-// error logged, otherwise. No exception leaves it. Memory that is freed is kept, as `threads` says.
+// error logged, otherwise. No exception leaves it. Memory that runs out ends the process; what is freed is kept, as
+// `threads` says.
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body,
                AllocatingThreads threads = AllocatingThreads::kMany);
