@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -137,8 +136,6 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
     return absl::ResourceExhaustedError(absl::StrCat(doing, ": ", error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     return absl::InternalError(absl::StrCat(doing, ": LibTorch says: ", error.what_without_backtrace()));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat(doing, ": out of memory"));
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat(doing, ": ", error.what()));
   }
@@ -147,8 +144,8 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
 }  // namespace internal
 
 // Runs `function` and turns what LibTorch throws into a status that begins with `doing` ("computing a loss"):
-// RESOURCE_EXHAUSTED where memory ran out, else INTERNAL. Gives back a Status, or a StatusOr of what the function
-// returns; a Status or StatusOr that it returns itself passes through.
+// RESOURCE_EXHAUSTED where a device has no memory left, else INTERNAL. Gives back a Status, or a StatusOr of what the
+// function returns; a Status or StatusOr that it returns itself passes through.
 template <class Function>
 auto CatchTorch(absl::string_view doing, Function&& function) ->
     typename internal::CatchTorchResult<std::decay_t<decltype(function())>>::Type {

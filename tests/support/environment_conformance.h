@@ -17,7 +17,7 @@ void CheckEnvironment(const std::string& name, const EnvironmentDefinition& defi
                       const EnvironmentOptions& options);
 
 // The same of a built-in environment with these `environment.options`, as YAML in braces; and that its steps and resets
-// take no memory. The test program needs failing_memory.cc.
+// take no memory. The test program needs counted_memory.cc.
 void CheckBuiltin(const std::string& name, const std::string& settings);
 
 }  // namespace waggle::testing
