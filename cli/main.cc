@@ -32,6 +32,7 @@
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
 #include "common/base/machine_memory.h"
+#include "common/base/out_of_memory.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/process/curves.h"
 #include "common/process/find_program.h"
@@ -327,6 +328,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 }  // namespace waggle
 
 int main(int argc, char** argv) {
+  waggle::EndWhereMemoryRunsOut();
   const int status =
       std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
   // If the output cannot be written the verb has failed, whatever its own status.

@@ -2,7 +2,12 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -74,6 +79,21 @@ void InitLogging(const std::string& role, LogLevel minimum_level) {
 
 void LogMessage(LogLevel level, absl::string_view message) {
   Logger()->log(ToSpdlog(level), "{}", OneLine(message));
+}
+
+void LogWithoutMemory(const char* message) {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm utc = {};
+  gmtime_r(&now.tv_sec, &utc);
+  char line[512];
+  size_t size = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
+  const int more = snprintf(line + size, sizeof(line) - size, ".%03ldZ error %.200s[%d] %s", now.tv_nsec / 1'000'000,
+                            spdlog::default_logger_raw()->name().c_str(), static_cast<int>(getpid()), message);
+  size = std::min(size + static_cast<size_t>(std::max(0, more)), sizeof(line) - 1);
+  line[size++] = '\n';
+  while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR) {
+  }
 }
 
 absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name) {

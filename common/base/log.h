@@ -20,6 +20,9 @@ void InitLogging(const std::string& role, LogLevel minimum_level);
 // Writes one line; line breaks and other control characters in `message` are escaped, so that an event stays one line.
 void LogMessage(LogLevel level, absl::string_view message);
 
+// Writes one line of level error without taking memory, or a lock: for who has none left.
+void LogWithoutMemory(const char* message);
+
 // What may be logged: anything that absl::StrCat takes.
 template <class... Parts>
 void LogDebug(const Parts&... parts) {

@@ -18,7 +18,6 @@ namespace reasons {
 // Of any service.
 inline constexpr absl::string_view kMalformedMessage = "malformed_message";
 inline constexpr absl::string_view kMessageTooLarge = "message_too_large";
-inline constexpr absl::string_view kOutOfMemory = "out_of_memory";
 
 // Of the parameter server: weights that are not newer than what is published, which is a later learner's.
 inline constexpr absl::string_view kLaterLearner = "later_learner";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <random>
 #include <utility>
 
@@ -137,11 +136,7 @@ class Assembly {
       return absl::DataLossError(absl::StrCat("the tensors take ", sum, " bytes together and ", total_bytes_,
                                               " were announced; at most ", kMaxModelBytes, " are taken"));
     }
-    try {
-      bytes_ = spare_->Take(total_bytes_);
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", total_bytes_, " bytes"));
-    }
+    bytes_ = spare_->Take(total_bytes_);
     snapshot_ = std::move(snapshot);
     return absl::OkStatus();
   }

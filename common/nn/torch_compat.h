@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -139,8 +138,6 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
     return absl::ResourceExhaustedError(absl::StrCat(doing, ": ", error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     return absl::InternalError(absl::StrCat(doing, ": LibTorch says: ", error.what_without_backtrace()));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat(doing, ": out of memory"));
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat(doing, ": ", error.what()));
   }
@@ -149,8 +146,8 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
 }  // namespace internal
 
 // Runs `function` and turns LibTorch's exceptions into a status that begins with `doing` ("computing a loss"):
-// RESOURCE_EXHAUSTED if memory ran out, otherwise INTERNAL. Returns a Status, or a StatusOr of the function's result;
-// the function's own Status or StatusOr passes through.
+// RESOURCE_EXHAUSTED if a device has no memory left, otherwise INTERNAL. Returns a Status, or a StatusOr of the
+// function's result; the function's own Status or StatusOr passes through.
 template <class Function>
 auto CatchTorch(absl::string_view doing, Function&& function) ->
     typename internal::CatchTorchResult<std::decay_t<decltype(function())>>::Type {

@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/thread.h"
 #include "common/process/allocator.h"
@@ -182,6 +183,7 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
 
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body, AllocatingThreads threads) {
+  EndWhereMemoryRunsOut();
   KeepFreedMemory(threads);
   RaiseFileLimit();
   InitLogging(role, minimum_level);

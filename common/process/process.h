@@ -21,7 +21,8 @@ namespace waggle {
 // its token, a second one ends the process at once. SIGHUP stays ignored if it was (nohup). Ignores SIGPIPE; puts
 // gRPC's lines into our log. Does not call `body` if the process has too few descriptors or too little address space to
 // do anything. Returns the exit status: 0 when `body` returned OK, or CANCELLED after a stop; 1, with the error logged,
-// otherwise. No exception leaves it. Freed memory is kept, as `threads` says.
+// otherwise. No exception leaves it. Memory that runs out ends the process. Freed memory
+// is kept, as `threads` says.
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body,
                AllocatingThreads threads = AllocatingThreads::kMany);

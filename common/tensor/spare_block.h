@@ -13,7 +13,7 @@ namespace waggle {
 // Thread-safe; the blocks may outlive it.
 class SpareBlock {
  public:
-  // A block of uninitialised bytes aligned to 64. Throws std::bad_alloc if there is no memory.
+  // A block of uninitialised bytes aligned to 64.
   std::shared_ptr<char> Take(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

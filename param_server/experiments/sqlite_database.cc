@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
+#include "common/base/out_of_memory.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -53,7 +54,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
   const int result = sqlite3_open_v2(path.c_str(), &connection,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (connection == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(path, ": there is no memory to open it"));
+    EndOutOfMemory();
   }
   auto database = std::unique_ptr<SqliteDatabase>(new SqliteDatabase(path, connection));
   if (result != SQLITE_OK) {

@@ -1,7 +1,6 @@
 #include "param_server/models/model_upload.h"
 
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,16 +12,8 @@ absl::StatusOr<std::unique_ptr<ModelUpload>> ModelUpload::Begin(ModelStore* stor
                                                                 uint64_t total_bytes, uint64_t checksum) {
   WAGGLE_RETURN_IF_ERROR(ValidateModel(header, total_bytes));
   WAGGLE_RETURN_IF_ERROR(store->Reserve(header, static_cast<int64_t>(total_bytes)));
-  std::shared_ptr<char> bytes;
-  try {
-    bytes = store->spare_.Take(total_bytes);
-  } catch (const std::bad_alloc&) {  // A peer must not be able to end the process with a large number.
-    store->Release(static_cast<int64_t>(total_bytes));
-    return absl::ResourceExhaustedError(
-        absl::StrCat("model ", header.model, ": there is no memory for its ", total_bytes, " bytes"));
-  }
   return std::unique_ptr<ModelUpload>(
-      new ModelUpload(store, std::move(header), std::move(bytes), total_bytes, checksum));
+      new ModelUpload(store, std::move(header), store->spare_.Take(total_bytes), total_bytes, checksum));
 }
 
 ModelUpload::ModelUpload(ModelStore* store, ModelSnapshot header, std::shared_ptr<char> bytes, uint64_t total_bytes,

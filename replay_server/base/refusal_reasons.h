@@ -47,7 +47,6 @@ inline constexpr absl::string_view kStopping = "stopping";
 inline constexpr absl::string_view kAll[] = {
     kMalformedMessage,
     kMessageTooLarge,
-    kOutOfMemory,
     kUnexpectedMessage,
     kBadRequest,
     kBadName,

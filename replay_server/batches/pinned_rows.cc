@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
+
+#include "absl/container/flat_hash_set.h"
 
 namespace waggle {
 namespace {
@@ -46,7 +47,7 @@ absl::Status PinnedRows::Pin(const Window& window) {
 }
 
 absl::StatusOr<size_t> PinnedRows::Pin(absl::Span<const SampledItem> items) {
-  std::unordered_set<TieredRows*> rows;  // Not Abseil's, which memory that runs out leaves broken.
+  absl::flat_hash_set<TieredRows*> rows;
   int64_t bytes = 0;
   size_t count = 0;
   for (; count < items.size(); ++count) {
@@ -76,7 +77,6 @@ absl::Status PinnedRows::PinAll(std::vector<TieredRows*> rows) {
   Sort(&rows);
   absl::Status status;
   ForEachTier(rows, [this, &status](std::vector<TieredRows*> of_tier) {
-    pinned_.reserve(pinned_.size() + 1);  // So that nothing can fail once they are pinned.
     status = of_tier.front()->tier->Pin(of_tier);
     if (!status.ok()) {
       return false;
@@ -119,7 +119,6 @@ bool PinnedRows::TryPinAll(std::vector<TieredRows*> rows, bool in_turn) {
   bool all = true;
   ForEachTier(rows, [this, in_turn, &all](std::vector<TieredRows*> of_tier) {
     ChunkTier* const tier = of_tier.front()->tier.get();
-    pinned_.reserve(pinned_.size() + 1);
     all = in_turn ? tier->TryPinInTurn(of_tier) : tier->TryPin(of_tier);
     if (all) {
       Keep(std::move(of_tier));

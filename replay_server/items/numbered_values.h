@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/hash_map.h"
+#include "absl/container/flat_hash_map.h"
 
 namespace waggle {
 
@@ -11,7 +11,7 @@ namespace waggle {
 // at a time, a number of a few bits stands for one of 64. Not thread-safe.
 class NumberedValues {
  public:
-  // The value's number, for one more user. Where memory runs out there is none, and all is as it was.
+  // The value's number, for one more user.
   uint32_t Use(uint64_t value) {
     if (last_ < entries_.size() && entries_[last_].users > 0 && entries_[last_].value == value) {
       ++entries_[last_].users;
@@ -23,7 +23,7 @@ class NumberedValues {
     return last_;
   }
 
-  // A user less; a number without any may soon stand for another value. Takes no memory.
+  // A user less; a number without any may soon stand for another value.
   void Drop(uint32_t number) {
     Entry& entry = entries_[number];
     if (--entry.users == 0) {
@@ -44,23 +44,21 @@ class NumberedValues {
 
   // The number of a value that has none.
   uint32_t Add(uint64_t value) {
+    uint32_t number = static_cast<uint32_t>(entries_.size());
     if (free_.empty()) {
-      if (free_.capacity() <= entries_.size()) {
-        free_.reserve(2 * entries_.size() + 1);
-      }
       entries_.emplace_back();
-      free_.push_back(static_cast<uint32_t>(entries_.size() - 1));
+    } else {
+      number = free_.back();
+      free_.pop_back();
     }
-    const uint32_t number = free_.back();
-    numbers_.try_emplace(value, number);
-    free_.pop_back();
+    numbers_[value] = number;
     entries_[number].value = value;
     return number;
   }
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> free_;  // Has room for the number of every entry.
-  HashMap<uint64_t, uint32_t> numbers_;
+  std::vector<uint32_t> free_;  // Numbers of entries without users.
+  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
   uint32_t last_ = 0;  // That was used last, which is nearly always the next one as well.
 };
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -135,7 +134,6 @@ class TableLog {
 
   // OK, or why nothing can be written just now (UNAVAILABLE: the disk is full, …).
   virtual absl::Status status() const = 0;
-  // Where it throws bad_alloc nothing was called, nor will be.
   virtual void AfterCommit(Answer answer) = 0;
   virtual const std::shared_ptr<BlockLedger>& ledger() const = 0;
 
@@ -145,12 +143,8 @@ class TableLog {
   virtual void AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) = 0;
   // Forgets a table, with all that was saved of it, which nothing that is saved takes the place of.
   virtual void DropTable(const std::shared_ptr<Table>& table) = 0;
-  // Writers by their ids. Takes no memory: who has come is either known everywhere or nowhere.
-  using NewWriters = std::list<std::pair<std::string, std::weak_ptr<WriterSession>>>;
-  virtual void AddWriters(NewWriters writers) = 0;
-  // Writers of these numbers. Takes no memory: destructors call it.
-  using WriterNumbers = std::list<uint64_t>;
-  virtual void ForgetWriters(WriterNumbers numbers) = 0;
+  virtual void AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) = 0;
+  virtual void ForgetWriter(uint64_t number) = 0;
 };
 
 }  // namespace waggle

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <new>
 
-#include "absl/cleanup/cleanup.h"
 #include "replay_server/rows/chunk_tier.h"
 
 namespace waggle {
@@ -130,19 +129,12 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
     return made;
   }
   const bool tiered = home.tier != nullptr && made.bytes > 0;
-  // What may find no memory comes before there is a block that nobody would let go of.
-  made.chunks.reserve(rows.size());
-  auto durable_block = home.ledger != nullptr ? std::make_unique<DurableBlock>() : nullptr;
-  char* rows_memory = nullptr;
-  absl::Cleanup free_rows = [&rows_memory] { FreeRows(rows_memory); };
-  if (tiered && !cold) {
-    rows_memory = AllocateRows(made.bytes);
-    if (rows_memory == nullptr) {
-      throw std::bad_alloc();  // As the allocation below would.
-    }
-  }
   char* memory = static_cast<char*>(::operator new (data_at + (tiered ? 0 : made.bytes), std::align_val_t{kAlignment}));
-  made.data = tiered ? rows_memory : memory + data_at;
+  if (!tiered) {
+    made.data = memory + data_at;
+  } else if (!cold) {
+    made.data = AllocateRows(made.bytes);
+  }
   auto* block = new (memory) ChunkBlock;
   block->layout = std::move(layout);
   block->bytes = data_at + made.bytes;
@@ -150,7 +142,7 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
   block->live_chunks.store(static_cast<uint32_t>(rows.size()), std::memory_order_relaxed);
   const std::shared_ptr<ChunkTier> tier = tiered ? home.tier : nullptr;
   if (home.ledger != nullptr) {
-    block->durable = std::move(durable_block);
+    block->durable = std::make_unique<DurableBlock>();
     DurableBlock& durable = *block->durable;
     durable.stored = id != 0;
     durable.committed = id != 0;
@@ -173,6 +165,7 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
     block->piece_ends[i] = end;
   }
 
+  made.chunks.reserve(rows.size());
   size_t first_row = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     Chunk* chunk = new (memory + chunks_at + i * sizeof(Chunk)) Chunk(block, made.data, total_rows, first_row, rows[i]);
@@ -181,7 +174,6 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
   }
   if (tiered) {
     block->tiered = std::make_unique<TieredRows>(tier, block, block->durable.get(), made.bytes);
-    std::move(free_rows).Cancel();  // The tier has them now.
     if (cold) {
       tier->AddCold(block->tiered.get());
     } else {

@@ -7,7 +7,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/failpoint.h"
-#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/rows/chunk_tiers.h"
@@ -108,7 +107,7 @@ void ChunkTier::Remove(TieredRows* rows) {
 
 absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
   std::vector<TieredRows*> missing;
-  missing.reserve(rows.size());  // All that is needed until they are pinned: a turn that is drawn has to end.
+  missing.reserve(rows.size());  // Not under the lock.
   TakeMissing(rows, &missing);
   absl::Cleanup unpin = [this, rows] { Unpin(rows); };
   for (;;) {
@@ -176,23 +175,16 @@ void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<Tier
 
 absl::Status ChunkTier::Read(absl::Span<TieredRows* const> missing) {
   std::vector<ColdBlock> blocks;
-  bool read = false;
-  // Also where memory runs out on the way: others wait for these rows.
-  const absl::Cleanup end_load = [this, missing, &blocks, &read] { EndLoad(missing, blocks, read); };
   blocks.reserve(missing.size());
   for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
-    blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
+    blocks.push_back({each->durable, each->cold_id, AllocateRows(each->bytes), each->bytes});
   }
-  for (ColdBlock& block : blocks) {
-    block.data = AllocateRows(block.bytes);
-    if (block.data == nullptr) {
-      return absl::ResourceExhaustedError("there is no memory for rows that are on disk");
-    }
+  absl::Status status = WAGGLE_FAILPOINT("tier.before_read");
+  if (status.ok()) {
+    const std::shared_ptr<ColdRows> disk = this->disk();
+    status = disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
   }
-  WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("tier.before_read"));
-  const std::shared_ptr<ColdRows> disk = this->disk();
-  const absl::Status status = disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
-  read = status.ok();
+  EndLoad(missing, blocks, status.ok());
   return status;
 }
 
@@ -203,10 +195,8 @@ void ChunkTier::EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const 
     if (read) {
       clock_.EndLoad(missing[i], blocks[i].data);
       ++reads_;
-      continue;
-    }
-    clock_.GiveLoadUp(missing[i]);
-    if (i < blocks.size() && blocks[i].data != nullptr) {
+    } else {
+      clock_.GiveLoadUp(missing[i]);
       freed.Add(blocks[i].data);
     }
   }
@@ -214,9 +204,7 @@ void ChunkTier::EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const 
 }
 
 absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
-  const absl::Status status =
-      missing.empty() ? absl::OkStatus() : GuardedStatus([this, &missing] { return Read(missing); });
-  if (!status.ok()) {
+  if (const absl::Status status = missing.empty() ? absl::OkStatus() : Read(missing); !status.ok()) {
     return WhyNotRead(status);
   }
   MutexLock lock(&mutex_);

@@ -38,7 +38,6 @@ class ChunkTier {
 
   // Calls `answer` with OK as soon as the rows in memory are not above the limit by more than the margin: here and now,
   // or later from the tiers' thread. With CANCELLED once that has stopped.
-  // Where it throws bad_alloc nothing was called, nor will be.
   using Answer = std::function<void(const absl::Status&)>;
   void AfterRoom(Answer answer) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -98,8 +97,8 @@ class ChunkTier {
   // Of these so many were written, or none. Returns whether there is more to write.
   bool EndWriting(const std::vector<TieredRows*>& batch, const absl::Status& status, size_t written)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Pins them as soon as those that are missing may be read; sets `missing`, which has room for all, to those of them
-  // that nobody else reads already.
+  // Pins them as soon as those that are missing may be read; sets `missing` to those of them that nobody else reads
+  // already.
   void TakeMissing(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns how many bytes these have.
   int64_t FindMissingLocked(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) const
@@ -107,7 +106,7 @@ class ChunkTier {
   // Reads those that are missing; then waits for those that others read. Returns whether all are there.
   absl::StatusOr<bool> Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends the load of these, whatever comes.
+  // Ends the load of these.
   absl::Status Read(absl::Span<TieredRows* const> missing) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const ColdBlock> blocks, bool read)
       ABSL_LOCKS_EXCLUDED(mutex_);

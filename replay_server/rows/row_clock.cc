@@ -1,8 +1,6 @@
 // No test of its own: chunk_tier_test.cc.
 #include "replay_server/rows/row_clock.h"
 
-#include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -23,8 +21,7 @@ bool OnDisk(const TieredRows& rows) {
 }
 
 char* AllocateRows(size_t bytes) {
-  // Enough for FreedRows.
-  return static_cast<char*>(::operator new(std::max(bytes, sizeof(char*)), kRowAlignment, std::nothrow));
+  return static_cast<char*>(::operator new(bytes, kRowAlignment));
 }
 
 void FreeRows(char* data) {
@@ -32,16 +29,9 @@ void FreeRows(char* data) {
 }
 
 FreedRows::~FreedRows() {
-  while (first_ != nullptr) {
-    char* next = nullptr;
-    std::memcpy(&next, first_, sizeof(next));
-    FreeRows(std::exchange(first_, next));
+  for (char* const data : data_) {
+    FreeRows(data);
   }
-}
-
-void FreedRows::Add(char* data) {
-  std::memcpy(data, &first_, sizeof(first_));
-  first_ = data;
 }
 
 void RowClock::Add(TieredRows* rows, char* data) {

@@ -37,12 +37,11 @@ struct TieredRows {
 // Whether its rows have a record on disk, whoever has written it.
 bool OnDisk(const TieredRows& rows);
 
-// Memory for rows, not initialised; null where there is none.
+// Memory for rows, not initialised.
 char* AllocateRows(size_t bytes);
 void FreeRows(char* data);
 
-// Memory of rows that is freed with it: after the lock under which they were let go of. It takes no memory itself, but
-// links what it is given: freeing must not fail.
+// Memory of rows that is freed with it: after the lock under which they were let go of.
 class FreedRows {
  public:
   FreedRows() = default;
@@ -51,11 +50,11 @@ class FreedRows {
   ~FreedRows();
 
   // Of AllocateRows.
-  void Add(char* data);
-  bool empty() const { return first_ == nullptr; }
+  void Add(char* data) { data_.push_back(data); }
+  bool empty() const { return data_.empty(); }
 
  private:
-  char* first_ = nullptr;
+  std::vector<char*> data_;
 };
 
 // Which of a tier's rows are in memory, how many bytes these are, and which of them leave it next: by second chance, a

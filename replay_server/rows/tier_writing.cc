@@ -16,11 +16,6 @@ namespace {
 // Of one write.
 constexpr size_t kBatchBytes = size_t{4} << 20;
 
-// Memory that runs out here ends the process: an answer that is lost leaves somebody waiting for ever.
-void Call(const ChunkTier::Answer& answer, const absl::Status& status) noexcept {
-  answer(status);
-}
-
 }  // namespace
 
 void ChunkTier::AfterRoom(Answer answer) {
@@ -35,7 +30,7 @@ void ChunkTier::AfterRoom(Answer answer) {
       return;
     }
   }
-  Call(answer, status);
+  answer(status);
 }
 
 std::vector<TieredRows*> ChunkTier::TakeCondemned(std::vector<ColdBlock>* blocks) {
@@ -137,7 +132,7 @@ void ChunkTier::AnswerWaiting() {
     answers.swap(answers_);
   }
   for (const Answer& answer : answers) {
-    Call(answer, status);
+    answer(status);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "common/base/out_of_memory.h"
+
 namespace waggle {
 namespace {
 
@@ -25,7 +27,7 @@ ZeroedArray::ZeroedArray(size_t size) : size_(size) {
   }
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) {
-    throw std::bad_alloc();  // As operator new does.
+    EndOutOfMemory();
   }
   if (bytes >= 2 * kHugePage) {
     madvise(mapped, bytes, MADV_HUGEPAGE);  // A wish; without it the array is only slower.

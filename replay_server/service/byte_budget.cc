@@ -4,7 +4,7 @@
 
 namespace waggle {
 
-// What a share owns. Made before the bytes are there, so that granting them takes no memory.
+// What a share owns. Who waits for one has it already, which keeps the budget.
 class ByteBudget::Holding {
  public:
   explicit Holding(std::shared_ptr<ByteBudget> budget) : budget_(std::move(budget)) {}

@@ -64,7 +64,7 @@ class ByteBudget : public std::enable_shared_from_this<ByteBudget> {
   mutable Mutex mutex_;
   CondVar changed_;  // The first of those who wait may be granted what it asks for, or it is closed.
   int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::list<Waiter> waiting_ ABSL_GUARDED_BY(mutex_);  // In their order. Taking some out needs no memory.
+  std::list<Waiter> waiting_ ABSL_GUARDED_BY(mutex_);  // In their order.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   Thread thread_;  // Last: it uses everything above.
 };

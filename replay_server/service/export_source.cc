@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/replay_client/table_config_convert.h"
@@ -58,12 +57,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
         return;
       }
     }
-    Step step;
-    // In one of the executor's threads it would end the process.
-    absl::Status status = Guarded([this, &step] { step = MakeStep(); });
-    if (!status.ok()) {
-      step = {std::nullopt, std::move(status)};
-    }
+    Step step = MakeStep();
     {
       MutexLock lock(&mutex_);
       making_ = false;

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
-#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/replay_client/replay_convert.h"
@@ -66,7 +65,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     expected.reset();
     ReadOn();
     if (start && bytes <= options_.max_inline_bytes) {
-      ApplyOrFail(std::numeric_limits<size_t>::max());
+      ApplyTurn(std::numeric_limits<size_t>::max());
     } else if (start) {
       AwaitTurn();
     }
@@ -127,21 +126,15 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
         bytes += blocks_[blocks++].bytes;
       } while (blocks < blocks_.size() && bytes + blocks_[blocks].bytes <= options_.turn_bytes);
     }
-    if (!lane_.SubmitBytes(bytes, [self = shared_from_this(), blocks] { self->ApplyOrFail(blocks); }).ok()) {
+    if (!lane_.SubmitBytes(bytes, [self = shared_from_this(), blocks] { self->ApplyTurn(blocks); }).ok()) {
       Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
     }
   }
 
-  // Applies up to so many of the blocks taken in, in their order, and awaits the next turn for those that are left;
-  // ends the stream where memory runs out.
-  void ApplyOrFail(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::Status status = Guarded([this, blocks] {
-      Apply(blocks);
-      AwaitTurn();
-    });
-    if (!status.ok()) {
-      Fail(std::move(status));
-    }
+  // Applies up to so many of the blocks taken in, in their order, and awaits the next turn for those that are left.
+  void ApplyTurn(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
+    Apply(blocks);
+    AwaitTurn();
   }
 
   void Apply(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -161,10 +154,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
                       [self = shared_from_this(), bytes = next.bytes,
                        share = std::move(next.share)](const absl::StatusOr<WriterSession::Result>& result) mutable {
                         share.reset();
-                        // Perhaps in another client's thread, which would end that one's stream instead.
-                        if (absl::Status failed = Guarded([&] { self->Applied(bytes, result); }); !failed.ok()) {
-                          self->Fail(std::move(failed));
-                        }
+                        self->Applied(bytes, result);
                       });
     }
   }

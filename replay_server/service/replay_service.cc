@@ -292,9 +292,10 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
                      "this server has no folder to keep a checkpoint in (--data-dir)");
     }
     journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
-      call.FinishWritten(info.ok()
-                             ? Guarded([&info, response] { *response = EncodeMessage(ToProto(*info), ByteSlices()); })
-                             : info.status());
+      if (info.ok()) {
+        *response = EncodeMessage(ToProto(*info), ByteSlices());
+      }
+      call.FinishWritten(info.status());
     });
     return absl::OkStatus();
   });

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/guard.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
@@ -213,15 +212,12 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
   if (options_.on_sampled != nullptr) {
     options_.on_sampled(static_cast<uint64_t>(request->draw.items));
   }
-  // Whoever calls, a writer that has brought an item perhaps, is not to end for want of memory.
-  OrFail([&] {
-    reader_->Wants();
-    resources_.budget->Take(this, request->bytes(),
-                            [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
-                              self->reader_->Gets(request->bytes());
-                              self->MayGather(request, drawn, std::move(share));
-                            });
-  });
+  reader_->Wants();
+  resources_.budget->Take(this, request->bytes(),
+                          [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
+                            self->reader_->Gets(request->bytes());
+                            self->MayGather(request, drawn, std::move(share));
+                          });
   if (ended()) {
     resources_.budget->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
   }
@@ -229,15 +225,13 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
 
 void SampleBatches::MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn,
                               ByteBudget::Share share) {
-  OrFail([&] {
-    if (request->bytes() <= options_.max_inline_bytes) {
-      GatherOrRead(request, drawn, std::move(share));
-    } else {
-      Submit(&lane_, *request, [self = shared_from_this(), request, drawn, share = std::move(share)] {
-        self->GatherOrRead(request, drawn, share);
-      });
-    }
-  });
+  if (request->bytes() <= options_.max_inline_bytes) {
+    GatherOrRead(request, drawn, std::move(share));
+  } else {
+    Submit(&lane_, *request, [self = shared_from_this(), request, drawn, share = std::move(share)] {
+      self->GatherOrRead(request, drawn, share);
+    });
+  }
 }
 
 void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share) {
@@ -255,16 +249,8 @@ void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request, DrawnB
 }
 
 void SampleBatches::Submit(TaskQueue* lane, const Request& request, std::function<void()> task) {
-  if (!lane->SubmitBytes(request.bytes(), [self = shared_from_this(), task = std::move(task)] { self->OrFail(task); })
-           .ok()) {
+  if (!lane->SubmitBytes(request.bytes(), std::move(task)).ok()) {
     Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
-  }
-}
-
-template <class Work>
-void SampleBatches::OrFail(const Work& work) {
-  if (absl::Status status = Guarded(work); !status.ok()) {
-    Fail(std::move(status));
   }
 }
 

@@ -116,9 +116,6 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Submit(TaskQueue* lane, const Request& request, std::function<void()> task);
-  // Memory that runs out is this stream's misfortune: in a thread that is not its own it would end the process.
-  template <class Work>
-  void OrFail(const Work& work) ABSL_LOCKS_EXCLUDED(mutex_);
   // Batches go in the order in which they were asked for.
   void SendReady() ABSL_LOCKS_EXCLUDED(mutex_);
   void Send(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);

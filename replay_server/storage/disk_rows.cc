@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "replay_server/storage/block_records.h"
 #include "replay_server/storage/records.h"
@@ -155,10 +154,8 @@ absl::Status DiskRows::ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB*
                                rocksdb::ColumnFamilyHandle* family, const std::vector<const ColdBlock*>& blocks) {
   const std::vector<Share> shares = CutIntoShares(blocks);
   std::vector<absl::Status> statuses(shares.size());
-  // Memory that runs out is the batch's misfortune: in a thread of the executor it would end the process.
-  SharedLoop(&readers_, kReaders, shares.size(), [&](size_t share) {
-    statuses[share] = GuardedStatus([&] { return ReadShare(options, database, family, blocks, shares[share]); });
-  });
+  SharedLoop(&readers_, kReaders, shares.size(),
+             [&](size_t share) { statuses[share] = ReadShare(options, database, family, blocks, shares[share]); });
   for (absl::Status& status : statuses) {
     WAGGLE_RETURN_IF_ERROR(status);
   }

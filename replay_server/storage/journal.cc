@@ -21,12 +21,6 @@ Executor::LaneOptions AnswerLimits() {
   return options;
 }
 
-// Memory that runs out here ends the process: an answer that is lost leaves somebody waiting for ever.
-template <class Answer, class Result>
-void Call(const Answer& answer, const Result& result) noexcept {
-  answer(result);
-}
-
 }  // namespace
 
 Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, JournalOptions options)
@@ -78,7 +72,7 @@ void Journal::AfterCommit(Answer answer) {
       return;
     }
   }
-  Call(answer, StoppedError());
+  answer(StoppedError());
 }
 
 void Journal::AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) {
@@ -98,14 +92,14 @@ void Journal::DropTable(const std::shared_ptr<Table>& table) {
   changed_.Signal();
 }
 
-void Journal::AddWriters(NewWriters writers) {
+void Journal::AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) {
   MutexLock lock(&mutex_);
-  new_writers_.splice(new_writers_.end(), writers);
+  new_writers_.emplace_back(id, std::move(session));
 }
 
-void Journal::ForgetWriters(WriterNumbers numbers) {
+void Journal::ForgetWriter(uint64_t number) {
   MutexLock lock(&mutex_);
-  forgotten_writers_.splice(forgotten_writers_.end(), numbers);
+  forgotten_writers_.push_back(number);
 }
 
 void Journal::Checkpoint(CheckpointDone done) {
@@ -117,7 +111,7 @@ void Journal::Checkpoint(CheckpointDone done) {
       return;
     }
   }
-  Call(done, absl::StatusOr<CheckpointInfo>(StoppedError()));
+  done(StoppedError());
 }
 
 void Journal::Stop() {
@@ -190,7 +184,7 @@ void Journal::Run() {
   }
   CallBack(std::move(left.answers), StoppedError());
   for (const CheckpointDone& done : left.checkpoints) {
-    Call(done, absl::StatusOr<CheckpointInfo>(StoppedError()));
+    done(StoppedError());
   }
 }
 
@@ -202,7 +196,7 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   auto shared = std::make_shared<std::vector<Answer>>(std::move(answers));
   const auto call = [shared, status] {
     for (Answer& answer : *shared) {
-      Call(answer, status);
+      answer(status);
       answer = nullptr;  // Lets go of rows before the next one is called.
     }
   };
@@ -245,7 +239,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
   CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
              for (const CheckpointDone& call : *shared) {
-               Call(call, status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
+               call(status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
              }
            }},
            absl::OkStatus());

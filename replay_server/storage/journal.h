@@ -65,8 +65,8 @@ class Journal final : public TableLog {
   void AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   void DropTable(const std::shared_ptr<Table>& table) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void AddWriters(NewWriters writers) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void ForgetWriters(WriterNumbers numbers) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void ForgetWriter(uint64_t number) override ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Makes a checkpoint as soon as it can; `done` is called by another thread. CANCELLED once stopped.
   void Checkpoint(CheckpointDone done) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -80,6 +80,7 @@ class Journal final : public TableLog {
   void Abandon() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  using NewWriters = std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>>;
   // What has come up since the last write.
   struct Work {
     std::vector<Answer> answers;
@@ -129,7 +130,7 @@ class Journal final : public TableLog {
   CondVar changed_;
   Work work_ ABSL_GUARDED_BY(mutex_);
   NewWriters new_writers_ ABSL_GUARDED_BY(mutex_);
-  WriterNumbers forgotten_writers_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> forgotten_writers_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<Executor> answerer_;  // Calls back, so that the next write need not wait for that.

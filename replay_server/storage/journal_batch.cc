@@ -279,9 +279,7 @@ void JournalBatch::EncodeStream(uint64_t number, const StreamRecord& stream, Jou
     chunks.push_back(part.chunk);
   }
   Put(Family::kWriters, StreamKey(number, stream.stream), proto.SerializeAsString());
-  replaced_.emplace_back();
-  writer->streams[stream.stream].swap(chunks);
-  replaced_.back() = std::move(chunks);
+  replaced_.push_back(std::exchange(writer->streams[stream.stream], std::move(chunks)));
 }
 
 void JournalBatch::DeleteBlocks(const std::vector<uint64_t>& blocks) {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "common/base/check.h"
-#include "common/base/hash_map.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/saved_state.h"
@@ -37,7 +37,7 @@ struct JournalWriter {
   std::map<uint64_t, WriterMark> marks;
   uint64_t sequence = 0;  // A writer that comes back goes on with the block behind it.
   // What the database refers to: it is kept, so that it counts as gone only after that has changed.
-  HashMap<uint32_t, std::vector<ChunkRef>> streams;
+  absl::flat_hash_map<uint32_t, std::vector<ChunkRef>> streams;
 
   // The block up to which the database will have it in its logged tables, if there are such: what they have is not
   // asked for again, although tables that are saved by checkpoints may have lost it.

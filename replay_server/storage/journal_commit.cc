@@ -57,7 +57,7 @@ std::vector<std::shared_ptr<WriterSession>> Journal::TakeCut(bool checkpoint,
   });
   held.insert(held.end(), registered.begin(), registered.end());
   TakeRegistrations();
-  WriterNumbers forgotten;
+  std::vector<uint64_t> forgotten;
   {
     MutexLock lock(&mutex_);
     forgotten.swap(forgotten_writers_);

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/base/hash_map.h"
 #include "replay_server/rows/chunk.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/storage/database.h"
@@ -68,7 +68,7 @@ class SavedBlocks {
 
   Database* const database_;
   std::shared_ptr<BlockLedger> ledger_;
-  HashMap<uint64_t, Block> needed_;
+  absl::flat_hash_map<uint64_t, Block> needed_;
   std::vector<uint64_t> orphans_;
   uint64_t bytes_ = 0;   // Of rows that are in memory.
   uint64_t logged_ = 0;  // Of those, when that was last told.

@@ -1,7 +1,6 @@
 #include "replay_server/storage/shared_loop.h"
 
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "common/base/mutex.h"
@@ -39,21 +38,14 @@ void TakePart(Loop* loop) {
   }
 }
 
-// Whether somebody will. One fewer where there is no memory to ask for that: others may be at work already, on what is
-// the caller's, so nothing may be thrown past them.
-bool AskForHelp(Executor* executor, const std::shared_ptr<Loop>& loop) {
-  try {
-    return executor->Submit([loop] { TakePart(loop.get()); }).ok();
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 void SharedLoop(Executor* executor, size_t helpers, size_t count, std::function<void(size_t)> work) {
   const auto loop = std::make_shared<Loop>(count, std::move(work));
-  for (size_t i = 0; i + 1 < count && i < helpers && AskForHelp(executor, loop); ++i) {
+  for (size_t i = 0; i + 1 < count && i < helpers; ++i) {
+    if (!executor->Submit([loop] { TakePart(loop.get()); }).ok()) {
+      break;
+    }
   }
   TakePart(loop.get());
   MutexLock lock(&loop->mutex);

@@ -83,7 +83,7 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
   for (SavedWriter& saved : writers) {
     std::shared_ptr<const SavedWriter>& known = saved_writers_[saved.id];
     if (known != nullptr) {
-      log_->ForgetWriters({known->number});  // A crash came between its end and its beginning anew.
+      log_->ForgetWriter(known->number);  // A crash came between its end and its beginning anew.
     }
     known = std::make_shared<const SavedWriter>(std::move(saved));
   }

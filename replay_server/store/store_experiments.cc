@@ -100,7 +100,7 @@ int64_t ReplayStore::DropExperiment(const std::string& experiment_id) {
     }
   }
   for (const auto& [id, saved] : never_back) {
-    log_->ForgetWriters({saved->number});
+    log_->ForgetWriter(saved->number);
   }
   for (const std::shared_ptr<Table>& table : dropped) {
     table->Discard();

@@ -106,7 +106,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherWriter, "writer \"", writer_id,
                      "\" named other tables before than ", absl::StrJoin(tables, ", "));
     }
-    writers_.Open(KnownWriters::MakePlace(writer_id), known);
+    writers_.Open(writer_id, known);
     return known;
   }
   if (!writers_.HasRoom()) {
@@ -124,24 +124,14 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   if (saved == nullptr && incarnation.has_value()) {
     saved = FindForgottenLocked(writer_id, *incarnation, found);
   }
-  // Where memory runs out the writer is as unknown, saved or forgotten as it was; a session would be forgotten with all
-  // that is saved of it. All that takes memory comes before there is one.
-  KnownWriters::Place place = KnownWriters::MakePlace(writer_id);
-  TableLog::NewWriters added;
-  added.emplace_back(writer_id, std::weak_ptr<WriterSession>());
-  TableLog::WriterNumbers gone;
-  if (saved != nullptr) {
-    gone.push_back(saved->number);
-  }
   auto session = std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_,
                                                  saved.get(), writer_memory_);
   if (session->number() != 0) {
-    added.front().second = session;
-    log_->AddWriters(std::move(added));
+    log_->AddWriter(writer_id, session);
   } else if (saved != nullptr && log_ != nullptr) {
-    log_->ForgetWriters(std::move(gone));  // None of its tables is saved any more.
+    log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
   }
-  writers_.Open(std::move(place), session);
+  writers_.Open(writer_id, session);
   saved_writers_.erase(writer_id);
   if (incarnation.has_value()) {
     writers_.DropForgotten(writer_id, *incarnation);
@@ -174,7 +164,7 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::FindSavedLocked(
   }
   if (found->second->signature != signature || found->second->codecs != codecs) {
     // All of its tables were replaced by such as have other rows: nothing of it means anything to them.
-    log_->ForgetWriters({found->second->number});
+    log_->ForgetWriter(found->second->number);
     saved_writers_.erase(found);
     return std::shared_ptr<const SavedWriter>();
   }
@@ -212,7 +202,7 @@ void ReplayStore::TendWriters(absl::Time now) {
     writers_.Tend(now, &forgotten, &just_gone);
   }
   for (const auto& [id, saved] : never_back) {
-    log_->ForgetWriters({saved->number});
+    log_->ForgetWriter(saved->number);
   }
   for (const std::shared_ptr<WriterSession>& session : just_gone) {
     session->Shrink();

@@ -5,9 +5,9 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
 #include "replay_server/rows/row_layout.h"
@@ -72,8 +72,8 @@ class TableExporter {
   const RowLayout rows_;
   std::vector<Table::ItemAddress> order_;  // Oldest first.
   size_t next_ = 0;
-  uint64_t blocks_ = 0;                            // Finished.
-  std::unordered_map<const Chunk*, Place> known_;  // Not Abseil's, which memory that runs out leaves broken.
+  uint64_t blocks_ = 0;  // Finished.
+  absl::flat_hash_map<const Chunk*, Place> known_;
   std::deque<const Chunk*> known_order_;
   std::vector<Stream> streams_;
   uint32_t next_stream_ = 0;

@@ -141,8 +141,8 @@ void Table::RefuseSamplesLocked(Actions* actions) {
   }
 }
 
-void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
-                   const std::shared_ptr<Requester>& requester, const BlockOrigin& origin) {
+void Table::Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<Requester>& requester,
+                   const BlockOrigin& origin) {
   Actions actions;
   RemovedRows removed;
   {
@@ -153,8 +153,7 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/true);
       }
-      TableLog::Answer answer = std::move(done);
-      actions.PushCall(&answer, [self = shared_from_this()](const TableLog::Answer& to) { self->AfterCommit(to); });
+      actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
     } else {
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/false);

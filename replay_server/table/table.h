@@ -84,13 +84,12 @@ class Table : public std::enable_shared_from_this<Table> {
   // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn (see WaitingInserts).
   // Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
   // chunks and have at most max_window rows, and the priorities are valid. How much may wait is for the caller to
-  // bound. `requester` is one of requesters(), or null. Throws bad_alloc where it has not taken all of them; `done` is
-  // not called then.
+  // bound. `requester` is one of requesters(), or null.
   //
   // Here and below, what a table of durability "log" answers waits until it is on disk: other threads call back then,
   // with the reason if it will not be.
-  void Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
-              const std::shared_ptr<Requester>& requester = nullptr, const BlockOrigin& origin = {});
+  void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<Requester>& requester = nullptr,
+              const BlockOrigin& origin = {});
 
   using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
@@ -198,9 +197,8 @@ class Table : public std::enable_shared_from_this<Table> {
                                                  RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Refuses the requests for batches that the configuration does not allow any more.
   void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts and samples what can be by now: writers in turns, batches of one size in their order. Memory that runs out
-  // meanwhile ends the process: those whose turn it was might wait for ever.
-  void ServeLocked(Actions* actions, RemovedRows* removed) noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Inserts and samples what can be by now: writers in turns, batches of one size in their order.
+  void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Inserts up to `most` of the items as far as that can be by now. Returns whether all are in; it is answered then.
   bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

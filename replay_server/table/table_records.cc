@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/table_config/table_name.h"
 #include "replay_server/table/table.h"
@@ -150,10 +149,7 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::sha
 
 void Table::AfterCommit(const TableLog::Answer& answer) const {
   if (logged()) {
-    // Whoever waits may not be this thread's client: it hears of it in any case.
-    if (const absl::Status noted = Guarded([&] { log_->AfterCommit(answer); }); !noted.ok()) {
-      answer(noted);
-    }
+    log_->AfterCommit(answer);
   } else {
     answer(absl::OkStatus());
   }

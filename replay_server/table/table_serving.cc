@@ -2,7 +2,6 @@
 #include <memory>
 #include <utility>
 
-#include "common/base/guard.h"
 #include "common/base/steady_now.h"
 #include "replay_server/table/table.h"
 
@@ -11,7 +10,7 @@
 namespace waggle {
 
 // Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
-void Table::ServeLocked(Actions* actions, RemovedRows* removed) noexcept {
+void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
   bool progress = true;
   while (progress) {
     progress = ServeInsertsLocked(actions, removed);
@@ -24,12 +23,11 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
   const size_t first = insert->next;
   const size_t end = first + static_cast<size_t>(std::min<int64_t>(most, insert->items.size() - first));
   for (; insert->next < end && state_.CanInsert(waiting_batch); ++insert->next) {
-    state_.Insert(insert->items[insert->next], removed);  // A copy: where memory runs out it is tried again.
+    state_.Insert(std::move(insert->items[insert->next]), removed);
   }
   const bool all = insert->next == insert->items.size();
   if (insert->next > first) {
     const int64_t now_ns = CoarseSteadyNanoseconds();
-    // First what takes no memory: these items are in, and do not come again.
     if (log_ != nullptr) {
       marks_.NoteIn(insert->origin, insert->next, all);
     }
@@ -39,8 +37,7 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
     insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
   }
   if (all) {
-    TableLog::Answer answer = insert->done;  // Made here: there may be no memory for it once the action runs.
-    actions->PushCall(&answer, [self = shared_from_this()](const TableLog::Answer& done) { self->AfterCommit(done); });
+    actions->push_back([self = shared_from_this(), done = std::move(insert->done)] { self->AfterCommit(done); });
   }
   return all;
 }
@@ -87,19 +84,15 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
     DrawnBatch drawn(shared_from_this(), created_, rows_, sample.layout, std::move(sampled));
     if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
       // Otherwise a crash would take back what counts towards these limits, after it was given away.
-      actions->PushCall(&sample.done, [self = shared_from_this(), drawn = std::move(drawn)](const DrawDone& done) {
-        const absl::Status noted = Guarded([&] {
-          self->log_->AfterCommit([drawn, done](const absl::Status& status) {
-            done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
+      actions->push_back(
+          [self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)]() mutable {
+            self->log_->AfterCommit([drawn = std::move(drawn), done = std::move(done)](const absl::Status& status) {
+              done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
+            });
           });
-        });
-        if (!noted.ok()) {
-          done(noted);
-        }
-      });
     } else {
-      actions->PushCall(&sample.done,
-                        [drawn = std::move(drawn)](const DrawDone& done) mutable { done(std::move(drawn)); });
+      actions->push_back(
+          [drawn = std::move(drawn), done = std::move(sample.done)]() mutable { done(std::move(drawn)); });
     }
     samples_.Take(next);
     progress = true;

@@ -10,12 +10,10 @@ void WaitingInserts::Push(WaitingInsert insert) {
   if (const auto known = by_requester_.find(insert.requester); known != by_requester_.end()) {
     known->second->inserts.push_back(std::move(insert));
   } else {
-    const Requester* const requester = insert.requester;
-    std::list<Writer> writer(1);
-    writer.front().requester = requester;
-    writer.front().inserts.push_back(std::move(insert));
-    by_requester_.try_emplace(requester, writer.begin());
-    writers_.splice(writers_.end(), writer);
+    writers_.emplace_back();
+    writers_.back().requester = insert.requester;
+    by_requester_[insert.requester] = std::prev(writers_.end());
+    writers_.back().inserts.push_back(std::move(insert));
   }
   ++size_;
 }

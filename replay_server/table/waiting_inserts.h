@@ -3,14 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
-#include "common/base/hash_map.h"
+#include "replay_server/items/table_log.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/table/requester.h"
 #include "replay_server/table/writer_marks.h"
@@ -21,7 +20,7 @@ namespace waggle {
 struct WaitingInsert {
   std::vector<NewItem> items;
   size_t next = 0;  // The first one that is not in yet.
-  std::function<void(absl::Status)> done;
+  TableLog::Answer done;
   BlockOrigin origin;
   Requester* requester = nullptr;  // May be null.
   // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
@@ -39,7 +38,6 @@ class WaitingInserts {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Where memory runs out it does not wait, and all is as it was.
   void Push(WaitingInsert insert);
 
   // The one whose turn it is, and how many items are left of the turn; there has to be one.
@@ -61,7 +59,7 @@ class WaitingInserts {
   };
 
   std::list<Writer> writers_;  // In the order of their turns.
-  HashMap<const Requester*, std::list<Writer>::iterator> by_requester_;
+  absl::flat_hash_map<const Requester*, std::list<Writer>::iterator> by_requester_;
   size_t size_ = 0;
   int64_t turn_left_ = kTurnItems;
 };

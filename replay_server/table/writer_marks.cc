@@ -10,15 +10,6 @@ void WriterMarks::Restore(const std::vector<WriterMark>& saved) {
   }
 }
 
-WriterMarks::Mark& WriterMarks::Place(uint64_t writer) {
-  Mark& mark = marks_[writer];
-  // Each of them is put there once at the most until all are taken.
-  if (const size_t most = changed_.size() + marks_.size(); changed_.capacity() < most) {
-    changed_.reserve(2 * most);
-  }
-  return mark;
-}
-
 WriterMarks::Mark& WriterMarks::Change(uint64_t writer) {
   Mark& mark = marks_[writer];
   if (!mark.changed) {
@@ -32,7 +23,7 @@ void WriterMarks::NoteCome(const BlockOrigin& origin, bool empty) {
   if (origin.writer == 0) {
     return;
   }
-  Mark& mark = Place(origin.writer);
+  Mark& mark = marks_[origin.writer];
   if (empty && mark.waiting == 0 && mark.sequence < origin.sequence) {
     Change(origin.writer);
     mark.sequence = origin.sequence;
@@ -59,7 +50,6 @@ void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
 }
 
 void WriterMarks::Restart(uint64_t writer, uint64_t sequence) {
-  Place(writer);
   Mark& mark = Change(writer);
   if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
     mark.sequence = sequence;
@@ -69,7 +59,6 @@ void WriterMarks::Restart(uint64_t writer, uint64_t sequence) {
 }
 
 void WriterMarks::TakeChanges(uint64_t table, std::vector<WriterMark>* marks) {
-  marks->reserve(marks->size() + changed_.size());  // From here on nothing can fail.
   for (const uint64_t writer : changed_) {
     if (const auto found = marks_.find(writer); found != marks_.end()) {
       found->second.changed = false;

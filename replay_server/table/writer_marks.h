@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/hash_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "replay_server/items/table_log.h"
 
 namespace waggle {
@@ -17,15 +17,14 @@ struct BlockOrigin {
   uint64_t skipped = 0;
 };
 
-// How far each writer's blocks are in a table. Not thread-safe. Where memory runs out nothing of a mark has changed.
+// How far each writer's blocks are in a table. Not thread-safe.
 class WriterMarks {
  public:
   void Restore(const std::vector<WriterMark>& saved);
 
   // A block has come, which has no items for the table if it is empty.
   void NoteCome(const BlockOrigin& origin, bool empty);
-  // The first `items` of those that have come with it are in, all of them if so. Takes no memory once it has come: the
-  // items are in.
+  // The first `items` of those that have come with it are in, all of them if so.
   void NoteIn(const BlockOrigin& origin, uint64_t items, bool all);
   // See Table::RestartMark.
   void Restart(uint64_t writer, uint64_t sequence);
@@ -45,12 +44,10 @@ class WriterMarks {
     bool changed = false;   // It is among changed_.
   };
 
-  // The writer's mark, with room for it and all others in changed_.
-  Mark& Place(uint64_t writer);
   // The writer's mark, which is to be handed over from now on.
   Mark& Change(uint64_t writer);
 
-  HashMap<uint64_t, Mark> marks_;
+  absl::flat_hash_map<uint64_t, Mark> marks_;
   std::vector<uint64_t> changed_;  // Writers.
 };
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/hash_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "replay_server/items/table_log.h"
 
 namespace waggle {
@@ -30,7 +30,7 @@ class ForgottenWriters {
 
   explicit ForgottenWriters(size_t most) : most_(most) {}
 
-  // Nothing of it waits in a table. Where memory runs out it is not known. Others that had its id are known beside it.
+  // Nothing of it waits in a table. Others that had its id are known beside it.
   void Add(const std::string& id, const WriterSession& session);
   // What is known of this writer, if it is the same one and wrote to these very tables.
   std::optional<Writer> Find(const std::string& id, uint64_t incarnation,
@@ -51,7 +51,7 @@ class ForgottenWriters {
 
   const size_t most_;
   uint64_t added_ = 0;
-  HashMap<Key, Entry> writers_;
+  absl::flat_hash_map<Key, Entry> writers_;
   // By their numbers; some of them may have been dropped, or added again, since.
   std::deque<std::pair<uint64_t, Key>> order_;
 };

@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "replay_server/batches/pinned_rows.h"
 #include "replay_server/rows/row_source.h"
 
@@ -80,37 +79,24 @@ void HeldRows::Release(const ChunkRef& chunk) {
 }
 
 void HeldRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks) {
-  size_t appended = 0;
-  absl::Cleanup undo = [this, infos, &appended] { UndoAppend(infos.subspan(0, appended)); };
-  for (; appended < infos.size(); ++appended) {
-    AppendOne(infos[appended], chunks[appended]);
-  }
-  std::move(undo).Cancel();
-}
-
-void HeldRows::AppendOne(const ChunkInfo& info, const ChunkRef& chunk) {
-  const auto place = streams_.try_emplace(info.stream);
-  Stream& stream = place.first->second;
-  absl::Cleanup forget_new = [this, &place] {
-    if (place.second) {
-      Forget(place.first);
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const ChunkInfo& info = infos[i];
+    const auto [place, is_new] = streams_.try_emplace(info.stream);
+    Stream& stream = place->second;
+    if (is_new) {
+      stream.range = {info.first_row, info.first_row};
     }
-  };
-  Hold(&stream, info.first_row, chunk);
-  std::move(forget_new).Cancel();
-  // What follows takes no memory.
-  if (place.second) {
-    stream.range = {info.first_row, info.first_row};
-  }
-  tail_rows_ -= TailRows(stream.range);
-  if (std::exchange(stream.may_jump, false) && info.first_row > stream.range.next) {
-    while (stream.chunks.size() > 1) {
-      PopFront(&stream);
+    tail_rows_ -= TailRows(stream.range);
+    if (std::exchange(stream.may_jump, false) && info.first_row > stream.range.next) {
+      while (!stream.chunks.empty()) {
+        PopFront(&stream);
+      }
+      stream.range.first = info.first_row;
     }
-    stream.range.first = info.first_row;
+    Hold(&stream, info.first_row, chunks[i]);
+    stream.range.next = info.first_row + info.rows;
+    tail_rows_ += TailRows(stream.range);
   }
-  stream.range.next = info.first_row + info.rows;
-  tail_rows_ += TailRows(stream.range);
 }
 
 void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
@@ -225,14 +211,6 @@ std::vector<StreamRecord> HeldRows::RecordAll() const {
     records.push_back(Record(number));
   }
   return records;
-}
-
-void HeldRows::Trim(StreamRecord* record) const {
-  const uint64_t first = FindStream(record->stream)->range.first;
-  const auto kept = std::find_if(record->parts.begin(), record->parts.end(),
-                                 [first](const StreamRecord::Part& part) { return part.first_row >= first; });
-  record->parts.erase(record->parts.begin(), kept);
-  record->first = first;
 }
 
 void HeldRows::Restore(const std::vector<StreamRecord>& streams) {

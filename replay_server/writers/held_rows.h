@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
 #include "common/api/replay.h"
-#include "common/base/hash_map.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk.h"
@@ -31,7 +32,7 @@ class HeldRows {
     uint64_t first = 0;
     uint64_t next = 0;
   };
-  using Ranges = HashMap<uint32_t, Range>;
+  using Ranges = absl::flat_hash_map<uint32_t, Range>;
 
   // The blocks have `holders` counts of pins, the last of which is this object's; those that it makes have this home.
   HeldRows(std::shared_ptr<const RowLayout> layout, uint64_t longest_window, size_t holders, BlockHome home = {})
@@ -52,9 +53,8 @@ class HeldRows {
   int64_t bytes() const { return block_bytes_ + streams() * kStreamBytes; }
 
   // Chunk i is what `infos[i]` says; it begins where its stream ends, or later where that may jump, or a new stream.
-  // Where memory runs out it is as if it had been taken back.
   void Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks);
-  // Takes the last Append back, of which nothing was forgotten. Neither it nor ForgetOld takes memory.
+  // Takes the last Append back, of which nothing was forgotten.
   void UndoAppend(absl::Span<const ChunkInfo> infos);
   // Forgets rows of these streams, which were appended last, that no window to come may have.
   void ForgetOld(absl::Span<const ChunkInfo> infos);
@@ -62,14 +62,12 @@ class HeldRows {
   // memory is tight.
   bool IsWasteful(bool tight = false) const;
   // Copies the rows that are needed to a block of their own, if that saves memory, and all of them are in memory.
-  // Returns whether it did. Where memory runs out some streams are copied.
+  // Returns whether it did.
   bool Shrink();
 
   // A stream that is held, as it is now; all of them.
   StreamRecord Record(uint32_t stream) const;
   std::vector<StreamRecord> RecordAll() const;
-  // Drops from a record what its stream has forgotten since. Takes no memory.
-  void Trim(StreamRecord* record) const;
   // Holds what was recorded. Called before anything else.
   void Restore(const std::vector<StreamRecord>& streams);
 
@@ -91,7 +89,7 @@ class HeldRows {
     bool may_jump = false;
   };
 
-  using Streams = HashMap<uint32_t, Stream>;
+  using Streams = absl::node_hash_map<uint32_t, Stream>;
 
   // Null for an unknown one.
   const Stream* FindStream(uint32_t stream) const;
@@ -101,7 +99,6 @@ class HeldRows {
   // What the rows that are needed take in a block of their own.
   int64_t TailBytes() const;
   std::vector<const Chunk*> AllChunks() const;
-  void AppendOne(const ChunkInfo& info, const ChunkRef& chunk);
   void Hold(Stream* stream, uint64_t first_row, ChunkRef chunk);
   void Release(const ChunkRef& chunk);
   void PopFront(Stream* stream);

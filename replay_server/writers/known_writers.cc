@@ -35,14 +35,8 @@ std::shared_ptr<WriterSession> KnownWriters::Find(const std::string& id) const {
   return found == writers_.end() ? nullptr : found->second.session;
 }
 
-KnownWriters::Place KnownWriters::MakePlace(const std::string& id) {
-  Writers one;
-  one.try_emplace(id);
-  return one.extract(one.begin());
-}
-
-void KnownWriters::Open(Place place, const std::shared_ptr<WriterSession>& session) {
-  Writer& writer = writers_.insert(std::move(place)).position->second;
+void KnownWriters::Open(const std::string& id, const std::shared_ptr<WriterSession>& session) {
+  Writer& writer = writers_[id];
   writer.session = session;
   writer.opened = ++openings_;
   writer.away_since = absl::InfiniteFuture();

@@ -31,16 +31,6 @@ struct KnownWritersOptions {
 // The writers of a replay server, connected or away. Not thread-safe. Sessions that are forgotten are handed over, to
 // be freed outside the lock.
 class KnownWriters {
-  struct Writer {
-    std::shared_ptr<WriterSession> session;
-    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
-    absl::Time away_since = absl::InfiniteFuture();  // As far as Tend has seen.
-
-    // Nobody has a stream of it open, and nothing of it waits in a table.
-    bool away() const { return session.use_count() == 1; }
-  };
-  using Writers = std::map<std::string, Writer>;
-
  public:
   using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
 
@@ -48,10 +38,8 @@ class KnownWriters {
 
   // Null if it is not known.
   std::shared_ptr<WriterSession> Find(const std::string& id) const;
-  // A known writer has come back, or a new one has come, whose place was made before. Takes no memory.
-  using Place = Writers::node_type;
-  static Place MakePlace(const std::string& id);
-  void Open(Place place, const std::shared_ptr<WriterSession>& session);
+  // A known writer has come back, or a new one has come.
+  void Open(const std::string& id, const std::shared_ptr<WriterSession>& session);
   // False if there are as many as there may be, and all are connected.
   bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
   // Makes room for one more, where there is any.
@@ -82,6 +70,16 @@ class KnownWriters {
   std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
 
  private:
+  struct Writer {
+    std::shared_ptr<WriterSession> session;
+    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
+    absl::Time away_since = absl::InfiniteFuture();  // As far as Tend has seen.
+
+    // Nobody has a stream of it open, and nothing of it waits in a table.
+    bool away() const { return session.use_count() == 1; }
+  };
+  using Writers = std::map<std::string, Writer>;
+
   // Of those that are away the one that has been longest; the end if none is.
   Writers::iterator LongestAway();
   void Forget(Writers::iterator writer, Forgotten* forgotten);

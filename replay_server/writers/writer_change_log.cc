@@ -34,29 +34,27 @@ void WriterChangeLog::Restore(const SavedWriter& saved) {
 }
 
 void WriterChangeLog::ReplaceStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced) {
-  if (!later_.empty()) {
-    later_.back().streams.swap(streams);
-    replaced->swap(streams);
-    return;
+  if (later_.empty()) {
+    PutStreams(std::move(streams), replaced);
+  } else {
+    *replaced = std::exchange(later_.back().streams, std::move(streams));
   }
-  PutStreams(&streams, replaced);
 }
 
-void WriterChangeLog::PutStreams(std::vector<StreamRecord>* streams, std::vector<StreamRecord>* replaced) {
-  while (!streams->empty()) {
-    StreamRecord& record = streams->back();
-    // Both places are made first: there may be no memory for them.
-    replaced->emplace_back();
-    std::swap(changed_[record.stream], record);
-    replaced->back() = std::move(record);
-    streams->pop_back();
+void WriterChangeLog::PutStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced) {
+  for (StreamRecord& record : streams) {
+    StreamRecord& place = changed_[record.stream];
+    std::swap(place, record);
+    if (!record.parts.empty()) {
+      replaced->push_back(std::move(record));
+    }
   }
 }
 
 void WriterChangeLog::AddUp(uint64_t sequence, std::vector<StreamRecord>* replaced) {
   while (!later_.empty() && later_.front().sequence <= sequence) {
     BlockChanges& block = later_.front();
-    PutStreams(&block.streams, replaced);
+    PutStreams(std::move(block.streams), replaced);
     added_up_.items_inserted += block.result.items_inserted;
     added_up_.items_without_rows += block.result.items_without_rows;
     later_.pop_front();
@@ -71,7 +69,6 @@ WriterChanges WriterChangeLog::Take() {
     changes.fingerprints.emplace_back(block.sequence, block.fingerprint);
   }
   changes.fingerprints.insert(changes.fingerprints.end(), saved_blocks_.begin(), saved_blocks_.end());
-  // Last, for they are gone from here then.
   changes.streams.reserve(changed_.size());
   for (auto& [stream, record] : changed_) {
     changes.streams.push_back(std::move(record));

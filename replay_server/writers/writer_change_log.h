@@ -4,8 +4,8 @@
 #include <deque>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/api/replay.h"
-#include "common/base/hash_map.h"
 #include "replay_server/items/table_log.h"
 
 namespace waggle {
@@ -22,8 +22,7 @@ struct BlockChanges {
 };
 
 // What of a writer is to be written down: all that its blocks have changed up to one of them, added up, and what each
-// later one changes. Not thread-safe. Where memory runs out in one of its methods nothing is lost or counted twice: the
-// next call does what is left to do. ReplaceStreams alone is to be called once more then, with all of them.
+// later one changes. Not thread-safe.
 class WriterChangeLog {
  public:
   // The writer goes on from there.
@@ -31,10 +30,6 @@ class WriterChangeLog {
 
   // Blocks come in their order.
   void Add(BlockChanges changes) { later_.push_back(std::move(changes)); }
-  // Takes the last one back, which is not added up. Takes no memory, as the next one.
-  void UndoAdd() { later_.pop_back(); }
-  // What the last one, which is not added up, makes of its streams.
-  void SetStreams(std::vector<StreamRecord> streams) { later_.back().streams = std::move(streams); }
   // All of the writer's streams are another way now, as of the last block. What that takes the place of, here and
   // below, is left in `replaced`, to be freed outside the lock.
   void ReplaceStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced);
@@ -52,11 +47,11 @@ class WriterChangeLog {
   void ForgetSavedUpTo(uint64_t sequence);
 
  private:
-  // Takes records out of `streams` one by one, and puts them in the place of those that it has of these streams.
-  void PutStreams(std::vector<StreamRecord>* streams, std::vector<StreamRecord>* replaced);
+  // Puts records in the place of those that it has of these streams.
+  void PutStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced);
 
   WriterCounts added_up_;
-  HashMap<uint32_t, StreamRecord> changed_;
+  absl::flat_hash_map<uint32_t, StreamRecord> changed_;
   std::deque<BlockChanges> later_;
   BlockFingerprints saved_blocks_;
 };

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -26,19 +25,12 @@ void WriterSession::Shrink() {
 }
 
 void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
-  const bool owed = std::exchange(owes_streams_, log_ != nullptr);
-  if (!held_.Shrink() && !owed) {
-    owes_streams_ = false;
-  }
-  if (!owes_streams_) {
+  if (!held_.Shrink() || log_ == nullptr) {
     return;
   }
   std::vector<StreamRecord> streams = held_.RecordAll();
-  {
-    MutexLock lock(&mutex_);
-    changes_.ReplaceStreams(std::move(streams), replaced);
-  }
-  owes_streams_ = false;
+  MutexLock lock(&mutex_);
+  changes_.ReplaceStreams(std::move(streams), replaced);
 }
 
 void WriterSession::CountHeldBytes() {
@@ -73,7 +65,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
   const uint64_t accepted = applied_ + waiting_.size();
   if (sequence > applied_ && sequence <= accepted) {
     // The one before is dropped, outside the lock: its stream is gone.
-    waiting_[sequence - applied_ - 1].answer->done.swap(*done);
+    waiting_[sequence - applied_ - 1].done.swap(*done);
     return TakenIn::kWaitsAlready;
   }
   if (sequence != accepted + 1) {
@@ -106,78 +98,49 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   WAGGLE_RETURN_IF_ERROR(CountNeeded(streams));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
   held_.Append(block.chunks, chunks);
-  // Also where memory runs out: a block that comes again finds its streams as they were.
-  absl::Cleanup undo = [this, &block]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.UndoAppend(block.chunks); };
-  PreparedBlock prepared;
-  WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
-  std::move(undo).Cancel();
-  Commit(block, &prepared);
-  if (owes_streams_ || held_.IsWasteful(memory_->tight())) {
-    try {
-      ShrinkHeld(&replaced);
-    } catch (const std::bad_alloc&) {
-      // The block is in all the same, and the next one brings about what is left of it.
-    }
+  WaitingBlock waiting;
+  absl::StatusOr<ItemsByTable> items = MakeItems(block, &waiting);
+  if (!items.ok()) {
+    held_.UndoAppend(block.chunks);
+    return items.status();
+  }
+  held_.ForgetOld(block.chunks);
+  waiting.done = std::move(*done);
+  Accept(sequence, block, streams, *std::move(items), std::move(waiting));
+  if (held_.IsWasteful(memory_->tight())) {
+    ShrinkHeld(&replaced);
   }
   return kind;
 }
 
-absl::Status WriterSession::Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams,
-                                    Done* done, PreparedBlock* prepared) {
-  WaitingBlock waiting;
-  WAGGLE_ASSIGN_OR_RETURN(ItemsByTable items, MakeItems(block, &waiting));
+void WriterSession::Accept(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams,
+                           ItemsByTable items, WaitingBlock waiting) {
   BlockChanges changes;
   if (log_ != nullptr) {
     changes.sequence = sequence;
     changes.fingerprint = Fingerprint(block);
     changes.result = waiting.result;
     for (const auto& [stream, range] : streams) {
-      prepared->streams.push_back(held_.Record(stream));
+      changes.streams.push_back(held_.Record(stream));
     }
     ForgetSavedUnlessKnown(sequence, changes.fingerprint);
   }
   waiting.bytes += static_cast<int64_t>(block.data.size());
   waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
   waiting.unlogged_left = unlogged_;
-  waiting.answer = std::make_shared<BlockAnswer>();
-  waiting.answering.emplace_back([answer = waiting.answer] { answer->done(answer->result); });
-  waiting.answer->done = std::move(*done);
+  std::vector<uint64_t> skipped = CountSaved(sequence, items);
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    items[i].erase(items[i].begin(), items[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
+  }
+  held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
   MutexLock lock(&mutex_);
-  std::vector<uint64_t> saved = CountSavedLocked(sequence, items);
-  prepared->entering.front() = {sequence, std::move(items), std::move(saved)};
+  changes_.ForgetSavedUpTo(sequence);
   if (log_ != nullptr) {
     changes_.Add(std::move(changes));
   }
-  absl::Cleanup undo = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (log_ != nullptr) {
-      changes_.UndoAdd();
-    }
-  };
-  const int64_t bytes = waiting.bytes;
+  waiting_bytes_ += waiting.bytes;
   waiting_.push_back(std::move(waiting));
-  std::move(undo).Cancel();
-  waiting_bytes_ += bytes;
-  held_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  return absl::OkStatus();
-}
-
-void WriterSession::Commit(const InsertBlock& block, PreparedBlock* prepared) {
-  held_.ForgetOld(block.chunks);
-  for (StreamRecord& stream : prepared->streams) {
-    held_.Trim(&stream);
-  }
-  EnteringBlock& entering = prepared->entering.front();
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    std::vector<NewItem>& items = entering.items[i];
-    items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(entering.skipped[i]));
-  }
-  MutexLock lock(&mutex_);
-  waiting_.back().committed = true;
-  changes_.ForgetSavedUpTo(entering.sequence);
-  if (log_ != nullptr) {
-    changes_.SetStreams(std::move(prepared->streams));
-  }
-  entering_.splice(entering_.end(), prepared->entering);
+  entering_.push_back({sequence, std::move(items), std::move(skipped)});
 }
 
 void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {
@@ -196,10 +159,13 @@ void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerpri
   changes_.ForgetSaved();
 }
 
-std::vector<uint64_t> WriterSession::CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const {
+std::vector<uint64_t> WriterSession::CountSaved(uint64_t sequence, const ItemsByTable& items) const {
   std::vector<uint64_t> in(tables_.size());
-  if (!changes_.has_saved()) {
-    return in;
+  {
+    MutexLock lock(&mutex_);
+    if (!changes_.has_saved()) {
+      return in;
+    }
   }
   for (size_t i = 0; i < tables_.size(); ++i) {
     if (sequence <= saved_marks_[i].sequence) {

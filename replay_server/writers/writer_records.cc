@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/guard.h"
 #include "replay_server/writers/writer_session.h"
 
 // How a writer is written down, and waits for that.
@@ -30,7 +29,7 @@ WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
 uint64_t WriterSession::InUnloggedLocked() const {
   uint64_t sequence = applied_;
   for (const WaitingBlock& block : waiting_) {
-    if (!block.committed || block.unlogged_left > 0) {
+    if (block.unlogged_left > 0) {
       break;
     }
     ++sequence;
@@ -45,18 +44,13 @@ void WriterSession::SetWritten(uint64_t sequence, uint64_t durable) {
 }
 
 void WriterSession::WriteProgress() {
-  const absl::Status asked = Guarded([this] {
-    for (const std::shared_ptr<Table>& table : tables_) {
-      if (table->logged()) {
-        table->TouchMark(number_);
-        break;
-      }
+  for (const std::shared_ptr<Table>& table : tables_) {
+    if (table->logged()) {
+      table->TouchMark(number_);
+      break;
     }
-    log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
-  });
-  if (!asked.ok()) {
-    ProgressWritten(asked);
   }
+  log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
 }
 
 void WriterSession::ProgressWritten(const absl::Status& status) {

@@ -1,13 +1,11 @@
 #include "replay_server/writers/writer_session.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/failpoint.h"
-#include "common/base/guard.h"
 #include "common/replay_blocks/block_compression.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/writers/block_home.h"
@@ -34,7 +32,6 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       number_(log_ == nullptr    ? 0
               : saved != nullptr ? saved->number
                                  : log_->NewNumber()),
-      own_number_{number_},
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
       memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
@@ -60,7 +57,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   incarnation_ = saved->incarnation;
   applied_ = durable_ = written_ = saved->sequence;
   applied_items_ = saved->counts;
-  CountHeldBytes();  // Last: where memory runs out before, nobody would take it back.
+  CountHeldBytes();
 }
 
 WriterSession::~WriterSession() {
@@ -73,7 +70,7 @@ WriterSession::~WriterSession() {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);
     }
-    log_->ForgetWriters(std::move(own_number_));
+    log_->ForgetWriter(number_);
   }
 }
 
@@ -137,29 +134,19 @@ void WriterSession::EnterTables() {
       return;  // Whoever does it takes this block along.
     }
   }
-  std::list<EnteringBlock> left;  // Freed outside the lock.
-  Actions actions;
   for (;;) {
-    std::list<EnteringBlock> block;
+    EnteringBlock block;
     {
       MutexLock lock(&mutex_);
-      if (entering_.empty() || halted_) {
+      if (entering_.empty()) {
         is_entering_ = false;
-        left.swap(entering_);
-        if (halted_) {
-          AnswerLocked(&actions);
-        }
-        break;
+        return;
       }
-      block.splice(block.end(), entering_, entering_.begin());
+      block = std::move(entering_.front());
+      entering_.pop_front();
     }
-    absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
-    if (!status.ok()) {
-      EndEntering(std::move(status));
-      return EnterTables();
-    }
+    Enter(&block);
   }
-  RunAfterLock(std::move(actions));
 }
 
 void WriterSession::Enter(EnteringBlock* block) {
@@ -180,26 +167,9 @@ void WriterSession::Enter(EnteringBlock* block) {
   }
   if (home_.tier != nullptr) {
     // While rows come faster than they can be written to disk, their writers are told later that they are in.
-    const auto answer = [self, sequence](const absl::Status& status) {
-      self->AnswerOne(sequence, /*of_unlogged=*/false, status);
-    };
-    if (!Guarded([&] { home_.tier->AfterRoom(answer); }).ok()) {
-      // The tables have it: that it does not wait for room is better than to lose its writer.
-      answer(absl::OkStatus());
-    }
+    home_.tier->AfterRoom(
+        [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
   }
-}
-
-void WriterSession::EndEntering(absl::Status status) {
-  Actions actions;
-  {
-    MutexLock lock(&mutex_);
-    is_entering_ = false;
-    halted_ = true;
-    broken_ = broken_.ok() ? std::move(status) : broken_;
-    AnswerLocked(&actions);
-  }
-  RunAfterLock(std::move(actions));
 }
 
 void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) {
@@ -221,24 +191,17 @@ void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::S
 
 void WriterSession::AnswerLocked(Actions* actions) {
   const auto answer = [actions](WaitingBlock* block, const absl::StatusOr<Result>& result) {
-    if (block->answer != nullptr) {
-      block->answer->result = result;
-      block->answer = nullptr;
-      actions->Splice(&block->answering);
+    if (block->done != nullptr) {
+      actions->push_back([done = std::exchange(block->done, nullptr), result] { done(result); });
     }
   };
   while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
     if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
       // After a crash it would not be known of this block, whose rows would be missing for windows to come.
-      try {
-        if (!writing_) {
-          actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
-          writing_ = true;
-        }
-        break;
-      } catch (const std::bad_alloc&) {
-        waiting_.front().status = NoMemory();
+      if (!std::exchange(writing_, true)) {
+        actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
       }
+      break;
     }
     if (waiting_.front().status.ok()) {
       answer(&waiting_.front(), waiting_.front().result);
@@ -253,12 +216,10 @@ void WriterSession::AnswerLocked(Actions* actions) {
     }
   }
   if (log_ != nullptr && !hold_) {
-    try {
-      auto replaced = std::make_shared<std::vector<StreamRecord>>();
-      actions->push_back([replaced] { replaced->clear(); });
-      changes_.AddUp(applied_, replaced.get());
-    } catch (const std::bad_alloc&) {
-      // The next answer, or whoever takes the changes, does it.
+    std::vector<StreamRecord> replaced;
+    changes_.AddUp(applied_, &replaced);
+    if (!replaced.empty()) {
+      actions->push_back([replaced = std::move(replaced)] {});  // Freed outside the lock.
     }
   }
   for (size_t i = 0; !broken_.ok() && i < waiting_.size(); ++i) {

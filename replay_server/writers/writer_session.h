@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,9 +65,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // not hold, for an item whose rows alone are more than its table's max_bytes, and if too many blocks wait for room.
   // CANCELLED once a table is closed. UNAVAILABLE, with nothing applied, while what is inserted could not be written to
   // disk although a table asks for that.
-  //
-  // Where memory runs out it throws bad_alloc, with nothing applied; or, where tables have a part of the block already,
-  // it and all later ones are answered with RESOURCE_EXHAUSTED.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // To be held by whoever has a connection to the writer.
@@ -117,20 +113,13 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const std::vector<ArraySpec>& signature() const { return rows_->signature; }
 
  private:
-  struct BlockAnswer {
-    Done done;
-    absl::StatusOr<Result> result;
-  };
   struct WaitingBlock {
     Result result;
     int64_t bytes = 0;
     absl::Status status;
     int64_t answers_left = 0;   // Of its tables, and of the tier of its rows.
     int64_t unlogged_left = 0;  // Of its tables that are not logged.
-    bool committed = false;     // Before it is, it is not known what it makes of its streams.
-    // How it is answered, made before it is: null, and empty, once that is on its way.
-    std::shared_ptr<BlockAnswer> answer;
-    Actions::Nodes answering;
+    Done done;                  // Null once it is answered.
   };
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
@@ -140,34 +129,20 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     ItemsByTable items;
     std::vector<uint64_t> skipped;  // By table: how many items are in already, and not among these.
   };
-  // A block of which all is made that takes memory.
-  struct PreparedBlock {
-    std::list<EnteringBlock> entering{1};
-    std::vector<StreamRecord> streams;  // As it makes them, before anything of them is forgotten.
-  };
 
-  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items. Where memory
-  // runs out it throws, and the block may come again.
+  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
-  // What takes memory of that, with the streams extended already.
-  absl::Status Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, Done* done,
-                       PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
-      ABSL_LOCKS_EXCLUDED(mutex_);
   // RESOURCE_EXHAUSTED if all writers would need too much memory with these streams.
   absl::Status CountNeeded(const HeldRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // The rest, which takes none.
-  void Commit(const InsertBlock& block, PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Has a block wait that has these streams and items.
+  void Accept(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, ItemsByTable items,
+              WaitingBlock waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
   // See Shrink().
   void ShrinkHeld(std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives the tables what was taken in, in that order, whichever threads have brought it.
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Throws unless all tables have taken the block, whether it is in or waits in them.
   void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Memory ran out while a block was put into its tables, some of which may have a part: it and all later ones are
-  // refused from now on, also when the writer comes back.
-  void EndEntering(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
@@ -179,8 +154,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // By table, how many of the block's items were in before the server was restarted.
-  std::vector<uint64_t> CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
+  std::vector<uint64_t> CountSaved(uint64_t sequence, const ItemsByTable& items) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
   void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -190,7 +165,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void WriteProgress() ABSL_LOCKS_EXCLUDED(mutex_);
   // That is done, or will not be.
   void ProgressWritten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Answers what can be by now, in order. What answers others may need is there already: it does not throw.
+  // Answers what can be by now, in order.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;
@@ -200,7 +175,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const BlockChecks checks_;
   TableLog* const log_;  // Null where nothing is written down.
   const uint64_t number_;
-  TableLog::WriterNumbers own_number_;  // To be forgotten by. The destructor's.
   const uint64_t first_sequence_;
   const BlockHome home_;
   const std::shared_ptr<WriterMemory> memory_;
@@ -211,8 +185,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  // The log is to hear of all streams: rows were copied, or some may have been, and memory ran out for telling it.
-  bool owes_streams_ ABSL_GUARDED_BY(insert_mutex_) = false;
   int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_ and in memory_.
   int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;                   // The same, at the least, in memory_.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.
@@ -226,9 +198,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.
   std::deque<WaitingBlock> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::list<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
+  std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
-  bool halted_ ABSL_GUARDED_BY(mutex_) = false;   // No more blocks enter: memory ran out while one did.
   uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // As of that block it is on disk.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;     // ProgressWritten is to come.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -347,6 +348,51 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
   REQUIRE_OK(consumer.status());
   server.Stop();
   CheckLogged(Saved(server.data_dir()), both, {{Queue(), &consumer}}, 1);
+}
+
+// From now on the process gets no more memory from the system than it has.
+void LimitMemory(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  std::string line;
+  while (!absl::StartsWith(line, "VmData:") && std::getline(status, line)) {
+  }
+  rlimit limit;
+  REQUIRE(prlimit(pid, RLIMIT_DATA, nullptr, &limit) == 0);
+  limit.rlim_cur = std::stoull(line.substr(line.find(':') + 1)) << 10;
+  REQUIRE(prlimit(pid, RLIMIT_DATA, &limit, nullptr) == 0);
+}
+
+TEST_CASE("a server that ends for want of memory has all that it acknowledged once it is started again", "[e2e]") {
+  const TemporaryFolder folder;
+  CrashingServer server(folder, {});
+  server.Start();
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address()}));
+  REQUIRE_OK(connection->CreateTable(Config("archive", Durability::kLog), StopToken()));
+  Producer producer(connection.get(), "writer", {"archive"});
+  Eventually("acknowledged items", [&] { return producer.stats().items_inserted > 500; });
+  // Its control group may have less than it needs, or the system.
+  if (GENERATE(true, false)) {
+    server.Kill();
+  } else {
+    LimitMemory(server.pid());
+    const ChildExit exit = server.Wait();
+    INFO(exit.DebugString() << ": " << server.Log());
+#if defined(__SANITIZE_ADDRESS__)  // Which ends the process in its own way.
+    CHECK(!exit.ok());
+#else
+    CHECK(exit.signal == SIGABRT);
+#endif
+  }
+  const auto acknowledged = static_cast<int64_t>(producer.stats().items_inserted);
+  const std::string copy = folder.File("copy");
+  std::filesystem::create_directory(copy);
+  CopyAfterCrash(server.data_dir() + "/db", copy + "/db");
+  CHECK(Saved(copy).Find("archive").counters.inserted >= acknowledged);
+  server.Start();
+  INFO(server.Log());
+  REQUIRE_OK(producer.Finish());
+  server.Stop();
+  CheckLogged(Saved(server.data_dir()), producer, {}, 1);
 }
 
 TEST_CASE("a server that is killed over and over for long keeps what it promised", "[soak]") {

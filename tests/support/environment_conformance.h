@@ -16,7 +16,7 @@ void CheckEnvironment(const std::string& name, const EnvironmentDefinition& defi
                       const EnvironmentOptions& options);
 
 // The same for a built-in environment with these `environment.options`, as YAML in braces; and asserts that its steps
-// and resets allocate no memory. The test program needs failing_memory.cc.
+// and resets allocate no memory. The test program needs counted_memory.cc.
 void CheckBuiltin(const std::string& name, const std::string& settings);
 
 }  // namespace waggle::testing

@@ -80,6 +80,17 @@ TEST_CASE("lines of several threads do not mix", "[unit]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 200);
 }
 
+TEST_CASE("a line that takes no memory looks like all others", "[unit]") {
+  const auto shape = [](std::string text) {
+    std::replace_if(text.begin(), text.end(), absl::ascii_isdigit, '0');
+    return text;
+  };
+  const std::string usual = Logged(LogLevel::kInfo, [] { LogError("none is left"); });
+  CHECK(shape(Logged(LogLevel::kInfo, [] { LogWithoutMemory("none is left"); })) == shape(usual));
+  const std::string cut = Logged(LogLevel::kInfo, [] { LogWithoutMemory(std::string(2000, 'x').c_str()); });
+  CHECK(absl::EndsWith(cut, "xxx\n"));
+}
+
 TEST_CASE("nothing is logged to the standard output stream", "[unit]") {
   CapturedStream output(STDOUT_FILENO);
   const std::string text = Logged(LogLevel::kInfo, [] { LogError("x"); });

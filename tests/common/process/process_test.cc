@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "tests/support/catch.h"
 
@@ -59,20 +61,28 @@ TEST_CASE("A process may open as many files as its hard limit allows", "[unit]")
             })) == 0);
 }
 
-// The standard error stream of a process with such limits, which are a process's own.
-std::string SaidWithin(int resource, rlim_t most) {
+// The same, with its standard error stream.
+std::pair<int, std::string> RunAndHear(const Body& body, const std::function<void()>& before) {
   int fds[2];
   REQUIRE(pipe(fds) == 0);
-  const int status = RunInChild([](const StopToken&) { return absl::OkStatus(); },
-                                [&] {
-                                  dup2(fds[1], STDERR_FILENO);
-                                  const rlimit limit = {most, most};
-                                  setrlimit(resource, &limit);
-                                });
+  const int status = RunInChild(body, [&] {
+    dup2(fds[1], STDERR_FILENO);
+    before();
+  });
   close(fds[1]);
   std::string said(4096, '\0');
   said.resize(static_cast<size_t>(std::max<ssize_t>(0, read(fds[0], said.data(), said.size()))));
   close(fds[0]);
+  return {status, said};
+}
+
+// What a process says that may have no more than so much, as it is a process's.
+std::string SaidWithin(int resource, rlim_t most) {
+  const auto [status, said] = RunAndHear([](const StopToken&) { return absl::OkStatus(); },
+                                         [resource, most] {
+                                           const rlimit limit = {most, most};
+                                           setrlimit(resource, &limit);
+                                         });
   CHECK(ExitStatus(status) == 1);
   return said;
 }
@@ -88,6 +98,21 @@ TEST_CASE("A process with too few descriptors or too little memory says so and e
              Catch::Contains("this process may have 512 MiB of address space (ulimit -v); it needs at least 1024 MiB"));
 #endif
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // Which end the process in their own way.
+TEST_CASE("A process whose memory runs out says so in one line of its log, and is aborted", "[unit]") {
+  const auto [status, said] = RunAndHear(
+      [](const StopToken&) {
+        volatile size_t bytes = size_t{1} << 60;
+        ::operator delete(::operator new(bytes));
+        return absl::OkStatus();
+      },
+      [] { signal(SIGABRT, SIG_DFL); });  // Not the one that Catch reports by.
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+  CHECK_THAT(said, Catch::Matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z error test\\[\\d+\\] .*\n"));
+}
+#endif
 
 TEST_CASE("The end of the last server or channel does not shut gRPC down, which would wait for its threads", "[unit]") {
   CHECK(ExitStatus(RunInChild([](const StopToken&) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -326,16 +325,16 @@ TEST_CASE("A stream that is aborted ends although its peer does not read, and wh
   peer->Abort(absl::UnavailableError("again"));
 }
 
-// Runs out of memory over every message, or over every answer.
-class ExhaustedHandler final : public Counted {
+// Throws over every message, or over every answer.
+class ThrowingHandler final : public Counted {
  public:
-  ExhaustedHandler(Alive* alive, bool over_answers) : Counted(alive), over_answers_(over_answers) {}
+  ThrowingHandler(Alive* alive, bool over_answers) : Counted(alive), over_answers_(over_answers) {}
   void OnOpen(std::shared_ptr<ServerPeer> peer) override { peer_ = std::move(peer); }
   void OnMessage(Request /*request*/) override {
     if (!over_answers_) {
-      throw std::bad_alloc();
+      throw std::runtime_error("a bug");
     }
-    peer_->Send(Ack(1), [] { throw std::bad_alloc(); });
+    peer_->Send(Ack(1), [] { throw std::runtime_error("a bug"); });
   }
   void OnPeerDone() override { throw std::runtime_error("a bug"); }
 
@@ -347,13 +346,13 @@ class ExhaustedHandler final : public Counted {
 TEST_CASE("A handler that throws ends its stream with the reason", "[grpc]") {
   for (const bool over_answers : {false, true}) {
     Alive alive;
-    StreamService service([&] { return std::make_unique<ExhaustedHandler>(&alive, over_answers); });
+    StreamService service([&] { return std::make_unique<ThrowingHandler>(&alive, over_answers); });
     const auto server = StartServer(&service);
     const auto channel = NewChannel(server->address(), "test");
     const OpenStream stream = Open(channel);
     stream.peer->Send(BlockRequest(1));
     REQUIRE(stream.seen->AwaitClosed());
-    CHECK(stream.seen->status().code() == absl::StatusCode::kResourceExhausted);
+    CHECK(stream.seen->status().code() == absl::StatusCode::kInternal);
     const OpenStream done = Open(channel);
     done.peer->Close(absl::OkStatus());
     REQUIRE(done.seen->AwaitClosed());

@@ -1,6 +1,6 @@
 #include "common/rpc/blocking_stream.h"
 
-#include <new>
+#include <stdexcept>
 
 #include "common/base/thread.h"
 #include "common/rpc/channel.h"
@@ -18,8 +18,8 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// Push: adds up the bytes, refuses a piece of 13 and has no memory for one of 17. Pull: as many messages as the model's
-// name says, then OUT_OF_RANGE, or no memory after 17; where it is "ok" or "lost", one message and that end. Watch:
+// Push: adds up the bytes, refuses a piece of 13 and throws over one of 17. Pull: as many messages as the model's
+// name says, then OUT_OF_RANGE, or an exception after 17; where it is "ok" or "lost", one message and that end. Watch:
 // nothing, ever.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
@@ -29,7 +29,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     absl::Status OnMessage(Message<v1::PushModelRequest> message) override {
       sum_ += message.data.size();
       if (message.data.size() == 17) {
-        throw std::bad_alloc();
+        throw std::runtime_error("a bug");
       }
       return message.data.size() == 13 ? absl::InvalidArgumentError("a piece of 13") : absl::OkStatus();
     }
@@ -52,7 +52,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     void OnOpen(std::function<void()> /*wake*/) override {}
     Step Next() override {
       if (next_ == end_ && end_ == 17) {
-        throw std::bad_alloc();
+        throw std::runtime_error("a bug");
       }
       if (next_ == end_) {
         return {std::nullopt, absl::OutOfRangeError("that was all")};
@@ -187,7 +187,7 @@ TEST_CASE("Logic that throws ends the call with the reason", "[grpc]") {
   BlockingStream push(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
   REQUIRE(push.Write(Piece(17)));
   CHECK_FALSE(push.Read(&answer));
-  CHECK(push.Finish().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(push.Finish().code() == absl::StatusCode::kInternal);
 
   BlockingStream pull(fixture.channel, "/waggle.v1.ModelService/Pull", kIdle, StopToken());
   v1::PullModelRequest request;
@@ -199,7 +199,7 @@ TEST_CASE("Logic that throws ends the call with the reason", "[grpc]") {
     ++messages;
   }
   CHECK(messages == 17);
-  CHECK(pull.Finish().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(pull.Finish().code() == absl::StatusCode::kInternal);
 }
 
 TEST_CASE("A server-streaming call brings every message in order, then how it ended", "[grpc]") {

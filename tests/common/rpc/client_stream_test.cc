@@ -1,6 +1,6 @@
 #include "common/rpc/client_stream.h"
 
-#include <new>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -204,12 +204,12 @@ TEST_CASE("A stream may be closed while it is being opened", "[grpc]") {
   CHECK(seen->status() == absl::CancelledError("at once"));
 }
 
-// Runs out of memory over every message.
-class ExhaustedClient final : public ClientStreamHandler<testing::Response, Request> {
+// Throws over every message.
+class ThrowingClient final : public ClientStreamHandler<testing::Response, Request> {
  public:
-  explicit ExhaustedClient(std::shared_ptr<testing::Seen> seen) : seen_(std::move(seen)) {}
+  explicit ThrowingClient(std::shared_ptr<testing::Seen> seen) : seen_(std::move(seen)) {}
   void OnOpen(std::shared_ptr<testing::ClientPeer> peer) override { peer->Send(BlockRequest(1)); }
-  void OnMessage(testing::Response /*response*/) override { throw std::bad_alloc(); }
+  void OnMessage(testing::Response /*response*/) override { throw std::runtime_error("a bug"); }
   void OnPeerDone() override {}
   void OnClosed(absl::Status status) override { seen_->Close(std::move(status)); }
 
@@ -222,9 +222,9 @@ TEST_CASE("A client's handler that throws ends its stream with the reason", "[gr
   const auto server = StartServer(&service);
   const auto seen = std::make_shared<testing::Seen>();
   OpenClientStream<v1::InsertRequest, v1::InsertResponse>(NewChannel(server->address(), "test"), testing::kInsertMethod,
-                                                          std::make_unique<ExhaustedClient>(seen));
+                                                          std::make_unique<ThrowingClient>(seen));
   REQUIRE(seen->AwaitClosed());
-  CHECK(seen->status().code() == absl::StatusCode::kResourceExhausted);
+  CHECK(seen->status().code() == absl::StatusCode::kInternal);
 }
 
 // Collects raw messages; used to send what no honest client would.

@@ -4,7 +4,6 @@
 
 #include "common/base/random.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 
 namespace waggle {
 
@@ -46,47 +45,6 @@ TEST_CASE("random users of random values find theirs", "[unit]") {
     }
   }
   REQUIRE(largest < 20);
-}
-
-TEST_CASE("a value for which memory runs out has no number, and all others keep theirs", "[unit]") {
-  for (uint64_t size = 0; size < 70; ++size) {
-    testing::ForEachFailure([size](testing::Failure* failure) {
-      NumberedValues values;
-      std::map<uint64_t, uint32_t> numbers;
-      for (uint64_t value = 0; value < size; ++value) {
-        numbers[value] = values.Use(value);
-      }
-      if (size % 3 == 1) {  // One number is free.
-        values.Drop(numbers.at(0));
-        numbers.erase(0);
-      }
-      const bool used = failure->Let([&] { values.Use(size); });
-      REQUIRE(values.size() == numbers.size() + (used ? 1 : 0));
-      for (const uint64_t value : {size, size + 1, size + 2}) {
-        numbers[value] = values.Use(value);
-      }
-      for (const auto& [value, number] : numbers) {
-        REQUIRE(values.value(number) == value);
-        REQUIRE(values.Use(value) == number);
-      }
-      REQUIRE(values.size() == numbers.size());
-    });
-  }
-}
-
-TEST_CASE("dropping values takes no memory", "[unit]") {
-  NumberedValues values;
-  for (uint64_t value = 0; value < 1000; ++value) {
-    REQUIRE(values.Use(value) == value);
-  }
-  testing::Failure failure(0, /*for_good=*/true);
-  REQUIRE(failure.Let([&] {
-    for (uint32_t number = 0; number < 1000; ++number) {
-      values.Drop(number);
-    }
-  }));
-  REQUIRE(!failure.failed());
-  REQUIRE(values.size() == 0);
 }
 
 }  // namespace waggle

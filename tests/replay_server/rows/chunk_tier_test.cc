@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,8 +15,6 @@
 #include "replay_server/rows/chunk_tiers.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
-#include "tests/support/limited_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {
@@ -155,17 +152,6 @@ TEST_CASE("inserts wait for a slow disk, and the memory stays bounded", "[unit]"
   bed.Settle();
 }
 
-TEST_CASE("an answer that memory runs out for ends the process, instead of leaving whoever waits waiting", "[unit]") {
-  CHECK(testing::EndsProcess([] {
-    Bed bed(8);
-    try {
-      bed.tier->AfterRoom([](const absl::Status& /*status*/) { throw std::bad_alloc(); });  // Here and now.
-    } catch (const std::bad_alloc&) {
-      // What one of gRPC's reactions does.
-    }
-  }));
-}
-
 TEST_CASE("a disk that refuses loses nothing, and all goes on when it does not any more", "[unit]") {
   Bed bed(8);
   bed.disk->Fail(absl::ResourceExhaustedError("no space"));
@@ -235,38 +221,6 @@ TEST_CASE("rows that cannot be read for want of files or memory may be read late
   bed.disk->FailReads(absl::OkStatus());
   REQUIRE_OK(pinned.Pin(*blocks[0]));
   CHECK(HasBytes(*blocks[0], 0));
-}
-
-TEST_CASE("memory that runs out anywhere while rows are read from the disk harms no later reader", "[unit]") {
-  Bed bed(1);
-  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 3);
-  std::vector<SampledItem> items(1);
-  items[0].window.chunks.assign(blocks.begin(), blocks.end());
-  const auto all_there = [&blocks] {
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      if (!HasBytes(*blocks[i], static_cast<char>(i))) {
-        return false;
-      }
-    }
-    return true;
-  };
-  const bool for_good = GENERATE(false, true);
-  testing::ForEachFailure(
-      [&](testing::Failure* failure) {
-        bed.Settle();  // Nothing is pinned.
-        PinnedRows pinned;
-        absl::Status status;
-        // Also where there is none to say so.
-        if (!failure->Let([&] { status = pinned.Pin(items).status(); })) {
-          status = absl::UnavailableError("");
-        }
-        REQUIRE((status.ok() || (failure->failed() && absl::IsUnavailable(status))));
-        REQUIRE((!status.ok() || all_there()));
-        pinned.Unpin();
-        REQUIRE_OK(pinned.Pin(items).status());
-        REQUIRE(all_there());
-      },
-      for_good);
 }
 
 TEST_CASE("a block that a journal has written is not written again", "[unit]") {

@@ -10,7 +10,6 @@
 #include "common/rpc/server.h"
 #include "replay_server/service/replay_service.h"
 #include "tests/support/catch.h"
-#include "tests/support/failing_memory.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/tcp_socket.h"
 
@@ -61,33 +60,6 @@ std::string Headers(const std::string& method, int flags = 0) {
 }
 std::string Reset() {
   return Frame(3, 0, BigEndian(8, 4));  // CANCEL.
-}
-
-TEST_CASE("Memory that runs out while a request is taken in is refused and counted", "[unit]") {
-  ReplayStore store{ReplayStoreOptions()};
-  v1::CreateTableRequest request;
-  *request.mutable_config() = ToProto(testing::SimpleTable("t"));
-  const grpc::ByteBuffer bytes = EncodeMessage(request, ByteSlices());
-  REQUIRE_OK(Guarded([] {}));  // As any call before has.
-  uint64_t refused = 0;
-  bool failed = true;
-  for (int64_t allocations = 0; failed; ++allocations) {
-    CAPTURE(allocations);
-    grpc::CallbackServerContext context;
-    grpc::testing::DefaultReactorTestPeer peer(&context);
-    grpc::ByteBuffer response;
-    auto executor = std::make_unique<Executor>("test", 1, 100);
-    ReplayService service(&store, nullptr, executor.get(), executor.get(), ReplayServiceOptions());
-    testing::FailMemory(allocations, /*for_good=*/false);
-    service.CreateTable(&context, &bytes, &response);
-    failed = testing::StopFailingMemory();
-    executor = nullptr;  // It has done all by then.
-    REQUIRE(peer.test_status_set());
-    CHECK(peer.test_status().ok() == !failed);
-    CHECK(Refusals(&service)["out_of_memory"] == (failed ? 1 : 0));
-    refused += failed ? 1 : 0;
-  }
-  CHECK(refused > 0);
 }
 
 TEST_CASE("A caller that gives up before its request has come is not counted, one that sends none is", "[grpc]") {

@@ -4,13 +4,11 @@
 #include <vector>
 
 #include "common/base/executor.h"
-#include "common/base/reason.h"
 #include "common/base/stop_token.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/rpc/raw_codec.h"
 #include "replay_server/store/replay_store.h"
 #include "tests/support/catch.h"
-#include "tests/support/failing_memory.h"
 #include "tests/support/replay_fixtures.h"
 #include "waggle/v1/replay.pb.h"
 
@@ -76,38 +74,6 @@ TEST_CASE("A reader that goes leaves no work behind", "[unit]") {
   const StopToken drained;
   REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
   REQUIRE(drained.WaitFor(absl::Seconds(10)));
-}
-
-TEST_CASE("Memory that runs out while a table is exported ends that export, and nothing else", "[unit]") {
-  ReplayStore store{ReplayStoreOptions()};
-  const TableConfig config = SimpleTable("t");
-  REQUIRE_OK(store.CreateTable(config));
-  ValueOf(store.OpenWriter("w", {"t"}, config.signature))
-      ->Insert(1, SimpleBlock(0, 10),
-               [](const absl::StatusOr<WriterSession::Result>& result) { REQUIRE_OK(result.status()); });
-  bool failed = true;
-  for (int64_t allocations = 0; failed; ++allocations) {
-    CAPTURE(allocations);
-    failed = false;
-    Executor executor("test", 1, 10);
-    REQUIRE_OK(executor.Submit([allocations] { testing::FailMemory(allocations, /*for_good=*/false); }));
-    const auto place = std::make_shared<int>();
-    {
-      ExportSource source(ValueOf(store.FindTable("t")), &executor, place);
-      source.OnOpen([] {});
-      WriteSource::Step step = source.Next();
-      while (!step.end.has_value()) {
-        StopToken().WaitFor(absl::Milliseconds(1));
-        step = source.Next();
-      }
-      failed = !step.end->ok();
-      CHECK((!failed || ReasonOf(*step.end) == reasons::kOutOfMemory));
-    }
-    const StopToken drained;
-    REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
-    REQUIRE(drained.WaitFor(absl::Seconds(10)));
-    CHECK(place.use_count() == 1);
-  }
 }
 
 }  // namespace

@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/reason.h"
 #include "common/base/stop_token.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "tests/support/catch.h"
-#include "tests/support/limited_memory.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -305,33 +303,6 @@ TEST_CASE("The name of a writer is not free while an acknowledgement is still to
   const auto other = stream.Reopen(/*incarnation=*/2);
   REQUIRE(other->closed().has_value());
   CHECK(other->closed()->code() == absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_CASE("A block that there is no memory for ends its stream, and nothing is applied", "[unit]") {
-  if (!testing::LimitedMemory::kWorks) {
-    return;
-  }
-  InsertStreamOptions options = AtOnce();
-  options.max_inline_bytes = GENERATE(int64_t{0}, int64_t{1} << 30);  // On the executor; by whoever comes.
-  ReplayStoreOptions store_options;
-  store_options.writer.max_block_bytes = int64_t{1} << 30;
-  Stream stream(SimpleTable("t", 30'000'000), options, true, store_options);
-  stream.Open();
-  // More than an arena of glibc's has reserved, which is the system's to give no more.
-  InsertBlock block = SimpleBlock(0, 1, 30'000'000);
-  const InsertBlock again = block;
-  {
-    const testing::LimitedMemory limited(int64_t{40} << 20);
-    stream.Insert(1, std::move(block));  // 120 MB.
-    REQUIRE(stream.peer->AwaitClosed());
-  }
-  REQUIRE_CODE(*stream.peer->closed(), absl::StatusCode::kResourceExhausted);
-  CHECK(ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory);
-  CHECK(stream.Find()->info().items_inserted == 0);
-  const auto peer = stream.Reopen();
-  stream.Insert(1, again);
-  REQUIRE(peer->AwaitMessages(2));
-  CHECK(stream.Find()->info().items_inserted == 1);
 }
 
 // Several writers of one table that has no room any more, with one budget.

@@ -14,8 +14,6 @@
 #include "replay_server/base/refusal_reasons.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/support/catch.h"
-#include "tests/support/failing_memory.h"
-#include "tests/support/limited_memory.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -529,45 +527,6 @@ TEST_CASE("A server that stops asks its samplers to come back", "[unit]") {
   stream.store.Close();
   REQUIRE(stream.peer->closed().has_value());
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
-}
-
-TEST_CASE("A batch that there is no memory for ends its stream, and nothing else", "[unit]") {
-  if (!testing::LimitedMemory::kWorks) {
-    return;
-  }
-  SampleStreamOptions options;
-  options.max_inline_bytes = GENERATE(int64_t{0}, int64_t{1} << 30);  // On the executor; by whoever comes.
-  Stream stream(SimpleTable("t", 1'000'000), 1, options);
-  stream.Send("t", 100, 0);
-  {
-    const testing::LimitedMemory limited(int64_t{200} << 20);
-    stream.Send("", 0, 1);  // 400 MB.
-    REQUIRE(stream.peer->AwaitClosed());
-  }
-  REQUIRE_CODE(*stream.peer->closed(), absl::StatusCode::kResourceExhausted);
-  CHECK(ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory);
-  CHECK(stream.Info().items == 1);
-}
-
-TEST_CASE("Memory that runs out anywhere between a draw and its answer ends the stream, and nothing else", "[unit]") {
-  SampleStreamOptions options;
-  options.max_inline_bytes = 0;  // What comes after the draw is done by the executor.
-  bool failed = true;
-  for (int64_t allocations = 0; failed; ++allocations) {
-    CAPTURE(allocations);
-    Stream stream(SimpleTable("t"), 10, options);
-    stream.Send("t", 4, 0);
-    REQUIRE_OK(stream.executor.Submit([allocations] { testing::FailMemory(allocations, /*for_good=*/false); }));
-    stream.Drain();
-    stream.Send("", 0, 1);
-    testing::Eventually("an answer, or the end",
-                        [&stream] { return stream.peer->messages().size() == 2 || stream.peer->closed().has_value(); });
-    failed = stream.peer->closed().has_value();
-    CHECK((!failed || ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory));
-    stream.handler = nullptr;
-    stream.peer->Forget();
-    testing::Eventually("all bytes are back", [&stream] { return stream.budget->used() == 0; });
-  }
 }
 
 TEST_CASE("Options that cannot work are named", "[unit]") {

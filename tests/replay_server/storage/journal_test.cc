@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
 #include <set>
 #include <string>
 
@@ -15,7 +14,6 @@
 #include "tests/replay_server/storage/journal_fixture.h"
 #include "tests/replay_server/storage/power_cut.h"
 #include "tests/support/eventually.h"
-#include "tests/support/limited_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle::testing {
@@ -422,15 +420,6 @@ TEST_CASE("an answer that lasts holds the others up until they are too many, and
   }
   journal.Stop();
   CHECK(given.load() == asked);
-}
-
-TEST_CASE("an answer that memory runs out for ends the process, instead of leaving whoever waits waiting", "[unit]") {
-  CHECK(testing::EndsProcess([] {
-    testing::FullDiskEnv env;
-    Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), {});
-    journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
-    (void)AwaitCheckpoint(&journal);
-  }));
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED

@@ -1,8 +1,6 @@
 #include "replay_server/storage/shared_loop.h"
 
 #include <atomic>
-#include <functional>
-#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -10,7 +8,6 @@
 #include "common/base/mutex.h"
 #include "common/base/stop_token.h"
 #include "tests/support/catch.h"
-#include "tests/support/failing_memory.h"
 
 namespace waggle {
 namespace {
@@ -52,34 +49,6 @@ TEST_CASE("Nobody waits for threads that are busy elsewhere", "[unit]") {
   }
   CHECK(calls == 30);
   release.RequestStop();
-}
-
-TEST_CASE("Memory that runs out when the others are asked throws nothing past those who are at work", "[unit]") {
-  const bool for_good = GENERATE(false, true);
-  bool failed = true;
-  for (int64_t allocations = 0; failed; ++allocations) {
-    CAPTURE(allocations, for_good);
-    std::vector<std::atomic<int>> calls(10);
-    const std::function<void(size_t)> work = [&calls](size_t number) { ++calls[number]; };
-    bool thrown = false;
-    {
-      Executor executor("test", 3, 100);
-      testing::FailMemory(allocations, for_good);
-      try {
-        SharedLoop(&executor, 3, calls.size(), work);
-      } catch (const std::bad_alloc&) {  // Before anybody was asked.
-        thrown = true;
-      }
-      failed = testing::StopFailingMemory();
-      for (const std::atomic<int>& each : calls) {
-        CHECK(each == (thrown ? 0 : 1));
-      }
-    }
-    for (const std::atomic<int>& each : calls) {  // Nobody has come later.
-      CHECK(each == (thrown ? 0 : 1));
-    }
-    CHECK((failed || !thrown));
-  }
 }
 
 }  // namespace

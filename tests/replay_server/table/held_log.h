@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "replay_server/items/table_log.h"
 
@@ -23,16 +22,16 @@ class HeldLog final : public TableLog {
         return;
       }
     }
-    Guarded([&answer] { answer(absl::OkStatus()); }).IgnoreError();
+    answer(absl::OkStatus());
   }
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return ledger_->NewId(); }
   void AddTable(std::shared_ptr<Table> /*table*/, const std::shared_ptr<Table>& /*replaced*/) override {}
   void DropTable(const std::shared_ptr<Table>& /*table*/) override {}
-  void AddWriters(NewWriters /*writers*/) override {}
-  void ForgetWriters(WriterNumbers numbers) override {
+  void AddWriter(const std::string& /*id*/, std::weak_ptr<WriterSession> /*session*/) override {}
+  void ForgetWriter(uint64_t number) override {
     MutexLock lock(&mutex_);
-    forgotten_.splice(forgotten_.end(), numbers);
+    forgotten_.push_back(number);
   }
 
   // From now on answers wait.
@@ -53,7 +52,7 @@ class HeldLog final : public TableLog {
     return answers.size();
   }
   // Of the writers that were forgotten.
-  WriterNumbers forgotten() const {
+  std::vector<uint64_t> forgotten() const {
     MutexLock lock(&mutex_);
     return forgotten_;
   }
@@ -63,7 +62,7 @@ class HeldLog final : public TableLog {
   mutable Mutex mutex_;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<TableLog::Answer> answers_ ABSL_GUARDED_BY(mutex_);
-  WriterNumbers forgotten_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> forgotten_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle::testing

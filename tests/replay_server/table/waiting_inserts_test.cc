@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 
 namespace waggle {
 namespace {
@@ -97,36 +96,6 @@ TEST_CASE("Those that wait are told in the order of their turns, and taken as th
   CHECK(sizes == std::vector<size_t>{10, 11, 20, 21, 30});
   CHECK(queue.waiting.empty());
   CHECK(queue.waiting.First(1).empty());
-}
-
-TEST_CASE("An insert for which memory runs out does not wait, and all others do", "[unit]") {
-  for (int writers = 0; writers < 26; ++writers) {
-    for (const bool is_new : {false, true}) {
-      testing::ForEachFailure([writers, is_new](testing::Failure* failure) {
-        Queue queue;
-        for (int i = 0; i < writers; ++i) {
-          queue.Push(static_cast<char>('a' + i), 1);
-        }
-        const char name = is_new || writers == 0 ? '~' : 'a';
-        WaitingInsert insert;
-        insert.items.resize(3);
-        insert.requester = queue.MakeRequester(name);
-        const bool pushed = failure->Let([&] { queue.waiting.Push(std::move(insert)); });
-        const size_t waiting = static_cast<size_t>(writers) + (pushed ? 1 : 0);
-        REQUIRE(queue.waiting.size() == waiting);
-        REQUIRE(queue.waiting.First(100).size() == waiting);
-        if (!pushed) {
-          queue.Push(name, 3);
-        }
-        std::string served;
-        while (!queue.waiting.empty()) {
-          served += queue.Serve(1000);
-        }
-        REQUIRE(served.find(std::string(1, name) + "3") != std::string::npos);
-        REQUIRE(queue.waiting.size() == 0);
-      });
-    }
-  }
 }
 
 }  // namespace

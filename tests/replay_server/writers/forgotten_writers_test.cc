@@ -3,7 +3,6 @@
 #include "replay_server/store/replay_store.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 
 namespace waggle {
 namespace {
@@ -69,29 +68,6 @@ TEST_CASE("those that were forgotten longest ago make room, however often some o
   }
   CHECK(forgotten.size() <= 3);
   CHECK(Take(&forgotten, "often", 7, tables).has_value());
-}
-
-TEST_CASE("a writer for which memory runs out is not known, and all others are", "[unit]") {
-  ReplayStore store({});
-  REQUIRE_OK(store.CreateTable(SmallTable()));
-  const Known known(&store);
-  const auto& tables = known.session->tables();
-  for (int writers = 0; writers < 32; ++writers) {
-    testing::ForEachFailure([&](testing::Failure* failure) {
-      ForgottenWriters forgotten(100);
-      for (int i = 0; i < writers; ++i) {
-        forgotten.Add(std::to_string(i), *known.session);
-      }
-      const bool added = failure->Let([&] { forgotten.Add("a writer of a name that takes memory", *known.session); });
-      REQUIRE(Take(&forgotten, "a writer of a name that takes memory", 7, tables).has_value() == added);
-      forgotten.Add("v", *known.session);
-      REQUIRE(Take(&forgotten, "v", 7, tables).has_value());
-      for (int i = 0; i < writers; ++i) {
-        REQUIRE(Take(&forgotten, std::to_string(i), 7, tables).has_value());
-      }
-      REQUIRE(forgotten.size() == 0);
-    });
-  }
 }
 
 }  // namespace

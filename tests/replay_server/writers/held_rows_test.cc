@@ -8,7 +8,6 @@
 #include "common/base/random.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 
 namespace waggle {
 namespace {
@@ -208,103 +207,6 @@ TEST_CASE("recorded rows are held again, and their stream may go on later, once"
   }
   CHECK(!restored.MayJump(3));
   CHECK(restored.MayJump(4));
-}
-
-// The newest rows of each stream, as windows find them, and what is counted of them.
-std::map<uint32_t, std::vector<int64_t>> NewestRows(const HeldRows& held) {
-  std::map<uint32_t, std::vector<int64_t>> rows;
-  for (const StreamRecord& record : held.RecordAll()) {
-    const uint64_t count = std::min<uint64_t>(kLongest, record.next - record.first);
-    Window window;
-    REQUIRE(held.FindWindow({0, record.stream, record.next - count, static_cast<uint32_t>(count)}, 100, &window) ==
-            HeldRows::Found::kAll);
-    rows[record.stream] = Ids(window);
-  }
-  rows[~uint32_t{0}] = {held.streams(), held.NeededBytes({})};
-  return rows;
-}
-
-TEST_CASE("rows for which memory runs out are not held, and all others are, whether or not they come again", "[unit]") {
-  for (const uint32_t streams : {0, 1, 7, 15, 40}) {
-    std::vector<ChunkInfo> before;
-    for (uint32_t stream = 0; stream < streams; ++stream) {
-      before.push_back({stream, 0, 6});
-      before.push_back({stream, 6, 3});
-    }
-    // Of a stream that is there, if any is, and of new ones.
-    std::vector<ChunkInfo> more;
-    for (uint32_t stream = streams / 2; stream < streams / 2 + 20; ++stream) {
-      const uint64_t first = stream < streams ? 9 : 0;
-      more.push_back({stream, first, 2});
-      more.push_back({stream, first + 2, 1});
-    }
-    const std::vector<ChunkRef> chunks_before = Rows(before);
-    const std::vector<ChunkRef> chunks = Rows(more);
-    HeldRows wanted = MakeHeld();
-    wanted.Append(before, chunks_before);
-    const auto rows_before = NewestRows(wanted);
-    wanted.Append(more, chunks);
-    const auto rows_after = NewestRows(wanted);
-    testing::ForEachFailure([&](testing::Failure* failure) {
-      HeldRows held = MakeHeld();
-      held.Append(before, Rows(before));
-      const int64_t bytes = held.bytes();
-      const std::vector<ChunkRef> own = Rows(more);
-      if (!failure->Let([&] { held.Append(more, own); })) {
-        REQUIRE(NewestRows(held) == rows_before);
-        REQUIRE(held.bytes() == bytes);
-        REQUIRE(*own.front()->pins(1) == 0);
-        held.Append(more, own);
-      }
-      REQUIRE(NewestRows(held) == rows_after);
-      testing::Failure none(0, /*for_good=*/true);
-      REQUIRE(none.Let([&] { held.UndoAppend(more); }));
-      REQUIRE(NewestRows(held) == rows_before);
-      REQUIRE(held.bytes() == bytes);
-    });
-  }
-}
-
-TEST_CASE("where memory runs out while rows are copied they are held as before", "[unit]") {
-  std::vector<ChunkInfo> infos;
-  for (uint32_t stream = 0; stream < 9; ++stream) {
-    infos.push_back({stream, 0, 3});
-    infos.push_back({stream, 3, 3000});
-  }
-  testing::ForEachFailure([&](testing::Failure* failure) {
-    HeldRows held = MakeHeld();
-    held.Append(infos, Rows(infos));
-    const auto rows = NewestRows(held);
-    if (!failure->Let([&] { held.Shrink(); })) {
-      REQUIRE(NewestRows(held) == rows);
-      REQUIRE(held.Shrink());
-    }
-    REQUIRE(NewestRows(held) == rows);
-    REQUIRE(held.bytes() < 9 * 3 * 1024);
-  });
-}
-
-TEST_CASE("a record is trimmed to what its stream still holds, without memory", "[unit]") {
-  HeldRows held = MakeHeld();
-  const std::vector<ChunkInfo> infos = {{0, 0, 4}, {0, 4, 4}, {0, 8, 4, /*begins=*/true}, {1, 0, 4}};
-  held.Append(infos, Rows(infos));
-  std::vector<StreamRecord> records = {held.Record(0), held.Record(1)};
-  REQUIRE(records[0].parts.size() == 3);
-  testing::Failure none(0, /*for_good=*/true);
-  REQUIRE(none.Let([&] {
-    held.ForgetOld(infos);
-    for (StreamRecord& record : records) {
-      held.Trim(&record);
-    }
-  }));
-  for (const StreamRecord& record : records) {
-    const StreamRecord now = held.Record(record.stream);
-    REQUIRE(record.first == now.first);
-    REQUIRE(record.next == now.next);
-    REQUIRE(record.parts.size() == now.parts.size());
-    REQUIRE(record.parts.front().first_row == now.parts.front().first_row);
-  }
-  REQUIRE(records[0].parts.size() == 1);
 }
 
 }  // namespace waggle

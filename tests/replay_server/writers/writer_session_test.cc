@@ -1,7 +1,6 @@
 #include "replay_server/writers/writer_session.h"
 
 #include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/writers/writer_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/each_failure.h"
 
 namespace waggle {
 namespace {
@@ -224,43 +222,15 @@ TEST_CASE("a block that waits for its writer to be written is refused where the 
   CHECK(log.AnswerAll(absl::OkStatus()) == 0);
 }
 
-TEST_CASE("a writer that goes where there is no memory is forgotten all the same", "[unit]") {
+TEST_CASE("the log forgets a writer that goes", "[unit]") {
   testing::HeldLog log;
   TableConfig config = Fixture::Config();
   config.durability = Durability::kLog;
   Fixture f(config, {}, &log);
   REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)})));
   const uint64_t number = f.session->number();
-  {
-    testing::FailingMemory none(0, /*for_good=*/true);
-    f.session = nullptr;
-  }
-  REQUIRE(log.forgotten() == TableLog::WriterNumbers{number});
-}
-
-TEST_CASE("a restored writer that memory runs out for counts for nothing", "[unit]") {
-  Fixture f;
-  SavedWriter saved;
-  saved.sequence = 1;
-  saved.streams.emplace_back();
-  saved.streams.back().next = 3;
-  // Held by the table and by the writer.
-  const NewBlock rows = MakeChunks(std::make_shared<RowLayout>(Fixture::Config().signature), {3}, /*holders=*/2);
-  saved.streams.back().parts.push_back({0, rows.chunks.front()});
-  saved.fingerprints = {{2, 5}};
-  const auto memory = std::make_shared<WriterMemory>();
-  testing::ForEachFailure([&](testing::Failure* failure) {
-    std::shared_ptr<WriterSession> session;
-    const bool made = failure->Let([&] {
-      session = std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{f.table},
-                                                Fixture::Config().signature, WriterSessionOptions(),
-                                                "a writer of a name that takes memory", nullptr, &saved, memory);
-    });
-    REQUIRE((memory->held() > 0) == made);
-    session = nullptr;
-    REQUIRE(memory->held() == 0);
-    REQUIRE(memory->needed() == 0);
-  });
+  f.session = nullptr;
+  REQUIRE(log.forgotten() == std::vector<uint64_t>{number});
 }
 
 }  // namespace waggle
