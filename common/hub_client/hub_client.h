@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,26 +13,19 @@
 namespace waggle {
 
 struct HubClientOptions {
-  std::string hub_address;    // HOST:PORT of the parameter server.
-  std::string experiment_id;  // Of those that run there.
-  // Under which this worker is known; empty: one is made up.
-  std::string worker_id;
-  Role role = Role::kActor;  // What this process is.
-  std::string address;       // HOST:PORT where this process serves; empty where it does not.
-  // Which one of its role this process is, where whoever starts it says so; else the hub gives one out.
-  std::optional<int64_t> index;
+  std::string hub_address;           // HOST:PORT of the parameter server.
+  std::string experiment_id;         // Of those that run there.
+  std::string worker_id;             // Of this worker's order: see RunWorkerId.
+  std::string address;               // HOST:PORT where this process serves; empty where it does not.
   const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
-  // How long to look for the hub at the start before it is an error. Once joined, a lost hub is looked for for ever.
-  absl::Duration give_up_after = absl::InfiniteDuration();
 
   // INVALID_ARGUMENT naming each field that is wrong.
   absl::Status Validate() const;
 };
 
 // Joins the hub and keeps the link up by heartbeats from a thread of its own. Blocks until joined: a hub that is not
-// there yet is tried again, with a growing pause. CANCELLED after a stop; UNAVAILABLE after `give_up_after`; any other
-// error is the hub's refusal (FAILED_PRECONDITION names both versions where the software differs; ALREADY_EXISTS names
-// the living process that has this one's index) and is final.
+// there yet, or does not know of the order yet, is tried again, with a growing pause, for ever. CANCELLED after a stop;
+// any other error is the hub's refusal (ALREADY_EXISTS says why this worker was dismissed) and is final.
 //
 // The returned link's run_over() token is stopped by `stop` too. Destroying the link ends it without a goodbye: call
 // Leave first where the process ends in peace.
