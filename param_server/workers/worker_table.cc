@@ -177,9 +177,9 @@ void WorkerTable::SetEpoch(const std::string& worker_id, uint64_t epoch) {
 }
 
 bool WorkerTable::Knows(const std::string& worker_id) const {
-  return seat_of_.count(worker_id) > 0 ||
-         std::any_of(gone_.begin(), gone_.end(),
-                     [&worker_id](const Worker& worker) { return worker.view.introduction.worker_id == worker_id; });
+  return seat_of_.count(worker_id) > 0 || std::any_of(gone_.begin(), gone_.end(), [&worker_id](const Worker& worker) {
+           return worker.view.introduction.worker_id == worker_id;
+         });
 }
 
 WorkerTable::Worker* WorkerTable::FindSeated(const std::string& worker_id) const {
