@@ -8,9 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/build_info.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/hub_client/hub_convert.h"
@@ -31,29 +29,9 @@ std::map<std::string, double> ToMap(const Map& proto) {
   return std::map<std::string, double>(proto.begin(), proto.end());
 }
 
-absl::StatusOr<WorkerIntroduction> IntroductionOf(const v1::JoinRequest& request) {
-  if (request.software_version() != kVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this worker is of version ", absl::CHexEscape(request.software_version()),
-        ", the parameter server of version ", kVersion, "; all processes of a run must be of one version"));
-  }
-  WorkerIntroduction introduction;
-  introduction.worker_id = request.worker_id();
-  WAGGLE_ASSIGN_OR_RETURN(introduction.role, FromProto(request.role()));
-  introduction.address = request.address();
-  introduction.process_id = request.process_id();
-  introduction.host = request.host();
-  if (request.has_index()) {
-    introduction.index = request.index();
-  }
-  if (request.has_own_index()) {
-    introduction.own_index = request.own_index();
-  }
-  introduction.epoch = request.epoch();
-  if (request.has_life()) {
-    introduction.life = request.life();
-  }
-  return introduction;
+WorkerArrival ArrivalOf(const v1::JoinRequest& request) {
+  return {request.worker_id(), request.address(), request.epoch(),
+          request.has_life() ? std::optional<uint64_t>(request.life()) : std::nullopt};
 }
 
 absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
@@ -124,23 +102,21 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  const absl::StatusOr<WorkerIntroduction> introduction = IntroductionOf(decoded);
-  if (!introduction.ok()) {
-    return FinishUnary(context, introduction.status());
-  }
   auto run = find_(decoded.experiment_id());
   if (!run.ok()) {  // If it has ended, or there never was one, coming back is of no use.
     return FinishUnary(
         context, absl::IsNotFound(run.status()) ? absl::FailedPreconditionError(run.status().message()) : run.status());
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const auto join = [this, run = *std::move(run), introduction = *introduction, response, reactor] {
+  const WorkerArrival arrival = ArrivalOf(decoded);
+  const std::optional<Role> role = (*run)->hub->RoleOf(arrival.worker_id);
+  const auto join = [this, run = *std::move(run), arrival, response, reactor] {
     v1::JoinResponse answer;
-    const absl::Status status = Join(run->hub, introduction, &answer);
+    const absl::Status status = Join(run->hub, arrival, &answer);
     *response = EncodeMessage(answer, ByteSlices());
     reactor->Finish(ToGrpcStatus(status));
   };
-  if (introduction->role == Role::kReplayServer) {
+  if (role == Role::kReplayServer) {
     join();
   } else if (!joins_.Submit(join).ok()) {
     reactor->Finish(ToGrpcStatus(
@@ -149,8 +125,8 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
   return reactor;
 }
 
-absl::Status WorkerService::Join(Hub* hub, const WorkerIntroduction& introduction, v1::JoinResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub->Join(introduction));
+absl::Status WorkerService::Join(Hub* hub, const WorkerArrival& arrival, v1::JoinResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub->Join(arrival));
   response->set_index(static_cast<uint32_t>(seat.index));
   response->set_epoch(seat.epoch);
   response->set_life(seat.life);

@@ -17,8 +17,7 @@ using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
         v1::WorkerService::WithRawCallbackMethod_TakeSteps<v1::WorkerService::WithRawCallbackMethod_Leave<
             v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
-// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing
-// but that a worker of another software version is refused.
+// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing.
 class WorkerService final : public WorkerServiceBase {
  public:
   // What is known of an experiment that does not run; NOT_FOUND where there is none. May wait for the disk.
@@ -41,7 +40,7 @@ class WorkerService final : public WorkerServiceBase {
                                      grpc::ByteBuffer* response) override;
 
  private:
-  absl::Status Join(Hub* hub, const WorkerIntroduction& introduction, v1::JoinResponse* response);
+  absl::Status Join(Hub* hub, const WorkerArrival& arrival, v1::JoinResponse* response);
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response);
 
   const FindRun find_;

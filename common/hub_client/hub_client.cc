@@ -41,7 +41,6 @@ class GrpcHubLink final : public HubLink {
  public:
   GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
       : options_(options),
-        worker_id_(options.worker_id.empty() ? NewWorkerId(RoleName(options.role)) : options.worker_id),
         channel_(NewChannel(options.hub_address, "control")),
         stub_(v1::WorkerService::NewStub(channel_)),
         shared_(std::make_shared<Shared>()),
@@ -65,7 +64,6 @@ class GrpcHubLink final : public HubLink {
 
   // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
-    const Deadline give_up(options_.give_up_after);
     Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
     bool told = false;
@@ -78,20 +76,14 @@ class GrpcHubLink final : public HubLink {
                    ? Annotate(status, absl::StrCat("there is no parameter server at ", options_.hub_address))
                    : status;
       }
-      const absl::Duration pause = backoff.Next();
-      if (pause >= give_up.Left()) {
-        return absl::UnavailableError(absl::StrCat("no parameter server found at ", options_.hub_address, " within ",
-                                                   absl::FormatDuration(options_.give_up_after), ": ",
-                                                   status.message()));
-      }
       if (!std::exchange(told, true)) {
         LogInfo("waiting for the parameter server at ", options_.hub_address, ": ", status.message());
       }
-      stop.WaitFor(pause);
+      stop.WaitFor(backoff.Next());
       status = Join(stop);
     }
     thread_ = Thread("heartbeats", [this] { Run(); });
-    watch_.emplace(channel_, options_.experiment_id, worker_id_,
+    watch_.emplace(channel_, options_.experiment_id, options_.worker_id,
                    [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
     return absl::OkStatus();
   }
@@ -178,7 +170,7 @@ class GrpcHubLink final : public HubLink {
   absl::StatusOr<int64_t> TakeSteps(const StepRequest& steps, const StopToken& stop) override {
     v1::TakeStepsRequest request = ToProto(steps);
     request.set_experiment_id(options_.experiment_id);
-    request.set_worker_id(worker_id_);
+    request.set_worker_id(options_.worker_id);
     v1::TakeStepsResponse response;
     const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
       return stub_->TakeSteps(context, request, &response);
@@ -241,9 +233,11 @@ class GrpcHubLink final : public HubLink {
 
   // Introduces the worker; a later time with the place that the hub gave it first.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    v1::JoinRequest request = NewJoinRequest(options_, worker_id_);
+    v1::JoinRequest request;
+    request.set_experiment_id(options_.experiment_id);
+    request.set_worker_id(options_.worker_id);
+    request.set_address(options_.address);
     if (joined_) {
-      request.set_index(static_cast<uint32_t>(index_));
       request.set_epoch(epoch_);
       request.set_life(life_);
     }
@@ -326,7 +320,7 @@ class GrpcHubLink final : public HubLink {
   absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     v1::HeartbeatRequest request;
     request.set_experiment_id(options_.experiment_id);
-    request.set_worker_id(worker_id_);
+    request.set_worker_id(options_.worker_id);
     request.set_experiment_checksum(experiment_checksum_);
     {
       MutexLock lock(&shared_->mutex);
@@ -348,7 +342,7 @@ class GrpcHubLink final : public HubLink {
   absl::Status Take(const v1::Assignment& proto, Source source) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     absl::StatusOr<Assignment> assignment = FromProto(proto);
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
-    assignment->worker_id = worker_id_;
+    assignment->worker_id = options_.worker_id;
     assignment->index = index_;
     assignment->epoch = epoch_;
     assignment->life = life_;
@@ -413,7 +407,7 @@ class GrpcHubLink final : public HubLink {
     }
     v1::LeaveRequest request;
     request.set_experiment_id(options_.experiment_id);
-    request.set_worker_id(worker_id_);
+    request.set_worker_id(options_.worker_id);
     v1::LeaveResponse response;
     const absl::Status status = CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
       return stub_->Leave(context, request, &response);
@@ -424,7 +418,6 @@ class GrpcHubLink final : public HubLink {
   }
 
   const HubClientOptions options_;
-  const std::string worker_id_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::WorkerService::Stub> stub_;
   const std::shared_ptr<Shared> shared_;

@@ -7,10 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/base/build_info.h"
 #include "common/base/steady_now.h"
 #include "common/base/utf8.h"
-#include "common/hub_client/hub_convert.h"
 
 namespace waggle {
 
@@ -23,21 +21,6 @@ std::string NewWorkerId(const std::string& kind) {
   std::random_device random;
   const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
   return absl::StrCat(kind, "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
-}
-
-v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id) {
-  v1::JoinRequest request;
-  request.set_experiment_id(options.experiment_id);
-  request.set_worker_id(worker_id);
-  request.set_role(ToProto(options.role));
-  request.set_address(options.address);
-  request.set_process_id(getpid());
-  request.set_host(HostName());
-  request.set_software_version(kVersion);
-  if (options.index.has_value()) {
-    request.set_own_index(static_cast<uint32_t>(*options.index));
-  }
-  return request;
 }
 
 void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request) {

@@ -12,9 +12,6 @@ std::string NewWorkerId(const std::string& kind);
 
 std::string HostName();
 
-// A process's request to join for the first time.
-v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id);
-
 // Fills in a heartbeat's part of the metrics, with their values of this moment.
 void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request);
 

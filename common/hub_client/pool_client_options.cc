@@ -34,8 +34,6 @@ HubClientOptions HubOptionsOf(const std::string& hub_address, const WorkOrder& o
   options.hub_address = hub_address;
   options.experiment_id = order.experiment_id;
   options.worker_id = run_worker_id;
-  options.role = order.role;
-  options.index = order.index;
   return options;
 }
 

@@ -169,6 +169,7 @@ class ExperimentHost {
   void Run();
   void RunOnce();
   void TickPool() ABSL_LOCKS_EXCLUDED(mutex_);
+  static void TellHub(const PoolEvent& event, Hub* hub);
   void CloseEnded() ABSL_LOCKS_EXCLUDED(mutex_);
   // What the executor has to do for experiments that are to end, or are over. Sets `*news` if a state has changed.
   using Tasks = std::vector<std::pair<std::string, std::function<void()>>>;

@@ -76,22 +76,40 @@ void ExperimentHost::TickPool() {
     answers = TakeAnswersLocked(now);
   }
   for (const auto& [run, event] : of_runs) {
-    if (event.kind == PoolEvent::Kind::kReleased) {
-      // Most have said goodbye themselves, which is no news then.
-      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
-      continue;
+    if (event.kind != PoolEvent::Kind::kReleased) {  // Most have said goodbye themselves, which is no news then.
+      const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
+                       event.kind != PoolEvent::Kind::kRecalled;
+      bad ? LogWarning(event.text) : LogInfo(event.text);
+      Note(event.order.experiment_id, event.text);
     }
-    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
-                     event.kind != PoolEvent::Kind::kRecalled;
-    bad ? LogWarning(event.text) : LogInfo(event.text);
-    Note(event.order.experiment_id, event.text);
-    if (event.kind == PoolEvent::Kind::kLost) {
-      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
-    }
+    TellHub(event, run->hub());
   }
-  // After the dismissals: who takes a seat up finds it free.
+  // The hubs of the runs know of the orders by now: who has one may join.
   for (auto& [answer, value] : answers) {
     answer(std::move(value));
+  }
+}
+
+void ExperimentHost::TellHub(const PoolEvent& event, Hub* hub) {
+  const std::string worker_id = RunWorkerId(event.worker_id, event.order.number);
+  switch (event.kind) {
+    case PoolEvent::Kind::kOrdered:
+      hub->Order({worker_id, event.order.role, event.process_id, event.host, ""}, event.order.index);
+      break;
+    case PoolEvent::Kind::kEnded:
+    case PoolEvent::Kind::kGaveUp:
+      hub->Leave(worker_id);  // Its goodbye may have been lost.
+      break;
+    case PoolEvent::Kind::kLost:
+    case PoolEvent::Kind::kReleased:
+      hub->Dismiss(worker_id, event.text);
+      break;
+    case PoolEvent::Kind::kAway:
+      hub->SetAway(worker_id);
+      break;
+    case PoolEvent::Kind::kRecalled:  // It has its last to say.
+    case PoolEvent::Kind::kHopeless:
+      break;
   }
 }
 

@@ -138,7 +138,8 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
   member->orders[order.number] = adopted;
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
-                                  Whereabouts(member->attendance.worker_id, member->attendance.host))});
+                                  Whereabouts(member->attendance.worker_id, member->attendance.host)),
+                     member->attendance.process_id, member->attendance.host});
 }
 
 void WorkerPool::ReleaseEnded(Member* member) {

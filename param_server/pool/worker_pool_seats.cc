@@ -226,7 +226,8 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   member->orders[order.number] = order;
   events_.push_back(
       {PoolEvent::Kind::kOrdered, order, member->attendance.worker_id,
-       absl::StrCat(NameOf(order), " is to be ", Whereabouts(member->attendance.worker_id, member->attendance.host))});
+       absl::StrCat(NameOf(order), " is to be ", Whereabouts(member->attendance.worker_id, member->attendance.host)),
+       member->attendance.process_id, member->attendance.host});
 }
 
 std::map<std::string, int64_t> WorkerPool::ActorShares() const {

@@ -54,7 +54,9 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, std:
   auto hub = std::unique_ptr<Hub>(new Hub(options, std::move(plan), state, models));
   WAGGLE_RETURN_IF_ERROR(hub->RestoreWeights());
   MutexLock lock(&hub->mutex_);
-  WAGGLE_RETURN_IF_ERROR(hub->workers_.Join(options.self, /*epoch=*/0, options.clock()).status());
+  hub->workers_.Order(options.self, /*index=*/0, options.clock());
+  WAGGLE_RETURN_IF_ERROR(
+      hub->workers_.Join({options.self.worker_id, options.self.address, 0, {}}, options.clock()).status());
   return hub;
 }
 
@@ -88,7 +90,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     }
     if (plan->learners > 1) {
       const bool began = record.progress.running.has_value();
-      group_.emplace(plan->learners, began ? begun_ + options_.workers.silent_after : absl::InfiniteFuture());
+      group_.emplace(plan->learners, began ? begun_ + options_.gather_time : absl::InfiniteFuture());
     }
     tracker_.emplace(*std::move(plan));
     restored_finishing_ = record.progress.state == RunState::kFinishing;
@@ -133,7 +135,7 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
     dropped.swap(dropped_);
     const WorkerView* const worker = workers_.Find(report.worker_id);
     if (status.ok() && worker != nullptr) {
-      assignment = AssignmentLocked(*worker, now);
+      assignment = AssignmentLocked(*worker);
     } else {
       assignment = status;
     }
@@ -222,11 +224,6 @@ void Hub::NoteLocked(const std::string& text) const {
   }
 }
 
-void Hub::SetOwnAddress(const std::string& address) {
-  MutexLock lock(&mutex_);
-  workers_.SetAddress(options_.self.worker_id, address);
-}
-
 void Hub::SetFiguresUnrecorded(const std::string& why) {
   MutexLock lock(&mutex_);
   figures_unrecorded_ = why;
@@ -267,7 +264,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
   }
   overview.workers = workers_.Overview(now);
   if (turns_.has_value()) {
-    overview.turn = TurnLocked(now);
+    overview.turn = TurnLocked();
     for (WorkerView& worker : overview.workers) {
       worker.current = worker.alive;  // Nothing has changed since it was told, however long ago that was.
     }
@@ -286,7 +283,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
     overview.replay_servers = tracker_->plan().replay_servers;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
-    overview.learner_steps_again = StepsAgainLocked(now);
+    overview.learner_steps_again = StepsAgainLocked();
     overview.result = tracker_->progress().result;
     overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
     overview.totals = {totals_.all, totals_.unseen, {}};
@@ -337,7 +334,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
       tracker_->ReportFinalVersion(*report.final_version, now);
     }
     if (!report.failure.empty() && worker.introduction.role == Role::kLearner) {
-      TakeLearnerFailureLocked(worker, now);
+      TakeLearnerFailureLocked(worker);
     }
     if (step_leases_.has_value() && worker.introduction.role == Role::kActor) {
       step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
@@ -367,9 +364,9 @@ uint64_t Hub::LearningEpochLocked() const {
                                                                           : model->snapshot.version.epoch;
 }
 
-uint64_t Hub::StepsAgainLocked(absl::Time now) const {
+uint64_t Hub::StepsAgainLocked() const {
   std::optional<ModelVersion> reached;  // Of the latest learner that has said how far it is.
-  for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
+  for (const WorkerView* const learner : workers_.Alive(Role::kLearner)) {
     if (const auto steps = learner->figures->counters.find("learner_steps");
         steps != learner->figures->counters.end()) {
       const ModelVersion version = {learner->epoch, static_cast<uint64_t>(steps->second)};
@@ -387,7 +384,7 @@ uint64_t Hub::StepsAgainLocked(absl::Time now) const {
   return tracker_->learner_steps() - std::min(tracker_->learner_steps(), reached->version);
 }
 
-void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
+void Hub::TakeLearnerFailureLocked(const WorkerView& learner) {
   const uint64_t learning_epoch = LearningEpochLocked();
   if (learner.epoch < learning_epoch) {
     return;  // One that was taken over from is expected to give up.
@@ -396,7 +393,7 @@ void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
     LogWarning("learner ", learner.index, " has given up; its last weights are here, and are evaluated");
     return;
   }
-  for (const WorkerView* other : workers_.Alive(Role::kLearner, now)) {
+  for (const WorkerView* other : workers_.Alive(Role::kLearner)) {
     if (other->failure.empty() && other->epoch >= learning_epoch) {
       LogWarning("the run goes on with learner ", other->index, ", epoch ", other->epoch);
       return;
@@ -443,12 +440,12 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
-Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
+Assignment Hub::AssignmentLocked(const WorkerView& worker) {
   Assignment assignment;
   assignment.index = worker.index;
   assignment.epoch = worker.epoch;
   assignment.environment = environment_;
-  assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor, now));
+  assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor));
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   assignment.learners = workers_.Addresses(Role::kLearner);
   assignment.reducers = workers_.Addresses(Role::kReducer);
@@ -460,7 +457,7 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
     assignment.run_state = tracker_->state();
     assignment.progress = tracker_->RunProgressNow();
     if (turns_.has_value()) {
-      assignment.turn = TurnLocked(now);
+      assignment.turn = TurnLocked();
     }
     if (IsOver(tracker_->state())) {
       assignment.result = tracker_->progress().result;

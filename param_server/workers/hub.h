@@ -92,6 +92,8 @@ struct HubOptions {
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
+  // Workers of before this hub's restart have so long to come back before it is taken for granted that they do not.
+  absl::Duration gather_time = absl::Seconds(10);
   // The run had ended and goes on: no worker of before has environment steps that it was given.
   bool resumed = false;
   // Told what happens in the run, in words, as people want to know it later; called under a lock, so it returns at once
@@ -121,11 +123,15 @@ class Hub {
   // Returns when the last progress is written.
   ~Hub();
 
+  // The pool has given a worker a seat: it may join. Who has it until now is dismissed.
+  void Order(const WorkerIntroduction& worker, int64_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The role of a worker that has an order.
+  std::optional<Role> RoleOf(const std::string& worker_id) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // A learner's blocks until its epoch is on the disk, an actor's and an evaluator's until its life is: no other can be
-  // given it, whatever happens. INVALID_ARGUMENT for an introduction that cannot be; FAILED_PRECONDITION for one that
-  // brings an epoch back that no learner was given; RESOURCE_EXHAUSTED when there is no room; UNAVAILABLE where a life
-  // cannot be written down.
-  absl::StatusOr<Seat> Join(const WorkerIntroduction& introduction) ABSL_LOCKS_EXCLUDED(mutex_);
+  // given it, whatever happens. Errors as WorkerTable::CheckArrival's; INVALID_ARGUMENT for a life that cannot be;
+  // FAILED_PRECONDITION for an epoch that no learner was given; UNAVAILABLE where a life cannot be written down.
+  absl::StatusOr<Seat> Join(const WorkerArrival& arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The assignment comes without the experiment, which never changes. NOT_FOUND asks the worker to join again.
   // FAILED_PRECONDITION, with both in the message, for an environment that is not the run's. INVALID_ARGUMENT for
@@ -148,6 +154,9 @@ class Hub {
   // The worker is taken for dead, and another one may have its seat at once. Should it live all the same it is refused
   // from now on, with this reason.
   void Dismiss(const std::string& worker_id, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The pool does not hear the worker, and keeps its seat for it.
+  void SetAway(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the run as stopped or failed, if it is not over; no learner that comes later lets it go on. Returns when that
   // is on the disk, or why it is not.
@@ -189,9 +198,6 @@ class Hub {
   // The map over which a run's several learners meet.
   GroupStore* group_store() { return &group_store_; }
 
-  // Where this process itself serves, once that is known: it may be told to take a free port.
-  void SetOwnAddress(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
-
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whose turn it is; absent where the run is not in lock-step. A turn of the parameter server's is for whoever records
@@ -205,26 +211,21 @@ class Hub {
  private:
   Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models);
 
-  // INVALID_ARGUMENT for a replay server that the run has no use for.
-  absl::Status CheckReplayServerLocked(const WorkerIntroduction& introduction) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // INVALID_ARGUMENT for a learner that the run has no use for.
-  absl::Status CheckLearnerLocked(const WorkerIntroduction& introduction) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Learners that can be of a group, in the order of their indices.
-  std::vector<std::string> GroupableLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::string> GroupableLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has a group formed in the background, if it is time to.
   void FormGroupIfDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION for a learner that brings an epoch back that none was given.
-  absl::Status CheckEpoch(const WorkerIntroduction& learner) const;
-  // Gives a worker that has a seat its epoch or its life, once that is on the disk.
-  absl::Status NumberSeat(const WorkerIntroduction& worker, Seat* seat);
+  absl::Status CheckEpoch(uint64_t epoch) const;
+  // Gives a worker that has an order its epoch or its life, once that is on the disk.
+  absl::Status Number(Role role, int64_t index, WorkerArrival* arrival);
   // The epoch from which on a learner can publish, as nobody later has published.
   uint64_t LearningEpochLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A learner gives up: the run has failed if no other one is left that could go on with it.
-  void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeLearnerFailureLocked(const WorkerView& learner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Steps that the present learner has to repeat.
-  uint64_t StepsAgainLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t StepsAgainLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
   bool ReopenForLocked(uint64_t epoch, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks the weights that were kept against the run, and makes them known.
@@ -242,7 +243,11 @@ class Hub {
   // Ends a run that is finishing, if it is time to.
   void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteLocked(const std::string& text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LeaveLocked(const std::string& worker_id, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `barred`: as WorkerTable::Leave.
+  void LeaveLocked(const std::string& worker_id, const std::string& barred, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Says what has gone with a worker that is lost: the items of a replay server, if they were in its memory alone.
   void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There is something that workers must know at once: tells them in the background.
@@ -256,9 +261,9 @@ class Hub {
   // In lock-step: what a worker of this role has written, and which turn it has done.
   void TakeTurnReportLocked(const WorkerReport& report, Role role) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurnLocked(Role role, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Turn TurnLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Turn TurnLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
-  Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Assignment AssignmentLocked(const WorkerView& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether it is time to write progress down; the caller then has it done, without the lock.
   bool TakeSaveDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has progress written down in the background.

@@ -13,19 +13,9 @@
 
 namespace waggle {
 
-absl::Status Hub::CheckLearnerLocked(const WorkerIntroduction& introduction) const {
-  if (introduction.role != Role::kLearner || !introduction.own_index.has_value() || !tracker_.has_value() ||
-      *introduction.own_index < tracker_->plan().learners) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("learner ", *introduction.own_index,
-                                                 ": the run has learner.processes: ", tracker_->plan().learners,
-                                                 ", so indices are 0 to ", tracker_->plan().learners - 1));
-}
-
-std::vector<std::string> Hub::GroupableLocked(absl::Time now) const {
+std::vector<std::string> Hub::GroupableLocked() const {
   std::vector<std::string> alive;
-  for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
+  for (const WorkerView* const learner : workers_.Alive(Role::kLearner)) {
     if (learner->failure.empty()) {
       alive.push_back(learner->introduction.worker_id);
     }
@@ -34,8 +24,7 @@ std::vector<std::string> Hub::GroupableLocked(absl::Time now) const {
 }
 
 void Hub::FormGroupIfDueLocked(absl::Time now) {
-  if (!group_.has_value() || forming_ || IsTrainingOver(tracker_->state()) ||
-      !group_->IsDue(GroupableLocked(now), now)) {
+  if (!group_.has_value() || forming_ || IsTrainingOver(tracker_->state()) || !group_->IsDue(GroupableLocked(), now)) {
     return;
   }
   forming_ = true;
@@ -55,7 +44,7 @@ void Hub::FormGroup() {
   group_store_.Begin(*epoch);
   MutexLock lock(&mutex_);
   forming_ = false;
-  std::vector<std::string> members = GroupableLocked(options_.clock());
+  std::vector<std::string> members = GroupableLocked();
   if (members.empty()) {
     return;
   }

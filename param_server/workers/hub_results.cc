@@ -120,11 +120,11 @@ void Hub::ConcludeLocked(absl::Time now) {
     return;
   }
   // Those who were there before this hub have to join it first.
-  const bool gathering = restored_finishing_ && now - begun_ < options_.workers.silent_after;
+  const bool gathering = restored_finishing_ && now - begun_ < options_.gather_time;
   std::string hindrance;
-  if (!gathering && workers_.CountAlive(Role::kEvaluator, now) == 0) {
+  if (!gathering && workers_.CountAlive(Role::kEvaluator) == 0) {
     hindrance = "there is no evaluator";
-  } else if (!gathering && !HasFinalWeightsLocked() && workers_.CountAlive(Role::kLearner, now) == 0) {
+  } else if (!gathering && !HasFinalWeightsLocked() && workers_.CountAlive(Role::kLearner) == 0) {
     hindrance = "there is no learner";
   }
   tracker_->Conclude(hindrance, now);
@@ -148,7 +148,6 @@ void Hub::Tell() {
 }
 
 absl::StatusOr<std::optional<Assignment>> Hub::News(const std::string& worker_id, std::optional<int64_t>* seen) {
-  const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);
   const WorkerView* const worker = workers_.Find(worker_id);
   if (worker == nullptr) {
@@ -158,7 +157,7 @@ absl::StatusOr<std::optional<Assignment>> Hub::News(const std::string& worker_id
     return std::optional<Assignment>();
   }
   *seen = news_;
-  return std::optional<Assignment>(AssignmentLocked(*worker, now));
+  return std::optional<Assignment>(AssignmentLocked(*worker));
 }
 
 }  // namespace waggle

@@ -95,7 +95,7 @@ void Hub::SaveWeights() {
       return;
     }
     newest = models_->Newest(tracker_->plan().name);
-    for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator, options_.clock())) {
+    for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator)) {
       alive.insert(evaluator->introduction.worker_id);
     }
   }

@@ -2,8 +2,8 @@
 // No test of its own: tests/param_server/workers/hub_test.cc sees it.
 
 #include <algorithm>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -21,32 +21,42 @@ constexpr uint64_t kMaxLife = uint64_t{1} << 62;
 
 }  // namespace
 
-absl::Status Hub::CheckEpoch(const WorkerIntroduction& learner) const {
-  if (learner.role != Role::kLearner || learner.epoch <= state_->last_epoch()) {
+void Hub::Order(const WorkerIntroduction& worker, int64_t index) {
+  const absl::Time now = options_.clock();
+  MutexLock lock(&mutex_);
+  if (const std::string holder = workers_.HolderOf(worker.role, index); !holder.empty()) {
+    DismissLocked(holder, absl::StrCat("its seat has been given to ", worker.worker_id), now);
+  }
+  workers_.Order(worker, index, now);
+}
+
+std::optional<Role> Hub::RoleOf(const std::string& worker_id) const {
+  MutexLock lock(&mutex_);
+  return workers_.OrderedRole(worker_id);
+}
+
+absl::Status Hub::CheckEpoch(uint64_t epoch) const {
+  if (epoch <= state_->last_epoch()) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("epoch ", learner.epoch, " was given to no learner of this run; the largest that was is ",
+      absl::StrCat("epoch ", epoch, " was given to no learner of this run; the largest that was is ",
                    state_->last_epoch(), "; a parameter server whose --data-dir was lost needs new learners"));
 }
 
-absl::Status Hub::NumberSeat(const WorkerIntroduction& worker, Seat* seat) {
+absl::Status Hub::Number(Role role, int64_t index, WorkerArrival* arrival) {
   absl::Status status;
-  if (worker.role == Role::kLearner) {
-    seat->epoch = worker.epoch;
-    if (worker.epoch == 0) {
-      status = state_->Update([seat](HubRecord* record) { seat->epoch = ++record->last_epoch; });
-    }
-    status = Annotate(status, "the parameter server cannot write this learner's epoch down");
-  } else if (worker.role == Role::kActor || worker.role == Role::kEvaluator) {
-    status = state_->Update([&worker, seat](HubRecord* record) {
-      // One that joins again may sit elsewhere now; its life goes with the index that it had.
-      const int64_t index = worker.life.has_value() ? worker.index.value_or(seat->index) : seat->index;
-      uint64_t& lives = record->lives[{worker.role, index}];
-      seat->life = worker.life.value_or(lives);
-      lives = std::max(lives, seat->life + 1);
-      if (worker.role == Role::kActor) {
-        record->progress.steps_of.emplace(worker.worker_id, 0);  // A hub that comes after is to wait for its leases.
+  if (role == Role::kLearner && arrival->epoch == 0) {
+    status = Annotate(state_->Update([arrival](HubRecord* record) { arrival->epoch = ++record->last_epoch; }),
+                      "the parameter server cannot write this learner's epoch down");
+  } else if (role == Role::kActor || role == Role::kEvaluator) {
+    status = state_->Update([&](HubRecord* record) {
+      uint64_t& lives = record->lives[{role, index}];
+      const uint64_t life = arrival->life.value_or(lives);
+      arrival->life = life;
+      lives = std::max(lives, life + 1);
+      if (role == Role::kActor) {
+        record->progress.steps_of.emplace(arrival->worker_id, 0);  // A hub that comes after is to wait for its leases.
       }
     });
     if (!status.ok()) {  // Its disk may be full for a moment, which is no reason for an actor to end.
@@ -55,78 +65,54 @@ absl::Status Hub::NumberSeat(const WorkerIntroduction& worker, Seat* seat) {
     }
   }
   if (!status.ok()) {
-    LogError(RoleName(worker.role), " ", seat->index, " cannot join: ", status.message());
+    LogError(RoleName(role), " ", index, " cannot join: ", status.message());
   }
   return status;
 }
 
-absl::Status Hub::CheckReplayServerLocked(const WorkerIntroduction& introduction) const {
-  if (introduction.role != Role::kReplayServer || !introduction.own_index.has_value() || !tracker_.has_value() ||
-      *introduction.own_index < tracker_->plan().replay_servers) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("replay server ", *introduction.own_index,
-                                                 ": the run has replay.servers: ", tracker_->plan().replay_servers,
-                                                 ", so indices are 0 to ", tracker_->plan().replay_servers - 1));
-}
-
-absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
-  const bool is_learner = introduction.role == Role::kLearner;
-  WAGGLE_RETURN_IF_ERROR(CheckEpoch(introduction));
-  if (introduction.life.value_or(0) > kMaxLife) {
-    return absl::InvalidArgumentError(absl::StrCat("life ", *introduction.life, " was given to nobody"));
+absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
+  if (arrival.life.value_or(0) > kMaxLife) {
+    return absl::InvalidArgumentError(absl::StrCat("life ", *arrival.life, " was given to nobody"));
   }
   const absl::Time now = options_.clock();
-  WorkerIntroduction numbered = introduction;  // With the life that it has already.
+  WorkerArrival numbered = arrival;
+  Role role = Role::kActor;
   Seat seat;
   {
     MutexLock lock(&mutex_);
-    WAGGLE_RETURN_IF_ERROR(CheckReplayServerLocked(introduction));
-    WAGGLE_RETURN_IF_ERROR(CheckLearnerLocked(introduction));
-    if (const WorkerView* const known = workers_.Find(introduction.worker_id);
-        known != nullptr && known->life.has_value() && !introduction.life.has_value()) {
-      numbered.life = known->life;  // The answer to its first Join was lost.
-      numbered.index = known->index;
+    WAGGLE_ASSIGN_OR_RETURN(const WorkerView* const ordered, workers_.CheckArrival(arrival));
+    role = ordered->introduction.role;
+    seat.index = ordered->index;
+    if (!numbered.life.has_value()) {
+      numbered.life = ordered->life;  // The answer to its first Join was lost.
     }
-    WorkerIntroduction seated = introduction;
-    seated.index = numbered.index;  // So that no two workers have the same index and life.
-    const std::vector<WorkerView> before =
-        introduction.role == Role::kReplayServer ? workers_.Seated(Role::kReplayServer) : std::vector<WorkerView>();
-    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(seated, is_learner ? introduction.epoch : 0, now));
-    for (const WorkerView& worker : before) {
-      if (workers_.Find(worker.introduction.worker_id) == nullptr) {
-        NoteLostItemsLocked(worker);  // The one that joins has its seat, or its address.
-      }
-    }
-    if (introduction.role == Role::kActor && tracker_.has_value()) {
-      tracker_->ReportEnvSteps(introduction.worker_id, 0, now);
+    // Before it is on the disk as well, so that no save of the run's progress drops it there.
+    if (role == Role::kActor && tracker_.has_value()) {
+      tracker_->ReportEnvSteps(arrival.worker_id, 0, now);
     }
   }
-  // Once it has a seat: one that is refused takes no number.
-  if (const absl::Status status = NumberSeat(numbered, &seat); !status.ok()) {
-    Leave(introduction.worker_id);
-    return status;
+  const bool is_learner = role == Role::kLearner;
+  if (is_learner) {
+    WAGGLE_RETURN_IF_ERROR(CheckEpoch(arrival.epoch));
   }
+  WAGGLE_RETURN_IF_ERROR(Number(role, seat.index, &numbered));
   bool reopened = false;
   {
     MutexLock lock(&mutex_);
-    workers_.SetEpoch(introduction.worker_id, seat.epoch);
-    workers_.SetLife(introduction.worker_id, seat.life);
-    const WorkerView* const worker = workers_.Find(introduction.worker_id);
-    if (worker == nullptr) {
-      return absl::UnavailableError("another worker has taken this one's seat meanwhile");
-    }
+    WAGGLE_ASSIGN_OR_RETURN(const WorkerView* const worker, workers_.Join(numbered, now));
+    seat.epoch = worker->epoch;
+    seat.life = worker->life.value_or(0);
     reopened = is_learner && ReopenForLocked(seat.epoch, now);
     FormGroupIfDueLocked(now);
     seat.env_steps = tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
-    if (reopened || !introduction.address.empty()) {  // Somebody may be waiting to find it.
+    if (reopened || !arrival.address.empty()) {  // Somebody may be waiting to find it.
       AnnounceLocked();
     }
-    seat.assignment = AssignmentLocked(*worker, now);
-    const std::string text =
-        absl::StrCat(RoleName(introduction.role), " ", seat.index, " joined from ", absl::CHexEscape(introduction.host),
-                     ", process ", introduction.process_id, introduction.address.empty() ? "" : ", serving at ",
-                     introduction.address, is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
+    seat.assignment = AssignmentLocked(*worker);
+    const WorkerIntroduction& who = worker->introduction;
+    const std::string text = absl::StrCat(RoleName(role), " ", seat.index, " joined from ", absl::CHexEscape(who.host),
+                                          ", process ", who.process_id, who.address.empty() ? "" : ", serving at ",
+                                          who.address, is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
     LogInfo(text);
     NoteLocked(text);
   }
@@ -149,14 +135,14 @@ void Hub::NoteLostItemsLocked(const WorkerView& worker) const {
   }
 }
 
-void Hub::LeaveLocked(const std::string& worker_id, absl::Time now) {
+void Hub::LeaveLocked(const std::string& worker_id, const std::string& barred, absl::Time now) {
   const WorkerView* const worker = workers_.Find(worker_id);
   if (worker != nullptr) {
     NoteLostItemsLocked(*worker);
   }
   // A learner's last weights are written when it goes.
   urgent_ = urgent_ || (worker != nullptr && tracker_.has_value() && worker->introduction.role == Role::kLearner);
-  workers_.Leave(worker_id, now);
+  workers_.Leave(worker_id, now, barred);
   last_evaluation_of_.erase(worker_id);
   if (step_leases_.has_value()) {
     step_leases_->Return(worker_id);
@@ -176,7 +162,7 @@ void Hub::Leave(const std::string& worker_id) {
     if (const WorkerView* const worker = workers_.Find(worker_id); worker != nullptr) {
       LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
     }
-    LeaveLocked(worker_id, now);
+    LeaveLocked(worker_id, /*barred=*/"", now);
     save = TakeSaveDueLocked(now);
   }
   models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
@@ -190,21 +176,30 @@ void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
   bool save = false;
   {
     MutexLock lock(&mutex_);
-    const WorkerView* const worker = workers_.Find(worker_id);
-    if (worker == nullptr) {
-      return;
-    }
-    LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
-    if (worker->introduction.role == Role::kLearner && !group_.has_value()) {
-      fenced_epoch_ = std::max(fenced_epoch_, worker->epoch);
-    }
-    LeaveLocked(worker_id, now);
-    workers_.Bar(worker_id, absl::StrCat("this worker has been dismissed: ", why));
+    DismissLocked(worker_id, why, now);
     save = TakeSaveDueLocked(now);
   }
   if (save) {
     SaveSoon();
   }
+}
+
+void Hub::DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now) {
+  const WorkerView* const worker = workers_.Find(worker_id);
+  if (worker == nullptr) {
+    workers_.Leave(worker_id, now);  // It may not join any more.
+    return;
+  }
+  LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
+  if (worker->introduction.role == Role::kLearner && !group_.has_value()) {
+    fenced_epoch_ = std::max(fenced_epoch_, worker->epoch);
+  }
+  LeaveLocked(worker_id, absl::StrCat("this worker has been dismissed: ", why), now);
+}
+
+void Hub::SetAway(const std::string& worker_id) {
+  MutexLock lock(&mutex_);
+  workers_.SetAway(worker_id);
 }
 
 }  // namespace waggle

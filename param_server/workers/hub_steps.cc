@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> Hub::TakeSteps(const std::string& worker_id, const StepR
     unsaved_ = true;
     urgent_ = urgent_ || tracker_->progress().running.has_value() != had_step;
     allowed = step_leases_->Take(worker_id, request, static_cast<int64_t>(tracker_->env_steps()),
-                                 workers_.CountAlive(Role::kActor, now), now);
+                                 workers_.CountAlive(Role::kActor), now);
     save = TakeSaveDueLocked(now);
   }
   if (save) {

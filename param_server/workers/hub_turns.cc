@@ -23,10 +23,10 @@ void Hub::EndTurnLocked(Role role, uint64_t number) {
   }
 }
 
-Turn Hub::TurnLocked(absl::Time now) const {
+Turn Hub::TurnLocked() const {
   Turn turn = turns_->turn();
   if (turn.role == Role::kActor) {
-    for (const WorkerView* const actor : workers_.Alive(Role::kActor, now)) {
+    for (const WorkerView* const actor : workers_.Alive(Role::kActor)) {
       turn.actor = std::min(turn.actor.value_or(actor->index), actor->index);
     }
   }
@@ -35,7 +35,7 @@ Turn Hub::TurnLocked(absl::Time now) const {
 
 std::optional<Turn> Hub::turn() const {
   MutexLock lock(&mutex_);
-  return turns_.has_value() ? std::optional(TurnLocked(options_.clock())) : std::nullopt;
+  return turns_.has_value() ? std::optional(TurnLocked()) : std::nullopt;
 }
 
 void Hub::EndOwnTurn(uint64_t number) {

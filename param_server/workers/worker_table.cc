@@ -1,6 +1,7 @@
 #include "param_server/workers/worker_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -32,28 +33,13 @@ absl::Status ValidateText(const char* what, const std::string& text) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateIndex(const char* what, std::optional<int64_t> index, int64_t limit) {
-  if (index.has_value() && (*index < 0 || *index >= limit)) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": ", *index, " is not in 0 to ", limit - 1));
+absl::Status ValidateAddress(Role role, const std::string& address) {
+  if (!address.empty()) {
+    return Annotate(ValidateReachable(address), "address");
   }
-  return absl::OkStatus();
-}
-
-// "process 77 on host-a".
-std::string Whereabouts(const WorkerIntroduction& introduction) {
-  return absl::StrCat("process ", introduction.process_id, " on ", absl::CHexEscape(introduction.host));
-}
-
-absl::Status Validate(const WorkerIntroduction& introduction, const WorkerTableOptions& options) {
-  WAGGLE_RETURN_IF_ERROR(ValidateIndex("index", introduction.index, options.max_workers));
-  WAGGLE_RETURN_IF_ERROR(ValidateIndex("own_index", introduction.own_index, options.max_workers));
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(introduction.worker_id), "worker_id"));
-  WAGGLE_RETURN_IF_ERROR(ValidateText("host", introduction.host));
-  if (!introduction.address.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(introduction.address), "address"));
-  } else if (introduction.role == Role::kReplayServer || introduction.role == Role::kReducer) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "address: a ", introduction.role == Role::kReducer ? "reducer" : "replay server", " must say where it serves"));
+  if (role == Role::kReplayServer || role == Role::kReducer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address: a ", role == Role::kReducer ? "reducer" : "replay server", " must say where it serves"));
   }
   return absl::OkStatus();
 }
@@ -79,199 +65,166 @@ absl::Status Validate(const WorkerFigures& figures) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> WorkerTable::Join(const WorkerIntroduction& introduction, uint64_t epoch, absl::Time now) {
-  WAGGLE_RETURN_IF_ERROR(Validate(introduction, options_));
-  WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(introduction.worker_id));
-  std::vector<std::string> replaced;
-  std::map<int64_t, Worker*> holders;  // Who sits where, in this role.
-  int64_t alive = 0;
-  for (auto& [worker_id, worker] : seated_) {
-    const WorkerIntroduction& other = worker.view.introduction;
-    if (worker_id == introduction.worker_id ||
-        (!other.address.empty() && other.address == introduction.address && other.host == introduction.host)) {
-      replaced.push_back(worker_id);
-      continue;
-    }
-    alive += IsSilent(worker, now) ? 0 : 1;
-    if (other.role == introduction.role) {
-      holders[worker.view.index] = &worker;
-    }
-  }
-  if (alive >= options_.max_workers) {
-    return absl::ResourceExhaustedError(absl::StrCat("there are ", alive, " workers, as many as are allowed"));
-  }
-  const auto is_free = [&](int64_t index) {
-    const auto holder = holders.find(index);
-    return holder == holders.end() || IsSilent(*holder->second, now);
-  };
-  int64_t index = introduction.own_index.value_or(introduction.index.value_or(0));
-  if (!introduction.own_index.has_value() && !is_free(index)) {
-    for (index = 0; !is_free(index); ++index) {
-    }
-  }
-  if (const auto holder = holders.find(index); holder != holders.end()) {
-    if (introduction.own_index.has_value()) {
-      WAGGLE_RETURN_IF_ERROR(Contest(introduction, holder->second, now));
-    }
-    Unseat(holder->second->view.introduction.worker_id);
-    if (introduction.own_index.has_value() && gone_.back().view.introduction.own_index.has_value()) {
-      gone_.back().replaced =
-          absl::StrCat("this ", RoleName(introduction.role), " ", index, ", ",
-                       Whereabouts(gone_.back().view.introduction), ", was silent and has been replaced by ",
-                       Whereabouts(introduction), ", which was started with the same index");
-    }
-  }
-  for (const std::string& worker_id : replaced) {
-    if (worker_id == introduction.worker_id) {
-      RemoveFromRole(&seated_.at(worker_id));
-      seated_.erase(worker_id);  // It is still here, so it does not belong to those gone.
-    } else {
-      Unseat(worker_id);
-    }
-  }
-  Worker worker;
-  worker.view.introduction = introduction;
-  worker.view.index = index;
-  worker.view.epoch = epoch;
-  worker.view.joined = now;
-  Worker* const seated = &seated_.emplace(introduction.worker_id, std::move(worker)).first->second;
-  RoleSeats& role = roles_[introduction.role];
-  role.by_index[index] = seated;
-  seated->place = role.heard.insert(role.heard.end(), seated);
-  Hear(seated, now);
-  return index;
+void WorkerTable::Order(const WorkerIntroduction& worker, int64_t index, absl::Time now) {
+  Leave(HolderOf(worker.role, index), now);
+  Worker ordered;
+  ordered.view.introduction = worker;
+  ordered.view.index = index;
+  seat_of_[worker.worker_id] = seats_.insert_or_assign({worker.role, index}, std::move(ordered)).first;
 }
 
-absl::Status WorkerTable::Contest(const WorkerIntroduction& introduction, Worker* holder, absl::Time now) const {
-  const WorkerIntroduction& other = holder->view.introduction;
-  const absl::Duration silent = now - holder->last_heartbeat;
-  const bool same_host = other.host == introduction.host;
-  if (IsSilent(*holder, now) || (same_host && silent > options_.replaced_after)) {
-    return absl::OkStatus();
+absl::StatusOr<const WorkerView*> WorkerTable::CheckArrival(const WorkerArrival& arrival) const {
+  WAGGLE_RETURN_IF_ERROR(CheckNotBarred(arrival.worker_id));
+  const auto seat = seat_of_.find(arrival.worker_id);
+  if (seat == seat_of_.end()) {
+    return absl::UnavailableError(
+        absl::StrCat("no order for a worker \"", absl::CHexEscape(arrival.worker_id), "\" is known here"));
   }
-  const std::string taken =
-      absl::StrCat(RoleName(introduction.role), " ", holder->view.index, " is ", Whereabouts(other));
-  if (holder->contested_by == introduction.worker_id && holder->heard_since_then) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(taken, ", which is alive; stop that one first: this is ", Whereabouts(introduction)));
-  }
-  if (holder->contested_by != introduction.worker_id) {
-    holder->contested_by = introduction.worker_id;
-    holder->heard_since_then = false;
-  }
-  return absl::UnavailableError(
-      absl::StrCat(taken, ", heard from ", absl::FormatDuration(silent), " ago; waiting whether it still lives"));
+  const WorkerView& view = seat->second->second.view;
+  WAGGLE_RETURN_IF_ERROR(ValidateAddress(view.introduction.role, arrival.address));
+  return &view;
 }
 
-absl::Status WorkerTable::CheckNotReplaced(const std::string& worker_id) const {
+absl::StatusOr<const WorkerView*> WorkerTable::Join(const WorkerArrival& arrival, absl::Time now) {
+  WAGGLE_RETURN_IF_ERROR(CheckArrival(arrival).status());
+  Worker& worker = seat_of_.at(arrival.worker_id)->second;
+  if (!worker.IsAlive()) {
+    ++alive_[worker.view.introduction.role];
+  }
+  seated_ += worker.seated ? 0 : 1;
+  Worker joined;
+  joined.view.introduction = worker.view.introduction;
+  joined.view.introduction.address = arrival.address;
+  joined.view.index = worker.view.index;
+  joined.view.epoch = arrival.epoch;
+  joined.view.life = arrival.life;
+  joined.view.joined = now;
+  joined.seated = true;
+  joined.last_heartbeat = now;
+  worker = std::move(joined);
+  return &worker.view;
+}
+
+absl::Status WorkerTable::CheckNotBarred(const std::string& worker_id) const {
   for (const Worker& worker : gone_) {
-    if (worker.view.introduction.worker_id == worker_id && !worker.replaced.empty()) {
-      return absl::AlreadyExistsError(worker.replaced);
+    if (worker.view.introduction.worker_id == worker_id && !worker.barred.empty()) {
+      return absl::AlreadyExistsError(worker.barred);
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status WorkerTable::CheckSeated(const std::string& worker_id) const {
-  if (seated_.count(worker_id) > 0) {
+  if (FindSeated(worker_id) != nullptr) {
     return absl::OkStatus();
   }
-  WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(worker_id));
+  WAGGLE_RETURN_IF_ERROR(CheckNotBarred(worker_id));
   return absl::NotFoundError(
       absl::StrCat("no worker \"", absl::CHexEscape(worker_id), "\" has joined; it has to join again"));
 }
 
 absl::Status WorkerTable::Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now) {
   WAGGLE_RETURN_IF_ERROR(CheckSeated(worker_id));
-  const auto it = seated_.find(worker_id);
   WAGGLE_RETURN_IF_ERROR(Annotate(Validate(figures), absl::StrCat("heartbeat of ", worker_id)));
-  Hear(&it->second, now);
-  it->second.heard_since_then = true;
-  it->second.view.figures = std::move(figures);
-  AddSample(&it->second);
+  Worker* const worker = FindSeated(worker_id);
+  worker->last_heartbeat = now;
+  worker->view.figures = std::move(figures);
+  AddSample(worker);
   return absl::OkStatus();
 }
 
 void WorkerTable::SetFailure(const std::string& worker_id, const std::string& failure) {
-  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
-    it->second.view.failure = failure;
+  if (Worker* const worker = FindSeated(worker_id); worker != nullptr) {
+    worker->view.failure = failure;
   }
 }
 
-void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
-  const auto it = seated_.find(worker_id);
-  if (it != seated_.end()) {
-    it->second.last_heartbeat = now;
-    Unseat(worker_id);
+void WorkerTable::Leave(const std::string& worker_id, absl::Time now, const std::string& barred) {
+  const auto it = seat_of_.find(worker_id);
+  if (it == seat_of_.end()) {
+    return;
+  }
+  Worker worker = std::move(it->second->second);
+  seats_.erase(it->second);
+  seat_of_.erase(it);
+  if (!worker.seated) {
+    return;
+  }
+  --seated_;
+  alive_[worker.view.introduction.role] -= worker.away ? 0 : 1;
+  worker.last_heartbeat = now;
+  worker.barred = barred;
+  while (worker.samples.size() > 1) {
+    worker.samples.pop_front();
+  }
+  worker.rates.reset();
+  gone_.push_back(std::move(worker));
+  while (static_cast<int64_t>(gone_.size()) > options_.max_gone) {
+    gone_.pop_front();
   }
 }
 
-void WorkerTable::Bar(const std::string& worker_id, const std::string& why) {
-  for (Worker& worker : gone_) {
-    if (worker.view.introduction.worker_id == worker_id) {
-      worker.replaced = why;
-    }
+void WorkerTable::SetAway(const std::string& worker_id) {
+  if (Worker* const worker = FindSeated(worker_id); worker != nullptr && !std::exchange(worker->away, true)) {
+    --alive_[worker->view.introduction.role];
   }
 }
 
 void WorkerTable::SetEpoch(const std::string& worker_id, uint64_t epoch) {
-  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
-    it->second.view.epoch = epoch;
-  }
-}
-
-void WorkerTable::SetLife(const std::string& worker_id, uint64_t life) {
-  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
-    it->second.view.life = life;
-  }
-}
-
-void WorkerTable::SetAddress(const std::string& worker_id, const std::string& address) {
-  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
-    it->second.view.introduction.address = address;
+  if (Worker* const worker = FindSeated(worker_id); worker != nullptr) {
+    worker->view.epoch = epoch;
   }
 }
 
 bool WorkerTable::Knows(const std::string& worker_id) const {
-  return seated_.count(worker_id) > 0 || std::any_of(gone_.begin(), gone_.end(), [&worker_id](const Worker& worker) {
+  return seat_of_.count(worker_id) > 0 || std::any_of(gone_.begin(), gone_.end(), [&worker_id](const Worker& worker) {
            return worker.view.introduction.worker_id == worker_id;
          });
 }
 
-const WorkerView* WorkerTable::Find(const std::string& worker_id) const {
-  const auto it = seated_.find(worker_id);
-  return it == seated_.end() ? nullptr : &it->second.view;
+WorkerTable::Worker* WorkerTable::FindSeated(const std::string& worker_id) const {
+  const auto seat = seat_of_.find(worker_id);
+  return seat != seat_of_.end() && seat->second->second.seated ? &seat->second->second : nullptr;
 }
 
-std::vector<const WorkerView*> WorkerTable::Alive(Role role, absl::Time now) const {
+const WorkerView* WorkerTable::Find(const std::string& worker_id) const {
+  const Worker* const worker = FindSeated(worker_id);
+  return worker == nullptr ? nullptr : &worker->view;
+}
+
+std::optional<Role> WorkerTable::OrderedRole(const std::string& worker_id) const {
+  const auto seat = seat_of_.find(worker_id);
+  return seat == seat_of_.end() ? std::nullopt : std::optional(seat->second->first.first);
+}
+
+std::string WorkerTable::HolderOf(Role role, int64_t index) const {
+  const auto seat = seats_.find({role, index});
+  return seat == seats_.end() ? "" : seat->second.view.introduction.worker_id;
+}
+
+std::pair<WorkerTable::Seats::const_iterator, WorkerTable::Seats::const_iterator> WorkerTable::Of(Role role) const {
+  return {seats_.lower_bound({role, 0}), seats_.upper_bound({role, std::numeric_limits<int64_t>::max()})};
+}
+
+std::vector<const WorkerView*> WorkerTable::Alive(Role role) const {
   std::vector<const WorkerView*> alive;
-  if (const auto seats = roles_.find(role); seats != roles_.end()) {
-    for (const auto& [index, worker] : seats->second.by_index) {
-      if (!IsSilent(*worker, now)) {
-        alive.push_back(&worker->view);
-      }
+  const auto [begin, end] = Of(role);
+  for (auto seat = begin; seat != end; ++seat) {
+    if (seat->second.IsAlive()) {
+      alive.push_back(&seat->second.view);
     }
   }
   return alive;
 }
 
-std::vector<WorkerView> WorkerTable::Seated(Role role) const {
-  std::vector<WorkerView> seated;
-  if (const auto seats = roles_.find(role); seats != roles_.end()) {
-    for (const auto& [index, worker] : seats->second.by_index) {
-      seated.push_back(worker->view);
-    }
-  }
-  return seated;
-}
-
 std::vector<std::string> WorkerTable::Addresses(Role role) const {
   std::map<int64_t, std::string> by_index;
   std::set<std::string> taken;
-  if (const auto seats = roles_.find(role); seats != roles_.end()) {
-    for (const auto& [index, worker] : seats->second.by_index) {
-      by_index[index] = worker->view.introduction.address;
-      taken.insert(worker->view.introduction.address);
+  const auto [begin, end] = Of(role);
+  for (auto seat = begin; seat != end; ++seat) {
+    if (const Worker& worker = seat->second; worker.seated) {
+      by_index[worker.view.index] = worker.view.introduction.address;
+      taken.insert(worker.view.introduction.address);
     }
   }
   for (auto worker = gone_.rbegin(); worker != gone_.rend(); ++worker) {  // The newest first.
@@ -289,20 +242,18 @@ std::vector<std::string> WorkerTable::Addresses(Role role) const {
   return addresses;
 }
 
-int64_t WorkerTable::CountAlive(Role role, absl::Time now) {
-  std::list<Worker*>& heard = roles_[role].heard;
-  while (!heard.empty() && IsSilent(*heard.front(), now)) {
-    heard.front()->heard = false;
-    heard.pop_front();
-  }
-  return static_cast<int64_t>(heard.size());
+int64_t WorkerTable::CountAlive(Role role) const {
+  const auto alive = alive_.find(role);
+  return alive == alive_.end() ? 0 : alive->second;
 }
 
 std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
   std::vector<std::pair<const Worker*, bool>> order;  // Whether each is gone.
-  order.reserve(seated_.size() + gone_.size());
-  for (const auto& [worker_id, worker] : seated_) {
-    order.emplace_back(&worker, false);
+  order.reserve(seats_.size() + gone_.size());
+  for (const auto& [key, worker] : seats_) {
+    if (worker.seated) {
+      order.emplace_back(&worker, false);
+    }
   }
   for (const Worker& worker : gone_) {
     order.emplace_back(&worker, true);
@@ -318,7 +269,7 @@ std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
   for (const auto& [worker, gone] : order) {
     WorkerView& view = views.emplace_back(worker->view);
     view.silent = now - worker->last_heartbeat;
-    view.alive = !gone && !IsSilent(*worker, now);
+    view.alive = !gone && worker->IsAlive();
     view.gone = gone;
     // The last figures of a worker that has just left are as good as those of one that will be heard again.
     view.current = view.silent <= options_.current_for && !worker->samples.empty();
@@ -327,44 +278,6 @@ std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
     }
   }
   return views;
-}
-
-bool WorkerTable::IsSilent(const Worker& worker, absl::Time now) const {
-  return now - worker.last_heartbeat > options_.silent_after;
-}
-
-void WorkerTable::Hear(Worker* worker, absl::Time now) {
-  worker->last_heartbeat = now;
-  std::list<Worker*>& heard = roles_[worker->view.introduction.role].heard;
-  if (worker->heard) {
-    heard.splice(heard.end(), heard, worker->place);
-  } else {
-    worker->place = heard.insert(heard.end(), worker);
-    worker->heard = true;
-  }
-}
-
-void WorkerTable::RemoveFromRole(Worker* worker) {
-  RoleSeats& role = roles_[worker->view.introduction.role];
-  role.by_index.erase(worker->view.index);
-  if (worker->heard) {
-    role.heard.erase(worker->place);
-  }
-}
-
-void WorkerTable::Unseat(const std::string& worker_id) {
-  const auto it = seated_.find(worker_id);
-  RemoveFromRole(&it->second);
-  gone_.push_back(std::move(it->second));
-  Worker& gone = gone_.back();
-  while (gone.samples.size() > 1) {
-    gone.samples.pop_front();
-  }
-  gone.rates.reset();
-  seated_.erase(it);
-  while (static_cast<int64_t>(gone_.size()) > options_.max_gone) {
-    gone_.pop_front();
-  }
 }
 
 void WorkerTable::AddSample(Worker* worker) {

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,17 +16,20 @@
 
 namespace waggle {
 
-// How a worker introduces itself.
+// Who works for a run, as the pool knows it; where it serves is known once it has joined.
 struct WorkerIntroduction {
-  std::string worker_id;  // Unique, and the same for as long as the worker lives.
+  std::string worker_id;  // Of its order, which no other has: see RunWorkerId.
   Role role = Role::kActor;
-  std::string address;  // HOST:PORT where it serves; empty where it does not.
   int64_t process_id = 0;
   std::string host;
-  // The index that whoever started it named for it; absent: any will do.
-  std::optional<int64_t> own_index;
-  // Of a worker that joins again: what it was given before.
-  std::optional<int64_t> index;
+  std::string address;  // HOST:PORT; empty where it serves nobody.
+};
+
+// What a worker says as it takes its seat.
+struct WorkerArrival {
+  std::string worker_id;
+  std::string address;
+  // Of one that joins again: what it was given before.
   uint64_t epoch = 0;            // 0: none.
   std::optional<uint64_t> life;  // Of actors and evaluators.
 };
@@ -59,35 +62,30 @@ struct WorkerView {
 };
 
 struct WorkerTableOptions {
-  absl::Duration silent_after = absl::Seconds(10);  // A worker that is silent for longer is not alive.
-  absl::Duration current_for = absl::Seconds(2);    // Two heartbeats: a worker's figures are old after that.
-  // A worker that is silent for longer has lost its own index to one on its host that was started with the same: a few
-  // heartbeats, as whoever starts a killed process again does so at once.
-  absl::Duration replaced_after = absl::Seconds(3);
-  int64_t max_workers = 10'000;  // Alive at a time; also, an index is below it.
-  int64_t max_gone = 100;        // Kept to be shown after they went; the oldest are forgotten.
+  absl::Duration current_for = absl::Seconds(2);  // Two heartbeats: a worker's figures are old after that.
+  int64_t max_gone = 100;                         // Kept to be shown after they went; the oldest are forgotten.
 };
 
-// Who works here: seats, heartbeats, rates. Pure logic over times that it is given, which never go back; not
-// thread-safe.
+// The seats of one run, who has them, and what each worker says of itself. The pool decides who has which seat, and who
+// is lost (see WorkerPool): here is nobody who has no order. Pure logic over times that it is given, which never go
+// back; not thread-safe.
 class WorkerTable {
  public:
   explicit WorkerTable(const WorkerTableOptions& options) : options_(options) {}
 
-  // Seats a worker and returns its index: its own, else the one it had before if that is free, else the lowest free one
-  // of its role. Seats of workers that are gone or silent are free. A worker at the same host and address as another
-  // one replaces it, as only one process can have a port. INVALID_ARGUMENT for a bad introduction; RESOURCE_EXHAUSTED
-  // when full.
-  //
-  // A worker keeps its index while it lives, also from one that was named it: that one gets UNAVAILABLE, to ask again,
-  // until the first has sent a heartbeat, which proves it, and ALREADY_EXISTS then. If it sends none (replaced_after on
-  // the same host, else silent_after) it is replaced, and should it live all the same, one that was named the index too
-  // may not come back: so never do two workers with one index take turns.
-  absl::StatusOr<int64_t> Join(const WorkerIntroduction& introduction, uint64_t epoch, absl::Time now);
+  // The pool has given the worker a seat: it may join. Who has it until now leaves.
+  void Order(const WorkerIntroduction& worker, int64_t index, absl::Time now);
 
-  // NOT_FOUND for a worker that has to join (again), also because its seat was given away while it was silent;
-  // ALREADY_EXISTS for one that another with the same own index has replaced; INVALID_ARGUMENT for figures that cannot
-  // be: too many, badly named, counters that are negative or above kMaxCounter.
+  // The worker, if it may take its seat like this. UNAVAILABLE for one that has no order: after a restart, as long as
+  // the pool has not heard from it. ALREADY_EXISTS for one that was dismissed. INVALID_ARGUMENT for an address where
+  // nobody can serve. Valid until the next change.
+  absl::StatusOr<const WorkerView*> CheckArrival(const WorkerArrival& arrival) const;
+
+  // Seats a worker, under the numbers that it brings; again where it is seated already. Errors as CheckArrival's.
+  absl::StatusOr<const WorkerView*> Join(const WorkerArrival& arrival, absl::Time now);
+
+  // NOT_FOUND for a worker that has to join (again); ALREADY_EXISTS for one that was dismissed; INVALID_ARGUMENT for
+  // figures that cannot be: too many, badly named, counters that are negative or above kMaxCounter.
   absl::Status Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now);
 
   // OK for a seated worker; what Heartbeat says of others.
@@ -96,41 +94,38 @@ class WorkerTable {
   // A seated worker said why it gives up.
   void SetFailure(const std::string& worker_id, const std::string& failure);
 
-  // Unknown workers are ignored: their goodbye has been said before.
-  void Leave(const std::string& worker_id, absl::Time now);
-
-  // One that has left may not come back: it gets ALREADY_EXISTS with these words.
-  void Bar(const std::string& worker_id, const std::string& why);
+  // Its order is over, and its seat free. Unknown workers are ignored: their goodbye has been said before. `barred`:
+  // why it was dismissed, which it is told should it come back; empty: it was not.
+  void Leave(const std::string& worker_id, absl::Time now, const std::string& barred = "");
+  // The pool does not hear it, and keeps its seat for it.
+  void SetAway(const std::string& worker_id);
 
   // Sets the epoch of a seated worker.
   void SetEpoch(const std::string& worker_id, uint64_t epoch);
-  // Sets the life of a seated worker.
-  void SetLife(const std::string& worker_id, uint64_t life);
 
-  // Changes where a seated worker serves.
-  void SetAddress(const std::string& worker_id, const std::string& address);
-
-  // Whether the worker is seated, or is gone so short a time that it is still shown.
+  // Whether the worker has an order, or is gone so short a time that it is still shown.
   bool Knows(const std::string& worker_id) const;
 
   // The worker if it is seated; null otherwise. Valid until the next change.
   const WorkerView* Find(const std::string& worker_id) const;
 
-  // Those alive, in the order of their indices.
-  std::vector<const WorkerView*> Alive(Role role, absl::Time now) const;
+  // The role of a worker that has an order.
+  std::optional<Role> OrderedRole(const std::string& worker_id) const;
+  // The worker that has an order for a seat; empty: it is free.
+  std::string HolderOf(Role role, int64_t index) const;
 
-  // Those that have a seat, silent or not, in the order of their indices; without what depends on the time.
-  std::vector<WorkerView> Seated(Role role) const;
+  // Those alive, in the order of their indices.
+  std::vector<const WorkerView*> Alive(Role role) const;
 
   // Where those of a role serve, by their indices: of one that is gone where it last did, unless another one serves
   // there now; empty where that is not known.
   std::vector<std::string> Addresses(Role role) const;
 
-  // How many have a seat, silent or not.
-  int64_t CountSeated() const { return static_cast<int64_t>(seated_.size()); }
+  // How many are seated, away or not.
+  int64_t CountSeated() const { return seated_; }
 
   // How many are alive. Cheap however many there are: every answer to a heartbeat tells it.
-  int64_t CountAlive(Role role, absl::Time now);
+  int64_t CountAlive(Role role) const;
 
   // Everyone, those gone included, by role and index.
   std::vector<WorkerView> Overview(absl::Time now) const;
@@ -138,41 +133,33 @@ class WorkerTable {
  private:
   struct Worker {
     WorkerView view;
+    bool seated = false;  // It has joined; else it has its order alone.
+    bool away = false;
     absl::Time last_heartbeat;
     std::deque<SharedValue<WorkerFigures>> samples;  // The oldest first.
     // What follows from them, once somebody has asked.
     mutable std::optional<SharedValue<std::map<std::string, double>>> rates;
-    std::string contested_by;       // A worker that asked for this one's own index; empty: none.
-    bool heard_since_then = false;  // A heartbeat came after it had asked.
-    bool heard = true;              // Is in its role's `heard`.
-    std::list<Worker*>::iterator place;
-    std::string replaced;  // Of one that is gone: why it must not come back; empty: it may.
-  };
+    std::string barred;  // Of one that is gone: why it must not come back; empty: it was not dismissed.
 
-  // OK where `holder` may be put off its seat for `introduction`, whose own index that is.
-  absl::Status Contest(const WorkerIntroduction& introduction, Worker* holder, absl::Time now) const;
-  // ALREADY_EXISTS for a worker that was replaced.
-  absl::Status CheckNotReplaced(const std::string& worker_id) const;
-  // The seated ones of one role.
-  struct RoleSeats {
-    std::map<int64_t, Worker*> by_index;
-    // The one heard from the longest ago first. Whoever is found to be silent leaves, until it is heard again.
-    std::list<Worker*> heard;
+    bool IsAlive() const { return seated && !away; }
   };
-  // A seated worker was heard from now.
-  void Hear(Worker* worker, absl::Time now);
-  // Before the worker leaves seated_.
-  void RemoveFromRole(Worker* worker);
-  bool IsSilent(const Worker& worker, absl::Time now) const;
-  // Ends a seat; the worker is only shown from now on.
-  void Unseat(const std::string& worker_id);
+  using Seats = std::map<std::pair<Role, int64_t>, Worker>;  // By role and index.
+
+  // ALREADY_EXISTS for a worker that was dismissed.
+  absl::Status CheckNotBarred(const std::string& worker_id) const;
+  // Null where it has not joined.
+  Worker* FindSeated(const std::string& worker_id) const;
+  // Of one role.
+  std::pair<Seats::const_iterator, Seats::const_iterator> Of(Role role) const;
   static void AddSample(Worker* worker);
   static const SharedValue<std::map<std::string, double>>& Rates(const Worker& worker);
 
   const WorkerTableOptions options_;
-  std::map<std::string, Worker> seated_;
-  std::map<Role, RoleSeats> roles_;  // What is in seated_.
-  std::deque<Worker> gone_;          // Oldest first.
+  Seats seats_;  // Those that are ordered.
+  std::map<std::string, Seats::iterator> seat_of_;
+  std::map<Role, int64_t> alive_;  // How many.
+  int64_t seated_ = 0;
+  std::deque<Worker> gone_;  // Oldest first.
 };
 
 }  // namespace waggle

@@ -76,12 +76,7 @@ class IdleWork final : public PoolWork {
     for (int i = 0; i < kFigures; ++i) {
       metrics.Add(absl::StrCat("figure_", i), i);
     }
-    HubClientOptions options;
-    options.hub_address = hub_;
-    options.experiment_id = order.experiment_id;
-    options.worker_id = run_worker_id;
-    options.role = order.role;
-    options.index = order.index;
+    HubClientOptions options = HubOptionsOf(hub_, order, run_worker_id);
     if (order.role == Role::kReplayServer) {
       options.address = "127.0.0.1:1";
     }

@@ -192,10 +192,8 @@ TEST_CASE("Weights of an epoch that no learner was given are refused, and fence 
 TEST_CASE("Weights of a learner that was dismissed are refused, and those of its successor are not", "[grpc]") {
   testing::ParamServer server;
   server.Start();
-  WorkerIntroduction learner;
-  learner.role = Role::kLearner;
-  learner.worker_id = "first";
-  CHECK(ValueOf(server.hub->Join(learner)).epoch == 1);
+  server.Order(Role::kLearner, "first");
+  CHECK(ValueOf(server.hub->Join({"first", "", 0, {}})).epoch == 1);
   const auto publisher = NewGrpcModelPublisher(server.address);
   REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()));
   server.hub->Dismiss("first", "it was silent");
@@ -203,8 +201,8 @@ TEST_CASE("Weights of a learner that was dismissed are refused, and those of its
   REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
   CHECK(ReasonOf(refused) == reasons::kLaterLearner);
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 1});
-  learner.worker_id = "second";
-  CHECK(ValueOf(server.hub->Join(learner)).epoch == 2);
+  server.Order(Role::kLearner, "second");
+  CHECK(ValueOf(server.hub->Join({"second", "", 0, {}})).epoch == 2);
   REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));
 }
 
@@ -212,9 +210,8 @@ TEST_CASE("A version that is pushed has the steps that actors have reported by t
           "[grpc]") {
   testing::ParamServer server;
   server.Start();
-  WorkerIntroduction actor;
-  actor.worker_id = "a";
-  REQUIRE_OK(server.hub->Join(actor).status());
+  server.Order(Role::kActor, "a");
+  REQUIRE_OK(server.hub->Join({"a", "", 0, {}}).status());
   WorkerReport report;
   report.worker_id = "a";
   report.figures.counters["env_steps"] = 85'533;

@@ -35,6 +35,13 @@ struct Fixture {
     return CallUnary(absl::Seconds(30), StopToken(),
                      [&](grpc::ClientContext* context) { return stub->Join(context, request, response); });
   }
+  // A worker that is ordered to the run, and how it joins.
+  v1::JoinRequest Ordered(Role role, const std::string& worker_id = "w1") {
+    server.Order(role, worker_id);
+    v1::JoinRequest request;
+    request.set_worker_id(worker_id);
+    return request;
+  }
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
     return CallUnary(absl::Seconds(30), StopToken(),
                      [&](grpc::ClientContext* context) { return stub->Heartbeat(context, request, response); });
@@ -55,20 +62,10 @@ struct Fixture {
   std::unique_ptr<v1::WorkerService::Stub> stub;
 };
 
-v1::JoinRequest Introduction(v1::Role role) {
-  v1::JoinRequest request;
-  request.set_worker_id("w1");
-  request.set_role(role);
-  request.set_process_id(77);
-  request.set_host("h");
-  request.set_software_version(kVersion);
-  return request;
-}
-
 TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   Fixture fixture;
   v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_LEARNER), &joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kLearner), &joined));
   CHECK(joined.index() == 0);
   CHECK(joined.epoch() == 1);
   CHECK(joined.heartbeat_interval_ms() == 20);
@@ -157,7 +154,7 @@ TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
   CHECK_FALSE(early.Read(&nothing));
   CHECK(early.Finish().code() == absl::StatusCode::kNotFound);
 
-  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_LEARNER), &joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kLearner), &joined));
   BlockingStream watch(channel, kWatch, absl::Minutes(2), StopToken());
   REQUIRE(watch.Write(EncodeMessage(request, ByteSlices())));
   REQUIRE(watch.WritesDone());
@@ -176,7 +173,7 @@ TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
 TEST_CASE("The experiment is sent only to a worker that has not got it", "[grpc]") {
   Fixture fixture;
   v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_ACTOR), &joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   v1::HeartbeatResponse response;
@@ -193,23 +190,10 @@ TEST_CASE("The experiment is sent only to a worker that has not got it", "[grpc]
   CHECK(response.assignment().experiment_yaml().empty());
 }
 
-TEST_CASE("A worker of another version is refused, with both versions", "[grpc]") {
-  Fixture fixture;
-  v1::JoinRequest request = Introduction(v1::ROLE_ACTOR);
-  request.set_software_version("9.8.7");
-  v1::JoinResponse response;
-  const absl::Status refused = fixture.Join(request, &response);
-  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("9.8.7") && Catch::Contains(kVersion));
-  CHECK(fixture.Overview().workers_size() == 1);
-}
-
 TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]") {
   Fixture fixture;
-  v1::JoinRequest actor = Introduction(v1::ROLE_ACTOR);
-  actor.set_worker_id("a");
   v1::JoinResponse actor_joined;
-  REQUIRE_OK(fixture.Join(actor, &actor_joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor, "a"), &actor_joined));
   // Writing blocks until somebody reads.
   const std::string path = fixture.server.folder.File("hub.state.new");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
@@ -219,14 +203,12 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
   std::vector<Thread> threads;
   for (int i = 0; i < kLearners; ++i) {
     joined.push_back(std::make_unique<v1::JoinResponse>());
-    threads.emplace_back("learner", [&fixture, &status, i, response = joined.back().get()] {
-      v1::JoinRequest request = Introduction(v1::ROLE_LEARNER);
-      request.set_worker_id(absl::StrCat("l", i));
-      status[i] = fixture.Join(request, response);
+    const v1::JoinRequest learner = fixture.Ordered(Role::kLearner, absl::StrCat("l", i));
+    threads.emplace_back("learner", [&fixture, &status, i, learner, response = joined.back().get()] {
+      status[i] = fixture.Join(learner, response);
     });
   }
-  v1::JoinRequest replay = Introduction(v1::ROLE_REPLAY_SERVER);
-  replay.set_worker_id("r");
+  v1::JoinRequest replay = fixture.Ordered(Role::kReplayServer, "r");
   replay.set_address("10.0.0.1:7001");
   v1::HeartbeatRequest beat;
   beat.set_worker_id("a");
@@ -253,9 +235,8 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
 
 TEST_CASE("An actor is told its life and the run's steps, and is given steps", "[grpc]") {
   Fixture fixture(1'000);
-  v1::JoinRequest introduction = Introduction(v1::ROLE_ACTOR);
   v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(introduction, &joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
   CHECK(joined.life() == 0);
   CHECK(joined.env_steps() == 0);
   v1::TakeStepsRequest request;
@@ -270,10 +251,10 @@ TEST_CASE("An actor is told its life and the run's steps, and is given steps", "
   request.set_used(std::numeric_limits<uint64_t>::max());
   CHECK(fixture.TakeSteps(request, &taken).code() == absl::StatusCode::kInvalidArgument);
 
-  introduction.set_worker_id("w2");
-  introduction.set_index(0);
-  introduction.set_life(7);
-  REQUIRE_OK(fixture.Join(introduction, &joined));
+  v1::JoinRequest second = fixture.Ordered(Role::kActor, "w2");
+  second.set_life(7);
+  REQUIRE_OK(fixture.Join(second, &joined));
+  CHECK(joined.index() == 1);
   CHECK(joined.life() == 7);
   CHECK(joined.env_steps() == 16);
 }
@@ -282,12 +263,14 @@ TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]")
   Fixture fixture;
   v1::JoinResponse joined;
   v1::HeartbeatResponse response;
-  CHECK(fixture.Join(Introduction(v1::ROLE_UNSPECIFIED), &joined).code() == absl::StatusCode::kInvalidArgument);
-  CHECK(fixture.Join(Introduction(v1::ROLE_REPLAY_SERVER), &joined).code() == absl::StatusCode::kInvalidArgument);
+  v1::JoinRequest unknown;
+  unknown.set_worker_id("w9");
+  REQUIRE_CODE(fixture.Join(unknown, &joined), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(fixture.Join(fixture.Ordered(Role::kReplayServer, "r"), &joined), absl::StatusCode::kInvalidArgument);
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kNotFound);
-  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_ACTOR), &joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
   beat.mutable_environment()->set_name("x");
   CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kInvalidArgument);
   beat.clear_environment();
@@ -301,8 +284,8 @@ TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]")
 TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]") {
   Fixture fixture;
   const int workers = fixture.Overview().workers_size();
-  v1::JoinRequest join = Introduction(v1::ROLE_ACTOR);
-  join.set_host(std::string(2 << 20, 'x'));
+  v1::JoinRequest join = fixture.Ordered(Role::kActor);
+  join.set_address(std::string(2 << 20, 'x'));
   v1::JoinResponse joined;
   REQUIRE_CODE(fixture.Join(join, &joined), absl::StatusCode::kResourceExhausted);
   v1::HeartbeatRequest beat;

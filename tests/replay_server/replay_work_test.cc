@@ -27,7 +27,7 @@ struct Fixture {
     work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get());
     order.experiment_id = "first-1";
     order.role = Role::kReplayServer;
-    order.index = 0;
+    hub->Order(order.role, "replay-server-1-ab-7");
   }
   ~Fixture() { stop.RequestStop(); }
 
@@ -73,7 +73,7 @@ TEST_CASE("A replay server takes part in a run under its order's name, with the 
   const WorkerView* const joined = fixture.Find(overview);
   CHECK(joined->introduction.worker_id == "replay-server-1-ab-7");
   CHECK(joined->introduction.address == fixture.server->address());
-  CHECK(joined->introduction.own_index == 0);
+  CHECK(joined->index == 0);
   fixture.Write("first-1");
   Eventually("its figures are there", [&] {
     const HubOverview now = hub.hub->Overview();
@@ -106,10 +106,7 @@ TEST_CASE("A replay server stays with a run that is over until it is told to lea
   testing::ParamServer hub;
   Fixture fixture(&hub);
   fixture.Begin();
-  HubClientOptions options;
-  options.hub_address = hub.address;
-  options.role = Role::kLearner;
-  const auto learner = ValueOf(JoinHub(options, fixture.stop));
+  const auto learner = ValueOf(JoinHub(hub.Order(Role::kLearner), fixture.stop));
   Eventually("it has joined", [&] { return fixture.Find(hub.hub->Overview()) != nullptr; });
   learner->ReportFailure(absl::InternalError("a test"));
   learner->Leave(absl::Seconds(30));
@@ -129,13 +126,9 @@ TEST_CASE("A replay server stays with a run that is over until it is told to lea
 TEST_CASE("A replay server that the run's hub refuses gives the order up", "[grpc]") {
   testing::ParamServer hub;
   Fixture fixture(&hub);
-  HubClientOptions options;
-  options.hub_address = hub.address;
-  options.role = Role::kReplayServer;
-  options.address = "10.0.0.1:7001";
-  options.index = 0;
-  const auto other = ValueOf(JoinHub(options, fixture.stop));
   fixture.Begin();
+  Eventually("it has joined", [&] { return fixture.Find(hub.hub->Overview()) != nullptr; });
+  hub.hub->Dismiss("replay-server-1-ab-7", "it was silent");
   fixture.thread.Join();
   CHECK(fixture.ended.code() == absl::StatusCode::kAlreadyExists);
 }

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "common/hub_client/hub_client.h"
 #include "common/rpc/server.h"
 #include "param_server/model_service.h"
 #include "param_server/worker_service.h"
+#include "tests/param_server/seat_giver.h"
 #include "tests/param_server/single_run.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -34,6 +38,7 @@ class ParamServer {
     hub_options.newest_weights = newest_weights.get();
     hub_options.best_weights = best_weights.get();
     hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
+    seats.OrderAgain(hub.get());
     const FindRun run = SingleRun(hub.get(), models.get(), &metrics,
                                   [this] { return std::max(epochs_of_absent, state->last_epoch()); });
     model_service = std::make_unique<ModelService>(run);
@@ -47,11 +52,22 @@ class ParamServer {
     server.reset();
     worker_service.reset();
     model_service.reset();
+    seats.ForgetThoseWhoLeft(hub.get());
     hub.reset();
     newest_weights.reset();
     best_weights.reset();
     state.reset();
     models.reset();
+  }
+
+  // Orders a worker to the run, as the pool does; returns how it joins. Empty: a name is made up.
+  HubClientOptions Order(Role role, const std::string& worker_id = "") {
+    HubClientOptions options;
+    options.hub_address = address;
+    options.worker_id = worker_id.empty() ? absl::StrCat(RoleName(role), "-", ++named) : worker_id;
+    options.address = role == Role::kReplayServer ? "10.0.0.1:7001" : "";
+    seats.Order(hub.get(), options.worker_id, role);
+    return options;
   }
 
   std::unique_ptr<WeightsFolder> OpenWeights(const std::string& name) const {
@@ -69,6 +85,8 @@ class ParamServer {
 
   std::string address = "127.0.0.1:0";
   const TemporaryFolder folder;
+  SeatGiver seats;
+  std::atomic<int> named{0};
   Metrics metrics;
   std::unique_ptr<ModelStore> models;
   std::unique_ptr<HubState> state;

@@ -21,14 +21,6 @@ using testing::ValueOf;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-HubClientOptions Options(const testing::ParamServer& server, Role role) {
-  HubClientOptions options;
-  options.hub_address = server.address;
-  options.role = role;
-  options.address = role == Role::kReplayServer ? "10.0.0.1:7001" : "";
-  return options;
-}
-
 EnvironmentSpec SomeEnvironment(int64_t actions = 2) {
   EnvironmentSpec environment;
   environment.name = "CartPole-v1";
@@ -61,14 +53,15 @@ TEST_CASE("Workers find each other by pushed news, in any order of starting", "[
   server.Stop();  // Its port is known now.
   absl::StatusOr<std::unique_ptr<HubLink>> early = absl::UnknownError("not joined");
   const StopToken stop;
-  Thread joining("early", [&] { early = JoinHub(Options(server, Role::kLearner), stop); });
+  const HubClientOptions first = server.Order(Role::kLearner);
+  Thread joining("early", [&] { early = JoinHub(first, stop); });
   const absl::Cleanup give_up = [&stop] { stop.RequestStop(); };
   server.Start();
   joining.Join();
   const auto learner = ValueOf(std::move(early));
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto actor = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   actor->ReportEnvironment(SomeEnvironment());
-  const auto replay = ValueOf(JoinHub(Options(server, Role::kReplayServer), stop));
+  const auto replay = ValueOf(JoinHub(server.Order(Role::kReplayServer), stop));
   const Assignment assignment = ValueOf(learner->WaitUntil(
       [](const Assignment& current) { return current.environment.has_value() && !current.replay_servers.empty(); },
       stop));
@@ -85,8 +78,8 @@ TEST_CASE("Every worker learns that the run is over", "[grpc]") {
   server.plan.stop.target_return = 100;
   server.Start();
   const StopToken stop;
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
-  const auto evaluator = ValueOf(JoinHub(Options(server, Role::kEvaluator), stop));
+  const auto actor = ValueOf(JoinHub(server.Order(Role::kActor), stop));
+  const auto evaluator = ValueOf(JoinHub(server.Order(Role::kEvaluator), stop));
   REQUIRE_OK(server.models->Publish(testing::MakeModel("x", Greedy(0).version)));
   evaluator->ReportEvaluation(Greedy(10));
   evaluator->ReportEvaluation(Greedy(100));
@@ -111,10 +104,10 @@ TEST_CASE("The end of training and of the run comes without waiting for a heartb
   server.plan.stop.max_env_steps = 100;
   server.Start();
   const StopToken stop;
-  const auto evaluator = ValueOf(JoinHub(Options(server, Role::kEvaluator), stop));
-  const auto learner = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
+  const auto evaluator = ValueOf(JoinHub(server.Order(Role::kEvaluator), stop));
+  const auto learner = ValueOf(JoinHub(server.Order(Role::kLearner), stop));
   Metrics metrics;
-  HubClientOptions actor_options = Options(server, Role::kActor);
+  HubClientOptions actor_options = server.Order(Role::kActor);
   actor_options.metrics = &metrics;
   const auto actor = ValueOf(JoinHub(actor_options, stop));
   metrics.Add("env_steps", 100);
@@ -138,12 +131,12 @@ TEST_CASE("A restarted hub sends news too", "[grpc]") {
   server.Start();
   const StopToken stop;
   Metrics metrics;
-  HubClientOptions options = Options(server, Role::kActor);
+  HubClientOptions options = server.Order(Role::kActor);
   options.metrics = &metrics;
   const auto actor = ValueOf(JoinHub(options, stop));
   server.Stop();
   server.Start();
-  const auto other = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto other = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   REQUIRE_OK(other->WaitUntil([](const Assignment& current) { return current.actors == 2; }, stop));
   metrics.Add("env_steps", 100);
   REQUIRE(other->run_over().WaitFor(kPatience));
@@ -154,8 +147,8 @@ TEST_CASE("A failure that a learner reports ends the run for the others", "[grpc
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
-  const auto learner = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
+  const auto actor = ValueOf(JoinHub(server.Order(Role::kActor), stop));
+  const auto learner = ValueOf(JoinHub(server.Order(Role::kLearner), stop));
   learner->ReportFailure(absl::InvalidArgumentError("no such device"));
   learner->Leave(absl::Seconds(30));
   REQUIRE(actor->run_over().WaitFor(kPatience));
@@ -167,12 +160,12 @@ TEST_CASE("A worker that the hub refuses stops with the refusal", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
-  const auto first = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto first = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   first->ReportEnvironment(SomeEnvironment(2));
   REQUIRE_OK(first->WaitUntil([](const Assignment& current) { return current.environment.has_value(); }, stop));
-  const auto second = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto second = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   second->ReportEnvironment(SomeEnvironment(2));  // Known already, and the same.
-  const auto third = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto third = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   // The answer to its join says that the hub knows one; this worker's is sent all the same.
   third->ReportEnvironment(SomeEnvironment(3));
   REQUIRE(third->run_over().WaitFor(kPatience));
@@ -187,13 +180,13 @@ TEST_CASE("A hub that is restarted finds its workers again", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
-  const auto learner = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
-  const auto replay = ValueOf(JoinHub(Options(server, Role::kReplayServer), stop));
+  const auto learner = ValueOf(JoinHub(server.Order(Role::kLearner), stop));
+  const auto replay = ValueOf(JoinHub(server.Order(Role::kReplayServer), stop));
   Metrics metrics;
   metrics.Add("env_steps", 123);
-  HubClientOptions actor_options = Options(server, Role::kActor);
+  const auto actor0 = ValueOf(JoinHub(server.Order(Role::kActor), stop));
+  HubClientOptions actor_options = server.Order(Role::kActor);
   actor_options.metrics = &metrics;
-  const auto actor0 = ValueOf(JoinHub(Options(server, Role::kActor), stop));
   const auto actor1 = ValueOf(JoinHub(actor_options, stop));
   actor1->ReportEnvironment(SomeEnvironment());
   REQUIRE_OK(learner->WaitUntil([](const Assignment& current) { return current.environment.has_value(); }, stop));
@@ -201,7 +194,7 @@ TEST_CASE("A hub that is restarted finds its workers again", "[grpc]") {
   actor1->ReportEvaluation(Greedy(7));  // While it is away.
   server.Start();
 
-  const auto second = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
+  const auto second = ValueOf(JoinHub(server.Order(Role::kLearner), stop));
   CHECK(second->assignment().epoch == 2);
   CHECK(learner->assignment().epoch == 1);
   const Assignment assignment = ValueOf(second->WaitUntil(
@@ -222,7 +215,7 @@ TEST_CASE("An actor keeps its life over a restart of the hub, and one that comes
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto actor = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   CHECK(actor->assignment().life == 0);
   server.Stop();
   server.Start();
@@ -230,7 +223,7 @@ TEST_CASE("An actor keeps its life over a restart of the hub, and one that comes
                       [&server] { return Find(server.hub->Overview(), Role::kActor) != nullptr; });
   actor->Leave(absl::Seconds(30));
   CHECK(actor->assignment().life == 0);
-  const auto next = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto next = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   CHECK(next->assignment().index == 0);
   CHECK(next->assignment().life == 1);
 }
@@ -240,7 +233,7 @@ TEST_CASE("An actor asks for steps, also of a hub that was restarted", "[grpc]")
   server.plan.stop.max_env_steps = 1'000;
   server.Start();
   const StopToken stop;
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto actor = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   StepRequest request;
   request.block = 100;
   CHECK(ValueOf(actor->TakeSteps(request, stop)) == 100);
@@ -292,17 +285,18 @@ TEST_CASE("A hub that is stopping does not refuse its workers", "[grpc]") {
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   HubClientOptions options;
   options.hub_address = server->address();
+  options.worker_id = "w";
   const auto link = ValueOf(JoinHub(options, StopToken()));
   REQUIRE_OK(link->WaitUntil([](const Assignment& current) { return current.actors == 5; }, StopToken()));
   CHECK_FALSE(link->run_over().StopRequested());
 }
 
-// Counts heartbeats, and asks the evaluators alone for many.
+// Counts heartbeats, and asks the worker "clock" alone for many.
 class CountingHub final : public v1::WorkerService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
                                  v1::JoinResponse* response) override {
-    response->set_heartbeat_interval_ms(request->role() == v1::ROLE_EVALUATOR ? 20 : 3'600'000);
+    response->set_heartbeat_interval_ms(request->worker_id() == "clock" ? 20 : 3'600'000);
     response->mutable_assignment()->set_run_state(v1::RUN_STATE_RUNNING);
     return Finish(context);
   }
@@ -336,7 +330,6 @@ TEST_CASE("A worker that waits for news sends no more heartbeats than one that d
   options.worker_id = "waiting";
   const auto waiting = ValueOf(JoinHub(options, StopToken()));
   options.worker_id = "clock";
-  options.role = Role::kEvaluator;
   const auto clock = ValueOf(JoinHub(options, StopToken()));
   const StopToken stop;
   const Thread waiter("waiter",
@@ -362,7 +355,7 @@ TEST_CASE("A server that is not a hub is an error at once, with its address", "[
   const auto other = ValueOf(RpcServer::Start("127.0.0.1:0", {}));
   HubClientOptions options;
   options.hub_address = other->address();
-  options.role = Role::kActor;
+  options.worker_id = "w";
   Metrics metrics;
   options.metrics = &metrics;
   const absl::Status status = JoinHub(options, StopToken()).status();
@@ -371,49 +364,38 @@ TEST_CASE("A server that is not a hub is an error at once, with its address", "[
              Catch::StartsWith("there is no parameter server at " + other->address() + ": the server does not know"));
 }
 
-TEST_CASE("A worker that leaves without a goodbye is not alive after a while", "[grpc]") {
+TEST_CASE("A worker that was dismissed is told so, and stops", "[grpc]") {
   testing::ParamServer server;
-  server.hub_options.workers.silent_after = absl::Milliseconds(500);
   server.Start();
-  const StopToken stop;
-  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
-  auto lost = ValueOf(JoinHub(Options(server, Role::kActor), stop));
-  REQUIRE_OK(actor->WaitUntil([](const Assignment& current) { return current.actors == 2; }, stop));
-  lost.reset();
-  REQUIRE_OK(actor->WaitUntil([](const Assignment& current) { return current.actors == 1; }, stop));
+  const HubClientOptions options = server.Order(Role::kActor);
+  const auto actor = ValueOf(JoinHub(options, StopToken()));
+  server.hub->Dismiss(options.worker_id, "it was silent");
+  REQUIRE(actor->run_over().WaitFor(kPatience));
+  const absl::Status refused = actor->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kAlreadyExists);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("it was silent"));
+  REQUIRE_CODE(JoinHub(options, StopToken()), absl::StatusCode::kAlreadyExists);
 }
 
-TEST_CASE("A killed actor that is started again has its index and its share of the exploration back", "[grpc]") {
+TEST_CASE("A worker joins as soon as the hub knows of its order", "[grpc]") {
   testing::ParamServer server;
-  server.hub_options.workers.replaced_after = absl::Milliseconds(200);
-  server.hub_options.workers.silent_after = absl::Hours(1);
   server.Start();
-  HubClientOptions options = Options(server, Role::kActor);
-  options.index = 0;
-  auto killed = ValueOf(JoinHub(options, StopToken()));
-  killed.reset();  // Without a goodbye.
-  const auto again = ValueOf(JoinHub(options, StopToken()));
-  CHECK(again->assignment().index == 0);
-  CHECK(again->assignment().actors == 1);
-}
-
-TEST_CASE("A second living actor with one index is refused, and the first one stays", "[grpc]") {
-  testing::ParamServer server;
-  server.hub_options.workers.replaced_after = absl::Hours(1);
-  server.Start();
-  HubClientOptions options = Options(server, Role::kActor);
-  options.index = 3;
-  const auto first = ValueOf(JoinHub(options, StopToken()));
-  CHECK(first->assignment().index == 3);
-  CHECK(JoinHub(options, StopToken()).status().code() == absl::StatusCode::kAlreadyExists);
-  CHECK_FALSE(first->run_over().StopRequested());
+  HubClientOptions options;
+  options.hub_address = server.address;
+  options.worker_id = "w";
+  absl::StatusOr<std::unique_ptr<HubLink>> joined = absl::UnknownError("not joined");
+  {
+    const Thread joining("joining", [&] { joined = JoinHub(options, StopToken()); });
+    server.Order(Role::kActor, "w");
+  }
+  CHECK(ValueOf(std::move(joined))->assignment().index == 0);
 }
 
 TEST_CASE("The last figures arrive with the goodbye", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   Metrics metrics;
-  HubClientOptions options = Options(server, Role::kActor);
+  HubClientOptions options = server.Order(Role::kActor);
   options.metrics = &metrics;
   const auto actor = ValueOf(JoinHub(options, StopToken()));
   metrics.Add("env_steps", 42);
@@ -435,12 +417,7 @@ TEST_CASE("The last figures arrive with the goodbye", "[grpc]") {
 TEST_CASE("Calls wait no longer than their limits if there is no hub", "[grpc]") {
   HubClientOptions options;
   options.hub_address = "127.0.0.1:1";
-  options.give_up_after = absl::Milliseconds(200);
-  const absl::Status gave_up = JoinHub(options, StopToken()).status();
-  CHECK(gave_up.code() == absl::StatusCode::kUnavailable);
-  CHECK_THAT(std::string(gave_up.message()), Catch::Contains("no parameter server found at 127.0.0.1:1"));
-
-  options.give_up_after = absl::InfiniteDuration();
+  options.worker_id = "w";
   const StopToken stop;
   absl::Status stopped;
   {
@@ -451,7 +428,7 @@ TEST_CASE("Calls wait no longer than their limits if there is no hub", "[grpc]")
 
   testing::ParamServer server;
   server.Start();
-  const auto link = ValueOf(JoinHub(Options(server, Role::kActor), StopToken()));
+  const auto link = ValueOf(JoinHub(server.Order(Role::kActor), StopToken()));
   server.Stop();
   link->Leave(absl::Milliseconds(100));  // Returns although no hub hears it.
 }
@@ -460,7 +437,7 @@ TEST_CASE("A stop of the process ends waiting, and the run as the worker sees it
   testing::ParamServer server;
   server.Start();
   const StopToken stop;
-  const auto link = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  const auto link = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   absl::Status waited;
   {
     const Thread waiter("waiter",
@@ -474,14 +451,11 @@ TEST_CASE("A stop of the process ends waiting, and the run as the worker sees it
 TEST_CASE("Client options are checked, all at once", "[unit]") {
   HubClientOptions options;
   options.hub_address = "nowhere";
-  options.role = Role::kReplayServer;
-  options.index = -1;
-  options.give_up_after = -absl::Seconds(1);
+  options.address = "0.0.0.0:7001";
   const absl::Status status = options.Validate();
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(status.message()), Catch::Contains("hub_address: \"nowhere\"") &&
-                                                Catch::Contains("address: a replay server") &&
-                                                Catch::Contains("index: -1") && Catch::Contains("give_up_after"));
+                                                Catch::Contains("worker_id: ") && Catch::Contains("every address"));
   CHECK(JoinHub(options, StopToken()).status() == status);
 }
 

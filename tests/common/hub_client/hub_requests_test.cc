@@ -33,15 +33,5 @@ TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
   CHECK(figures().taken_at_us() >= first.taken_at_us());
 }
 
-TEST_CASE("A request to join has the address, the host and the software version", "[unit]") {
-  HubClientOptions options;
-  options.address = "10.0.0.1:7001";
-  const v1::JoinRequest request = NewJoinRequest(options, "w");
-  CHECK(request.worker_id() == "w");
-  CHECK(request.address() == "10.0.0.1:7001");
-  CHECK(!request.software_version().empty());
-  CHECK(!request.host().empty());
-}
-
 }  // namespace
 }  // namespace waggle

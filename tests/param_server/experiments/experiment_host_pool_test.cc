@@ -13,10 +13,8 @@ TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another g
   WholeCrew();
   const std::string id = Submit("x");
   RoundsUntil("orders", [&] { return workers.at("learner").held.size() == 1; });
-  WorkerIntroduction learner;
-  learner.role = Role::kLearner;
+  WorkerArrival learner;
   learner.worker_id = RunWorkerId("learner", workers.at("learner").held[0].order.number);
-  learner.own_index = 0;
   const uint64_t epoch = ValueOf(Find(id)->hub->Join(learner)).epoch;
 
   // Its process is killed: its call ends.
@@ -25,7 +23,7 @@ TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another g
   workers.erase("learner");
   Worker("learner-b", WorkerKind::kLearner);
   RoundsUntil("the other learner", [&] { return workers.at("learner-b").held.size() == 1; });
-  WorkerIntroduction second = learner;
+  WorkerArrival second;
   second.worker_id = RunWorkerId("learner-b", workers.at("learner-b").held[0].order.number);
   CHECK(ValueOf(Find(id)->hub->Join(second)).epoch > epoch);
   WorkerReport zombie;
@@ -44,7 +42,7 @@ TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for a
   RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1 && workers.at("actor-b").held.size() == 1; });
   std::map<std::string, WorkerReport> reports;
   for (const std::string worker_id : {"actor", "actor-b"}) {
-    WorkerIntroduction actor;
+    WorkerArrival actor;
     actor.worker_id = RunWorkerId(worker_id, workers.at(worker_id).held[0].order.number);
     REQUIRE_OK(Find(first)->hub->Join(actor));
     reports[worker_id].worker_id = actor.worker_id;

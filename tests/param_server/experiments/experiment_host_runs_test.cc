@@ -25,7 +25,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
   {
     const std::shared_ptr<RunServices> run = Find(id);
-    WorkerIntroduction actor;
+    WorkerArrival actor;
     actor.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
     REQUIRE_OK(run->hub->Join(actor));
     WorkerReport report;
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the
               [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
   WorkerReport report;
   {
-    WorkerIntroduction actor;
+    WorkerArrival actor;
     actor.worker_id = report.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
     REQUIRE_OK(Find(id)->hub->Join(actor));
   }

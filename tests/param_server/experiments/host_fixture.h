@@ -141,14 +141,11 @@ class HostFixture {
   }
   // Null while the experiment does not run.
   std::shared_ptr<RunServices> Find(const std::string& id) { return host->Find(id).value_or(nullptr); }
-  // A worker joins the run, says this of itself, and leaves.
+  // A worker that the pool knows nothing of joins the run, says this of itself, and leaves.
   void Work(const std::string& id, const std::string& worker_id, Role role, const WorkerFigures& figures) {
     const std::shared_ptr<RunServices> run = Find(id);
-    WorkerIntroduction worker;
-    worker.worker_id = worker_id;
-    worker.role = role;
-    worker.address = absl::StrCat("10.0.0.1:", ++last_port);
-    REQUIRE_OK(run->hub->Join(worker));
+    run->hub->Order({worker_id, role, /*process_id=*/77, /*host=*/"h", ""}, ++last_index);
+    REQUIRE_OK(run->hub->Join({worker_id, absl::StrCat("10.0.0.1:", 10'000 + last_index), 0, {}}));
     WorkerReport report;
     report.worker_id = worker_id;
     report.figures = figures;
@@ -189,7 +186,7 @@ class HostFixture {
   std::unique_ptr<ExperimentHost> host;
   std::map<std::string, Attendance> workers;
   std::map<std::string, std::vector<std::string>> discarded;
-  int last_port = 10'000;
+  int last_index = 1'000;  // No order of the pool is for it.
 };
 
 }  // namespace waggle::testing

@@ -83,10 +83,8 @@ TEST_CASE_METHOD(RunFixture, "an experiment is not closed before its last steps 
   REQUIRE_OK(host->Stop(id));
   const std::string in_the_way = HubFolder(id) + "/hub.state.new";
   const std::shared_ptr<RunServices> run = Find(id);
-  WorkerIntroduction actor;
-  actor.worker_id = "late";
-  actor.role = Role::kActor;
-  REQUIRE_OK(run->hub->Join(actor));
+  run->hub->Order({"late", Role::kActor, /*process_id=*/77, /*host=*/"h", ""}, /*index=*/1'000);
+  REQUIRE_OK(run->hub->Join({"late", "", 0, {}}));
   std::filesystem::create_directories(in_the_way);
   WorkerReport report;
   report.worker_id = "late";

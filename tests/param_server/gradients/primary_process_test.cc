@@ -50,14 +50,16 @@ struct Fixture {
   }
 
   // As a process of the pool, until `end`, or the end of the run.
-  absl::Status Serve(Role role, const StopToken& end) const { return ServeBy(Process(), role, end); }
-  absl::Status ServeBy(const GradientProcessOptions& process, Role role, const StopToken& end) const {
+  absl::Status Serve(Role role, const StopToken& end) { return ServeBy(Process(), role, end); }
+  absl::Status ServeBy(const GradientProcessOptions& process, Role role, const StopToken& end) {
     static std::atomic<uint64_t> orders{0};
     WorkOrder order;
     order.number = ++orders;
     order.role = role;
     order.output_folder = folder.path();
-    return ValueOf(GradientWork::Start(process))->Do(order, RunWorkerId("gradient-worker", order.number), end);
+    const std::string worker_id = RunWorkerId("gradient-worker", order.number);
+    hub.Order(role, worker_id);
+    return ValueOf(GradientWork::Start(process))->Do(order, worker_id, end);
   }
 
   ModelSnapshot FirstWeights() const {
@@ -66,8 +68,8 @@ struct Fixture {
     return weights;
   }
 
-  std::unique_ptr<PushingActor> NewActor(const StopToken& stop) const {
-    return ValueOf(PushingActor::Join(hub.address, stop));
+  std::unique_ptr<PushingActor> NewActor(const StopToken& stop) {
+    return ValueOf(PushingActor::Join(hub.Order(Role::kActor), stop));
   }
 
   // The newest weights, once they are of this step or later.
@@ -174,6 +176,7 @@ TEST_CASE("a gradient worker serves at one address, whether it has an order or n
   for (uint64_t number = 1; number <= 2; ++number) {
     WorkOrder order;
     order.role = Role::kLearner;
+    fixture.hub.Order(order.role, RunWorkerId("w", number));
     const StopToken end;
     absl::Status ended;
     {
@@ -216,16 +219,13 @@ TEST_CASE("after the last step of a run a primary refuses gradients and says whi
 
 TEST_CASE("a primary of a run whose gradients are local, or whose weights are another network's, gives up", "[grpc]") {
   SECTION("local") {
-    const Fixture fixture("reduce: mean");
+    Fixture fixture("reduce: mean");
     Experiment local = fixture.experiment;
     local.learner.gradients = "local";
-    ParamServer hub;
-    hub.plan = fixture.hub.plan;
-    hub.plan.yaml = ToYaml(local);
-    hub.Start();
-    GradientProcessOptions process = fixture.Process();
-    process.hub_address = hub.address;
-    REQUIRE_CODE(fixture.ServeBy(process, Role::kLearner, StopToken()), absl::StatusCode::kFailedPrecondition);
+    fixture.hub.Stop();
+    fixture.hub.plan.yaml = ToYaml(local);
+    fixture.hub.Start();
+    REQUIRE_CODE(fixture.Serve(Role::kLearner, StopToken()), absl::StatusCode::kFailedPrecondition);
   }
   SECTION("another network") {
     Fixture fixture("reduce: mean");

@@ -32,11 +32,6 @@ inline EnvironmentSpec PushedEnvironment() {
 // of its gradients are 1.
 class PushingActor {
  public:
-  static absl::StatusOr<std::unique_ptr<PushingActor>> Join(const std::string& hub_address, const StopToken& stop) {
-    HubClientOptions options;
-    options.hub_address = hub_address;
-    return Join(options, stop);
-  }
   // The metrics are its own.
   static absl::StatusOr<std::unique_ptr<PushingActor>> Join(HubClientOptions options, const StopToken& stop) {
     auto actor = std::make_unique<PushingActor>();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "param_server/workers/hub.h"
+#include "tests/param_server/seat_giver.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
@@ -16,6 +17,7 @@ struct HubFixture {
   HubFixture() { Restart(); }
 
   void Stop() {
+    seats.ForgetThoseWhoLeft(hub.get());
     hub.reset();
     newest.reset();
     best.reset();
@@ -54,6 +56,9 @@ struct HubFixture {
     options.resumed = resumed;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
+    if (hub != nullptr) {
+      seats.OrderAgain(hub.get());
+    }
     return created.status();
   }
 
@@ -64,12 +69,13 @@ struct HubFixture {
     return ValueOf(WeightsFolder::Open(options));
   }
 
+  // A worker is ordered to the run, and joins.
   Hub::Seat Join(const std::string& worker_id, Role role, const std::string& address = "") {
-    WorkerIntroduction introduction;
-    introduction.worker_id = worker_id;
-    introduction.role = role;
-    introduction.address = address;
-    return ValueOf(hub->Join(introduction));
+    return ValueOf(TryJoin({worker_id, address, 0, {}}, role));
+  }
+  absl::StatusOr<Hub::Seat> TryJoin(const WorkerArrival& arrival, Role role) {
+    seats.Order(hub.get(), arrival.worker_id, role);
+    return hub->Join(arrival);
   }
 
   absl::StatusOr<Assignment> Beat(const std::string& worker_id, double env_steps = 0) {
@@ -92,6 +98,7 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
+  SeatGiver seats;
   std::optional<LockStepOptions> lock_step;  // Of the next hub.
   int64_t learners = 1;                      // As well.
   bool keeps_items = false;                  // As well.

@@ -15,11 +15,8 @@ struct Fixture : testing::HubFixture {
   }
 
   std::string JoinAs(int64_t index, const std::string& worker_id) {
-    WorkerIntroduction learner;
-    learner.worker_id = worker_id;
-    learner.role = Role::kLearner;
-    learner.own_index = index;
-    REQUIRE_OK(hub->Join(learner));
+    seats.Order(hub.get(), worker_id, Role::kLearner, index);
+    REQUIRE_OK(hub->Join({worker_id, "", 0, {}}));
     return worker_id;
   }
 
@@ -64,7 +61,7 @@ TEST_CASE("A learner that is lost or comes back makes another group, with a map 
         absl::StatusCode::kFailedPrecondition);
   fixture.JoinAs(0, "a2");
   CHECK(fixture.Seat("b", 2, alone.epoch).rank == 1);
-  fixture.now += absl::Seconds(11);  // The one with index 0 says nothing any more.
+  fixture.hub->Dismiss("a2", "it was silent");
   CHECK(fixture.Seat("b", 1, alone.epoch).rank == 0);
 }
 
@@ -104,17 +101,6 @@ TEST_CASE("A hub that comes after another one forms a later group, of all or in 
   CHECK_FALSE(ValueOf(fixture.Beat("b")).group.has_value());
   fixture.now += absl::Seconds(10);
   CHECK(fixture.Seat("b", 1, first.epoch).rank == 0);
-}
-
-TEST_CASE("A learner that the run has no use for is refused", "[unit]") {
-  Fixture fixture;
-  WorkerIntroduction third;
-  third.worker_id = "c";
-  third.role = Role::kLearner;
-  third.own_index = 2;
-  const absl::Status refused = fixture.hub->Join(third).status();
-  CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("learner 2: the run has learner.processes: 2"));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_CASE("An evaluation of weights that are gone is shown and does not count", 
   CHECK_FALSE(fixture.hub->Overview().result.has_value());
 }
 
-TEST_CASE("What an evaluator holds goes when it leaves or is silent", "[unit]") {
+TEST_CASE("What an evaluator holds goes when it leaves or is dismissed", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   fixture.Join("a", Role::kActor);
@@ -151,8 +151,8 @@ TEST_CASE("What an evaluator holds goes when it leaves or is silent", "[unit]") 
   SECTION("It leaves") {
     fixture.hub->Leave("e");
   }
-  SECTION("It is silent") {
-    fixture.now += absl::Seconds(11);
+  SECTION("It is dismissed") {
+    fixture.hub->Dismiss("e", "it was silent");
     REQUIRE_OK(fixture.Beat("a", 10));  // What changes is saved, and who is gone is forgotten with it.
   }
   Eventually("the weights are gone", [&] { return fixture.models->Find("x", {1, 1}) == nullptr; });
@@ -256,11 +256,7 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
     fixture.Restart();
     CHECK(fixture.hub->Overview().run_state == RunState::kFinishing);
     CHECK(fixture.Join("e", Role::kEvaluator).assignment.run_state == RunState::kFinishing);
-    WorkerIntroduction learner;
-    learner.worker_id = "l";
-    learner.role = Role::kLearner;
-    learner.epoch = 1;
-    REQUIRE_OK(fixture.hub->Join(learner));
+    REQUIRE_OK(fixture.hub->Join({"l", "", 1, {}}));
     CHECK(fixture.EndTraining("l", 9) == RunState::kFinishing);
     CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
   }

@@ -106,9 +106,8 @@ TEST_CASE("Who asks for steps without cause, or with figures that cannot be, is 
   options.self.worker_id = "self";
   options.self.role = Role::kParamServer;
   const auto endless = ValueOf(Hub::Create(options, std::nullopt, fixture.state.get(), fixture.models.get()));
-  WorkerIntroduction actor;
-  actor.worker_id = "a";
-  REQUIRE_OK(endless->Join(actor));
+  endless->Order({"a", Role::kActor, 77, "h", ""}, 0);
+  REQUIRE_OK(endless->Join({"a", "", 0, {}}));
   CHECK(endless->TakeSteps("a", Request(0)).status().code() == absl::StatusCode::kFailedPrecondition);
 }
 

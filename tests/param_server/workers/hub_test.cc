@@ -65,26 +65,13 @@ TEST_CASE("A worker is told what the others are", "[unit]") {
   CHECK(together.environment == SomeEnvironment());
   CHECK(together.model_version == ModelVersion{1, 5});
 
-  fixture.now += absl::Seconds(11);
-  // Where replay servers that are silent, or gone, were last is still said: they may come back there.
+  // Where replay servers that are away, or gone, were last is still said: they may come back there.
+  fixture.hub->SetAway("r2");
+  fixture.hub->Dismiss("b", "it was silent");
   CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
   CHECK(ValueOf(fixture.Beat("a")).actors == 1);
   fixture.hub->Leave("r1");
   CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
-}
-
-TEST_CASE("A replay server that the run has no use for is refused", "[unit]") {
-  Fixture fixture;
-  WorkerIntroduction second;
-  second.worker_id = "r2";
-  second.role = Role::kReplayServer;
-  second.address = "10.0.0.2:7001";
-  second.own_index = 1;
-  const absl::Status refused = fixture.hub->Join(second).status();
-  CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("replay server 1: the run has replay.servers: 1"));
-  second.own_index = 0;
-  REQUIRE_OK(fixture.hub->Join(second));
 }
 
 TEST_CASE("Epochs of learners never come again, not even after a restart", "[unit]") {
@@ -94,16 +81,13 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
   CHECK(fixture.Join("l2", Role::kLearner).epoch == 2);
   fixture.Restart();
   CHECK(fixture.Beat("l2").status().code() == absl::StatusCode::kNotFound);
-  WorkerIntroduction again;
-  again.worker_id = "l2";
-  again.role = Role::kLearner;
-  again.epoch = 2;
+  WorkerArrival again = {"l2", "", 2, {}};
   CHECK(ValueOf(fixture.hub->Join(again)).epoch == 2);  // It keeps what it publishes under.
   CHECK(fixture.Join("l3", Role::kLearner).epoch == 3);
   again.worker_id = "l9";
   for (const uint64_t never_given : {uint64_t{4}, std::numeric_limits<uint64_t>::max()}) {
     again.epoch = never_given;
-    const absl::Status refused = fixture.hub->Join(again).status();
+    const absl::Status refused = fixture.TryJoin(again, Role::kLearner).status();
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()),
                Catch::Contains(std::to_string(never_given)) && Catch::Contains("the largest that was is 3"));
@@ -125,25 +109,15 @@ TEST_CASE("No two workers have the same role, index and life, not even after a r
   CHECK(second.life == 1);
   CHECK(fixture.Join("b0", Role::kActor).life == 1);  // The first answer was lost.
   fixture.Restart();
+  CHECK(ValueOf(fixture.hub->Join({"b0", "", 0, 1})).life == 1);  // It keeps it.
+  fixture.hub->Leave("b0");
   CHECK(fixture.Join("c0", Role::kActor).life == 2);
-  WorkerIntroduction again;  // It was b0's index.
-  again.worker_id = "b0";
-  again.index = 0;
-  again.life = 1;
-  const Hub::Seat elsewhere = ValueOf(fixture.hub->Join(again));
-  CHECK(elsewhere.index == 1);
-  CHECK(elsewhere.life == 1);
-  again.worker_id = "lost";  // By a hub whose folder was lost.
-  again.index = 7;
-  again.life = 5;
-  CHECK(ValueOf(fixture.hub->Join(again)).life == 5);
-  fixture.hub->Leave("lost");
-  again.worker_id = "after";
-  again.own_index = 7;
-  again.life.reset();
-  CHECK(ValueOf(fixture.hub->Join(again)).life == 6);
-  again.life = std::numeric_limits<uint64_t>::max();
-  CHECK(fixture.hub->Join(again).status().code() == absl::StatusCode::kInvalidArgument);
+  fixture.seats.Order(fixture.hub.get(), "lost", Role::kActor, 7);
+  CHECK(ValueOf(fixture.hub->Join({"lost", "", 0, 5})).life == 5);  // Its hub's folder was lost.
+  fixture.seats.Order(fixture.hub.get(), "after", Role::kActor, 7);
+  CHECK(ValueOf(fixture.hub->Join({"after", "", 0, {}})).life == 6);
+  CHECK(fixture.hub->Join({"after", "", 0, std::numeric_limits<uint64_t>::max()}).status().code() ==
+        absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("A life that cannot be written down is given to nobody, and may be asked for again", "[unit]") {
@@ -152,9 +126,7 @@ TEST_CASE("A life that cannot be written down is given to nobody, and may be ask
   fixture.hub->Leave("a");
   const std::string folder = fixture.folder.path();
   std::filesystem::rename(folder, folder + ".away");
-  WorkerIntroduction next;
-  next.worker_id = "b";
-  const absl::Status refused = fixture.hub->Join(next).status();
+  const absl::Status refused = fixture.TryJoin({"b", "", 0, {}}, Role::kActor).status();
   CHECK(refused.code() == absl::StatusCode::kUnavailable);
   CHECK_THAT(std::string(refused.message()), Catch::Contains("cannot write this worker's life down"));
   CHECK(fixture.Beat("b").status().code() == absl::StatusCode::kNotFound);
@@ -162,20 +134,23 @@ TEST_CASE("A life that cannot be written down is given to nobody, and may be ask
   CHECK(fixture.Join("b", Role::kActor).life == 1);
 }
 
-TEST_CASE("A learner that is refused a seat takes no epoch", "[unit]") {
+TEST_CASE("A learner without an order may not join, and takes no epoch", "[unit]") {
   Fixture fixture;
-  WorkerIntroduction learner;
-  learner.worker_id = "l1";
-  learner.role = Role::kLearner;
-  learner.own_index = 0;
-  CHECK(ValueOf(fixture.hub->Join(learner)).epoch == 1);
-  learner.worker_id = "l2";
-  CHECK(fixture.hub->Join(learner).status().code() == absl::StatusCode::kUnavailable);
-  REQUIRE_OK(fixture.Beat("l1"));
-  CHECK(fixture.hub->Join(learner).status().code() == absl::StatusCode::kAlreadyExists);
-  CHECK(fixture.state->record().last_epoch == 1);
-  fixture.hub->Leave("l1");
-  CHECK(ValueOf(fixture.hub->Join(learner)).epoch == 2);
+  CHECK(fixture.Join("l1", Role::kLearner).epoch == 1);
+  REQUIRE_CODE(fixture.hub->Join({"l2", "", 0, {}}), absl::StatusCode::kUnavailable);
+  fixture.hub->Dismiss("l1", "it was silent");
+  REQUIRE_CODE(fixture.hub->Join({"l1", "", 1, {}}), absl::StatusCode::kAlreadyExists);
+  CHECK(fixture.Join("l2", Role::kLearner).epoch == 2);
+}
+
+TEST_CASE("A worker whose seat is given to another may not come back into it", "[unit]") {
+  Fixture fixture;
+  const uint64_t epoch = fixture.Join("l1", Role::kLearner).epoch;
+  fixture.seats.Order(fixture.hub.get(), "l2", Role::kLearner, 0);
+  CHECK(fixture.Beat("l1").status().code() == absl::StatusCode::kAlreadyExists);
+  REQUIRE_CODE(fixture.hub->Join({"l1", "", epoch, {}}), absl::StatusCode::kAlreadyExists);
+  CHECK(fixture.hub->fenced_epoch() == epoch);
+  CHECK(ValueOf(fixture.hub->Join({"l2", "", 0, {}})).index == 0);
 }
 
 TEST_CASE("An actor with another environment is refused, and it alone", "[unit]") {
@@ -262,15 +237,9 @@ TEST_CASE("A learner that was taken over from cannot fail the run, not even as t
   fixture.Join("zombie", Role::kLearner);
   fixture.Join("new", Role::kLearner);
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {2, 5})));
-  fixture.now += absl::Seconds(11);  // Neither is heard from.
-  REQUIRE_OK(fixture.Beat("zombie"));
   CHECK(fixture.Fail("zombie", "fenced off") == RunState::kRunning);
   fixture.Restart();
-  WorkerIntroduction again;
-  again.worker_id = "zombie";
-  again.role = Role::kLearner;
-  again.epoch = 1;
-  REQUIRE_OK(fixture.hub->Join(again));
+  REQUIRE_OK(fixture.hub->Join({"zombie", "", 1, {}}));
   CHECK(fixture.Fail("zombie", "fenced off") == RunState::kRunning);
 }
 
@@ -284,12 +253,9 @@ TEST_CASE("A run that has failed goes on with a later learner, also after a rest
   SECTION("After a restart") {
     fixture.Restart();
   }
-  WorkerIntroduction again;
-  again.worker_id = "first";
-  again.role = Role::kLearner;
-  again.epoch = 1;
-  CHECK(ValueOf(fixture.hub->Join(again)).assignment.run_state == RunState::kFailed);  // It is no other.
-  fixture.now += absl::Hours(1);                                                       // Which is not time of the run.
+  // It is no other.
+  CHECK(ValueOf(fixture.hub->Join({"first", "", 1, {}})).assignment.run_state == RunState::kFailed);
+  fixture.now += absl::Hours(1);  // Which is not time of the run.
   CHECK(fixture.Join("second", Role::kLearner).assignment.run_state == RunState::kRunning);
   CHECK(fixture.hub->Overview().outcome_reason.empty());
   fixture.Restart();
@@ -504,8 +470,8 @@ TEST_CASE("What is lost with a replay server whose items were in its memory is s
     fixture.hub->Leave("r1");
   }
   SECTION("Another has its place") {
-    fixture.now += absl::Seconds(11);
-    fixture.Join("r2", Role::kReplayServer, "10.0.0.1:7001");
+    fixture.hub->SetAway("r1");
+    fixture.seats.Order(fixture.hub.get(), "r2", Role::kReplayServer, 0);
   }
   CHECK(losses() == (fixture.keeps_items ? 0 : 1));
 }
@@ -528,7 +494,6 @@ TEST_CASE("Nothing is lost with a replay server that leaves a run that is over",
 TEST_CASE("The overview shows everyone, this process too", "[unit]") {
   Fixture fixture;
   fixture.metrics.Add("models_pushed", 3);
-  fixture.hub->SetOwnAddress("127.0.0.1:7000");
   fixture.Join("a", Role::kActor);
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 5})));
   fixture.now += absl::Hours(1);
@@ -540,9 +505,8 @@ TEST_CASE("The overview shows everyone, this process too", "[unit]") {
   CHECK(overview.model_bytes == 56);
   REQUIRE(overview.workers.size() == 2);
   CHECK(overview.workers[0].introduction.worker_id == "a");
-  CHECK_FALSE(overview.workers[0].alive);
+  CHECK(overview.workers[0].silent == absl::Hours(1));
   CHECK(overview.workers[1].introduction.worker_id == "self");
-  CHECK(overview.workers[1].introduction.address == "127.0.0.1:7000");
   CHECK(overview.workers[1].alive);
   CHECK(overview.workers[1].figures->counters.at("models_pushed") == 3);
 }
@@ -565,9 +529,8 @@ TEST_CASE("Without an experiment a hub serves all the same", "[unit]") {
   options.self.worker_id = "self";
   options.self.role = Role::kParamServer;
   const auto hub = ValueOf(Hub::Create(options, std::nullopt, fixture.state.get(), fixture.models.get()));
-  WorkerIntroduction actor;
-  actor.worker_id = "a";
-  CHECK(ValueOf(hub->Join(actor)).assignment.run_state == RunState::kNoExperiment);
+  hub->Order({"a", Role::kActor, 77, "h", ""}, 0);
+  CHECK(ValueOf(hub->Join({"a", "", 0, {}})).assignment.run_state == RunState::kNoExperiment);
   WorkerReport report = fixture.Report("a", 1e9);
   CHECK(ValueOf(hub->Heartbeat(report)).run_state == RunState::kNoExperiment);
   CHECK(hub->Overview().run_state == RunState::kNoExperiment);
@@ -584,10 +547,7 @@ TEST_CASE("workers are told where reducers and learners serve, and at once", "[u
   REQUIRE(news.has_value());
   CHECK(news->learners == std::vector<std::string>{"10.0.0.1:1"});
   CHECK(news->reducers == std::vector<std::string>{"10.0.0.2:2"});
-  WorkerIntroduction nowhere;
-  nowhere.worker_id = "s";
-  nowhere.role = Role::kReducer;
-  REQUIRE_CODE(fixture.hub->Join(nowhere), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.TryJoin({"s", "", 0, {}}, Role::kReducer), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -14,12 +14,16 @@ using testing::ValueOf;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
 
-WorkerIntroduction Worker(const std::string& worker_id, Role role = Role::kActor) {
-  WorkerIntroduction introduction;
-  introduction.worker_id = worker_id;
-  introduction.role = role;
-  introduction.host = "h";
-  return introduction;
+// A worker is ordered to a seat.
+void Order(WorkerTable* table, const std::string& worker_id, int64_t index, Role role = Role::kActor) {
+  table->Order({worker_id, role, /*process_id=*/77, "h", ""}, index, kStart);
+}
+
+// And takes it.
+absl::Status Join(WorkerTable* table, const std::string& worker_id, int64_t index, Role role = Role::kActor,
+                  const std::string& address = "") {
+  Order(table, worker_id, index, role);
+  return table->Join({worker_id, address, 0, {}}, kStart).status();
 }
 
 WorkerFigures Figures(absl::Duration taken_at, double env_steps) {
@@ -29,162 +33,101 @@ WorkerFigures Figures(absl::Duration taken_at, double env_steps) {
   return figures;
 }
 
-TEST_CASE("A worker gets the lowest free index of its role", "[unit]") {
+TEST_CASE("A worker has the seat of its order, and without one it has none", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart)) == 0);
-  CHECK(ValueOf(table.Join(Worker("b"), 0, kStart)) == 1);
-  CHECK(ValueOf(table.Join(Worker("l", Role::kLearner), 0, kStart)) == 0);
-  CHECK(ValueOf(table.Join(Worker("c"), 0, kStart)) == 2);
-  table.Leave("b", kStart);
+  REQUIRE_CODE(table.Join({"a", "", 0, {}}, kStart), absl::StatusCode::kUnavailable);
+  Order(&table, "a", 3);
+  CHECK(table.OrderedRole("a") == Role::kActor);
+  CHECK(table.Find("a") == nullptr);
+  CHECK(table.CheckSeated("a").code() == absl::StatusCode::kNotFound);
+  CHECK(table.Overview(kStart).empty());
+  const WorkerView* const joined = ValueOf(table.Join({"a", "", 5, 6}, kStart));
+  CHECK(joined->index == 3);
+  CHECK(joined->epoch == 5);
+  CHECK(joined->life == 6);
+  CHECK(joined->introduction.process_id == 77);
+  REQUIRE_OK(Join(&table, "l", 3, Role::kLearner));
+  CHECK(table.CountSeated() == 2);
+  CHECK(table.HolderOf(Role::kActor, 3) == "a");
+  CHECK(table.HolderOf(Role::kActor, 0).empty());
+  table.Leave("a", kStart);
   table.Leave("nobody", kStart);
-  CHECK(ValueOf(table.Join(Worker("d"), 0, kStart)) == 1);
-  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart)) == 0);  // It is here already and keeps its place.
-  CHECK(table.Alive(Role::kActor, kStart).size() == 3);
+  CHECK_FALSE(table.OrderedRole("a").has_value());
+  REQUIRE_CODE(table.Join({"a", "", 0, {}}, kStart), absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("A worker that joins again has its index back where it is free", "[unit]") {
+TEST_CASE("A worker that joins again keeps its seat, and its figures begin anew", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  WorkerIntroduction second = Worker("b");
-  second.index = 1;
-  CHECK(ValueOf(table.Join(second, 0, kStart)) == 1);
-  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart)) == 0);
-  WorkerIntroduction also_second = Worker("c");
-  also_second.index = 1;
-  CHECK(ValueOf(table.Join(also_second, 0, kStart)) == 2);
+  REQUIRE_OK(Join(&table, "a", 1));
+  REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), kStart));
+  CHECK(ValueOf(table.Join({"a", "h:7001", 0, {}}, kStart))->index == 1);
+  CHECK(table.CountSeated() == 1);
+  CHECK(table.CountAlive(Role::kActor) == 1);
+  CHECK_FALSE(table.Overview(kStart)[0].current);
+  CHECK(table.Addresses(Role::kActor) == std::vector<std::string>{"", "h:7001"});
 }
 
-TEST_CASE("A silent worker is not alive, and its seat can be taken", "[unit]") {
+TEST_CASE("A worker whose seat is kept for it is not alive, and is gone once another has the seat", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
-  const absl::Time later = kStart + absl::Seconds(10.1);
-  CHECK(table.Alive(Role::kActor, kStart + absl::Seconds(10)).size() == 1);
-  CHECK(table.Alive(Role::kActor, later).empty());
+  REQUIRE_OK(Join(&table, "a", 0));
+  const absl::Time later = kStart + absl::Seconds(10);
+  table.SetAway("a");
+  table.SetAway("nobody");
+  CHECK(table.Alive(Role::kActor).empty());
   CHECK_FALSE(table.Overview(later)[0].alive);
   CHECK_FALSE(table.Overview(later)[0].gone);
-  CHECK(table.Overview(later)[0].silent == absl::Seconds(10.1));
-
-  SECTION("It comes back") {
-    REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), later));
-    CHECK(table.Alive(Role::kActor, later).size() == 1);
-  }
-  SECTION("It comes back when its seat has been given away") {
-    CHECK(ValueOf(table.Join(Worker("b"), 0, later)) == 0);
-    CHECK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), later).code() == absl::StatusCode::kNotFound);
-    CHECK(table.Find("a") == nullptr);
-    const std::vector<WorkerView> overview = table.Overview(later);
-    REQUIRE(overview.size() == 2);
-    CHECK(overview[0].introduction.worker_id == "a");
-    CHECK_FALSE(overview[0].alive);
-    CHECK(overview[0].gone);
-    CHECK(overview[1].alive);
-    CHECK_FALSE(overview[1].gone);
-  }
+  CHECK(table.Overview(later)[0].silent == absl::Seconds(10));
+  Order(&table, "b", 0);
+  REQUIRE_OK(table.Join({"b", "", 0, {}}, later));
+  CHECK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), later).code() == absl::StatusCode::kNotFound);
+  CHECK(table.Find("a") == nullptr);
+  const std::vector<WorkerView> overview = table.Overview(later);
+  REQUIRE(overview.size() == 2);
+  CHECK(overview[0].introduction.worker_id == "a");
+  CHECK_FALSE(overview[0].alive);
+  CHECK(overview[0].gone);
+  CHECK(overview[1].alive);
+  CHECK_FALSE(overview[1].gone);
 }
 
-WorkerIntroduction Named(const std::string& worker_id, int64_t own_index, const std::string& host = "h") {
-  WorkerIntroduction introduction = Worker(worker_id);
-  introduction.own_index = own_index;
-  introduction.host = host;
-  introduction.process_id = 77;
-  return introduction;
-}
-
-TEST_CASE("A killed worker that is started again has its own index back long before it counts as silent", "[unit]") {
+TEST_CASE("A worker that was dismissed may not come back, and is told why", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  CHECK(ValueOf(table.Join(Named("a", 1), 0, kStart)) == 1);
-  CHECK(ValueOf(table.Join(Worker("b"), 0, kStart)) == 0);
-  const absl::Time restart = kStart + absl::Seconds(1.5);
-  CHECK(table.Join(Named("a2", 1), 0, restart).status().code() == absl::StatusCode::kUnavailable);
-  const absl::Time later = kStart + absl::Seconds(3.1);
-  CHECK(ValueOf(table.Join(Named("a2", 1), 0, later)) == 1);
-  CHECK(table.Alive(Role::kActor, later).size() == 2);
-
-  // Should the first live all the same, it must not come back.
-  const absl::Status replaced = table.Heartbeat("a", WorkerFigures(), later);
-  CHECK(replaced.code() == absl::StatusCode::kAlreadyExists);
-  CHECK_THAT(std::string(replaced.message()), Catch::Contains("this actor 1, process 77 on h, was silent"));
-  CHECK(table.Join(Named("a", 1), 0, later + absl::Hours(1)).status() == replaced);
+  REQUIRE_OK(Join(&table, "a", 1));
+  table.Leave("a", kStart, "it was silent");
+  const absl::Status refused = table.Heartbeat("a", WorkerFigures(), kStart);
+  CHECK(refused == absl::AlreadyExistsError("it was silent"));
+  CHECK(table.CheckSeated("a") == refused);
+  CHECK(table.Join({"a", "", 0, {}}, kStart).status() == refused);
+  REQUIRE_OK(Join(&table, "a2", 1));
+  CHECK(table.Join({"a", "", 0, {}}, kStart).status() == refused);
   CHECK(table.Find("a2") != nullptr);
-}
-
-TEST_CASE("Of two living workers with one index the second is refused, and the first notices nothing", "[unit]") {
-  WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Named("a", 1), 0, kStart));
-  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart));
-  CHECK(table.Join(Named("b", 1), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
-  CHECK(table.Join(Named("b", 1), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
-  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart + absl::Seconds(1)));
-  const absl::Status refused = table.Join(Named("b", 1), 0, kStart + absl::Seconds(1)).status();
-  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("actor 1 is process 77 on h, which is alive"));
-  CHECK(table.Join(Named("c", 1), 0, kStart + absl::Seconds(1)).status().code() == absl::StatusCode::kUnavailable);
-  CHECK(ValueOf(table.Join(Named("a", 1), 0, kStart)) == 1);  // As after the hub was away.
-}
-
-TEST_CASE("On another host an own index is free once its worker counts as silent", "[unit]") {
-  WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Named("a", 1), 0, kStart));
-  CHECK_FALSE(table.Join(Named("b", 1, "g"), 0, kStart + absl::Seconds(9)).ok());
-  CHECK(ValueOf(table.Join(Named("b", 1, "g"), 0, kStart + absl::Seconds(11))) == 1);
-}
-
-TEST_CASE("A worker that only happened to get an index keeps it from the one that was named it while it lives",
-          "[unit]") {
-  WorkerTable table((WorkerTableOptions()));
-  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart)) == 0);
-  CHECK(table.Join(Named("b", 0), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
-  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart + absl::Seconds(1)));
-  CHECK(table.Join(Named("b", 0), 0, kStart + absl::Seconds(1)).status().code() == absl::StatusCode::kAlreadyExists);
-  CHECK(ValueOf(table.Join(Named("c", 0), 0, kStart + absl::Minutes(1))) == 0);
-  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart + absl::Minutes(1))) == 1);
-}
-
-TEST_CASE("A worker at the same host and address replaces the one before", "[unit]") {
-  WorkerTable table((WorkerTableOptions()));
-  WorkerIntroduction replay = Worker("r1", Role::kReplayServer);
-  replay.address = "10.0.0.1:7001";
-  REQUIRE_OK(table.Join(replay, 0, kStart));
-  WorkerIntroduction elsewhere = replay;
-  elsewhere.worker_id = "r2";
-  elsewhere.host = "g";
-  CHECK(ValueOf(table.Join(elsewhere, 0, kStart)) == 1);
-  WorkerIntroduction restarted = replay;
-  restarted.worker_id = "r3";
-  CHECK(ValueOf(table.Join(restarted, 0, kStart)) == 0);
-  const std::vector<const WorkerView*> alive = table.Alive(Role::kReplayServer, kStart);
-  REQUIRE(alive.size() == 2);
-  CHECK(alive[0]->introduction.worker_id == "r3");
-  CHECK(table.Find("r1") == nullptr);
 }
 
 TEST_CASE("Addresses are by index, of those that are gone too", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   CHECK(table.Addresses(Role::kReplayServer).empty());
-  const auto join = [&table](const std::string& id, int64_t index, const std::string& address, absl::Time now) {
-    WorkerIntroduction replay = Named(id, index);
-    replay.role = Role::kReplayServer;
-    replay.address = address;
-    return table.Join(replay, 0, now).status();
+  const auto join = [&table](const std::string& id, int64_t index, const std::string& address) {
+    return Join(&table, id, index, Role::kReplayServer, address);
   };
-  REQUIRE_OK(join("r1", 1, "h:7001", kStart));
+  REQUIRE_OK(join("r1", 1, "h:7001"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"", "h:7001"});
-  REQUIRE_OK(join("r0", 0, "h:7000", kStart));
+  REQUIRE_OK(join("r0", 0, "h:7000"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
   table.Leave("r0", kStart);
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
   // It is back elsewhere.
-  REQUIRE_OK(join("r2", 0, "h:7002", kStart));
+  REQUIRE_OK(join("r2", 0, "h:7002"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "h:7001"});
   // Another one serves where one that is gone did.
   table.Leave("r1", kStart);
-  REQUIRE_OK(join("r3", 2, "h:7001", kStart));
+  REQUIRE_OK(join("r3", 2, "h:7001"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "", "h:7001"});
   CHECK(table.Addresses(Role::kActor).empty());
 }
 
 TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(Join(&table, "a", 0));
   CHECK(table.Overview(kStart)[0].rates->empty());
   // A hundred steps a second for 20 s, then a thousand a second; heartbeats every 100 ms.
   double steps = 0;
@@ -204,7 +147,7 @@ TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]
 
 TEST_CASE("Rates are over the time since the first event, and not known before another heartbeat", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(Join(&table, "a", 0));
   const double steps[] = {0, 0, 0, 50, 1'050, 2'050};  // The first ones just before the fourth heartbeat.
   for (int i = 0; i < 6; ++i) {
     REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(i), steps[i]), kStart));
@@ -221,7 +164,7 @@ TEST_CASE("Rates are over the time since the first event, and not known before a
 
 TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent for longer has no rates", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(Join(&table, "a", 0));
   CHECK_FALSE(table.Overview(kStart)[0].current);  // It has said nothing yet.
   for (int i = 0; i < 3; ++i) {
     REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(i), 100 * i), kStart + absl::Seconds(i)));
@@ -237,7 +180,7 @@ TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent fo
 
 TEST_CASE("After a silence rates are of what comes after it", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(Join(&table, "a", 0));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(0), 0), kStart));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 100), kStart));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(60), 100), kStart));
@@ -246,31 +189,23 @@ TEST_CASE("After a silence rates are of what comes after it", "[unit]") {
   CHECK(table.Overview(kStart)[0].rates->at("env_steps") == Approx(100));
 }
 
-TEST_CASE("A bad introduction is refused", "[unit]") {
+TEST_CASE("An address where nobody can serve is refused", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  WorkerIntroduction bad = Worker("");
-  CHECK(table.Join(bad, 0, kStart).status().code() == absl::StatusCode::kInvalidArgument);
-  bad = Worker("a");
-  bad.address = "nowhere";
-  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("address: \"nowhere\""));
-  bad.address = "0.0.0.0:7001";
-  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("every address"));
-  bad = Worker("a");
-  bad.host = std::string(1'000, 'x');
-  CHECK(table.Join(bad, 0, kStart).status().code() == absl::StatusCode::kInvalidArgument);
-  bad = Named("a", 10'000);
-  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("own_index: 10000 is not in"));
-  bad = Worker("a");
-  bad.index = 4'000'000'000;
-  CHECK(table.Join(bad, 0, kStart).status().code() == absl::StatusCode::kInvalidArgument);
-  bad = Worker("a", Role::kReplayServer);
-  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("must say where it serves"));
+  Order(&table, "a", 0);
+  for (const char* const address : {"nowhere", "0.0.0.0:7001"}) {
+    REQUIRE_CODE(table.Join({"a", address, 0, {}}, kStart), absl::StatusCode::kInvalidArgument);
+  }
+  for (const Role role : {Role::kReplayServer, Role::kReducer}) {
+    Order(&table, "serves", 0, role);
+    REQUIRE_CODE(table.Join({"serves", "", 0, {}}, kStart), absl::StatusCode::kInvalidArgument);
+    table.Leave("serves", kStart);
+  }
   CHECK(table.Overview(kStart).empty());
 }
 
 TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(Join(&table, "a", 0));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), kStart));
   std::vector<WorkerFigures> bad(6, Figures(absl::Seconds(2), 6));
   bad[5].counters["env_steps"] = 1e300;  // Its number of steps is none.
@@ -293,51 +228,47 @@ TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]")
 TEST_CASE("The count of those alive is what looking at everybody gives", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   Rng rng(7);
-  absl::Time now = kStart;
   int64_t most = 0;
   for (int i = 0; i < 20'000; ++i) {
     const Role role = rng.UniformInt(4) == 0 ? Role::kEvaluator : Role::kActor;
-    const std::string worker_id = absl::StrCat(RoleName(role), rng.UniformInt(30));
-    switch (rng.UniformInt(6)) {
+    const auto index = static_cast<int64_t>(rng.UniformInt(30));
+    const std::string worker_id = absl::StrCat(RoleName(role), index);
+    switch (rng.UniformInt(8)) {
       case 0:
-        REQUIRE_OK(table.Join(Worker(worker_id, role), 0, now));
-        break;
       case 1:
-        table.Leave(worker_id, now);
+        REQUIRE_OK(Join(&table, worker_id, index, role));
         break;
       case 2:
-        now += absl::Milliseconds(static_cast<int64_t>(rng.UniformInt(2'000)));
+        table.Leave(worker_id, kStart);
+        break;
+      case 3:
+        table.SetAway(worker_id);
         break;
       default:
-        static_cast<void>(table.Heartbeat(worker_id, WorkerFigures(), now));
+        static_cast<void>(table.Join({worker_id, "", 0, {}}, kStart));
     }
-    const std::vector<WorkerView> everybody = table.Overview(now);
+    const std::vector<WorkerView> everybody = table.Overview(kStart);
     for (const Role each : {Role::kActor, Role::kEvaluator, Role::kLearner}) {
       const auto alive = std::count_if(everybody.begin(), everybody.end(), [each](const WorkerView& worker) {
         return worker.alive && worker.introduction.role == each;
       });
-      REQUIRE(table.CountAlive(each, now) == alive);
-      REQUIRE(static_cast<int64_t>(table.Alive(each, now).size()) == alive);
+      REQUIRE(table.CountAlive(each) == alive);
+      REQUIRE(static_cast<int64_t>(table.Alive(each).size()) == alive);
       most = std::max<int64_t>(most, alive);
     }
   }
   CHECK(most > 5);
 }
 
-TEST_CASE("The table is bounded, alive or gone", "[unit]") {
+TEST_CASE("Those who are gone are shown, up to so many", "[unit]") {
   WorkerTableOptions options;
-  options.max_workers = 2;
   options.max_gone = 3;
   WorkerTable table(options);
   for (int i = 0; i < 10; ++i) {
-    REQUIRE_OK(table.Join(Worker("gone" + std::to_string(i)), 0, kStart));
-    table.Leave("gone" + std::to_string(i), kStart);
+    REQUIRE_OK(Join(&table, absl::StrCat("gone", i), 0));
+    table.Leave(absl::StrCat("gone", i), kStart);
   }
   CHECK(table.Overview(kStart).size() == 3);
-  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
-  REQUIRE_OK(table.Join(Worker("b"), 0, kStart));
-  CHECK(table.Join(Worker("c"), 0, kStart).status().code() == absl::StatusCode::kResourceExhausted);
-  CHECK(table.Join(Worker("c"), 0, kStart + absl::Hours(1)).ok());
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/base/mutex.h"
+#include "param_server/workers/hub.h"
+
+namespace waggle::testing {
+
+// Gives out the seats of a run, as the pool does: the lowest that is free, or the one that is named. Thread-safe.
+class SeatGiver {
+ public:
+  // A worker that has an order keeps it. `hub` is null while there is none.
+  void Order(Hub* hub, const std::string& worker_id, Role role) {
+    ForgetThoseWhoLeft(hub);
+    MutexLock lock(&mutex_);
+    if (orders_.count(worker_id) == 0) {
+      int64_t index = 0;
+      while (IsTakenLocked(role, index)) {
+        ++index;
+      }
+      GiveLocked(hub, worker_id, role, index);
+    }
+  }
+  void Order(Hub* hub, const std::string& worker_id, Role role, int64_t index) {
+    MutexLock lock(&mutex_);
+    GiveLocked(hub, worker_id, role, index);
+  }
+  void ForgetThoseWhoLeft(Hub* hub) {
+    MutexLock lock(&mutex_);
+    for (auto order = orders_.begin(); hub != nullptr && order != orders_.end();) {
+      order = hub->RoleOf(order->first).has_value() ? std::next(order) : orders_.erase(order);
+    }
+  }
+  // The hub is another one: who has an order may join it.
+  void OrderAgain(Hub* hub) {
+    MutexLock lock(&mutex_);
+    const std::map<std::string, std::pair<Role, int64_t>> orders = orders_;
+    for (const auto& [worker_id, order] : orders) {
+      GiveLocked(hub, worker_id, order.first, order.second);
+    }
+  }
+
+ private:
+  void GiveLocked(Hub* hub, const std::string& worker_id, Role role, int64_t index)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    orders_[worker_id] = {role, index};
+    if (hub != nullptr) {
+      hub->Order({worker_id, role, /*process_id=*/77, /*host=*/"h", /*address=*/""}, index);
+    }
+  }
+  bool IsTakenLocked(Role role, int64_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::any_of(orders_.begin(), orders_.end(),
+                       [&](const auto& order) { return order.second == std::make_pair(role, index); });
+  }
+
+  Mutex mutex_;
+  std::map<std::string, std::pair<Role, int64_t>> orders_ ABSL_GUARDED_BY(mutex_);  // By worker.
+};
+
+}  // namespace waggle::testing
