@@ -1,4 +1,3 @@
-// No test of its own: command_line_test.cc.
 #include "cli/command_line_parts.h"
 
 #include <CLI/CLI.hpp>

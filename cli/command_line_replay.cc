@@ -1,4 +1,3 @@
-// No test of its own: command_line_test.cc.
 #include <optional>
 #include <string>
 #include <utility>

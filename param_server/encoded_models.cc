@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/model_service_test.cc sees it.
 #include "param_server/encoded_models.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: gradients/primary_process_test.cc has it do orders.
 #include "param_server/gradient_processes.h"
 
 #include <functional>

@@ -1,4 +1,3 @@
-// No test of its own: tests/e2e/by_hand_test.cc starts it as a user does.
 #include "param_server/hub_process.h"
 
 #include <limits.h>

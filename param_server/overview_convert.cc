@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/worker_service_test.cc sees it.
 #include "param_server/overview_convert.h"
 
 #include "absl/time/time.h"

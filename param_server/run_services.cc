@@ -1,4 +1,3 @@
-// No test of its own: those of the services see it.
 #include "param_server/run_services.h"
 
 namespace waggle {

@@ -1,4 +1,3 @@
-// No test of its own: environment_session_test.cc.
 #include "actor/rpc_environments/environment_stream.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// No test of its own: rpc_environments_test.cc.
 #include "actor/rpc_environments/rpc_session.h"
 
 #include <grpcpp/support/proto_buffer_reader.h>

@@ -1,4 +1,3 @@
-// No test of its own: the tests of action_repeat and no_op_start compare it with slow references.
 #include "actor/transforms/inner_steps.h"
 
 #include <algorithm>

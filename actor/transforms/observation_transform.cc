@@ -1,4 +1,3 @@
-// No test of its own: the tests of derived transforms compare it with slow references.
 #include "actor/transforms/observation_transform.h"
 
 #include <utility>

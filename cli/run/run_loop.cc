@@ -1,4 +1,3 @@
-// No test of its own: local_run_test.cc.
 #include "cli/run/run_loop.h"
 
 #include <poll.h>

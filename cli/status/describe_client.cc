@@ -1,5 +1,3 @@
-// No test of its own: cluster_client_test.cc, replay_status_test.cc.
-
 #include "cli/status/describe_client.h"
 
 #include <grpcpp/client_context.h>

@@ -1,5 +1,3 @@
-// No test of its own: status_report_test.cc, replay_status_test.cc.
-
 #include "cli/status/tables_report.h"
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// No test of its own: process_test.cc.
 #include "common/base/out_of_memory.h"
 
 #include <cstdlib>

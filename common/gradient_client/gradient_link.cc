@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/gradients/gradient_service_test.cc pushes through it.
 #include "common/gradient_client/gradient_link.h"
 
 #include <algorithm>

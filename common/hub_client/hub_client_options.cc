@@ -1,4 +1,3 @@
-// No test of its own: tests/common/hub_client/hub_client_test.cc sees it through JoinHub.
 #include "common/base/host_port.h"
 #include "common/base/problems.h"
 #include "common/hub_client/hub_client.h"

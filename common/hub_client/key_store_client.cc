@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/store_service_test.cc sees it beside the service.
 #include "common/hub_client/key_store_client.h"
 
 #include <utility>

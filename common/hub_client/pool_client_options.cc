@@ -1,4 +1,3 @@
-// No test of its own: tests/common/hub_client/pool_client_test.cc sees it through WorkForPool.
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -1,5 +1,3 @@
-// No test of its own: tests/learner/published_weights_test.cc and tests/param_server/gradients/primary_process_test.cc
-// use it.
 #include "common/learning/published_model.h"
 
 #include <random>

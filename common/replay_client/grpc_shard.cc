@@ -1,4 +1,3 @@
-// No test of its own: it only hands on; tests/integration has the port's contract and faults over it.
 #include "common/replay_client/grpc_shard.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// No test of its own: run_summary_test.cc and tests/cli/status/run_facts_test.cc see it.
 #include "common/summary/run_counts.h"
 
 #include <string>

@@ -1,4 +1,3 @@
-// No test of its own: table_config_test.cc.
 #include <cmath>
 #include <map>
 #include <set>

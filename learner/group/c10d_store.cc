@@ -1,4 +1,3 @@
-// No test of its own: tests/learner/group/collective_test.cc sees it through Collective::Connect.
 #include "learner/group/c10d_store.h"
 
 #if WAGGLE_WITH_GLOO

@@ -1,5 +1,3 @@
-// No test of its own: tests/common/inference/remote_policy_test.cc asks it.
-
 #include "learner/inference/inference_service.h"
 
 #include <optional>

@@ -1,5 +1,4 @@
 // What ExperimentHost shows of its experiments; the rest of the class is in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <iterator>
 #include <utility>

@@ -1,4 +1,3 @@
-// No test of its own: gradient_service_test.cc runs cores in it.
 #include "param_server/gradients/gradient_runner.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/gradients/primary_process_test.cc runs it.
 #include "param_server/gradients/primary_loop.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: primary_process_test.cc runs one beside a primary.
 #include "param_server/gradients/reducer_process.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/pool/worker_pool_test.cc sees it.
 #include "param_server/pool/pool_words.h"
 
 #include "absl/strings/ascii.h"

@@ -1,5 +1,4 @@
 // WorkerPool's part in what its members say, and in who is there no more; the rest of the class is in worker_pool.cc.
-// No test of its own: tests/param_server/pool/worker_pool_test.cc sees it.
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,4 @@
 // The part of Hub that writes a run down, at its times. The rest of the class is in hub.cc.
-// No test of its own: hub_test.cc and hub_results_test.cc see it.
 
 #include <iterator>
 #include <memory>

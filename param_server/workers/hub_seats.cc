@@ -1,5 +1,4 @@
 // Hub's part in who joins and leaves; the rest of the class is in hub.cc.
-// No test of its own: tests/param_server/workers/hub_test.cc sees it.
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,3 @@
-// No test of its own: explain_test.cc.
 #include "replay_server/diagnose/explain_deadlock.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// No test of its own: explain_test.cc.
-
 #include "replay_server/diagnose/explain_memory.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,3 @@
-// No test of its own: table_state_test.cc.
 #include "replay_server/items/row_bytes.h"
 
 #include <algorithm>

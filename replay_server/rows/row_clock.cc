@@ -1,4 +1,3 @@
-// No test of its own: chunk_tier_test.cc.
 #include "replay_server/rows/row_clock.h"
 
 #include <new>

@@ -1,5 +1,3 @@
-// No test of its own: sample_stream_test.cc and batch_memory_test.cc.
-
 #include "replay_server/service/batch_messages.h"
 
 #include <utility>

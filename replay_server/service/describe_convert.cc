@@ -1,5 +1,3 @@
-// No test of its own: replay_service_test.cc reads what it writes.
-
 #include "replay_server/service/describe_convert.h"
 
 #include <string>

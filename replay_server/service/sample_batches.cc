@@ -1,5 +1,3 @@
-// No test of its own: sample_stream_test.cc is about what it does.
-
 #include "replay_server/service/sample_batches.h"
 
 #include <algorithm>

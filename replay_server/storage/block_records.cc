@@ -1,4 +1,3 @@
-// No test of its own: journal_test.cc and disk_rows_test.cc see everything that it writes.
 #include "replay_server/storage/block_records.h"
 
 #include <string>

@@ -1,4 +1,3 @@
-// No test of its own: journal_test.cc.
 #include <algorithm>
 #include <memory>
 #include <utility>

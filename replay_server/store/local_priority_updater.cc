@@ -1,4 +1,3 @@
-// No test of its own: local_replay_test.cc.
 #include "replay_server/store/local_priority_updater.h"
 
 #include <optional>

@@ -1,4 +1,3 @@
-// No test of its own: replay_store_test.cc.
 #include <algorithm>
 #include <map>
 #include <memory>

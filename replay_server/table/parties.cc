@@ -1,5 +1,3 @@
-// No test of its own: explain_test.cc has who could end each stall.
-
 #include "replay_server/table/parties.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// No test of its own: explain_test.cc has what it tells.
-
 #include "replay_server/table/sample_memory.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: table_state_test.cc, and saved_state_test.cc for what becomes of it.
 #include <algorithm>
 #include <limits>
 #include <utility>

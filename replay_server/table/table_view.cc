@@ -1,4 +1,3 @@
-// No test of its own: table_test.cc, explain_test.cc and inspect_test.cc.
 #include "replay_server/table/table_view.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: writer_session_test.cc.
 #include "replay_server/writers/block_checks.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: saved_state_test.cc sees where rows are kept.
 #include "replay_server/writers/block_home.h"
 
 #include <algorithm>

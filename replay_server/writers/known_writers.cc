@@ -1,4 +1,3 @@
-// No test of its own: replay_store_test.cc, which comes and goes as writers do.
 #include "replay_server/writers/known_writers.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// No test of its own: writer_session_test.cc, and journal_batch_test.cc for what becomes of it.
 #include <algorithm>
 #include <memory>
 #include <utility>

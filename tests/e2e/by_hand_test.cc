@@ -1,4 +1,4 @@
-// No source of its own: it starts the processes as an operator does in separate terminals.
+// It starts the processes as an operator does in separate terminals.
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// No source of its own: a run whose actors get their actions from the learner, while processes are killed.
+// A run whose actors get their actions from the learner, while processes are killed.
 
 #include <set>
 #include <string>

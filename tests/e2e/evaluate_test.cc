@@ -1,4 +1,4 @@
-// No source of its own: `waggle evaluate` on untrained networks.
+// `waggle evaluate` on untrained networks.
 
 #include <fstream>
 #include <memory>

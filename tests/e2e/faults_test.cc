@@ -1,4 +1,4 @@
-// No source of its own: runs whose processes are killed or paused.
+// Runs whose processes are killed or paused.
 
 #include <signal.h>
 

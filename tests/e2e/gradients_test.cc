@@ -1,4 +1,4 @@
-// No source of its own: a gradient server whose processes are killed while workers push.
+// A gradient server whose processes are killed while workers push.
 
 #include <cstdio>
 #include <filesystem>

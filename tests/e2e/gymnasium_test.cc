@@ -1,4 +1,4 @@
-// No source of its own: `waggle run` with environments in Python.
+// `waggle run` with environments in Python.
 
 #include <signal.h>
 

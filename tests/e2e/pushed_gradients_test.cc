@@ -1,4 +1,4 @@
-// No source of its own: a run whose actors push gradients, while its processes are killed.
+// A run whose actors push gradients, while its processes are killed.
 
 #include <algorithm>
 #include <cstdint>

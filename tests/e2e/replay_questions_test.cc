@@ -1,4 +1,4 @@
-// No source of its own: the verbs with which a user finds out why a run hangs.
+// The verbs with which a user finds out why a run hangs.
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// No source of its own: `waggle run` with all its processes.
+// `waggle run` with all its processes.
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// No source of its own: a service whose processes are killed while experiments run.
+// A service whose processes are killed while experiments run.
 
 #include "tests/e2e/service.h"
 

@@ -1,4 +1,4 @@
-// No source of its own: wrong command lines of all executables.
+// Wrong command lines of all executables.
 
 #include <algorithm>
 #include <string>

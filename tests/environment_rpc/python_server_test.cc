@@ -1,4 +1,4 @@
-// No source of its own: this is Waggle's client at a server that is made with the package dm-env-rpc.
+// This is Waggle's client at a server that is made with the package dm-env-rpc.
 
 #include <signal.h>
 

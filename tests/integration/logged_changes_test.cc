@@ -1,4 +1,4 @@
-// No source of its own: whatever changes in a logged table, by whatever call, is in RocksDB once it is answered, and
+// Whatever changes in a logged table, by whatever call, is in RocksDB once it is answered, and
 // comes back from there as it was.
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// No source of its own: a replay server's process is killed again and again, at every place that matters and at random,
+// A replay server's process is killed again and again, at every place that matters and at random,
 // while clients go on; what they have seen is checked against what it promised.
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// No source of its own: what becomes of the way between a replay server and its clients, or of a client, while they
+// Faults of the way between a replay server and its clients, or of a client, while they
 // write and sample; what they have seen is checked against what the server promised.
 
 #include <atomic>

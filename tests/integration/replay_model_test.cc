@@ -1,4 +1,4 @@
-// No source of its own: random operations on a table behind a server, through the real clients, which has to agree with
+// Random operations on a table behind a server, through the real clients, which has to agree with
 // a naive one after each. Where one client acts alone everything follows from the seed.
 
 #include <algorithm>

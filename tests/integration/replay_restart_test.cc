@@ -1,4 +1,4 @@
-// No source of its own: what a replay server's process finds in its folder after a crash in the middle of a checkpoint,
+// The folder that a replay server's process finds after a crash in the middle of a checkpoint,
 // or after something has damaged its database.
 
 #include <algorithm>

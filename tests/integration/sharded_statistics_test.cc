@@ -1,4 +1,4 @@
-// No source of its own: items that are spread over real servers, unevenly, are drawn as those of one table would be.
+// Items that are spread over real servers, unevenly, are drawn as those of one table would be.
 
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// No source of its own: runs every file of configs/ as its first lines say; its target must be reached. Each run prints
+// Runs every file of configs/ as its first lines say; its target must be reached. Each run prints
 // a line for the tables of docs/algorithms.md.
 
 #include <algorithm>

@@ -9,8 +9,8 @@ import unittest
 
 import layering
 import linkage
-import mirror
 import paths
+import tested_folders
 
 TOOLS = pathlib.Path(__file__).resolve().parent
 
@@ -95,32 +95,27 @@ class LayeringTest(ToolTest):
         self.assertIn("actor:1: holds 46 sources", list(layering.findings(self.root))[0])
 
 
-class MirrorTest(ToolTest):
-    def test_a_mirrored_tree_passes(self):
+class TestedFoldersTest(ToolTest):
+    def test_folders_with_tests_pass(self):
         self.write("actor/a.cc")
+        self.write("actor/b.cc")
+        self.write("actor/inner/c.cc")
         self.write("tests/actor/a_test.cc")
-        self.write("actor/only_header.h")
-        self.write("tests/actor/only_header_test.cc")
-        self.write("actor/main.cc")
         self.write("cli/waggle_main.cc")
-        self.write("actor/builtin.cc", '#include "actor/builtin.h"\n// No test of its own: a list of names.\n')
+        self.write("common/only_headers/a.h")
+        self.write("tests/common/only_headers/a_test.cc")
         self.write("tests/bench/actor_bench.cc")
-        self.assertEqual(list(mirror.findings(self.root)), [])
-        self.assertEqual(self.exit_code("mirror.py"), 0)
+        self.assertEqual(list(tested_folders.findings(self.root)), [])
+        self.assertEqual(self.exit_code("tested_folders.py"), 0)
 
-    def test_a_source_without_a_test_is_found(self):
+    def test_a_folder_without_tests_is_found(self):
         self.write("replay_server/table/a.cc")
-        self.assertIn("has no tests/replay_server/table/a_test.cc", list(mirror.findings(self.root))[0])
-        self.assertEqual(self.exit_code("mirror.py"), 1)
+        self.assertIn("has no tests in tests/replay_server/table", list(tested_folders.findings(self.root))[0])
+        self.assertEqual(self.exit_code("tested_folders.py"), 1)
 
-    def test_an_excuse_needs_a_reason_and_a_place_at_the_top(self):
-        self.write("actor/a.cc", "// No test of its own:\n")
-        self.write("actor/b.cc", "\n" * 5 + "// No test of its own: it is far down.\n")
-        self.assertEqual(len(list(mirror.findings(self.root))), 2)
-
-    def test_a_test_without_its_source_is_found(self):
+    def test_tests_without_their_folder_are_found(self):
         self.write("tests/common/base/gone_test.cc")
-        self.assertIn("tests common/base/gone.cc", list(mirror.findings(self.root))[0])
+        self.assertIn("tests common/base", list(tested_folders.findings(self.root))[0])
 
 
 class LinkageTest(ToolTest):

@@ -1,5 +1,3 @@
-// No test of its own: sharded_draws_test.cc plays every standing.
-
 #include "common/replay_client/shards/shard_standing.h"
 
 #include <algorithm>

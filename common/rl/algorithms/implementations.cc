@@ -1,4 +1,3 @@
-// No test of its own: the conformance suite makes every algorithm that it registers.
 #include "common/rl/algorithms/implementations.h"
 
 #include "common/base/check.h"

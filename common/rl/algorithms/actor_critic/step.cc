@@ -1,5 +1,3 @@
-// No test of its own: it is tested as what a2c and impala compute.
-
 #include "common/rl/algorithms/actor_critic/step.h"
 
 namespace waggle {

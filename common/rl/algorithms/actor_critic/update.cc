@@ -1,5 +1,3 @@
-// No test of its own: it is tested as what a2c computes.
-
 #include "common/rl/algorithms/actor_critic/update.h"
 
 namespace waggle {

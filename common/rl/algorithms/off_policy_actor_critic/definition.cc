@@ -1,5 +1,3 @@
-// No test of its own: it is tested as what ddpg, td3 and sac ask for.
-
 #include "common/rl/algorithms/off_policy_actor_critic/definition.h"
 
 #include <utility>

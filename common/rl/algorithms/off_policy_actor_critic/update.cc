@@ -1,5 +1,3 @@
-// No test of its own: it is tested as what ddpg and td3 compute.
-
 #include "common/rl/algorithms/off_policy_actor_critic/update.h"
 
 namespace waggle {

@@ -1,5 +1,3 @@
-// No test of its own: it is tested as what sac computes.
-
 #include "common/rl/algorithms/sac/soft_policy.h"
 #include "common/rl/q_learning.h"
 
