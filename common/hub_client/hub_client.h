@@ -15,8 +15,8 @@ namespace waggle {
 struct HubClientOptions {
   std::string hub_address;           // HOST:PORT of the parameter server.
   std::string experiment_id;         // Of those that run there.
-  std::string worker_id;             // Of this worker's order: see RunWorkerId.
-  std::string address;               // HOST:PORT where this process serves; empty where it does not.
+  std::string worker_id;             // Made of the pool's name of the process and its order: see RunWorkerId.
+  std::string address;               // HOST:PORT where this process serves; empty if it does not serve.
   const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
 
   // INVALID_ARGUMENT naming each field that is wrong.
