@@ -84,7 +84,7 @@ void ExperimentHost::TickPool() {
     }
     TellHub(event, run->hub());
   }
-  // The hubs of the runs know of the orders by now: who has one may join.
+  // The hubs of the runs know the orders by now: a worker may join as soon as it has its answer.
   for (auto& [answer, value] : answers) {
     answer(std::move(value));
   }

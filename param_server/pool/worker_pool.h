@@ -83,40 +83,40 @@ struct PoolEvent {
   WorkOrder order;  // For kHopeless without a number.
   std::string worker_id;
   std::string text;  // In words, for people.
-  // Of kOrdered: the worker's process.
+  // The worker's process; for kOrdered only.
   int64_t process_id = 0;
   std::string host = {};
 };
 
-// Who of the pool works for which experiment, who has which seat, and who is lost: the only one that decides it. Pure
-// logic over times that it is given, which never go back; not thread-safe.
+// Decides which process works for which experiment, which seat it has, and which processes are lost; no other class
+// does. Pure logic over times that it is given, which never go back; not thread-safe.
 //
 // An experiment:
 //
 //     queued --> opening --> running --> closing --> ended
 //
-//   queued   It waits until there are workers for it (CanBegin).
-//   opening  Its files are being opened. What it needs is kept for it (Promise).
+//   queued   It waits for workers (CanBegin).
+//   opening  Its files are being opened. The workers that it needs are reserved (Promise).
 //   running  Its seats are given out (Begin, Tick).
-//   closing  It is over. No more seats are given out (Close). Whoever works for it to the last is to give it up (End).
-//   ended    All that is to be kept of it is written. The pool has forgotten it since End.
+//   closing  It is over. No more seats are given out (Close). Its last workers must give it up (End).
+//   ended    Its results are saved. The pool has forgotten it since End.
 //
 // A worker, in one experiment:
 //
 //     free --> ordered --> seated <--> silent --> dismissed
 //
 //   free       It attends, and has no order: it never had one, or its order has ended (kEnded, kGaveUp).
-//   ordered    It has been given a seat by an order (kOrdered). The order's number is its ticket: the run's hub lets
-//              nobody join without one.
-//   seated     It has joined the run. It tells the run's hub how it fares (WorkerTable).
-//   silent     It was not heard from for a moment. One that calls again in time is seated as before.
+//   ordered    It has been given a seat by an order (kOrdered). The order's number is its ticket: the run's hub
+//              refuses a worker without one.
+//   seated     It has joined the run. It sends its figures to the run's hub (WorkerTable).
+//   silent     It was not heard from for a moment. If it calls again in time it is seated as before.
 //   dismissed  It was silent for too long, has left, or another has its seat (kLost, kReleased). The run's hub refuses
-//              it for good. Should the process still live, it gives the order up, and is free.
+//              it for good. If the process still lives, it gives the order up, and is free.
 //
 // The seat of a replay server that is silent for too long, or has left, is kept for the process that has its storage,
-// which gets another order (kAway). The worker of before is dismissed with that order.
+// which gets another order (kAway). The earlier worker is dismissed with that order.
 //
-// A hub that has started again takes the workers of an earlier one back by the orders that they hold (kOrdered).
+// A restarted hub takes the workers of the earlier one back by the orders that they hold (kOrdered).
 //
 // Experiments that have begun have seats; each of their roles has a least and a largest number of them. A seat is given
 // to a process of the right kind that has what it takes, last to one that has just failed; where there are not enough

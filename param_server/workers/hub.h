@@ -92,7 +92,7 @@ struct HubOptions {
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
-  // Workers of before this hub's restart have so long to come back before it is taken for granted that they do not.
+  // Workers of an earlier hub have so long to join this one before they count as lost.
   absl::Duration gather_time = absl::Seconds(10);
   // The run had ended and goes on: no worker of before has environment steps that it was given.
   bool resumed = false;
@@ -123,9 +123,9 @@ class Hub {
   // Returns when the last progress is written.
   ~Hub();
 
-  // The pool has given a worker a seat: it may join. Who has it until now is dismissed.
+  // The pool has given a worker a seat: it may join. The worker that had the seat before is dismissed.
   void Order(const WorkerIntroduction& worker, int64_t index) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The role of a worker that has an order.
+  // The role of a worker, if it has an order.
   std::optional<Role> RoleOf(const std::string& worker_id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A learner's blocks until its epoch is on the disk, an actor's and an evaluator's until its life is: no other can be

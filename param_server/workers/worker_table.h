@@ -16,20 +16,20 @@
 
 namespace waggle {
 
-// Who works for a run, as the pool knows it; where it serves is known once it has joined.
+// A worker of a run, as the pool describes it. Its address is known once it has joined.
 struct WorkerIntroduction {
-  std::string worker_id;  // Of its order, which no other has: see RunWorkerId.
+  std::string worker_id;  // Unique: it contains the number of its order, see RunWorkerId.
   Role role = Role::kActor;
   int64_t process_id = 0;
   std::string host;
-  std::string address;  // HOST:PORT; empty where it serves nobody.
+  std::string address;  // HOST:PORT where it serves; empty if it does not serve.
 };
 
-// What a worker says as it takes its seat.
+// A worker's request to take its seat.
 struct WorkerArrival {
   std::string worker_id;
   std::string address;
-  // Of one that joins again: what it was given before.
+  // A worker that joins again sends the numbers that it was given before.
   uint64_t epoch = 0;            // 0: none.
   std::optional<uint64_t> life;  // Of actors and evaluators.
 };
@@ -66,22 +66,22 @@ struct WorkerTableOptions {
   int64_t max_gone = 100;                         // Kept to be shown after they went; the oldest are forgotten.
 };
 
-// The seats of one run, who has them, and what each worker says of itself. The pool decides who has which seat, and who
-// is lost (see WorkerPool): here is nobody who has no order. Pure logic over times that it is given, which never go
+// The seats of one run, their workers, and the figures of each worker. The pool gives the seats out and finds lost
+// workers (see WorkerPool): only workers with an order are here. Pure logic over times that it is given, which never go
 // back; not thread-safe.
 class WorkerTable {
  public:
   explicit WorkerTable(const WorkerTableOptions& options) : options_(options) {}
 
-  // The pool has given the worker a seat: it may join. Who has it until now leaves.
+  // The pool has given the worker a seat: it may join. The worker that had the seat before leaves.
   void Order(const WorkerIntroduction& worker, int64_t index, absl::Time now);
 
-  // The worker, if it may take its seat like this. UNAVAILABLE for one that has no order: after a restart, as long as
-  // the pool has not heard from it. ALREADY_EXISTS for one that was dismissed. INVALID_ARGUMENT for an address where
-  // nobody can serve. Valid until the next change.
+  // The worker, if it may take its seat. UNAVAILABLE for a worker without an order: after a restart the pool must hear
+  // from it first. ALREADY_EXISTS for a worker that was dismissed. INVALID_ARGUMENT for a wrong address. Valid until
+  // the next change.
   absl::StatusOr<const WorkerView*> CheckArrival(const WorkerArrival& arrival) const;
 
-  // Seats a worker, under the numbers that it brings; again where it is seated already. Errors as CheckArrival's.
+  // Seats a worker under the numbers of its request, also if it is seated already. Errors as CheckArrival's.
   absl::StatusOr<const WorkerView*> Join(const WorkerArrival& arrival, absl::Time now);
 
   // NOT_FOUND for a worker that has to join (again); ALREADY_EXISTS for one that was dismissed; INVALID_ARGUMENT for
@@ -94,16 +94,16 @@ class WorkerTable {
   // A seated worker said why it gives up.
   void SetFailure(const std::string& worker_id, const std::string& failure);
 
-  // Its order is over, and its seat free. Unknown workers are ignored: their goodbye has been said before. `barred`:
-  // why it was dismissed, which it is told should it come back; empty: it was not.
+  // Ends the worker's order and frees its seat. Unknown workers are ignored: they have left before. `barred`: the
+  // message for a dismissed worker that comes back; empty if it was not dismissed.
   void Leave(const std::string& worker_id, absl::Time now, const std::string& barred = "");
-  // The pool does not hear it, and keeps its seat for it.
+  // The pool does not hear the worker, and keeps its seat for it.
   void SetAway(const std::string& worker_id);
 
   // Sets the epoch of a seated worker.
   void SetEpoch(const std::string& worker_id, uint64_t epoch);
 
-  // Whether the worker has an order, or is gone so short a time that it is still shown.
+  // True if the worker has an order, or left so recently that it is still shown.
   bool Knows(const std::string& worker_id) const;
 
   // The worker if it is seated; null otherwise. Valid until the next change.
@@ -133,13 +133,13 @@ class WorkerTable {
  private:
   struct Worker {
     WorkerView view;
-    bool seated = false;  // It has joined; else it has its order alone.
+    bool seated = false;  // It has joined; otherwise it has only its order.
     bool away = false;
     absl::Time last_heartbeat;
     std::deque<SharedValue<WorkerFigures>> samples;  // The oldest first.
     // What follows from them, once somebody has asked.
     mutable std::optional<SharedValue<std::map<std::string, double>>> rates;
-    std::string barred;  // Of one that is gone: why it must not come back; empty: it was not dismissed.
+    std::string barred;  // Why a dismissed worker must not come back; empty if it was not dismissed.
 
     bool IsAlive() const { return seated && !away; }
   };
@@ -147,17 +147,17 @@ class WorkerTable {
 
   // ALREADY_EXISTS for a worker that was dismissed.
   absl::Status CheckNotBarred(const std::string& worker_id) const;
-  // Null where it has not joined.
+  // Null if the worker has not joined.
   Worker* FindSeated(const std::string& worker_id) const;
-  // Of one role.
+  // The seats of one role.
   std::pair<Seats::const_iterator, Seats::const_iterator> Of(Role role) const;
   static void AddSample(Worker* worker);
   static const SharedValue<std::map<std::string, double>>& Rates(const Worker& worker);
 
   const WorkerTableOptions options_;
-  Seats seats_;  // Those that are ordered.
+  Seats seats_;  // One for each order.
   std::map<std::string, Seats::iterator> seat_of_;
-  std::map<Role, int64_t> alive_;  // How many.
+  std::map<Role, int64_t> alive_;  // Counts, by role.
   int64_t seated_ = 0;
   std::deque<Worker> gone_;  // Oldest first.
 };
