@@ -407,8 +407,8 @@ bool ProcessEnvironments::NeedsEnd(int64_t lane) const {
 
 void ProcessEnvironments::EndEpisode(const Worker& worker, size_t g, int64_t row) {
   AddRow(worker.lost->groups()[g], row);
-  for (size_t leaf = 0; leaf < observation_bytes_.size();
-       ++leaf) {  // The observations may be why the process was lost.
+  // The observations may be why the process was lost.
+  for (size_t leaf = 0; leaf < observation_bytes_.size(); ++leaf) {
     char* const shown =
         static_cast<char*>(rows_->observations()[leaf]) + static_cast<size_t>(rows_->rows()) * observation_bytes_[leaf];
     if (!CheckObservation(spec().observations[leaf], shown).ok()) {

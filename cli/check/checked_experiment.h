@@ -22,8 +22,8 @@ struct CheckedExperiment {
   std::optional<EnvironmentTrial> trial;
 };
 
-// Whether to open an environment that is not built in. A machine that submits an experiment may lack the environment's
-// packages: only the actors need them.
+// The choice to open an environment that is not built in. A machine that submits an experiment may lack the
+// environment's packages: only the actors need them.
 enum class ForeignEnvironments { kOpened, kNotOpened };
 
 // Loads `file` with `overrides` in place of its values, and checks it against the built-in environments and algorithms.

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -23,9 +22,8 @@ namespace waggle {
 namespace {
 
 struct Failpoint {
-  enum class Action { kAbort, kSleep, kError };
+  enum class Action { kAbort, kHold, kError };
   Action action = Action::kAbort;
-  absl::Duration sleep;
   std::string message;
   int64_t at = 0;  // The time that it does so; 0: each time.
   int64_t passed = 0;
@@ -35,7 +33,7 @@ using Failpoints = std::map<std::string, Failpoint, std::less<>>;
 
 absl::StatusOr<std::pair<std::string, Failpoint>> Parse(absl::string_view text) {
   const absl::Status bad = absl::InvalidArgumentError(
-      absl::StrCat("failpoint \"", text, "\" is not NAME=abort|sleep(MS)|error(MESSAGE), then @N or nothing"));
+      absl::StrCat("failpoint \"", text, "\" is not NAME=abort|hold|error(MESSAGE), then @N or nothing"));
   const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
   if (sides.size() != 2 || sides[0].empty()) {
     return bad;
@@ -48,13 +46,10 @@ absl::StatusOr<std::pair<std::string, Failpoint>> Parse(absl::string_view text) 
     }
     action = action.substr(0, at);
   }
-  int64_t milliseconds = 0;
   if (action == "abort") {
     point.action = Failpoint::Action::kAbort;
-  } else if (absl::ConsumePrefix(&action, "sleep(") && absl::ConsumeSuffix(&action, ")") &&
-             absl::SimpleAtoi(action, &milliseconds)) {
-    point.action = Failpoint::Action::kSleep;
-    point.sleep = absl::Milliseconds(milliseconds);
+  } else if (action == "hold") {
+    point.action = Failpoint::Action::kHold;
   } else if (absl::ConsumePrefix(&action, "error(") && absl::ConsumeSuffix(&action, ")")) {
     point.action = Failpoint::Action::kError;
     point.message = std::string(action);
@@ -88,12 +83,16 @@ class Registry {
   void Set(Failpoints points) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     points_ = std::move(points);
+    ++replaced_;
+    changed_.SignalAll();
   }
 
   absl::Status Pass(absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_) {
     Failpoint point;
+    int64_t list = 0;
     {
       MutexLock lock(&mutex_);
+      list = replaced_;
       const auto found = points_.find(name);
       if (found == points_.end()) {
         return absl::OkStatus();
@@ -109,8 +108,8 @@ class Registry {
         kill(getpid(), SIGKILL);
         pause();  // The signal may take a moment to end this thread.
         break;
-      case Failpoint::Action::kSleep:
-        absl::SleepFor(point.sleep);
+      case Failpoint::Action::kHold:
+        AwaitOtherList(list);
         break;
       case Failpoint::Action::kError:
         return absl::UnavailableError(absl::StrCat("failpoint ", name, ": ", point.message));
@@ -119,8 +118,17 @@ class Registry {
   }
 
  private:
+  void AwaitOtherList(int64_t list) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    while (replaced_ == list) {
+      changed_.Wait(&mutex_);
+    }
+  }
+
   Mutex mutex_;
+  CondVar changed_;
   Failpoints points_ ABSL_GUARDED_BY(mutex_);
+  int64_t replaced_ ABSL_GUARDED_BY(mutex_) = 0;  // The number of lists before this one.
 };
 
 Registry& TheRegistry() {

@@ -10,8 +10,8 @@
 // option WAGGLE_FAILPOINTS).
 //
 // The environment variable WAGGLE_FAILPOINTS lists them, "NAME=ACTION@N;…": at the Nth time that the place is passed
-// (without @N, every time) it does ACTION: "abort" ends the process as kill -9 would, "sleep(MS)" waits,
-// "error(MESSAGE)" makes it an UNAVAILABLE with that message.
+// (without @N, every time) it does ACTION: "abort" ends the process as kill -9 would, "hold" waits until the list is
+// replaced, "error(MESSAGE)" makes it an UNAVAILABLE with that message.
 #ifdef WAGGLE_FAILPOINTS_ENABLED
 #define WAGGLE_FAILPOINT(name) ::waggle::PassFailpoint(name)
 #else
@@ -20,8 +20,8 @@
 
 namespace waggle {
 
-// INVALID_ARGUMENT, saying which part, for a list that is none. Replaces what was set before; an empty text clears it.
-// Any thread. Until it is called, the environment's list holds.
+// Replaces the list; an empty text clears it. INVALID_ARGUMENT, with the wrong part, for text of another form. Any
+// thread. Until the first call, the environment's list holds.
 absl::Status SetFailpoints(absl::string_view list);
 
 // What the macro calls. Any thread.

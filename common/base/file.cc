@@ -72,6 +72,12 @@ int64_t MoveAll(int64_t size, const Move& move) {
   return done;
 }
 
+// `written`: MoveAll's answer for `size` bytes. A device that takes none of them is full.
+absl::Status AllWritten(int64_t written, size_t size, absl::string_view path) {
+  return written == static_cast<int64_t>(size) ? absl::OkStatus()
+                                               : FileError(written < 0 ? errno : ENOSPC, path, "write");
+}
+
 absl::Status SyncDescriptor(int descriptor, absl::string_view path) {
   return Retry([&] { return fsync(descriptor); }) == 0 ? absl::OkStatus() : FileError(errno, path, "sync");
 }
@@ -146,7 +152,7 @@ absl::Status File::Append(absl::string_view bytes) {
   const int64_t written = MoveAll(static_cast<int64_t>(bytes.size()), [&](int64_t done, size_t most) {
     return write(descriptor_, bytes.data() + done, most);
   });
-  return written < 0 ? FileError(errno, path_, "write") : absl::OkStatus();
+  return AllWritten(written, bytes.size(), path_);
 }
 
 absl::Status File::WriteAt(int64_t offset, absl::string_view bytes) {
@@ -154,7 +160,7 @@ absl::Status File::WriteAt(int64_t offset, absl::string_view bytes) {
   const int64_t written = MoveAll(static_cast<int64_t>(bytes.size()), [&](int64_t done, size_t most) {
     return pwrite(descriptor_, bytes.data() + done, most, offset + done);
   });
-  return written < 0 ? FileError(errno, path_, "write") : absl::OkStatus();
+  return AllWritten(written, bytes.size(), path_);
 }
 
 absl::Status File::Truncate(int64_t size) {

@@ -7,9 +7,8 @@
 
 namespace waggle {
 
-// Calls `work` where nobody else would take what it throws. What one of gRPC's reactions throws the library swallows,
-// and whatever would have come after it never does; a thread of ours would end the process: here it becomes a status
-// with which to end the stream, or the call: INTERNAL, as it is a bug.
+// Calls `work` and turns an exception into a status, with which the stream or the call can be ended: INTERNAL, as it is
+// a bug. gRPC swallows an exception of a reaction, and the call would never end.
 template <class Work>
 absl::Status Guarded(const Work& work) {
   try {

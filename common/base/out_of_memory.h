@@ -2,11 +2,10 @@
 
 namespace waggle {
 
-// Memory has run out: ends the process by a line in its log and abort().
+// Ends the process, because memory has run out: writes a line to its log and calls abort().
 [[noreturn]] void EndOutOfMemory();
 
-// From now on operator new does that where it finds no memory, instead of throwing: nobody has to go on without what it
-// asked for. Call at the start of main.
+// From now on operator new calls EndOutOfMemory if it finds no memory, and never throws. Call at the start of main.
 void EndWhereMemoryRunsOut();
 
 }  // namespace waggle

@@ -21,8 +21,8 @@
 namespace waggle {
 namespace {
 
-// Elements of a leaf that a window of batches may keep; each takes 16 bytes.
-constexpr int64_t kMaxWindowElements = int64_t{1} << 24;
+// Elements of a leaf in a window of batches. Each update reads all of them, and each takes 16 bytes.
+constexpr int64_t kMaxWindowElements = int64_t{1} << 20;
 
 // The lines of a message, with `prefix` before each key.
 absl::Status Behind(const std::string& prefix, const absl::Status& problems) {

@@ -141,7 +141,7 @@ void NormalizerSpec::Visit(ConfigVisitor& visitor) {
                            absl::StrCat("means nothing to the average ", average, "; wanted none, or ", to));
   };
   if (applies("window", "window")) {
-    visitor.Int("window", &window, In(1, 1'000'000));
+    visitor.Int("window", &window, In(1, 100'000));
   }
   if (applies("rate", "exponential")) {
     visitor.Double("rate", &rate, Above(0, 1));

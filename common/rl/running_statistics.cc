@@ -1,5 +1,6 @@
 #include "common/rl/running_statistics.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -56,11 +57,14 @@ void RunningStatistics::Add(const torch::Tensor& rows, double most_before) {
   const torch::Tensor batch_mean = rows.mean(0);
   const torch::Tensor batch_squares = (rows - batch_mean).square().sum(0);
   const torch::Tensor difference = batch_mean - mean_;
-  const torch::Tensor before = weight_.clamp_max(most_before);
-  const torch::Tensor kept = torch::where(weight_ > 0, before / weight_, torch::zeros_like(weight_));
+  torch::Tensor before = weight_;
+  if (std::isfinite(most_before)) {
+    before = weight_.clamp_max(most_before);
+    squares_.mul_(torch::where(weight_ > 0, before / weight_, torch::zeros_like(weight_)));
+  }
   const torch::Tensor share = count / (before + count);
   mean_.add_(difference * share);
-  squares_.mul_(kept).add_(batch_squares).add_(difference.square() * (before * share));
+  squares_.add_(batch_squares).add_(difference.square() * (before * share));
   weight_.copy_(before + count);
 }
 

@@ -42,12 +42,12 @@ TEST_CASE("saving does not wait for the disk", "[unit]") {
   const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
   Metrics metrics;
   AsyncSaver saver(store.get(), &metrics);
-  REQUIRE_OK(SetFailpoints("file.sync=sleep(500)@1"));
+  REQUIRE_OK(SetFailpoints("file.sync=hold"));
   saver.Save(AtStep(1));
   CHECK(saver.busy());
   CHECK_FALSE(saver.TakeResult().has_value());
-  REQUIRE_OK(saver.Flush());
   REQUIRE_OK(SetFailpoints(""));
+  REQUIRE_OK(saver.Flush());
   CHECK(saver.written_step() == 1);
 }
 #endif

@@ -10,85 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/param_server/pool/pool_fixture.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
 namespace {
-
-constexpr uint64_t kFirstNumber = 1'000;
-
-SeatGroup Actors(int64_t least, int64_t most) {
-  SeatGroup group{Role::kActor, WorkerKind::kActor, least, most};
-  group.steps_environment = true;
-  return group;
-}
-
-RunNeeds Needs(const std::string& id, std::vector<SeatGroup> groups, int64_t sequence = 1, int64_t priority = 0) {
-  RunNeeds needs;
-  needs.experiment_id = id;
-  needs.sequence = sequence;
-  needs.priority = priority;
-  needs.environment = "CartPole-v1";
-  needs.output_folder = absl::StrCat("/out/", id);
-  needs.groups = std::move(groups);
-  return needs;
-}
-
-using WorkOf = std::map<std::string, std::vector<std::string>>;
-
-// Processes that do as they are told.
-class PoolFixture {
- public:
-  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
-    Attendance& worker = workers[worker_id];
-    worker.worker_id = worker_id;
-    worker.kind = kind;
-    worker.host = "host-a";
-    worker.address = "host-a:7001";
-    worker.resources.environments = {"CartPole-v1"};
-    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
-    return worker;
-  }
-  // All attend, and the pool does what there is to do.
-  std::vector<PoolEvent> Round() {
-    now += absl::Seconds(1);
-    for (auto& [worker_id, worker] : workers) {
-      REQUIRE_OK(pool.Attend(worker, now));
-    }
-    std::vector<PoolEvent> events = pool.Tick(now);
-    for (auto& [worker_id, worker] : workers) {
-      worker.held.clear();
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
-        worker.held.push_back({order, false, ""});
-      }
-      pool.Answered(worker_id, now);
-    }
-    return events;
-  }
-  // "actor 1 of a" by worker.
-  std::map<std::string, std::vector<std::string>> Work() const {
-    std::map<std::string, std::vector<std::string>> work;
-    for (const auto& [worker_id, worker] : workers) {
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
-        work[worker_id].push_back(absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id));
-      }
-    }
-    return work;
-  }
-  int64_t Count(const std::string& text) const {
-    int64_t count = 0;
-    for (const auto& [worker_id, orders] : Work()) {
-      count += std::count_if(orders.begin(), orders.end(),
-                             [&text](const std::string& order) { return order.find(text) != std::string::npos; });
-    }
-    return count;
-  }
-
-  absl::Time now = absl::UnixEpoch();
-  std::optional<WorkerPool> pool_{std::in_place, WorkerPoolOptions(), kFirstNumber, now};
-  WorkerPool& pool = *pool_;
-  std::map<std::string, Attendance> workers;
-};
 
 TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the index that each would rather have",
                  "[unit]") {
@@ -158,22 +84,6 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     Round();
     CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
   }
-}
-
-TEST_CASE_METHOD(PoolFixture, "two shards of one buffer are never on one replay server, which serves several buffers",
-                 "[unit]") {
-  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
-  shards.distinct = true;
-  Worker("replay-x", WorkerKind::kReplayServer);
-  CHECK(absl::IsFailedPrecondition(pool.CanBegin(Needs("a", {shards}))));
-  Worker("replay-y", WorkerKind::kReplayServer);
-  pool.Begin(Needs("a", {shards}), {}, false);
-  pool.Begin(Needs("b", {shards}, 2), {}, false);
-  Round();
-  for (const std::string id : {"a", "b"}) {
-    CHECK(Count(absl::StrCat("of ", id)) == 2);
-  }
-  CHECK(Work().at("replay-x").size() == 2);
 }
 
 TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly, and given up for those who need them",
@@ -375,124 +285,6 @@ TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for 
     pool.Tick(now);
   }
   CHECK(Work().empty());
-}
-
-TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its own seat back", "[unit]") {
-  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
-  shards.distinct = true;
-  shards.keeps = true;
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
-  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
-  pool.Begin(Needs("a", {shards}), {}, false);
-  Round();
-  const std::map<int64_t, std::string> storage = pool.ReplayStorage("a");
-  CHECK(storage == std::map<int64_t, std::string>{{0, "disk-x"}, {1, "disk-y"}});
-
-  workers.erase("replay-x");
-  Worker("replay-z", WorkerKind::kReplayServer).storage_id = "disk-z";
-  for (int i = 0; i < 12; ++i) {
-    Round();
-  }
-  CHECK(Count("of a") == 1);  // Nobody else gets it.
-  CHECK_THAT(pool.Missing("a"), Catch::Contains("1 replay server"));
-  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
-  Round();
-  CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a"});
-
-  SECTION("also where it is back before its earlier life is found to be dead") {
-    Worker("replay-y2", WorkerKind::kReplayServer).storage_id = "disk-y";
-    workers.erase("replay-y");
-    Round();
-    CHECK(Work().at("replay-y2") == std::vector<std::string>{"replay-server 1 of a"});
-    CHECK(pool.OrdersOf("replay-y").empty());
-  }
-  SECTION("from another hub too") {
-    pool_.emplace(WorkerPoolOptions(), kFirstNumber * 2, now);
-    pool.Begin(Needs("a", {shards}), storage, true);
-    workers.clear();
-    Worker("replay-b", WorkerKind::kReplayServer).storage_id = "disk-y";
-    Worker("replay-c", WorkerKind::kReplayServer).storage_id = "disk-x";
-    Worker("replay-d", WorkerKind::kReplayServer);
-    for (int i = 0; i < 8; ++i) {
-      Round();
-    }
-    CHECK(Work() == WorkOf{{"replay-b", {"replay-server 1 of a"}}, {"replay-c", {"replay-server 0 of a"}}});
-  }
-}
-
-TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat after a minute",
-                 "[unit]") {
-  const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
-  pool.Begin(Needs("a", {shard}), {}, false);
-  Round();
-  const WorkOf first = {{"replay-x", {"replay-server 0 of a"}}};
-  REQUIRE(Work() == first);
-  Worker("replay-x", WorkerKind::kReplayServer).kept = {"a"};
-  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
-  const Attendance cut_off = workers.at("replay-x");
-  workers.erase("replay-x");
-  for (int i = 0; i < 60; ++i) {
-    Round();
-    CHECK(Work().empty());
-  }
-  SECTION("but not while it may be cut off only, and have its tables") {
-    workers["replay-x"] = cut_off;
-    Round();
-    CHECK_FALSE(pool.HasLostTables("replay-x", "a"));
-    Round();
-    CHECK(Work() == first);
-  }
-  SECTION("and the tables of one that comes back later are lost") {
-    for (int i = 0; i < 10; ++i) {
-      Round();
-    }
-    const WorkOf second = {{"replay-y", {"replay-server 0 of a"}}};
-    CHECK(Work() == second);
-    workers["replay-x"] = cut_off;
-    Round();
-    CHECK(Work() == second);
-    CHECK(pool.HasLostTables("replay-x", "a"));
-    CHECK_FALSE(pool.HasLostTables("replay-y", "a"));
-
-    workers.erase("replay-y");  // Nor are they taken for those of the next seat.
-    for (int i = 0; i < 80; ++i) {
-      Round();
-    }
-    CHECK(Work().empty());
-    workers.at("replay-x").kept.clear();
-    Round();
-    CHECK(Work() == first);
-  }
-}
-
-TEST_CASE_METHOD(PoolFixture,
-                 "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
-  SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
-  shard.keeps = true;
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
-  pool.Begin(Needs("a", {shard}), {}, false);
-  pool.Begin(Needs("b", {shard}, 2), {}, false);
-  Round();
-  REQUIRE(Count("replay-server 0") == 2);
-  Attendance& leaving = Worker("replay-x", WorkerKind::kReplayServer);
-  leaving.leaving = true;
-  leaving.held[0].ended = true;
-  Worker("replay-spare", WorkerKind::kReplayServer).storage_id = "disk-spare";
-  const std::vector<PoolEvent> events = Round();
-  REQUIRE(events.size() == 1);
-  CHECK(events[0].kind == PoolEvent::Kind::kAway);
-  CHECK(events[0].order.experiment_id == "a");
-  pool.Leave("replay-x", now);
-  workers.erase("replay-x");
-  Round();
-  CHECK(Work().empty());
-  CHECK(pool.ReplayStorage("a") == std::map<int64_t, std::string>{{0, "disk-x"}});
-  CHECK(pool.ReplayStorage("b") == std::map<int64_t, std::string>{{0, "disk-x"}});
-
-  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
-  Round();
-  CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a", "replay-server 0 of b"});
 }
 
 TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, and an experiment that all give up ends",

@@ -160,15 +160,15 @@ TEST_CASE("closing a table ends its writers with a reason", "[unit]") {
 TEST_CASE("blocks enter the tables in their order, also where the thread that brought the first one is slow",
           "[unit]") {
   Fixture fixture;
-  REQUIRE_OK(SetFailpoints("writer.taken_in=sleep(200)@1"));
+  REQUIRE_OK(SetFailpoints("writer.taken_in=hold@1"));
   const auto ignore = [](const absl::StatusOr<WriterSession::Result>& /*result*/) {};
   std::thread slow([&] { fixture.session->Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 1), Item(0, 1, 1)}), ignore); });
   while (fixture.session->held_bytes() == 0) {
     std::this_thread::yield();
   }
   fixture.session->Insert(2, Block({{0, 2, 1}}, {Item(0, 2, 1)}), ignore);
-  slow.join();
   REQUIRE_OK(SetFailpoints(""));
+  slow.join();
   REQUIRE(fixture.session->applied_sequence() == 2);
   std::vector<ItemFacts> items;
   uint32_t slot = 0;

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "param_server/pool/worker_pool.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+inline constexpr uint64_t kFirstNumber = 1'000;
+
+inline SeatGroup Actors(int64_t least, int64_t most) {
+  SeatGroup group{Role::kActor, WorkerKind::kActor, least, most};
+  group.steps_environment = true;
+  return group;
+}
+
+inline RunNeeds Needs(const std::string& id, std::vector<SeatGroup> groups, int64_t sequence = 1,
+                      int64_t priority = 0) {
+  RunNeeds needs;
+  needs.experiment_id = id;
+  needs.sequence = sequence;
+  needs.priority = priority;
+  needs.environment = "CartPole-v1";
+  needs.output_folder = absl::StrCat("/out/", id);
+  needs.groups = std::move(groups);
+  return needs;
+}
+
+using WorkOf = std::map<std::string, std::vector<std::string>>;
+
+// Processes that do as they are told.
+class PoolFixture {
+ public:
+  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
+    Attendance& worker = workers[worker_id];
+    worker.worker_id = worker_id;
+    worker.kind = kind;
+    worker.host = "host-a";
+    worker.address = "host-a:7001";
+    worker.resources.environments = {"CartPole-v1"};
+    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+    return worker;
+  }
+  // All attend, and the pool does what there is to do.
+  std::vector<PoolEvent> Round() {
+    now += absl::Seconds(1);
+    for (auto& [worker_id, worker] : workers) {
+      REQUIRE_OK(pool.Attend(worker, now));
+    }
+    std::vector<PoolEvent> events = pool.Tick(now);
+    for (auto& [worker_id, worker] : workers) {
+      worker.held.clear();
+      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+        worker.held.push_back({order, false, ""});
+      }
+      pool.Answered(worker_id, now);
+    }
+    return events;
+  }
+  // "actor 1 of a" by worker.
+  std::map<std::string, std::vector<std::string>> Work() const {
+    std::map<std::string, std::vector<std::string>> work;
+    for (const auto& [worker_id, worker] : workers) {
+      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+        work[worker_id].push_back(absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id));
+      }
+    }
+    return work;
+  }
+  int64_t Count(const std::string& text) const {
+    int64_t count = 0;
+    for (const auto& [worker_id, orders] : Work()) {
+      count += std::count_if(orders.begin(), orders.end(),
+                             [&text](const std::string& order) { return order.find(text) != std::string::npos; });
+    }
+    return count;
+  }
+
+  absl::Time now = absl::UnixEpoch();
+  std::optional<WorkerPool> pool_{std::in_place, WorkerPoolOptions(), kFirstNumber, now};
+  WorkerPool& pool = *pool_;
+  std::map<std::string, Attendance> workers;
+};
+
+}  // namespace waggle::testing
