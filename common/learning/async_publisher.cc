@@ -24,7 +24,7 @@ AsyncPublisher::AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions 
     : publisher_(publisher), options_(std::move(options)), thread_("publisher", [this] { Run(); }) {}
 
 AsyncPublisher::~AsyncPublisher() {
-  stop_.RequestStop();  // First: a thread that sees closed_ sees this too.
+  stop_.RequestStop();  // First: a thread that sees closed_ must see this.
   MutexLock lock(&mutex_);
   closed_ = true;
   changed_.SignalAll();
@@ -104,11 +104,10 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
   while (true) {
     const absl::Status status = publisher_->Publish(snapshot, stop_);
     if (stop_.StopRequested()) {
-      return absl::OkStatus();  // No caller asks for the result any more.
+      return absl::OkStatus();  // No caller wants the result.
     }
     if ((again || unanswered) && absl::IsFailedPrecondition(status) && ReasonOf(status) != reasons::kLaterLearner) {
-      // The server has this version or a newer one of this learner: an earlier attempt arrived although its answer did
-      // not, or the server said so late.
+      // The server has this learner's version or a newer one. An earlier answer was lost, or the server reported late.
       return absl::OkStatus();
     }
     if (status.ok() && std::exchange(away_, false)) {

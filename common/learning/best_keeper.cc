@@ -16,7 +16,7 @@ absl::Status KeepBest(const Assignment& over, const std::string& output_dir, Mod
   if (!over.result.has_value()) {
     return absl::OkStatus();
   }
-  // This process may have to end with the run: the best weights are fetched all the same.
+  // Ignores stops: the process may have to end with the run.
   WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> best, subscriber->PullBest(StopToken()));
   if (!best.has_value()) {
     return absl::OkStatus();
