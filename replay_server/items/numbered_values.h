@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-// Replaces values in use, if they are few, by numbers of a few bits. Counts their users. Not thread-safe.
+// Replaces values by numbers, of a few bits if few values are in use. Counts their users. Not thread-safe.
 class NumberedValues {
  public:
   // Adds a user and returns the value's number.

@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// The block that items come from. `skipped` of its items are left out: the table has them. Writer 0 is no known one.
+// The block that items come from. `skipped` of its items are left out: the table has them. Writer 0 is unknown.
 struct BlockOrigin {
   uint64_t writer = 0;
   uint64_t sequence = 0;
