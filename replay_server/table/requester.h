@@ -35,7 +35,7 @@ class Requester {
   // Start of polling, by SteadyElapsed().
   absl::Duration looks_since() const;
 
-  // True if connected. `left` is the time of its end, by SteadyElapsed(); the infinite past if it never was connected.
+  // True if connected. `left` is when it disconnected, by SteadyElapsed(); the infinite past if never.
   bool present() const { return connections_.load(std::memory_order_relaxed) > 0; }
   absl::Duration left() const;
 

@@ -54,11 +54,12 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // for more rows: before the return, or later by another thread. An applied sequence is answered at once and not
   // applied again. For a sequence that is being applied, only the last `done` is called.
   //
-  // All errors leave the block unapplied. INVALID_ARGUMENT if it can never be right: sizes, row order, a window longer
-  // than its table allows or past the last row, a value that is not finite, a bad priority. DATA_LOSS if rows do not
-  // have its checksum. FAILED_PRECONDITION for a gap before the sequence. RESOURCE_EXHAUSTED for more than the options
-  // or the memory of all writers allow, for an item whose rows exceed its table's max_bytes, and for too many waiting
-  // blocks. CANCELLED once a table is closed. UNAVAILABLE if a table must write its items to disk and cannot.
+  // Errors but CANCELLED leave the block unapplied. INVALID_ARGUMENT if it can never be right: sizes, row order, a
+  // window longer than its table allows or past the last row, a value that is not finite, a bad priority. DATA_LOSS if
+  // rows do not have its checksum. FAILED_PRECONDITION for a gap before the sequence. RESOURCE_EXHAUSTED for more than
+  // the options or the memory of all writers allow, for an item whose rows exceed its table's max_bytes, and for too
+  // many waiting blocks. CANCELLED once a table is closed. UNAVAILABLE if a table must write its items to disk and
+  // cannot.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // Must be held by each connection of the writer.
