@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/reason.h"
@@ -51,6 +52,18 @@ absl::Status AsyncPublisher::Flush(absl::Duration timeout) {
     changed_.WaitFor(&mutex_, left);
   }
   return final_error_;
+}
+
+absl::Status AsyncPublisher::FlushLast(absl::Duration timeout, const StopToken* run_over, bool has_checkpoint) {
+  absl::Status flushed;
+  do {
+    flushed = Flush(timeout);
+  } while (absl::IsDeadlineExceeded(flushed) && run_over != nullptr && !run_over->StopRequested());
+  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
+    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
+    return absl::OkStatus();
+  }
+  return Annotate(flushed, "publishing weights");
 }
 
 void AsyncPublisher::Run() {

@@ -35,6 +35,10 @@ class AsyncPublisher {
 
   // Waits until all versions are published. DEADLINE_EXCEEDED after `timeout`; other errors are Publish's.
   absl::Status Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until all versions are published, for `timeout` and then until `run_over`, unless that is null. If this is
+  // too short but a last checkpoint has the weights, returns OK. Otherwise as Flush.
+  absl::Status FlushLast(absl::Duration timeout, const StopToken* run_over, bool has_checkpoint)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);

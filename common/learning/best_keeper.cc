@@ -29,4 +29,22 @@ absl::Status KeepBest(const Assignment& over, const std::string& output_dir, Mod
   return absl::OkStatus();
 }
 
+absl::Status EndTraining(const absl::StatusOr<std::string>& model, const std::string& output_dir, HubLink* hub,
+                         Metrics* metrics,
+                         const std::function<std::unique_ptr<ModelSubscriber>(const std::string&)>& new_subscriber) {
+  if (model.ok()) {
+    const Assignment assignment = hub->assignment();
+    if (!output_dir.empty() && IsOver(assignment.run_state)) {
+      const absl::Status kept = KeepBest(assignment, output_dir, new_subscriber(*model).get());
+      if (!kept.ok()) {
+        LogWarning("the best weights are not in ", output_dir, ": ", kept.message());
+      }
+    }
+  } else if (absl::IsCancelled(model.status()) && hub->training_over().StopRequested()) {
+    metrics->SetActivity("done");
+    hub->run_over().Wait();
+  }
+  return EndOfWork(model.status(), hub);
+}
+
 }  // namespace waggle

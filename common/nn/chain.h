@@ -34,7 +34,4 @@ class Chain {
   std::shared_ptr<const Layers> layers_;
 };
 
-// Applies a layer's activation.
-torch::Tensor Activate(Activation activation, const torch::Tensor& input);
-
 }  // namespace waggle

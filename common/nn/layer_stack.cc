@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/nn/activations.h"
+
 namespace waggle {
 namespace {
 

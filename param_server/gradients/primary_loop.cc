@@ -143,20 +143,9 @@ absl::Status PrimaryLoop::Finish() {
   ports_.hub->ReportFinalVersion({options_.primary.epoch, static_cast<uint64_t>(primary_.step())});
   // The disk first: it is needed most, and never away.
   const absl::Status saved = saver_ == nullptr ? absl::OkStatus() : SaveLastCheckpoint();
-  const absl::Status flushed = FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok());
+  const absl::Status flushed =
+      publisher_.FlushLast(kFinishTimeout, &ports_.hub->run_over(), /*has_checkpoint=*/saver_ != nullptr && saved.ok());
   return saved.ok() ? flushed : saved;
-}
-
-absl::Status PrimaryLoop::FlushWeights(bool has_checkpoint) {
-  absl::Status flushed;
-  do {
-    flushed = publisher_.Flush(kFinishTimeout);
-  } while (absl::IsDeadlineExceeded(flushed) && !ports_.hub->run_over().StopRequested());
-  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
-    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
-    return absl::OkStatus();
-  }
-  return Annotate(flushed, "publishing weights");
 }
 
 void PrimaryLoop::InRunner(const std::function<void()>& function) {

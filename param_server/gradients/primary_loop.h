@@ -63,7 +63,6 @@ class PrimaryLoop {
   CheckpointContents Checkpoint() const;
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
-  absl::Status FlushWeights(bool has_checkpoint);
   // Has a function called by the runner's thread, and returns when it was.
   void InRunner(const std::function<void()>& function);
 
