@@ -29,10 +29,10 @@ struct RpcEnvironmentsOptions {
   absl::Duration open_patience = absl::Seconds(20);  // Limit for the first streams to reach their servers.
   absl::Duration open_timeout = absl::Minutes(2);    // From a stream's first message until it is ready.
   absl::Duration answer_timeout = absl::Minutes(1);  // For an answer to a step.
-  RestartOptions restarts;                           // Of each stream.
+  RestartOptions restarts;                           // Each stream's.
 };
 
-// The session of a stream of `lanes` lanes from `first_lane` on, when it is opened for the `opening`th time (1, 2, …).
+// The session of a stream of `lanes` lanes from `first_lane` on; `opening` counts its openings: 1, 2, ….
 // A reopened stream has other seeds, so that it does not repeat earlier draws. `world_name` is the world created for
 // it before, or empty.
 RpcSessionOptions SessionOfStream(const RpcEnvironmentsOptions& options, int64_t first_lane, int64_t lanes,

@@ -85,7 +85,7 @@ class ConfigReader final : public ConfigVisitor {
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);
-  // What a key may be that nothing asked for: "; did you mean …", or nothing.
+  // A suggestion for an unknown key, "; did you mean …", or nothing.
   std::string HintFor(const std::string& key) const;
   void ReportUnknownKeys();
   void PushFrame(const YamlNode* node, std::string path);

@@ -122,7 +122,7 @@ void RunningStatistics::VisitState(StateVisitor* visitor) {
 void RunningStatistics::CheckShape(const torch::Tensor& x) const {
   TORCH_CHECK(x.dim() >= static_cast<int64_t>(shape_.size()) &&
                   x.sizes().slice(static_cast<size_t>(x.dim()) - shape_.size()) == at::IntArrayRef(shape_),
-              "what is to be normalised is ", x.sizes(), "; wanted [..., ", absl::StrJoin(shape_, ", "), "]");
+              "got values of shape ", x.sizes(), "; wanted [..., ", absl::StrJoin(shape_, ", "), "]");
 }
 
 void RunningStatistics::Derive() {

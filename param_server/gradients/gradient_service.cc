@@ -69,7 +69,7 @@ std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer>
   if (taker_ == nullptr) {
     return nullptr;
   }
-  // Counted as there until it is destroyed. Its address may be another one's by then.
+  // An upload is listed until it is destroyed, by number: another upload may get its address.
   const auto gone = [this, number = ++last_upload_](GradientUpload* upload) {
     delete upload;
     MutexLock erasing(&mutex_);

@@ -20,11 +20,11 @@
 namespace waggle {
 namespace {
 
-// What the hub's word becomes.
+// The experiment that the hub assigned.
 struct Job {
   Assignment assignment;
   Experiment experiment;
-  NetworkNeed need;  // Of the network that is stepped.
+  NetworkNeed need;  // The stepped network.
   NetworkPlan network;
 };
 
@@ -53,7 +53,7 @@ absl::StatusOr<Job> Prepare(const PrimaryConnections& connections) {
   return job;
 }
 
-// The newest weights at the hub: waits for the first.
+// Waits for the hub's first weights, and returns the newest.
 absl::StatusOr<ModelSnapshot> AwaitWeights(const Job& job, const PrimaryConnections& connections) {
   const std::unique_ptr<ModelSubscriber> subscriber = connections.new_subscriber(job.experiment.experiment.name);
   const StopToken& over = connections.hub->training_over();
@@ -72,7 +72,7 @@ absl::StatusOr<ModelSnapshot> AwaitWeights(const Job& job, const PrimaryConnecti
   return *std::move(newest);
 }
 
-// Of the network's shape, to be filled from a checkpoint.
+// Zeros in the network's shape; a checkpoint fills them.
 ModelSnapshot EmptyWeights(const Job& job) {
   ModelSnapshot weights;
   weights.tensors = job.network.parameters;
