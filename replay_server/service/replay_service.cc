@@ -93,12 +93,11 @@ ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* exe
       refusals_(options_.refusals),
       long_lane_(executor, LongLaneOf(*executor)),
       long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
-      insert_budget_(std::make_shared<ByteBudget>(options_.max_insert_bytes)),
-      sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
-      sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
-                                                   static_cast<size_t>(options_.max_lent_sample_bytes))),
+      insert_budget_(std::make_shared<MemoryAccount>(options_.max_insert_bytes)),
+      sample_budget_(std::make_shared<MemoryAccount>(options_.max_sample_bytes)),
+      sample_memory_(std::make_shared<BatchMemory>(options_.max_kept_sample_bytes, options_.max_lent_sample_bytes)),
       sample_readers_(std::make_shared<SampleReaders>(options_.sample_readers)),
-      exports_(options_.max_exports) {}
+      exports_(std::make_shared<MemoryAccount>(options_.max_exports)) {}
 
 ReplayService::~ReplayService() {
   insert_budget_->Close();
@@ -261,7 +260,7 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
   v1::ExportRequest decoded;
   WAGGLE_RETURN_IF_ERROR(DecodeRequest(request, kMaxUnaryBytes, &decoded));
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
-  std::shared_ptr<const void> place = exports_.TryTake(1);
+  std::shared_ptr<const void> place = exports_->TryTake(1);
   if (place == nullptr) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
                    " exports are under way, which is as many as this server makes at a time: wait until one has ended");
@@ -312,7 +311,7 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   for (const auto& [reason, count] : refusals_.counts()) {
     (*response->mutable_refusals())[reason] = count;
   }
-  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().bytes())));
+  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().used())));
   response->set_max_memory_bytes(static_cast<uint64_t>(store_->memory().limit()));
   response->set_software_version(kVersion);
   response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));

@@ -211,18 +211,18 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
     options_.on_sampled(static_cast<uint64_t>(request->draw.items));
   }
   reader_->Wants();
-  resources_.budget->Take(this, request->bytes(),
-                          [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
-                            self->reader_->Gets(request->bytes());
-                            self->MayGather(request, drawn, std::move(share));
-                          });
+  resources_.budget->Await(this, request->bytes(),
+                           [self = shared_from_this(), request, drawn = *std::move(drawn)](MemoryAccount::Share share) {
+                             self->reader_->Gets(request->bytes());
+                             self->MayGather(request, drawn, std::move(share));
+                           });
   if (ended()) {
     resources_.budget->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
   }
 }
 
 void SampleBatches::MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn,
-                              ByteBudget::Share share) {
+                              MemoryAccount::Share share) {
   if (request->bytes() <= options_.max_inline_bytes) {
     GatherOrRead(request, drawn, std::move(share));
   } else {
@@ -232,7 +232,8 @@ void SampleBatches::MayGather(const std::shared_ptr<Request>& request, const Dra
   }
 }
 
-void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share) {
+void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn,
+                                 MemoryAccount::Share share) {
   if (ended()) {
     return;
   }
@@ -257,7 +258,8 @@ bool SampleBatches::ended() const {
   return ended_;
 }
 
-void SampleBatches::Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share) {
+void SampleBatches::Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn,
+                           MemoryAccount::Share share) {
   std::shared_ptr<BatchCutter> cutter;
   {
     MutexLock lock(&mutex_);
@@ -267,7 +269,7 @@ void SampleBatches::Gather(const std::shared_ptr<Request>& request, const DrawnB
     cutter = cutter_;
   }
   const bool compresses = cutter->codec() != Codec::kNone;
-  ByteBudget::Share kept = compresses ? share : nullptr;
+  MemoryAccount::Share kept = compresses ? share : nullptr;
   absl::StatusOr<SlicedBatch> batch =
       GatherForSending(drawn, request->layout->total_bytes, compresses, resources_.memory.get(), std::move(share));
   if (!batch.ok()) {
