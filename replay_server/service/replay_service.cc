@@ -25,7 +25,6 @@
 #include "replay_server/service/export_source.h"
 #include "replay_server/service/inspect_convert.h"
 #include "replay_server/service/lane_groups.h"
-#include "replay_server/service/row_limit.h"
 #include "replay_server/table/parties.h"
 
 namespace waggle {
@@ -45,6 +44,16 @@ absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
 
 absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
+}
+
+// INVALID_ARGUMENT for a valid table whose rows no writer could send: each must fit into a message.
+absl::Status CheckRowFits(const TableConfig& config) {
+  constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The message has a header too.
+  const int64_t bytes = BytesARow(config.signature);
+  return bytes <= kMaxRowBytes ? absl::OkStatus()
+                               : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
+                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
+                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
 }
 
 // One sampler that reads slowly, or not at all, is not to have all that they share.
