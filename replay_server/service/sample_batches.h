@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,16 +84,18 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // One batch that the table was asked for. Guarded by mutex_, but for what is set at first.
+  // One batch that the table was asked for. Guarded by mutex_, but for what is set at first, and for `drawn` and
+  // `share`, which belong to the thread that gathers.
   struct Request {
     DrawRequest draw;
     std::shared_ptr<const BatchLayout> layout;
     uint64_t number = 0;      // In the table, once known.
     bool reads_disk = false;  // May have to, for its rows.
     bool answered = false;
-    SampledBatch facts;              // Of the batch, without its bytes,
-    std::vector<BatchPiece> pieces;  // and these, once it is gathered: at least one.
-    MemoryAccount::Share share;      // Of compressed pieces, until they are sent. Other pieces have their own.
+    SampledBatch facts;               // Of the batch, without its bytes,
+    std::vector<BatchPiece> pieces;   // and these, once it is gathered: at least one.
+    std::optional<DrawnBatch> drawn;  // Until it is gathered.
+    MemoryAccount::Share share;  // The same; of compressed pieces until they are sent. Other pieces have their own.
 
     int64_t bytes() const { return static_cast<int64_t>(layout->total_bytes); }
   };
@@ -108,13 +111,10 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<DrawnBatch> drawn) ABSL_LOCKS_EXCLUDED(mutex_);
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
   // perhaps only inserted the item that this batch waited for.
-  void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, MemoryAccount::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void MayGather(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
   // Batches some of whose rows are on disk wait for them elsewhere, so that no others do.
-  void GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, MemoryAccount::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, MemoryAccount::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void GatherOrRead(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Gather(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
   void Submit(TaskQueue* lane, const Request& request, std::function<void()> task);
   // Batches go in the order in which they were asked for.
   void SendReady() ABSL_LOCKS_EXCLUDED(mutex_);
