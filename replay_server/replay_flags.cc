@@ -1,12 +1,53 @@
 #include "replay_server/replay_flags.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/process/flags.h"
 #include "common/table_config/shard_config.h"
-#include "replay_server/service/memory_budgets.h"
 
 namespace waggle {
+namespace {
+
+// Sets the bytes of the tables' rows. Each other budget gets a part of them, at most its option's default.
+void SetMemoryBudgets(int64_t table_bytes, ReplayServerOptions* options) {
+  constexpr int64_t kLeastWriterBytes = int64_t{64} << 20;  // With less, usual windows could not be written.
+  const auto lower = [table_bytes](int64_t* bytes, int64_t parts, int64_t least = 1) {
+    *bytes = std::min(*bytes, std::max(least, table_bytes / parts));
+  };
+  options->store.max_bytes = table_bytes;
+  lower(&options->service.max_insert_bytes, 16);
+  lower(&options->service.max_sample_bytes, 16);
+  lower(&options->service.max_lent_sample_bytes, 16);
+  lower(&options->service.max_kept_sample_bytes, 256);
+  lower(&options->store.known_writers.max_idle_writer_bytes, 32);
+  lower(&options->store.max_writer_bytes, 16, kLeastWriterBytes);
+  lower(&options->store.writer.max_held_bytes, 16, kLeastWriterBytes);
+}
+
+// The budgets beside the tables' rows, together.
+int64_t BytesBesideTables(const ReplayServerOptions& options) {
+  return options.service.max_insert_bytes + options.service.max_sample_bytes + options.service.max_lent_sample_bytes +
+         options.service.max_kept_sample_bytes + options.store.known_writers.max_idle_writer_bytes +
+         options.store.max_writer_bytes;
+}
+
+// The bytes for tables with which they and the other budgets have at most four fifths of a machine's memory. The rest
+// is for the transport, the disk, the program and other processes.
+int64_t DefaultTableBytes(int64_t machine_bytes) {
+  const int64_t bytes = machine_bytes / 5 * 4;
+  int64_t table_bytes = bytes;
+  // More for tables is more beside them, which leaves less for tables. Each round is nearer, and odd ones are too low.
+  for (int round = 0; round < 5; ++round) {
+    ReplayServerOptions options;
+    SetMemoryBudgets(table_bytes, &options);
+    table_bytes = std::max(bytes / 4, bytes - BytesBesideTables(options));
+  }
+  return table_bytes;
+}
+
+}  // namespace
 
 ReplayServerOptions ReplayFlags::ServerOptions() const {
   ReplayServerOptions options;

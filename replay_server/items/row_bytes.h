@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "replay_server/base/memory_use.h"
+#include "replay_server/base/memory_account.h"
 #include "replay_server/items/item_slots.h"
 
 namespace waggle {
@@ -15,33 +15,30 @@ namespace waggle {
 class RowBytes {
  public:
   // `memory` may be shared with other tables, or null. With a memory_limit, only what may be in memory counts there.
-  RowBytes(std::shared_ptr<MemoryUse> memory, int64_t memory_limit)
-      : memory_(std::move(memory)), memory_limit_(memory_limit) {}
-  ~RowBytes() { Add(-bytes_, -tiered_); }
-  RowBytes(const RowBytes&) = delete;
-  RowBytes& operator=(const RowBytes&) = delete;
+  RowBytes(std::shared_ptr<MemoryAccount> memory, int64_t memory_limit)
+      : memory_limit_(memory_limit), in_memory_(std::move(memory)) {}
 
-  // The slot's item has come; it leaves.
+  // The slot's item was inserted, and is removed.
   void Pin(const ItemSlots& items, uint32_t slot);
   void Unpin(const ItemSlots& items, uint32_t slot);
   void SetMemoryLimit(int64_t memory_limit);
 
   int64_t bytes() const { return bytes_; }
-  // Whether the table has more than that, or all tables have more than they may and this one has some to give.
-  bool AreShort(int64_t max_bytes) const;
-  const MemoryUse* memory() const { return memory_.get(); }
+  // True if the table has more bytes than that, or if all tables have more than they may and all of this table's bytes
+  // are in memory: a table with rows past its memory_limit would free none by removing items.
+  bool AreShort(int64_t max_bytes) const {
+    const MemoryAccount* const all = memory();
+    return bytes_ > max_bytes || (all != nullptr && all->over() && in_memory_.bytes() == bytes_);
+  }
+  const MemoryAccount* memory() const { return in_memory_.account(); }
 
  private:
   void Add(int64_t bytes, int64_t tiered);
-  // How many may be in memory.
-  int64_t InMemory() const;
-  void Count();
 
-  const std::shared_ptr<MemoryUse> memory_;
   int64_t memory_limit_;
   int64_t bytes_ = 0;
-  int64_t tiered_ = 0;   // Of these, what may be on disk.
-  int64_t counted_ = 0;  // In memory_.
+  int64_t tiered_ = 0;  // The part of bytes_ that may be on disk.
+  MemoryAccount::Hold in_memory_;
 };
 
 }  // namespace waggle

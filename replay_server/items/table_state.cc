@@ -49,7 +49,7 @@ TableState::Contents::Contents(Contents&&) noexcept = default;
 TableState::Contents& TableState::Contents::operator=(Contents&&) noexcept = default;
 TableState::Contents::~Contents() = default;
 
-TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory)
+TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory)
     : config_(config),
       has_future_(config.HasFuture()),
       incarnation_(RandomNumber()),

@@ -13,7 +13,7 @@
 #include "common/base/block_maxima.h"
 #include "common/base/random.h"
 #include "common/table_config/table_config.h"
-#include "replay_server/base/memory_use.h"
+#include "replay_server/base/memory_account.h"
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"
 #include "replay_server/items/row_bytes.h"
@@ -88,7 +88,7 @@ class TableState {
 
   // The configuration must be valid. `memory` may be shared with other tables; null if only the table's own limit
   // counts. With a memory_limit it counts the bytes that may be in memory.
-  TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory = nullptr);
+  TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory = nullptr);
 
   // FAILED_PRECONDITION if a batch of this size could never be sampled. The message names the setting.
   static absl::Status CheckBatchSize(const TableConfig& config, int64_t batch_size);
@@ -167,7 +167,7 @@ class TableState {
     bool shared_memory = false;
   };
   const std::optional<ByteShortage>& byte_shortage() const { return byte_shortage_; }
-  const MemoryUse* memory() const { return bytes_.memory(); }
+  const MemoryAccount* memory() const { return bytes_.memory(); }
 
   // Explain what inserts or a batch wait for; empty if they need not wait.
   std::string WhyNoInsert() const { return limiter_.WhyNoInsert(items_); }

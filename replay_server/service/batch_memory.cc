@@ -1,81 +1,54 @@
 #include "replay_server/service/batch_memory.h"
 
-#include <deque>
 #include <utility>
 #include <vector>
 
-#include "common/base/mutex.h"
 #include "common/tensor/byte_slices.h"
 
 namespace waggle {
-namespace {
 
-// Smaller ones malloc keeps by itself.
-constexpr size_t kSmallestKept = size_t{64} << 10;
-
-}  // namespace
-
-// The blocks that are not in use; shared with those that are, so that they find back.
-class BatchMemory::Shelf {
- public:
-  explicit Shelf(size_t max_bytes) : max_bytes_(max_bytes) {}
-
-  std::shared_ptr<char> TakeOne(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    // The newest first, which may still be in a cache. There are few: they are large.
-    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-      if (block->bytes == bytes) {
-        std::shared_ptr<char> memory = std::move(block->memory);
-        blocks_.erase(std::next(block).base());
-        bytes_ -= bytes;
-        return memory;
-      }
-    }
-    return nullptr;
+std::shared_ptr<char> BatchMemory::Take(size_t size) {
+  constexpr size_t kSmallestKept = size_t{64} << 10;  // malloc keeps smaller ones.
+  if (size < kSmallestKept) {
+    return AllocateBytes(size);
   }
-
-  void PutBack(size_t bytes, std::shared_ptr<char> memory) ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::vector<Block> dropped;  // Destroyed outside the lock.
-    MutexLock lock(&mutex_);
-    blocks_.push_back({bytes, std::move(memory)});
-    bytes_ += bytes;
-    while (bytes_ > max_bytes_) {  // Those of a size that nobody asks for any more are the oldest.
-      bytes_ -= blocks_.front().bytes;
-      dropped.push_back(std::move(blocks_.front()));
-      blocks_.pop_front();
-    }
-  }
-
- private:
-  struct Block {
-    size_t bytes = 0;
-    std::shared_ptr<char> memory;
-  };
-
-  const size_t max_bytes_;
-  Mutex mutex_;
-  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);  // In the order in which they came back.
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
-BatchMemory::BatchMemory(size_t max_kept_bytes, size_t max_lent_bytes)
-    : shelf_(std::make_shared<Shelf>(max_kept_bytes)), lent_bytes_(static_cast<int64_t>(max_lent_bytes)) {}
-
-BatchMemory::~BatchMemory() = default;
-
-std::shared_ptr<char> BatchMemory::Take(size_t bytes) {
-  if (bytes < kSmallestKept) {
-    return AllocateBytes(bytes);
-  }
-  std::shared_ptr<char> block = shelf_->TakeOne(bytes);
+  const auto bytes = static_cast<int64_t>(size);
+  std::shared_ptr<char> block = TakeKept(bytes);
   if (block == nullptr) {
-    block = AllocateBytes(bytes);
+    block = AllocateBytes(size);
   }
   char* const begin = block.get();
-  // The deleter owns the block: it goes back to the shelf, or is freed with it.
-  return std::shared_ptr<char>(begin, [shelf = shelf_, bytes, block = std::move(block)](char* /*begin*/) mutable {
-    shelf->PutBack(bytes, std::move(block));
-  });
+  // The deleter owns the block.
+  return std::shared_ptr<char>(begin,
+                               [self = shared_from_this(), bytes, block = std::move(block)](char* /*begin*/) mutable {
+                                 self->Keep({bytes, std::move(block)});
+                               });
+}
+
+std::shared_ptr<char> BatchMemory::TakeKept(int64_t bytes) {
+  MutexLock lock(&mutex_);
+  // The newest first, which may still be in a cache. There are few: they are large.
+  for (auto block = kept_.rbegin(); block != kept_.rend(); ++block) {
+    if (block->bytes == bytes) {
+      std::shared_ptr<char> memory = std::move(block->memory);
+      kept_.erase(std::next(block).base());
+      kept_bytes_ -= bytes;
+      return memory;
+    }
+  }
+  return nullptr;
+}
+
+void BatchMemory::Keep(Block block) {
+  std::vector<Block> dropped;  // Destroyed outside the lock.
+  MutexLock lock(&mutex_);
+  kept_bytes_ += block.bytes;
+  kept_.push_back(std::move(block));
+  while (kept_bytes_ > max_kept_bytes_) {  // The oldest first: nothing asks for their size any more.
+    kept_bytes_ -= kept_.front().bytes;
+    dropped.push_back(std::move(kept_.front()));
+    kept_.pop_front();
+  }
 }
 
 }  // namespace waggle

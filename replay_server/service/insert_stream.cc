@@ -19,7 +19,7 @@ namespace waggle {
 
 class InsertStream::State : public std::enable_shared_from_this<State> {
  public:
-  State(Executor* executor, InsertStreamOptions options, std::shared_ptr<ByteBudget> budget)
+  State(Executor* executor, InsertStreamOptions options, std::shared_ptr<MemoryAccount> budget)
       : options_(std::move(options)), budget_(std::move(budget)), lane_(executor, LaneOf(kInsertLanes)) {}
 
   // Called before anything else.
@@ -49,8 +49,8 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
 
   // Takes a block of `bytes` in, and sees to it that it is applied in its turn.
   void Take(uint64_t sequence, InsertBlock block, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
-    ByteBudget::Share share = budget_ != nullptr ? budget_->TakeAnyway(bytes) : nullptr;
-    ByteBudget::Share expected;  // Given back only now that the block itself is counted.
+    MemoryAccount::Share share = budget_->Take(bytes);
+    MemoryAccount::Share expected;  // Given back only now that the block itself is counted.
     bool start = false;
     {
       MutexLock lock(&mutex_);
@@ -89,14 +89,12 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     std::deque<Block> dropped;  // Destroyed outside the lock.
     std::shared_ptr<WriterSession> session;
     Requester::Presence presence;
-    ByteBudget::Share expected;
+    MemoryAccount::Share expected;
     {
       MutexLock lock(&mutex_);
       ended_ = true;
     }
-    if (budget_ != nullptr) {
-      budget_->Withdraw(this);
-    }
+    budget_->Withdraw(this);
     MutexLock lock(&mutex_);
     dropped.swap(blocks_);
     expected.swap(expected_);
@@ -109,7 +107,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     uint64_t sequence = 0;
     InsertBlock block;
     int64_t bytes = 0;
-    ByteBudget::Share share;  // Of the budget, until it is applied.
+    MemoryAccount::Share share;  // Of the budget, until it is applied.
   };
 
   // Has the blocks of one turn applied by the executor, if there are any.
@@ -190,7 +188,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
       if (!MayReadLocked()) {
         return;
       }
-      if (budget_ == nullptr || in_flight_ == 0) {
+      if (in_flight_ == 0) {
         reading_ = true;
         waited = std::exchange(waiting_, false);
       } else if (std::exchange(waiting_, true)) {
@@ -206,14 +204,14 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     if (bytes == 0) {
       peer_->RequestNext();
     } else {
-      budget_->Take(this, bytes, [self = shared_from_this(), wait](ByteBudget::Share share) {
+      budget_->Await(this, bytes, [self = shared_from_this(), wait](MemoryAccount::Share share) {
         self->MayRead(wait, std::move(share));
       });
     }
   }
 
   // There is room for about one more block in the server.
-  void MayRead(uint64_t wait, ByteBudget::Share share) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void MayRead(uint64_t wait, MemoryAccount::Share share) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
       if (!waiting_ || wait != waits_) {
@@ -285,23 +283,23 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   }
 
   const InsertStreamOptions options_;
-  const std::shared_ptr<ByteBudget> budget_;  // May be null.
+  const std::shared_ptr<MemoryAccount> budget_;
   Executor::Lane lane_;
   std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
   mutable Mutex mutex_;
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
   Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);     // Taken in; not yet handed to the session.
-  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;        // Blocks taken in and not yet applied.
-  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // Theirs.
-  int64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;       // Of the newest block.
-  bool reading_ ABSL_GUARDED_BY(mutex_) = true;          // The next message has been asked for.
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;         // For the budget to allow that.
-  uint64_t waits_ ABSL_GUARDED_BY(mutex_) = 0;           // How often it has begun to wait.
-  ByteBudget::Share expected_ ABSL_GUARDED_BY(mutex_);   // What was had of the budget for it.
-  bool applying_ ABSL_GUARDED_BY(mutex_) = false;        // Apply is under way, or on its way.
-  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;  // Something was applied since the last acknowledgement.
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;         // An acknowledgement is to be sent.
+  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);       // Taken in; not yet handed to the session.
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;          // Blocks taken in and not yet applied.
+  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;    // Theirs.
+  int64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;         // Of the newest block.
+  bool reading_ ABSL_GUARDED_BY(mutex_) = true;            // The next message has been asked for.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;           // For the budget to allow that.
+  uint64_t waits_ ABSL_GUARDED_BY(mutex_) = 0;             // How often it has begun to wait.
+  MemoryAccount::Share expected_ ABSL_GUARDED_BY(mutex_);  // What was had of the budget for it.
+  bool applying_ ABSL_GUARDED_BY(mutex_) = false;          // Apply is under way, or on its way.
+  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;    // Something was applied since the last acknowledgement.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;           // An acknowledgement is to be sent.
   bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 
@@ -309,7 +307,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
 };
 
 InsertStream::InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options,
-                           std::shared_ptr<ByteBudget> budget)
+                           std::shared_ptr<MemoryAccount> budget)
     : store_(store), state_(std::make_shared<State>(executor, std::move(options), std::move(budget))) {}
 
 InsertStream::~InsertStream() {

@@ -7,7 +7,7 @@
 #include "common/base/executor.h"
 #include "common/rpc/message.h"
 #include "common/rpc/stream_handler.h"
-#include "replay_server/service/byte_budget.h"
+#include "replay_server/base/memory_account.h"
 #include "replay_server/store/replay_store.h"
 #include "waggle/v1/replay.pb.h"
 
@@ -33,10 +33,9 @@ struct InsertStreamOptions {
 // acknowledgement waits to be sent.
 class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
  public:
-  // Store and executor outlive the handler. Blocks take their bytes out of `budget`, which all streams of a server
-  // share, until they are applied; null where they are not to be bounded together.
+  // Store and executor outlive the handler. `budget` counts the blocks of all streams until they are applied.
   InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options,
-               std::shared_ptr<ByteBudget> budget = nullptr);
+               std::shared_ptr<MemoryAccount> budget = std::make_shared<MemoryAccount>());
   ~InsertStream() override;
 
   void OnOpen(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) override;

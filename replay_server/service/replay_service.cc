@@ -25,7 +25,6 @@
 #include "replay_server/service/export_source.h"
 #include "replay_server/service/inspect_convert.h"
 #include "replay_server/service/lane_groups.h"
-#include "replay_server/service/row_limit.h"
 #include "replay_server/table/parties.h"
 
 namespace waggle {
@@ -45,6 +44,16 @@ absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
 
 absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
+}
+
+// INVALID_ARGUMENT for a valid table whose rows no writer could send: each must fit into a message.
+absl::Status CheckRowFits(const TableConfig& config) {
+  constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The message has a header too.
+  const int64_t bytes = BytesARow(config.signature);
+  return bytes <= kMaxRowBytes ? absl::OkStatus()
+                               : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
+                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
+                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
 }
 
 // One sampler that reads slowly, or not at all, is not to have all that they share.
@@ -93,12 +102,11 @@ ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* exe
       refusals_(options_.refusals),
       long_lane_(executor, LongLaneOf(*executor)),
       long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
-      insert_budget_(std::make_shared<ByteBudget>(options_.max_insert_bytes)),
-      sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
-      sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
-                                                   static_cast<size_t>(options_.max_lent_sample_bytes))),
+      insert_budget_(std::make_shared<MemoryAccount>(options_.max_insert_bytes)),
+      sample_budget_(std::make_shared<MemoryAccount>(options_.max_sample_bytes)),
+      sample_memory_(std::make_shared<BatchMemory>(options_.max_kept_sample_bytes, options_.max_lent_sample_bytes)),
       sample_readers_(std::make_shared<SampleReaders>(options_.sample_readers)),
-      exports_(options_.max_exports) {}
+      exports_(std::make_shared<MemoryAccount>(options_.max_exports)) {}
 
 ReplayService::~ReplayService() {
   insert_budget_->Close();
@@ -261,7 +269,7 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
   v1::ExportRequest decoded;
   WAGGLE_RETURN_IF_ERROR(DecodeRequest(request, kMaxUnaryBytes, &decoded));
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
-  std::shared_ptr<const void> place = exports_.TryTake(1);
+  std::shared_ptr<const void> place = exports_->TryTake(1);
   if (place == nullptr) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
                    " exports are under way, which is as many as this server makes at a time: wait until one has ended");
@@ -312,7 +320,7 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   for (const auto& [reason, count] : refusals_.counts()) {
     (*response->mutable_refusals())[reason] = count;
   }
-  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().bytes())));
+  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().used())));
   response->set_max_memory_bytes(static_cast<uint64_t>(store_->memory().limit()));
   response->set_software_version(kVersion);
   response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));

@@ -12,7 +12,6 @@
 #include "common/rpc/write_reactor.h"
 #include "replay_server/service/counted_call.h"
 #include "replay_server/service/insert_stream.h"
-#include "replay_server/service/quota.h"
 #include "replay_server/service/refusals.h"
 #include "replay_server/service/sample_stream.h"
 #include "replay_server/storage/journal.h"
@@ -116,11 +115,11 @@ class ReplayService final : public ReplayServiceBase {
   Refusals refusals_;
   Executor::Lane long_lane_;       // For calls that take long,
   Executor::Lane long_disk_lane_;  // and for those of them that wait for the disk.
-  const std::shared_ptr<ByteBudget> insert_budget_;
-  const std::shared_ptr<ByteBudget> sample_budget_;
+  const std::shared_ptr<MemoryAccount> insert_budget_;
+  const std::shared_ptr<MemoryAccount> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;
   const std::shared_ptr<SampleReaders> sample_readers_;
-  const Quota exports_;
+  const std::shared_ptr<MemoryAccount> exports_;  // Counts exports.
 };
 
 }  // namespace waggle

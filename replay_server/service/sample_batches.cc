@@ -210,39 +210,34 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
   if (options_.on_sampled != nullptr) {
     options_.on_sampled(static_cast<uint64_t>(request->draw.items));
   }
+  request->drawn = *std::move(drawn);
   reader_->Wants();
-  resources_.budget->Take(this, request->bytes(),
-                          [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
-                            self->reader_->Gets(request->bytes());
-                            self->MayGather(request, drawn, std::move(share));
-                          });
+  resources_.budget->Await(this, request->bytes(), [self = shared_from_this(), request](MemoryAccount::Share share) {
+    self->reader_->Gets(request->bytes());
+    request->share = std::move(share);
+    self->MayGather(request);
+  });
   if (ended()) {
     resources_.budget->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
   }
 }
 
-void SampleBatches::MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn,
-                              ByteBudget::Share share) {
+void SampleBatches::MayGather(const std::shared_ptr<Request>& request) {
   if (request->bytes() <= options_.max_inline_bytes) {
-    GatherOrRead(request, drawn, std::move(share));
+    GatherOrRead(request);
   } else {
-    Submit(&lane_, *request, [self = shared_from_this(), request, drawn, share = std::move(share)] {
-      self->GatherOrRead(request, drawn, share);
-    });
+    Submit(&lane_, *request, [self = shared_from_this(), request] { self->GatherOrRead(request); });
   }
 }
 
-void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share) {
+void SampleBatches::GatherOrRead(const std::shared_ptr<Request>& request) {
   if (ended()) {
     return;
   }
-  if (!request->reads_disk || drawn.TryPin()) {
-    Gather(request, drawn, std::move(share));
+  if (!request->reads_disk || request->drawn->TryPin()) {
+    Gather(request);
   } else {
-    Submit(&disk_lane_, *request,
-           [self = shared_from_this(), request, drawn = std::move(drawn), share = std::move(share)] {
-             self->Gather(request, drawn, share);
-           });
+    Submit(&disk_lane_, *request, [self = shared_from_this(), request] { self->Gather(request); });
   }
 }
 
@@ -257,7 +252,9 @@ bool SampleBatches::ended() const {
   return ended_;
 }
 
-void SampleBatches::Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share) {
+void SampleBatches::Gather(const std::shared_ptr<Request>& request) {
+  const DrawnBatch drawn = *std::exchange(request->drawn, std::nullopt);
+  MemoryAccount::Share share = std::move(request->share);
   std::shared_ptr<BatchCutter> cutter;
   {
     MutexLock lock(&mutex_);
@@ -267,7 +264,7 @@ void SampleBatches::Gather(const std::shared_ptr<Request>& request, const DrawnB
     cutter = cutter_;
   }
   const bool compresses = cutter->codec() != Codec::kNone;
-  ByteBudget::Share kept = compresses ? share : nullptr;
+  MemoryAccount::Share kept = compresses ? share : nullptr;
   absl::StatusOr<SlicedBatch> batch =
       GatherForSending(drawn, request->layout->total_bytes, compresses, resources_.memory.get(), std::move(share));
   if (!batch.ok()) {

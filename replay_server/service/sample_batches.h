@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,9 @@
 #include "common/base/mutex.h"
 #include "common/rpc/message.h"
 #include "common/rpc/stream_handler.h"
+#include "replay_server/base/memory_account.h"
 #include "replay_server/service/batch_cutter.h"
 #include "replay_server/service/batch_memory.h"
-#include "replay_server/service/byte_budget.h"
 #include "replay_server/service/sample_readers.h"
 #include "replay_server/table/table.h"
 #include "waggle/v1/replay.pb.h"
@@ -42,9 +43,9 @@ struct SampleStreamOptions {
 // What all sample streams of a server share; each outlives them.
 struct SampleResources {
   Executor* executor = nullptr;
-  Executor* disk_executor = nullptr;    // For batches some of whose rows are on disk.
-  std::shared_ptr<ByteBudget> budget;   // Their batches' memory comes out of this,
-  std::shared_ptr<BatchMemory> memory;  // and is had from this.
+  Executor* disk_executor = nullptr;      // For batches with rows on disk.
+  std::shared_ptr<MemoryAccount> budget;  // Counts the batches' bytes.
+  std::shared_ptr<BatchMemory> memory;    // Has their blocks.
   std::shared_ptr<SampleReaders> readers;
 };
 
@@ -83,16 +84,18 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // One batch that the table was asked for. Guarded by mutex_, but for what is set at first.
+  // One batch that the table was asked for. Guarded by mutex_, but for what is set at first, and for `drawn` and
+  // `share`, which belong to the thread that gathers.
   struct Request {
     DrawRequest draw;
     std::shared_ptr<const BatchLayout> layout;
     uint64_t number = 0;      // In the table, once known.
     bool reads_disk = false;  // May have to, for its rows.
     bool answered = false;
-    SampledBatch facts;              // Of the batch, without its bytes,
-    std::vector<BatchPiece> pieces;  // and these, once it is gathered: at least one.
-    ByteBudget::Share share;         // Of the budget, until they are sent, where they are not the memory that has it.
+    SampledBatch facts;               // Of the batch, without its bytes,
+    std::vector<BatchPiece> pieces;   // and these, once it is gathered: at least one.
+    std::optional<DrawnBatch> drawn;  // Until it is gathered.
+    MemoryAccount::Share share;  // The same; of compressed pieces until they are sent. Other pieces have their own.
 
     int64_t bytes() const { return static_cast<int64_t>(layout->total_bytes); }
   };
@@ -108,13 +111,10 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<DrawnBatch> drawn) ABSL_LOCKS_EXCLUDED(mutex_);
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
   // perhaps only inserted the item that this batch waited for.
-  void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void MayGather(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
   // Batches some of whose rows are on disk wait for them elsewhere, so that no others do.
-  void GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void GatherOrRead(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Gather(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_);
   void Submit(TaskQueue* lane, const Request& request, std::function<void()> task);
   // Batches go in the order in which they were asked for.
   void SendReady() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -57,8 +57,8 @@ ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* 
     : options_(options),
       log_(log),
       tiers_(tiers),
-      memory_(std::make_shared<MemoryUse>(options.max_bytes)),
-      writer_memory_(std::make_shared<WriterMemory>(options.max_writer_bytes)),
+      memory_(std::make_shared<MemoryAccount>(options.max_bytes)),
+      writer_memory_(options.max_writer_bytes),
       writers_(options.known_writers) {}
 
 ReplayStore::~ReplayStore() {

@@ -98,7 +98,7 @@ class ReplayStore {
   std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The memory of all tables' rows.
-  const MemoryUse& memory() const { return *memory_; }
+  const MemoryAccount& memory() const { return *memory_; }
 
   void Close();
 
@@ -143,8 +143,8 @@ class ReplayStore {
   const ReplayStoreOptions options_;
   TableLog* const log_;
   ChunkTiers* const tiers_;
-  const std::shared_ptr<MemoryUse> memory_;
-  const std::shared_ptr<WriterMemory> writer_memory_;
+  const std::shared_ptr<MemoryAccount> memory_;
+  const WriterAccounts writer_memory_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Not requested since they were restored.

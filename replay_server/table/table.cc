@@ -46,7 +46,7 @@ void SayWhatIsAllowed(const RateLimiter& limiter, int64_t items, Table::Reconfig
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed,
-                                                     std::shared_ptr<MemoryUse> memory, TableLog* log,
+                                                     std::shared_ptr<MemoryAccount> memory, TableLog* log,
                                                      std::shared_ptr<ChunkTier> tier) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   log = config.durability == Durability::kNone ? nullptr : log;
@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_
   return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number, std::move(tier)));
 }
 
-Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory,
+Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory,
              TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier)
     : created_(std::move(created)),
       max_rows_(created_.max_window + created_.MaxContextRows()),

@@ -46,13 +46,13 @@ class Table : public std::enable_shared_from_this<Table> {
   // null if only the table's own limit counts. `log` saves the table by its durability, and must outlive it; null if
   // the table is in memory only. `tier` is for rows of a table with a memory_limit; null keeps all rows in memory.
   static absl::StatusOr<std::shared_ptr<Table>> Create(TableConfig config, uint64_t seed,
-                                                       std::shared_ptr<MemoryUse> memory = nullptr,
+                                                       std::shared_ptr<MemoryAccount> memory = nullptr,
                                                        TableLog* log = nullptr,
                                                        std::shared_ptr<ChunkTier> tier = nullptr);
   // DATA_LOSS if no table can have been saved like this.
   static absl::Status CheckSaved(const SavedTable& saved);
   // Restores a saved table. DATA_LOSS as above.
-  static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
+  static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryAccount> memory,
                                                         TableLog* log);
 
   // The initial configuration. Its fixed settings (FixedDifferences) never change.
@@ -177,8 +177,8 @@ class Table : public std::enable_shared_from_this<Table> {
   void Discard();
 
  private:
-  Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory, TableLog* log,
-        uint64_t number, std::shared_ptr<ChunkTier> tier);
+  Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory,
+        TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier);
 
   void TakeChangesLocked(size_t most, TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

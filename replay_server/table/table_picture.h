@@ -13,9 +13,25 @@
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/table/disk_picture.h"
 #include "replay_server/table/requester.h"
-#include "replay_server/table/sample_memory.h"
 
 namespace waggle {
+
+// The memory for sampled batches that all samplers of a server share, as one table's samplers see it.
+struct SampleMemory {
+  int64_t limit = 0;  // max_sample_bytes.
+  // This table's drawn batches that wait for memory; and the sampler that has waited longest since it last got some.
+  int64_t waiting = 0;
+  absl::Duration waited;
+  std::string who;
+
+  struct Holder {
+    std::string table;
+    std::string who;
+    int64_t bytes = 0;
+    absl::Duration unread;  // Since it last took a message that it was sent.
+  };
+  std::vector<Holder> holders;  // Of all tables, in the order of falling bytes.
+};
 
 // A table, its waiting requests and its parties at one moment: the input of Explain.
 struct TablePicture {

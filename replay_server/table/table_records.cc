@@ -133,7 +133,7 @@ absl::Status Table::CheckSaved(const SavedTable& saved) {
   return Damaged(saved.created.name, TableState::CheckSaved(saved.config, saved.counters, saved.items));
 }
 
-absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
+absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryAccount> memory,
                                                       TableLog* log) {
   WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, CheckConfigs(saved.created, saved.config)));
   std::shared_ptr<Table> table(

@@ -197,8 +197,8 @@ TablePicture Table::picture() const {
     if (tier_ != nullptr) {
       picture.tier = tier_->info();
     }
-    if (const MemoryUse* memory = state_.memory(); memory != nullptr) {
-      picture.server_bytes = memory->bytes();
+    if (const MemoryAccount* memory = state_.memory(); memory != nullptr) {
+      picture.server_bytes = memory->used();
       picture.server_max_bytes = memory->limit();
     }
   }

@@ -35,23 +35,19 @@ void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
 
 void WriterSession::CountHeldBytes() {
   const int64_t held = held_.bytes();
-  const int64_t needed = held_.NeededBytes({});
-  held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
-  memory_->Hold(held - counted_);
-  counted_ = held;
-  memory_->Need(needed - needed_);
-  needed_ = needed;
+  held_bytes_.fetch_add(held - held_memory_.bytes(), std::memory_order_relaxed);
+  held_memory_.Set(held);
+  needed_memory_.Set(held_.NeededBytes({}));
 }
 
 absl::Status WriterSession::CountNeeded(const HeldRows::Ranges& streams) {
-  const int64_t more = held_.NeededBytes(streams) - needed_;
-  if (more > 0 && !memory_->TryNeed(more)) {
+  const int64_t more = held_.NeededBytes(streams) - needed_memory_.bytes();
+  if (more > 0 && !needed_memory_.TryGrow(more)) {
+    const MemoryAccount& all = *needed_memory_.account();
     return Refusal(absl::StatusCode::kResourceExhausted, reasons::kWritersTooLarge,
                    "the newest rows of all writers' streams, which are kept for windows to come, would take ", more,
-                   " bytes more than the ", memory_->needed(), " that they take; this server has ", memory_->limit(),
-                   " for them");
+                   " bytes more than the ", all.used(), " that they take; this server has ", all.limit(), " for them");
   }
-  needed_ += std::max<int64_t>(0, more);
   return absl::OkStatus();
 }
 
@@ -108,7 +104,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   held_.ForgetOld(block.chunks);
   waiting.done = std::move(*done);
   Accept(sequence, block, streams, *std::move(items), std::move(waiting));
-  if (held_.IsWasteful(memory_->tight())) {
+  if (held_.IsWasteful(held_memory_.account()->over())) {
     ShrinkHeld(&replaced);
   }
   return kind;

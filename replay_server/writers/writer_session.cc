@@ -22,7 +22,7 @@ bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition
 
 WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                              WriterSessionOptions options, const std::string& writer_id, TableLog* log,
-                             const SavedWriter* saved, std::shared_ptr<WriterMemory> memory)
+                             const SavedWriter* saved, const WriterAccounts& memory)
     : tables_(std::move(tables)),
       rows_(std::make_shared<RowLayout>(signature, ColumnCodecs(signature, tables_.front()->created().compression),
                                         writer_id)),
@@ -34,10 +34,11 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
                                  : log_->NewNumber()),
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
-      memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
       unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
       awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
-      held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
+      held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_),
+      held_memory_(memory.held),
+      needed_memory_(memory.needed) {
   for (const std::shared_ptr<Table>& table : tables_) {
     requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
   }
@@ -61,11 +62,6 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
 }
 
 WriterSession::~WriterSession() {
-  {
-    MutexLock lock(&insert_mutex_);
-    memory_->Hold(-counted_);
-    memory_->Need(-needed_);
-  }
   if (log_ != nullptr) {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
+#include "replay_server/base/memory_account.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/after_lock.h"
@@ -20,9 +22,20 @@
 #include "replay_server/writers/block_checks.h"
 #include "replay_server/writers/held_rows.h"
 #include "replay_server/writers/writer_change_log.h"
-#include "replay_server/writers/writer_memory.h"
 
 namespace waggle {
+
+// The newest rows of all writers of a server, which are held for windows to come. Rows of items are counted here too,
+// because items may leave at any time.
+struct WriterAccounts {
+  explicit WriterAccounts(int64_t limit = std::numeric_limits<int64_t>::max())
+      : needed(std::make_shared<MemoryAccount>(limit)), held(std::make_shared<MemoryAccount>(limit)) {}
+
+  std::shared_ptr<MemoryAccount> needed;  // The rows alone. Past the limit blocks are refused.
+  // The blocks that the rows came in, which are larger. Past the limit writers copy rows out of blocks, small as these
+  // may be.
+  std::shared_ptr<MemoryAccount> held;
+};
 
 // One writer's streams on one server. It turns blocks into chunks and items, and applies each block once. It outlives
 // connections, so that a returning writer can continue. Thread-safe, though a writer uses one at a time.
@@ -34,10 +47,10 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   // There must be at least one table. All must have this signature and the same compression. `writer_id` is for people.
   // The session must be owned by a shared pointer. `log` must outlive it; null if all is in memory only. The session
-  // continues from `saved`, if given. `memory` is shared by all writers; null if only the options' limits count.
+  // continues from `saved`, if given. `memory` is shared by all writers.
   WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                 WriterSessionOptions options, const std::string& writer_id = "", TableLog* log = nullptr,
-                const SavedWriter* saved = nullptr, std::shared_ptr<WriterMemory> memory = nullptr);
+                const SavedWriter* saved = nullptr, const WriterAccounts& memory = WriterAccounts());
   ~WriterSession();
 
   // Assigns the session to a writer. Each writer draws a number and keeps it when it comes back. FAILED_PRECONDITION
@@ -167,15 +180,14 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const uint64_t number_;
   const uint64_t first_sequence_;
   const BlockHome home_;
-  const std::shared_ptr<WriterMemory> memory_;
   const int64_t unlogged_;  // Number of unlogged tables.
   // Answers wait for the writer's state on disk: commits of its logged tables may come before others have a block.
   const bool awaits_progress_;
 
   Mutex insert_mutex_;  // Held while a block is taken in; locked before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;  // Bytes of held_ that held_bytes_ and memory_ count.
-  int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;   // The least such bytes, in memory_.
+  MemoryAccount::Hold held_memory_ ABSL_GUARDED_BY(insert_mutex_);      // Bytes of held_, also in held_bytes_.
+  MemoryAccount::Hold needed_memory_ ABSL_GUARDED_BY(insert_mutex_);    // The least such bytes.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table: marks of the saved blocks.
   std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 

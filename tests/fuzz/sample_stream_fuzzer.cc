@@ -8,7 +8,7 @@ namespace waggle {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   static Executor executor("fuzz", 1, 1000);
-  const auto budget = std::make_shared<ByteBudget>(int64_t{1} << 24);
+  const auto budget = std::make_shared<MemoryAccount>(int64_t{1} << 24);
   ReplayStore store(fuzz::SmallStore());
   fuzz::CreateTables(&store);
   for (uint8_t table = 0; table < fuzz::kTables; ++table) {

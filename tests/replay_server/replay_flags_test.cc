@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "common/process/flags.h"
-#include "replay_server/service/memory_budgets.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -22,9 +21,9 @@ namespace {
 constexpr int64_t kMachine = int64_t{64} << 30;
 
 struct Parsed {
-  explicit Parsed(std::vector<std::string> arguments) {
+  explicit Parsed(std::vector<std::string> arguments, int64_t machine_bytes = kMachine) {
     unsetenv("WAGGLE_PARAM_SERVER");
-    AddReplayFlags(&app, kMachine, &flags);
+    AddReplayFlags(&app, machine_bytes, &flags);
     std::vector<const char*> argv = {"waggle-replay-server"};
     for (const std::string& argument : arguments) {
       argv.push_back(argument.c_str());
@@ -117,7 +116,6 @@ TEST_CASE("Every flag of a replay server says of a wrong value what was got and 
 TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   const Parsed none({});
   REQUIRE_FALSE(none.exit.has_value());
-  CHECK(none.flags.memory_bytes == DefaultTableBytes(kMachine));
   const ReplayServerOptions defaults = none.flags.ServerOptions();
   CHECK(defaults.listen == "127.0.0.1:0");
   CHECK(defaults.data_dir.empty());
@@ -141,7 +139,6 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK(options.data_dir == "d");
   CHECK(options.checkpoint_period == absl::Milliseconds(500));
   CHECK(options.store.max_bytes == int64_t{4} << 30);
-  CHECK(options.service.max_insert_bytes == int64_t{4} << 26);
   CHECK(options.store.max_tables == 7);
   CHECK(options.store.max_experiment_bytes == int64_t{1} << 30);
   CHECK(options.store.saved == SavedPolicy::kReplace);
@@ -152,6 +149,34 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK(least.store.max_bytes == kLeastTableBytes);
   REQUIRE_OK(least.store.Validate());
   REQUIRE_OK(least.service.Validate());
+}
+
+TEST_CASE("Each budget beside the tables has its part of --memory-bytes, up to its own default", "[unit]") {
+  const ReplayServerOptions small = Parsed({"--memory-bytes", "1G"}).flags.ServerOptions();
+  CHECK(small.service.max_insert_bytes == int64_t{64} << 20);
+  CHECK(small.service.max_sample_bytes == int64_t{64} << 20);
+  CHECK(small.service.max_lent_sample_bytes == int64_t{64} << 20);
+  CHECK(small.service.max_kept_sample_bytes == int64_t{4} << 20);
+  CHECK(small.store.known_writers.max_idle_writer_bytes == int64_t{32} << 20);
+  for (const char* const bytes : {"1MiB", "1G"}) {
+    const ReplayServerOptions options = Parsed({"--memory-bytes", bytes}).flags.ServerOptions();
+    CHECK(options.store.writer.max_held_bytes == int64_t{64} << 20);
+    CHECK(options.store.max_writer_bytes == int64_t{64} << 20);
+  }
+  const ReplayServerOptions plain;
+  const ReplayServerOptions large = Parsed({"--memory-bytes", "1000G"}).flags.ServerOptions();
+  CHECK(large.service.max_insert_bytes == plain.service.max_insert_bytes);
+  CHECK(large.service.max_kept_sample_bytes == plain.service.max_kept_sample_bytes);
+  CHECK(large.store.max_writer_bytes == plain.store.max_writer_bytes);
+}
+
+TEST_CASE("By default tables and the budgets beside them have four fifths of the machine", "[unit]") {
+  for (const int64_t machine : {kMachine / 256, kMachine / 32, kMachine / 8, kMachine, 16 * kMachine}) {
+    INFO(machine);
+    const ReplayServerOptions options = Parsed({}, machine).flags.ServerOptions();
+    CHECK(MemoryWarning(options, machine / 5 * 4).empty());
+    CHECK_FALSE(MemoryWarning(options, machine / 100 * 79).empty());
+  }
 }
 
 TEST_CASE("Memory that the machine has not is warned of", "[unit]") {

@@ -264,14 +264,14 @@ TEST_CASE("of a table with a memory limit, the memory of all tables counts what 
   const int64_t one_row = tiered(0).window.chunks[0]->block_bytes();
   TableConfig config = SmallTable();
   config.memory_limit = 3 * one_row;
-  const auto memory = std::make_shared<MemoryUse>(4 * one_row);
+  const auto memory = std::make_shared<MemoryAccount>(4 * one_row);
   TableState state(config, 1, memory);
   RemovedRows removed;
   for (uint64_t i = 0; i < 10; ++i) {
     state.Insert(tiered(i), &removed);
   }
   CHECK(state.bytes() == 10 * one_row);
-  CHECK(memory->bytes() == 3 * one_row);
+  CHECK(memory->used() == 3 * one_row);
   // Others fill it: this table has nothing to give, and takes nothing more.
   memory->Add(2 * one_row);
   state.Insert(tiered(10), &removed);
@@ -279,24 +279,24 @@ TEST_CASE("of a table with a memory limit, the memory of all tables counts what 
   memory->Add(-2 * one_row);
   config.memory_limit = 2 * one_row;
   state.Reconfigure(config, &removed);
-  CHECK(memory->bytes() == 2 * one_row);
+  CHECK(memory->used() == 2 * one_row);
   config.max_bytes = one_row;
   state.Reconfigure(config, &removed);
   CHECK(state.bytes() == one_row);
-  CHECK(memory->bytes() == one_row);
+  CHECK(memory->used() == one_row);
 }
 
 TEST_CASE("rows that a table without a limit has too are in memory, whatever the limit of the other one", "[unit]") {
   const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
   TableConfig config = SmallTable();
   config.memory_limit = 1;
-  const auto memory = std::make_shared<MemoryUse>(100 * one_row);
+  const auto memory = std::make_shared<MemoryAccount>(100 * one_row);
   TableState state(config, 1, memory);
   RemovedRows removed;
   for (uint64_t i = 0; i < 10; ++i) {
     state.Insert(OneRow(i), &removed);
   }
-  CHECK(memory->bytes() == 10 * one_row);
+  CHECK(memory->used() == 10 * one_row);
 }
 
 TEST_CASE("an item leaves when it was sampled often enough", "[unit]") {

@@ -54,9 +54,9 @@ std::string Joined(const std::vector<BatchPiece>& pieces) {
 }
 
 TEST_CASE("Pieces of a batch stand for all of it, whatever their codec", "[unit]") {
-  BatchMemory memory(1 << 20);
+  const auto memory = std::make_shared<BatchMemory>(1 << 20);
   for (const Codec codec : {Codec::kNone, Codec::kLz4, Codec::kZstd}) {
-    BatchCutter cutter(codec, &memory);
+    BatchCutter cutter(codec, memory.get());
     for (const size_t total : {size_t{1}, kPiece - 1, kPiece, kPiece + 1, 3 * kPiece + 5}) {
       const ByteSlices batch = Batch(total / 3, total);
       REQUIRE(Joined(cutter.Cut(batch)) == Bytes(batch));
@@ -69,8 +69,8 @@ TEST_CASE("Pieces of a batch stand for all of it, whatever their codec", "[unit]
 }
 
 TEST_CASE("Only pieces that become much shorter are compressed, and do not keep the batch", "[unit]") {
-  BatchMemory memory(0);
-  BatchCutter cutter(Codec::kLz4, &memory);
+  const auto memory = std::make_shared<BatchMemory>(0);
+  BatchCutter cutter(Codec::kLz4, memory.get());
   std::weak_ptr<const void> owner;
   std::vector<BatchPiece> pieces;
   {
@@ -89,8 +89,8 @@ TEST_CASE("Only pieces that become much shorter are compressed, and do not keep 
 }
 
 TEST_CASE("A place of the batch where compressing did not pay is tried again after a while", "[unit]") {
-  BatchMemory memory(0);
-  BatchCutter cutter(Codec::kZstd, &memory);
+  const auto memory = std::make_shared<BatchMemory>(0);
+  BatchCutter cutter(Codec::kZstd, memory.get());
   const ByteSlices noise = Batch(kPiece + 100, kPiece + 100);
   const ByteSlices same = Batch(0, kPiece + 100);
   REQUIRE(cutter.Cut(same)[0].codec == Codec::kZstd);

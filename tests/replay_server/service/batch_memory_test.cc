@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kSize = size_t{1} << 20;
 
 TEST_CASE("Blocks of batches are aligned, distinct while in use, and used again by those of their size", "[unit]") {
-  BatchMemory memory(4 * kSize);
-  auto first = memory.Take(kSize);
-  auto second = memory.Take(kSize);
-  auto third = memory.Take(kSize + 64);
+  const auto memory = std::make_shared<BatchMemory>(4 * kSize);
+  auto first = memory->Take(kSize);
+  auto second = memory->Take(kSize);
+  auto third = memory->Take(kSize + 64);
   for (const auto* block : {&first, &second, &third}) {
     CHECK(reinterpret_cast<uintptr_t>(block->get()) % 64 == 0);
     std::memset(block->get(), 1, kSize);
@@ -26,38 +26,38 @@ TEST_CASE("Blocks of batches are aligned, distinct while in use, and used again 
   char* const second_bytes = second.get();
   first.reset();
   second.reset();
-  const auto other = memory.Take(2 * kSize);
+  const auto other = memory->Take(2 * kSize);
   CHECK(other.get() != first_bytes);
   CHECK(other.get() != second_bytes);
   // The newest one first.
-  const auto again = memory.Take(kSize);
-  const auto too = memory.Take(kSize);
+  const auto again = memory->Take(kSize);
+  const auto too = memory->Take(kSize);
   CHECK(again.get() == second_bytes);
   CHECK(too.get() == first_bytes);
 }
 
 TEST_CASE("No more bytes of batches are kept than may be, and those that came back last are", "[unit]") {
-  BatchMemory memory(2 * kSize);
+  const auto memory = std::make_shared<BatchMemory>(2 * kSize);
   std::vector<std::shared_ptr<char>> blocks;
   for (int i = 0; i < 4; ++i) {
-    blocks.push_back(memory.Take(kSize));
+    blocks.push_back(memory->Take(kSize));
   }
   std::vector<char*> bytes;
   for (auto& block : blocks) {
     bytes.push_back(block.get());
     block.reset();
   }
-  const auto newest = memory.Take(kSize);
-  const auto next = memory.Take(kSize);
+  const auto newest = memory->Take(kSize);
+  const auto next = memory->Take(kSize);
   CHECK(newest.get() == bytes[3]);
   CHECK(next.get() == bytes[2]);
 }
 
 TEST_CASE("A block that is larger than what may be kept, or small, is had all the same", "[unit]") {
-  BatchMemory memory(kSize);
+  const auto memory = std::make_shared<BatchMemory>(kSize);
   for (const size_t size : {size_t{1}, size_t{100}, 4 * kSize}) {
     for (int i = 0; i < 3; ++i) {
-      const auto block = memory.Take(size);
+      const auto block = memory->Take(size);
       std::memset(block.get(), i, size);
       CHECK(block.get()[size - 1] == i);
     }
@@ -67,32 +67,11 @@ TEST_CASE("A block that is larger than what may be kept, or small, is had all th
 TEST_CASE("A batch's memory may outlive where it is from", "[unit]") {
   std::shared_ptr<char> block;
   {
-    BatchMemory memory(kSize);
-    block = memory.Take(kSize);
+    const auto memory = std::make_shared<BatchMemory>(kSize);
+    block = memory->Take(kSize);
   }
   std::memset(block.get(), 7, kSize);
   CHECK(block.get()[kSize - 1] == 7);
-}
-
-TEST_CASE("No more of a table's memory is lent than may be, and what came back may be lent again", "[unit]") {
-  BatchMemory memory(0, 100);
-  auto first = memory.TryLend(60);
-  REQUIRE(first != nullptr);
-  CHECK(memory.TryLend(41) == nullptr);
-  const auto second = memory.TryLend(40);
-  REQUIRE(second != nullptr);
-  CHECK(memory.TryLend(1) == nullptr);
-  first = nullptr;
-  CHECK(memory.TryLend(61) == nullptr);
-  first = memory.TryLend(60);
-  CHECK(first != nullptr);
-  CHECK(BatchMemory(kSize).TryLend(1) == nullptr);
-  std::shared_ptr<const void> outlives;
-  {
-    BatchMemory gone(0, 1);
-    outlives = gone.TryLend(1);
-  }
-  CHECK(outlives != nullptr);
 }
 
 }  // namespace

@@ -307,7 +307,7 @@ TEST_CASE("The name of a writer is not free while an acknowledgement is still to
 
 // Several writers of one table that has no room any more, with one budget.
 struct Budgeted {
-  explicit Budgeted(int64_t bytes) : budget(std::make_shared<ByteBudget>(bytes)) {}
+  explicit Budgeted(int64_t bytes) : budget(std::make_shared<MemoryAccount>(bytes)) {}
   ~Budgeted() { budget->Close(); }
 
   struct Writer {
@@ -347,7 +347,7 @@ struct Budgeted {
   }
 
   Stream first{LimitedTable()};
-  const std::shared_ptr<ByteBudget> budget;
+  const std::shared_ptr<MemoryAccount> budget;
   std::vector<std::unique_ptr<Writer>> writers;
 };
 

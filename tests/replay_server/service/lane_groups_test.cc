@@ -141,7 +141,7 @@ struct Server {
     options.max_batches_in_flight = 4;
     sampler = std::make_unique<SampleStream>(
         &store,
-        SampleResources{executor.get(), executor.get(), budget, std::make_shared<BatchMemory>(size_t{1} << 20),
+        SampleResources{executor.get(), executor.get(), budget, std::make_shared<BatchMemory>(int64_t{1} << 20),
                         std::make_shared<SampleReaders>(SampleReadersOptions())},
         options);
     const auto peer = std::make_shared<Peer>(
@@ -173,7 +173,7 @@ struct Server {
   const StopToken started;
   const StopToken release;
   std::unique_ptr<Executor> executor = std::make_unique<Executor>("test", 1, 10'000);
-  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30);
+  std::shared_ptr<MemoryAccount> budget = std::make_shared<MemoryAccount>(int64_t{1} << 30);
   Turns turns;  // The executor's thread's, until Serve has returned.
   std::vector<std::unique_ptr<Writer>> writers;
   std::unique_ptr<SampleStream> sampler;

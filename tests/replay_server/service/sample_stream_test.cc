@@ -36,7 +36,7 @@ Message<v1::SampleRequest> Opening(const std::string& table, uint32_t batch_size
 // A handler over a store with `items` items, without a network.
 struct Stream {
   explicit Stream(const TableConfig& config, uint32_t items, SampleStreamOptions options = {}, bool take_at_once = true,
-                  std::shared_ptr<BatchMemory> batch_memory = std::make_shared<BatchMemory>(size_t{1} << 20))
+                  std::shared_ptr<BatchMemory> batch_memory = std::make_shared<BatchMemory>(int64_t{1} << 20))
       : table(config), memory(std::move(batch_memory)), peer(std::make_shared<Peer>(take_at_once)) {
     REQUIRE_OK(store.CreateTable(table));
     if (items > 0) {
@@ -82,7 +82,7 @@ struct Stream {
   }
 
   Executor executor{"test", 1, 1'000};
-  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30);
+  std::shared_ptr<MemoryAccount> budget = std::make_shared<MemoryAccount>(int64_t{1} << 30);
   const std::shared_ptr<BatchMemory> memory;
   const std::shared_ptr<SampleReaders> readers = std::make_shared<SampleReaders>(SampleReadersOptions());
   const std::shared_ptr<Peer> peer;
@@ -115,7 +115,7 @@ TEST_CASE("Large rows are sent from where they lie, or copied where too much wou
   constexpr int64_t kWidth = 3'000;
   constexpr uint32_t kBatch = 100;  // Of more than a message.
   const TableConfig table = SimpleTable("t", kWidth);
-  const size_t max_lent = GENERATE(size_t{0}, size_t{1} << 30);
+  const int64_t max_lent = GENERATE(int64_t{0}, int64_t{1} << 30);
   SampleStreamOptions options;
   options.max_inline_bytes = int64_t{1} << 30;
   Stream stream(table, 10, options, true, std::make_shared<BatchMemory>(0, max_lent));
@@ -146,7 +146,7 @@ TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
   const TableConfig table = SimpleTable("t", 3'000);
   SampleStreamOptions options;
   options.max_inline_bytes = int64_t{1} << 30;
-  Stream stream(table, 10, options, true, std::make_shared<BatchMemory>(0, size_t{1} << 30));
+  Stream stream(table, 10, options, true, std::make_shared<BatchMemory>(0, int64_t{1} << 30));
   Message<v1::SampleRequest> open;
   open.header.mutable_open()->set_table("t");
   open.header.mutable_open()->set_batch_size(kBatch);
@@ -362,7 +362,7 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   const auto batch = static_cast<int64_t>(ValueOf(MakeBatchLayout(first.table, 4, 1 << 20)).total_bytes);
   // Both use the first one's store, executor and budget.
   first.budget->Close();
-  first.budget = std::make_shared<ByteBudget>(2 * batch);
+  first.budget = std::make_shared<MemoryAccount>(2 * batch);
   first.handler = std::make_unique<SampleStream>(&first.store, first.Resources(), SampleStreamOptions());
   first.handler->OnOpen(first.peer);
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
@@ -391,7 +391,7 @@ TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, an
   };
   Stream first(table, 10, {}, /*take_at_once=*/false);
   first.budget->Close();
-  first.budget = std::make_shared<ByteBudget>(2 * bytes(20));
+  first.budget = std::make_shared<MemoryAccount>(2 * bytes(20));
   const auto open = [&first](const std::shared_ptr<Peer>& peer, uint32_t batch_size) {
     auto stream = std::make_unique<SampleStream>(&first.store, first.Resources(), SampleStreamOptions());
     stream->OnOpen(peer);
@@ -413,8 +413,8 @@ TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, an
 }
 
 SampleResources NewResources(Executor* executor, Executor* disk_executor) {
-  return {executor, disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
-          std::make_shared<BatchMemory>(size_t{1} << 20), std::make_shared<SampleReaders>(SampleReadersOptions())};
+  return {executor, disk_executor, std::make_shared<MemoryAccount>(int64_t{1} << 30),
+          std::make_shared<BatchMemory>(int64_t{1} << 20), std::make_shared<SampleReaders>(SampleReadersOptions())};
 }
 
 // A table with ten items whose rows can be on a disk.

@@ -23,7 +23,7 @@ class PlayBoth : private RandomPlay {
       : RandomPlay(config, seed),
         server_bytes_(server_bytes),
         tier_(config.memory_limit > 0 ? tiers_.New(config.name, config.memory_limit) : nullptr),
-        memory_(server_bytes > 0 ? std::make_shared<MemoryUse>(server_bytes) : nullptr),
+        memory_(server_bytes > 0 ? std::make_shared<MemoryAccount>(server_bytes) : nullptr),
         state_(config, seed, memory_) {
     naive_.SetServerBytes(server_bytes_, others_);
   }
@@ -180,7 +180,7 @@ class PlayBoth : private RandomPlay {
     REQUIRE(removed_.empty());
     REQUIRE(state_.items() == static_cast<int64_t>(naive_.items().size()));
     REQUIRE(state_.bytes() == naive_.Bytes());
-    REQUIRE((memory_ == nullptr || memory_->bytes() == others_ + naive_.InMemory()));
+    REQUIRE((memory_ == nullptr || memory_->used() == others_ + naive_.InMemory()));
     REQUIRE(state_.PrioritySum() == Approx(naive_.PrioritySum()));
     REQUIRE(state_.items_inserted() == next_id_);
     REQUIRE(state_.items_inserted() == state_.items() + state_.items_removed());
@@ -191,7 +191,7 @@ class PlayBoth : private RandomPlay {
   int64_t others_ = 0;
   ChunkTiers tiers_{std::make_shared<FakeColdRows>()};
   const std::shared_ptr<ChunkTier> tier_;
-  const std::shared_ptr<MemoryUse> memory_;
+  const std::shared_ptr<MemoryAccount> memory_;
   TableState state_;
   RemovedRows removed_;
   std::vector<ChunkRef> recent_;
