@@ -23,13 +23,6 @@ TEST_CASE("a thread has its name, cut to what the kernel takes", "[unit]") {
   CHECK(std::string(name) == "a name that is ");
 }
 
-TEST_CASE("a function may own what can only be moved", "[unit]") {
-  auto number = std::make_unique<int>(1);
-  int seen = 0;
-  Thread("worker", [&seen, number = std::move(number)] { seen = *number; }).Join();
-  CHECK(seen == 1);
-}
-
 TEST_CASE("assigning joins the thread that was there", "[unit]") {
   const StopToken stop;
   bool first_ended = false;
