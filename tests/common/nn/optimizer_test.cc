@@ -170,18 +170,6 @@ TEST_CASE("a gradient with a large norm is clipped as LibTorch does", "[unit]") 
   }
 }
 
-TEST_CASE("a step is as long as its learning rate says", "[unit]") {
-  for (const auto& [form, make] : kForms) {
-    INFO(form);
-    const torch::Tensor values = torch::zeros({1});
-    const std::unique_ptr<Optimizer> optimizer = make(Options("sgd", 0, 0), values);
-    for (const double rate : {1.0, 0.5, 0.0}) {
-      REQUIRE_OK(optimizer->Step(values, torch::ones({1}), rate));
-    }
-    CHECK(values.item<double>() == Approx(-1.5));
-  }
-}
-
 TEST_CASE("a gradient that is not finite is refused and changes nothing", "[unit]") {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const torch::Tensor values = torch::ones({3});
