@@ -39,10 +39,5 @@ TEST_CASE("Random actions for some of the slots are legal, and all legal ones ar
   CHECK(first == std::set<int64_t>{0, 3});
 }
 
-TEST_CASE("A random policy refuses weights", "[unit]") {
-  RandomPolicy policy(Masked(), 1, Rng(1));
-  REQUIRE_CODE(policy.LoadWeights(testing::SnapshotOf(1)), absl::StatusCode::kFailedPrecondition);
-}
-
 }  // namespace
 }  // namespace waggle
