@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/base/random.h"
 #include "common/spec/joint_action.h"
 #include "tests/support/algorithm_checks.h"
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <map>
-#include <set>
 #include <string>
 
 #include "tests/support/catch.h"

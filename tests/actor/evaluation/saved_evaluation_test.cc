@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "common/replay_file/replay_file.h"
 #include "tests/actor/fakes.h"

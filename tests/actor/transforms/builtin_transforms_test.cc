@@ -1,4 +1,3 @@
-#include <cstring>
 #include <map>
 
 #include "actor/local_vector_environment.h"

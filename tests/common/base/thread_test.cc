@@ -1,6 +1,5 @@
 #include "common/base/thread.h"
 
-#include <memory>
 #include <string>
 
 #include "common/base/stop_token.h"

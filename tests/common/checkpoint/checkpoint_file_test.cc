@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <string>
 
 #include "absl/strings/match.h"

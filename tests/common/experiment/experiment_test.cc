@@ -1,4 +1,3 @@
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "common/experiment/experiment_plan.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
-#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "common/nn/flat_kernels.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "common/nn/flat_optimizer.h"
 
-#include <cmath>
 #include <vector>
 
 #include "tests/support/catch.h"

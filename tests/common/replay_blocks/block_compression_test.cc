@@ -1,6 +1,5 @@
 #include "common/replay_blocks/block_compression.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "common/rl/learner_checkpoint.h"
 
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
-#include "common/rl/steppers.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"

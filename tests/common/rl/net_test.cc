@@ -1,6 +1,5 @@
 #include "common/rl/net.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

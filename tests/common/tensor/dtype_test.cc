@@ -1,9 +1,7 @@
 #include "common/tensor/dtype.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <string>
 #include <vector>
 

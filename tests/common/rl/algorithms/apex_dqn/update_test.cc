@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "common/nn/weights_codec.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/steppers.h"
 #include "tests/support/algorithm_checks.h"
