@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "actor/policy_buffers.h"
-#include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -1,6 +1,5 @@
 #include "actor/rollout_loop.h"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>

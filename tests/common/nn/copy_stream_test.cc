@@ -1,6 +1,5 @@
 #include "common/nn/copy_stream.h"
 
-#include "common/nn/torch_compat.h"
 #include "tests/support/catch.h"
 #include "tests/support/cuda.h"
 

@@ -1,6 +1,5 @@
 #include "common/nn/network.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

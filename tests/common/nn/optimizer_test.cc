@@ -3,7 +3,6 @@
 #include <torch/optim.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tests/support/catch.h"
-#include "tests/support/finite_differences.h"
 
 namespace waggle {
 namespace {
