@@ -13,6 +13,7 @@
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/slices.h"
 
 namespace waggle {
 namespace {
@@ -124,6 +125,13 @@ class Fixture {
     };
   }
 
+  // Its run is over after the first evaluation.
+  void EndAtEvaluation() {
+    hub.on_evaluation = [this](const Evaluation&) {
+      hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+    };
+  }
+
   FakeHub hub;
   Metrics metrics;
   FakeReplay::Record replay;
@@ -139,8 +147,7 @@ class Fixture {
 
 // The seeds of the environments whose first rows are in a block; the first column is the observation.
 std::vector<float> SeedsOf(const InsertBlock& block) {
-  std::vector<char> data(block.data.size());
-  block.data.CopyTo(data.data());
+  const std::string data = testing::BytesOf(block.data);
   std::vector<float> seeds;
   size_t row = 0;
   for (const ChunkInfo& chunk : block.chunks) {
@@ -226,9 +233,7 @@ TEST_CASE("a restarted actor or evaluator draws new random numbers and continues
   for (const uint64_t life : {uint64_t{0}, uint64_t{1}}) {
     Fixture fixture;
     fixture.StartRun(0, 0, life);
-    fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
-      fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
-    };
+    fixture.EndAtEvaluation();
     REQUIRE_OK(RunEvaluator(fixture.ports));
     evaluator_seeds[life] = fixture.request.seed;
   }
@@ -258,9 +263,7 @@ TEST_CASE("an actor asks for steps if the run has a limit on them", "[unit]") {
 TEST_CASE("an evaluator evaluates the newest weights and reports until the run is over", "[unit]") {
   Fixture fixture;
   fixture.StartRun(0);
-  fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
-    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
-  };
+  fixture.EndAtEvaluation();
   REQUIRE_OK(RunEvaluator(fixture.ports));
   REQUIRE(fixture.hub.evaluations().at(0).version == ModelVersion{1, 5});
   REQUIRE(fixture.hub.evaluations()[0].episodes == 6);
@@ -295,9 +298,7 @@ TEST_CASE("an evaluator that joins after training evaluates the last weights", "
   Fixture fixture;
   fixture.StartRun(0);
   fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
-  fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
-    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
-  };
+  fixture.EndAtEvaluation();
   REQUIRE_OK(RunEvaluator(fixture.ports));
   REQUIRE(fixture.hub.evaluations().size() == 1);
 }
@@ -332,17 +333,17 @@ TEST_CASE("an actor's error is reported to the hub", "[unit]") {
   Fixture fixture;
   fixture.StartRun(100);
   absl::StatusCode code = absl::StatusCode::kOk;
-  std::string words;
+  std::string key;
   SECTION("another environment than the run's") {
     fixture.hub.AdoptEnvironment(false);
     fixture.hub.Set([](Assignment* assignment) { assignment->environment = testing::FakeEnvironmentSpec(); });
     code = absl::StatusCode::kFailedPrecondition;
-    words = "environment: got Counting";
+    key = "environment: ";
   }
   SECTION("a broken experiment") {
     fixture.hub.Set([](Assignment* assignment) { assignment->experiment_yaml = "algorithm: {name: fake, n_stp: 1}"; });
     code = absl::StatusCode::kInvalidArgument;
-    words = "n_stp";
+    key = "n_stp";
   }
   SECTION("an environment that this actor does not have") {
     fixture.hub.Set([](Assignment* assignment) {
@@ -350,29 +351,29 @@ TEST_CASE("an actor's error is reported to the hub", "[unit]") {
       assignment->experiment_yaml.replace(at, 8, "Countin9");
     });
     code = absl::StatusCode::kNotFound;
-    words = "did you mean \"Counting\"";
+    key = "Counting";
   }
   SECTION("a table of that name that differs") {
     fixture.replay.create_result = absl::FailedPreconditionError("max_items: 10 and 20");
     code = absl::StatusCode::kFailedPrecondition;
-    words = "creating table counting/replay: max_items: 10 and 20";
+    key = "counting/replay: max_items";
   }
   SECTION("a policy that cannot be made") {
     fixture.ports.new_policy = [](const PolicyRequest&) -> absl::StatusOr<std::unique_ptr<Policy>> {
       return absl::FailedPreconditionError("no such device: cuda:3");
     };
     code = absl::StatusCode::kFailedPrecondition;
-    words = "cuda:3";
+    key = "cuda:3";
   }
   SECTION("a machine with too little memory") {
     fixture.ports.memory_bytes = int64_t{10} << 20;
     fixture.ports.new_policy = nullptr;
     code = absl::StatusCode::kResourceExhausted;
-    words = "has 10 MiB: actor ";
+    key = "10 MiB";
   }
   const absl::Status status = RunActor(fixture.ports);
   REQUIRE_CODE(status, code);
-  REQUIRE_THAT(std::string(status.message()), Catch::Contains(words));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains(key));
   REQUIRE(fixture.hub.failures() == std::vector<absl::Status>{status});
   REQUIRE(fixture.hub.farewells() == 1);
 }

@@ -64,18 +64,6 @@ TEST_CASE("a step reads and writes the rows of its lane alone, of every leaf", "
   CHECK_FALSE(step.terminated);
 }
 
-TEST_CASE("a lane's rows may be at any index", "[unit]") {
-  EnvironmentLanes lanes = MakeLanes();
-  Arrays arrays;
-  REQUIRE_OK(lanes.Reset(2, arrays.observations, 0));
-  CHECK(arrays.place[0][0] == 12);
-  REQUIRE_OK(lanes.Step(2, arrays.actions, 1, arrays.observations, arrays.rewards, 0));
-  CHECK(arrays.reward[0][0] == 1 + 200);
-  CHECK(arrays.reward[0][1] == 6);
-  CHECK(arrays.place[0][1] == 1);
-  CHECK(arrays.place[2][0] == 0);
-}
-
 TEST_CASE("an action is clamped and scaled for the environment, and the chosen action does not change", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;

@@ -1,5 +1,6 @@
 #include "tests/actor/fakes.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -89,6 +90,28 @@ absl::Status CountingPolicy::LoadWeights(const ModelSnapshot& snapshot) {
     loaded.push_back(snapshot.version.version);
   }
   return load_result;
+}
+
+std::vector<LaneStream> StreamsOf(const std::vector<InsertBlock>& blocks, const std::vector<ArraySpec>& signature) {
+  std::vector<LaneStream> streams;
+  for (const InsertBlock& block : blocks) {
+    const char* at = block.data.slices().at(0).data;
+    for (const ArraySpec& column : signature) {
+      const auto row_bytes = static_cast<size_t>(column.NumBytes());
+      for (const ChunkInfo& chunk : block.chunks) {
+        streams.resize(std::max<size_t>(streams.size(), chunk.stream + 1));
+        std::vector<std::string>& rows = streams[chunk.stream].rows;
+        for (uint64_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row, at += row_bytes) {
+          rows.resize(std::max<size_t>(rows.size(), row + 1));
+          rows[row].append(at, row_bytes);
+        }
+      }
+    }
+    for (const ItemInfo& item : block.items) {
+      streams[item.stream].items.emplace_back(item.first_row, item.rows, item.priority);
+    }
+  }
+  return streams;
 }
 
 absl::Status RecordingWriter::Append(InsertBlock block, const StopToken& stop) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "actor/environments/environment.h"
@@ -72,6 +73,15 @@ inline int64_t RowsOfLane(const InsertBlock& block) {
   }
   return rows;
 }
+
+// A lane's part of blocks: its rows, each as all its columns' bytes, and its items' first rows, lengths and priorities.
+struct LaneStream {
+  std::vector<std::string> rows;
+  std::vector<std::tuple<uint64_t, uint32_t, double>> items;
+};
+
+// The parts of lanes 0, 1, …
+std::vector<LaneStream> StreamsOf(const std::vector<InsertBlock>& blocks, const std::vector<ArraySpec>& signature);
 
 // Keeps every block. Fails or stops as its test says.
 class RecordingWriter : public ReplayWriter {

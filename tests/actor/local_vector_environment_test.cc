@@ -130,17 +130,6 @@ TEST_CASE("lanes that are sent without the others are answered without them, in 
   }
 }
 
-TEST_CASE("each lane has its own seed, and the same seed gives the same lanes", "[unit]") {
-  LocalVectorEnvironment a = MakeVector(3);
-  LocalVectorEnvironment b = MakeVector(3);
-  REQUIRE_OK(a.Reset());
-  REQUIRE_OK(b.Reset());
-  const float* left = static_cast<const float*>(ValueOf(a.Recv(1, StopToken())).observations[0]);
-  const float* right = static_cast<const float*>(ValueOf(b.Recv(1, StopToken())).observations[0]);
-  REQUIRE(left[0] != left[3]);
-  REQUIRE(std::vector<float>(left, left + 3 * kLanes) == std::vector<float>(right, right + 3 * kLanes));
-}
-
 TEST_CASE("a reset begins new episodes while others are under way", "[unit]") {
   LocalVectorEnvironment vector = MakeVector(3);
   REQUIRE_OK(vector.Reset());

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "actor/transforms/apply_transforms.h"
-#include "common/config/config_errors.h"
-#include "common/config/config_reader.h"
-#include "common/config/yaml_file.h"
 #include "common/process/find_program.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -35,18 +34,14 @@ TEST_CASE("A built-in environment is opened in this process", "[unit]") {
 }
 
 TEST_CASE("An experiment's transforms are applied to its environment, and an evaluator's rewards are raw", "[unit]") {
-  ConfigErrors errors;
-  const YamlNode root = ValueOf(
-      ParseYaml("environment:\n"
-                "  name: Catch-v0\n"
-                "  options: {size: 84}\n"
-                "  transforms: [frame_stack, {reward: {clip: {min: -0.5, max: 0.5}}}, {time_limit: {steps: 5}}]\n",
-                "test"));
-  ConfigReader reader(root, &errors);
   EnvironmentOptions options;
-  reader.Section("environment", &options);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
+  REQUIRE_OK(testing::ReadSection(
+      "environment",
+      "environment:\n"
+      "  name: Catch-v0\n"
+      "  options: {size: 84}\n"
+      "  transforms: [frame_stack, {reward: {clip: {min: -0.5, max: 0.5}}}, {time_limit: {steps: 5}}]\n",
+      &options));
   LaneOptions lanes;
   lanes.raw_rewards = GENERATE(false, true);
   const auto environment = ValueOf(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(1), StopToken()));
@@ -98,10 +93,7 @@ TEST_CASE("An environment of Gymnasium is opened by the interpreter that the exp
   options.gymnasium.id = "module:Corridor-v0";
   options.gymnasium.kwargs = R"({"padding":")" + std::string(400, 'x') + R"("})";
   CHECK_FALSE(OpenEnvironment(BuiltinEnvironments(), options, {}, Rng(1), StopToken()).ok());
-  const auto contents = [&folder](const char* name) {
-    std::ifstream file(folder.File(name));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
+  const auto contents = [&folder](const char* name) { return testing::Contents(folder.File(name)); };
   CHECK(contents("arguments") == OwnFolder() + "/../share/waggle/environment");
   CHECK(std::filesystem::exists(contents("arguments") + "/waggle_environment/__main__.py"));
   CHECK_THAT(contents("told"), Catch::Contains("\"id\":\"module:Corridor-v0\""));
@@ -121,8 +113,7 @@ TEST_CASE("Gymnasium's environments are filmed in one process, and films of othe
   lanes.video = VideoOptions{folder.File("a \"film\"" + std::string(200, 'x')), 2};
   CHECK_FALSE(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(1), StopToken()).ok());
   CHECK(std::filesystem::is_directory(lanes.video->folder));
-  std::ifstream file(folder.File("told"));
-  CHECK_THAT(std::string(std::istreambuf_iterator<char>(file), {}),
+  CHECK_THAT(testing::Contents(folder.File("told")),
              Catch::Contains("\"episodes\":2") && Catch::Contains("a \\\"film\\\"") && Catch::Contains("[2,2]"));
 
   EnvironmentOptions agents;

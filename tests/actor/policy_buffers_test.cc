@@ -23,16 +23,5 @@ TEST_CASE("a policy's buffers have its actions, each column and its private valu
   REQUIRE(output->private_values[5] == 36);
 }
 
-TEST_CASE("each action leaf has an array of its own for all lanes", "[unit]") {
-  testing::CountingPolicy policy;
-  PolicyBuffers buffers(policy, {MultiDiscrete("action/move", {3, 4}), Box("action/turn", DType::kFloat32, {3})}, 2);
-  const PolicyOutput* output = buffers.output();
-  REQUIRE(output->actions.size() == 2);
-  static_cast<int64_t*>(output->actions[0])[3] = -1;
-  static_cast<float*>(output->actions[1])[5] = 2;
-  REQUIRE(static_cast<const int64_t*>(output->actions[0])[3] == -1);
-  REQUIRE(static_cast<const float*>(output->actions[1])[0] == 0);
-}
-
 }  // namespace
 }  // namespace waggle

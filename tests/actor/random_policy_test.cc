@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "actor/policy_buffers.h"
-#include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -37,11 +36,6 @@ TEST_CASE("Random actions for some of the slots are legal, and all legal ones ar
     REQUIRE(actions[1] == 2);
   }
   CHECK(first == std::set<int64_t>{0, 3});
-}
-
-TEST_CASE("A random policy refuses weights", "[unit]") {
-  RandomPolicy policy(Masked(), 1, Rng(1));
-  REQUIRE_CODE(policy.LoadWeights(testing::SnapshotOf(1)), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

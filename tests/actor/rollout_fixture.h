@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -102,34 +99,6 @@ inline int64_t RowsOf(const std::vector<InsertBlock>& blocks) {
     rows += RowsOfLane(block);
   }
   return rows;
-}
-
-// A lane's part of blocks: its rows, each as all its columns' bytes, and its items' first rows, lengths and priorities.
-struct LaneStream {
-  std::vector<std::string> rows;
-  std::vector<std::tuple<uint64_t, uint32_t, double>> items;
-};
-
-inline std::vector<LaneStream> StreamsOf(const std::vector<InsertBlock>& blocks,
-                                         const std::vector<ArraySpec>& signature) {
-  std::vector<LaneStream> streams(RolloutFixture::kLanes);
-  for (const InsertBlock& block : blocks) {
-    const char* at = block.data.slices().at(0).data;
-    for (const ArraySpec& column : signature) {
-      const auto row_bytes = static_cast<size_t>(column.NumBytes());
-      for (const ChunkInfo& chunk : block.chunks) {
-        std::vector<std::string>& rows = streams[chunk.stream].rows;
-        for (uint64_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row, at += row_bytes) {
-          rows.resize(std::max<size_t>(rows.size(), row + 1));
-          rows[row].append(at, row_bytes);
-        }
-      }
-    }
-    for (const ItemInfo& item : block.items) {
-      streams[item.stream].items.emplace_back(item.first_row, item.rows, item.priority);
-    }
-  }
-  return streams;
 }
 
 }  // namespace waggle::testing

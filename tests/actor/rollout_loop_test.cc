@@ -1,6 +1,5 @@
 #include "actor/rollout_loop.h"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -19,6 +18,11 @@ namespace {
 constexpr int64_t kLanes = RolloutFixture::kLanes;
 constexpr int64_t kChunkRows = RolloutFixture::kChunkRows;
 
+// Version 1 of the weights is there.
+struct ReadyFixture : RolloutFixture {
+  ReadyFixture() { script->Add(SnapshotOf(1)); }
+};
+
 TEST_CASE("the loop writes every row that it acted on, the last ones included, and stops without an error", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(7));
@@ -34,8 +38,7 @@ TEST_CASE("the loop writes every row that it acted on, the last ones included, a
 }
 
 TEST_CASE("observations, actions, rewards and the policy's columns of a row belong together", "[unit]") {
-  RolloutFixture fixture;
-  fixture.script->Add(SnapshotOf(1));
+  ReadyFixture fixture;
   REQUIRE_OK(fixture.Run(200));
   int64_t last_rows = 0;
   for (const InsertBlock& block : fixture.sink.blocks) {
@@ -113,9 +116,8 @@ TEST_CASE("lanes that answer in any order, one of them ten times slower, have th
 }
 
 TEST_CASE("a stop while no lane is ready ends the loop without an error, and complete rows are written", "[unit]") {
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   ScrambledEnvironment* const scrambled = fixture.Scramble(-1, 1);
-  fixture.script->Add(SnapshotOf(1));
   Thread stopper;
   fixture.policy.on_act = [&](int64_t calls) {
     if (calls == 2) {
@@ -129,8 +131,7 @@ TEST_CASE("a stop while no lane is ready ends the loop without an error, and com
 }
 
 TEST_CASE("newer weights are taken between blocks, and a block names the version that acted", "[unit]") {
-  RolloutFixture fixture;
-  fixture.script->Add(SnapshotOf(1));
+  ReadyFixture fixture;
   fixture.policy.on_act = [&fixture](int64_t calls) {
     if (calls == 1) {
       fixture.script->Add(SnapshotOf(5));
@@ -168,13 +169,12 @@ TEST_CASE("if the learner computes actions, a block names its oldest version, an
 }
 
 TEST_CASE("on_weights is called for each version before its first act, and the loop returns its error", "[unit]") {
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   std::vector<uint64_t> told;
   fixture.on_weights = [&](const ModelSnapshot& snapshot) {
     told.push_back(snapshot.version.version);
     return told.size() == 3 ? absl::FailedPreconditionError("of another network") : absl::OkStatus();
   };
-  fixture.script->Add(SnapshotOf(1));
   size_t given = 1;
   fixture.policy.on_act = [&](int64_t) {
     CHECK(told == fixture.policy.loaded);
@@ -188,8 +188,7 @@ TEST_CASE("on_weights is called for each version before its first act, and the l
 }
 
 TEST_CASE("the loop continues with old weights while the server is away", "[unit]") {
-  RolloutFixture fixture;
-  fixture.script->Add(SnapshotOf(1));
+  ReadyFixture fixture;
   for (int i = 0; i < 1000; ++i) {
     fixture.script->Add(absl::UnavailableError("connection refused"));
   }
@@ -198,9 +197,8 @@ TEST_CASE("the loop continues with old weights while the server is away", "[unit
 }
 
 TEST_CASE("a block that gathers for too long is handed over before it is full", "[unit]") {
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   fixture.options.max_block_age = absl::ZeroDuration();
-  fixture.script->Add(SnapshotOf(1));
   REQUIRE_OK(fixture.Run(5));
   REQUIRE(fixture.sink.blocks.size() == 5);
 }
@@ -220,10 +218,9 @@ TEST_CASE("returns are of the environment's own rewards, even if transformed rew
    private:
     const std::vector<double> raw_ = std::vector<double>(RolloutFixture::kLanes, 1000);
   };
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   fixture.environments = std::make_unique<Changed>(ValueOf(MakeEnvironments(
       CountingEnvironment::Definition(RolloutFixture::kMaxSteps), EnvironmentOptions(), kLanes, Rng(3))));
-  fixture.script->Add(SnapshotOf(1));
   REQUIRE_OK(fixture.Run(100));
   CHECK(fixture.metrics.TakeSnapshot().gauges["return_mean"] >= 1000);
 }
@@ -255,8 +252,7 @@ TEST_CASE("the metrics count steps, episodes, items and waits", "[unit]") {
 }
 
 TEST_CASE("the activity shows that the loop waits for room", "[unit]") {
-  RolloutFixture fixture;
-  fixture.script->Add(SnapshotOf(1));
+  ReadyFixture fixture;
   Metrics::Snapshot stuck;
   fixture.sink.on_append = [&](const StopToken&) {
     fixture.sink.stats_.waiting = true;
@@ -276,8 +272,7 @@ TEST_CASE("the activity shows that the loop waits for room", "[unit]") {
 }
 
 TEST_CASE("the loop takes its allowed steps, hands their rows over and waits for more", "[unit]") {
-  RolloutFixture fixture;
-  fixture.script->Add(SnapshotOf(1));
+  ReadyFixture fixture;
   constexpr int64_t kAllowed = 100;
   int64_t rows_before_wait = -1;
   Metrics::Snapshot waiting;
@@ -309,9 +304,8 @@ TEST_CASE("a stop while waiting for the first weights ends the loop without an e
 }
 
 TEST_CASE("a stop while the writer waits for room ends the loop without an error", "[unit]") {
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   fixture.options.drain_timeout = absl::Milliseconds(1);
-  fixture.script->Add(SnapshotOf(1));
   Thread stopper;
   fixture.sink.on_append = [&](const StopToken& stop) {
     stopper = Thread("stopper", [&fixture] { fixture.stop.RequestStop(); });
@@ -322,9 +316,8 @@ TEST_CASE("a stop while the writer waits for room ends the loop without an error
 }
 
 TEST_CASE("rows without room after a stop are given up after a while", "[unit]") {
-  RolloutFixture fixture;
+  ReadyFixture fixture;
   fixture.options.drain_timeout = absl::Milliseconds(1);
-  fixture.script->Add(SnapshotOf(1));
   fixture.sink.on_append = [](const StopToken& stop) {
     stop.Wait();
     return absl::CancelledError("stopped while waiting for room");
@@ -333,28 +326,21 @@ TEST_CASE("rows without room after a stop are given up after a while", "[unit]")
 }
 
 TEST_CASE("errors of the policy, the writer, the environment and the weights are final", "[unit]") {
+  ReadyFixture fixture;
   SECTION("the policy cannot act") {
-    RolloutFixture fixture;
-    fixture.script->Add(SnapshotOf(1));
     fixture.policy.act_result = absl::InternalError("out of memory");
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kInternal);
   }
   SECTION("the writer refuses a block") {
-    RolloutFixture fixture;
-    fixture.script->Add(SnapshotOf(1));
     fixture.sink.on_append = [](const StopToken&) { return absl::InvalidArgumentError("observation is nan"); };
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kInvalidArgument);
   }
   SECTION("the weights are of another network") {
-    RolloutFixture fixture;
-    fixture.script->Add(SnapshotOf(1));
     fixture.policy.load_result = absl::FailedPreconditionError("another network");
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kFailedPrecondition);
     REQUIRE(fixture.policy.calls == 0);
   }
   SECTION("the hub refuses steps") {
-    RolloutFixture fixture;
-    fixture.script->Add(SnapshotOf(1));
     fixture.budget = std::make_unique<StepBudget>(
         1, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
         [](const StepRequest&, const StopToken&) { return absl::FailedPreconditionError("no limit"); }, fixture.stop);
@@ -362,8 +348,6 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
     REQUIRE(fixture.policy.calls == 0);
   }
   SECTION("weights cannot be fetched") {
-    RolloutFixture fixture;
-    fixture.script->Add(SnapshotOf(1));
     fixture.script->Add(absl::PermissionDeniedError("no"));
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kPermissionDenied);
   }

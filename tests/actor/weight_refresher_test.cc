@@ -134,13 +134,5 @@ TEST_CASE("a refresher's end stops its thread alone", "[unit]") {
   REQUIRE_FALSE(stop.StopRequested());
 }
 
-TEST_CASE("only errors that mean that a server is away are retried", "[unit]") {
-  REQUIRE(IsServerAway(absl::UnavailableError("")));
-  REQUIRE(IsServerAway(absl::DeadlineExceededError("")));
-  REQUIRE_FALSE(IsServerAway(absl::OkStatus()));
-  REQUIRE_FALSE(IsServerAway(absl::CancelledError("")));
-  REQUIRE_FALSE(IsServerAway(absl::InvalidArgumentError("")));
-}
-
 }  // namespace
 }  // namespace waggle

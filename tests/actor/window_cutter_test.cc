@@ -1,7 +1,6 @@
 #include "actor/window_cutter.h"
 
 #include <algorithm>
-#include <string>
 
 #include "common/base/random.h"
 #include "tests/support/catch.h"
@@ -14,11 +13,7 @@ StepType TypeOf(int64_t row, int64_t rows) {
 }
 
 WindowPlan PlanOf(WindowPlan::Kind kind, int64_t length, int64_t period = 1) {
-  WindowPlan plan;
-  plan.kind = kind;
-  plan.length = length;
-  plan.period = period;
-  return plan;
+  return {kind, length, period};
 }
 
 // The windows of an episode of rows [first, first + rows), straight from the definition.
@@ -56,22 +51,6 @@ bool ByStart(const RowWindow& a, const RowWindow& b) {
   return a.first_row < b.first_row;
 }
 
-TEST_CASE("a 3-step plan gives every step one window, cut short at the episode's end", "[unit]") {
-  WindowCutter cutter(PlanOf(WindowPlan::Kind::kNStep, 4));
-  REQUIRE(Cut(&cutter, 10, 6) == std::vector<RowWindow>{{10, 4}, {11, 4}, {12, 4}, {13, 3}, {14, 2}});
-  // An episode shorter than the window.
-  REQUIRE(Cut(&cutter, 16, 2) == std::vector<RowWindow>{{16, 2}});
-}
-
-TEST_CASE("a sequence plan's windows start every period and the last one is cut short", "[unit]") {
-  WindowCutter unrolls(PlanOf(WindowPlan::Kind::kSequence, 4, 3));
-  REQUIRE(Cut(&unrolls, 0, 9) == std::vector<RowWindow>{{0, 4}, {3, 4}, {6, 3}});
-  REQUIRE(Cut(&unrolls, 9, 7) == std::vector<RowWindow>{{9, 4}, {12, 4}});
-  WindowCutter overlapping(PlanOf(WindowPlan::Kind::kSequence, 4, 2));
-  REQUIRE(Cut(&overlapping, 0, 7) == std::vector<RowWindow>{{0, 4}, {2, 4}, {4, 3}});
-  REQUIRE(Cut(&overlapping, 7, 3) == std::vector<RowWindow>{{7, 3}});
-}
-
 TEST_CASE("an episode plan gives the whole episode and refuses one that is too long", "[unit]") {
   WindowCutter cutter(PlanOf(WindowPlan::Kind::kEpisode, 5));
   REQUIRE(Cut(&cutter, 3, 5) == std::vector<RowWindow>{{3, 5}});
@@ -79,9 +58,7 @@ TEST_CASE("an episode plan gives the whole episode and refuses one that is too l
   for (int64_t row = 8; row < 13; ++row) {
     REQUIRE_OK(cutter.Add(static_cast<uint64_t>(row), TypeOf(row - 8, 6), &windows));
   }
-  const absl::Status status = cutter.Add(13, StepType::kLast, &windows);
-  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  REQUIRE_THAT(std::string(status.message()), Catch::Contains("began at row 8 has more than the 5 rows"));
+  REQUIRE_CODE(cutter.Add(13, StepType::kLast, &windows), absl::StatusCode::kInvalidArgument);
   REQUIRE(windows.empty());
 }
 
@@ -105,21 +82,6 @@ TEST_CASE("windows equal those of the definition for random episodes and plans",
   }
 }
 
-TEST_CASE("unrolls that share one row cover each step exactly once", "[unit]") {
-  for (int64_t length = 2; length < 7; ++length) {
-    WindowCutter cutter(PlanOf(WindowPlan::Kind::kSequence, length, length - 1));
-    for (int64_t rows = 2; rows < 20; ++rows) {
-      std::vector<int> covered(static_cast<size_t>(rows - 1));
-      for (const RowWindow& window : Cut(&cutter, 0, rows)) {
-        for (uint64_t row = window.first_row; row + 1 < window.first_row + window.rows; ++row) {
-          ++covered.at(row);
-        }
-      }
-      REQUIRE(covered == std::vector<int>(covered.size(), 1));
-    }
-  }
-}
-
 // The unrolls of the first `rows` rows of a stream, straight from the definition.
 std::vector<RowWindow> UnrollsByDefinition(const WindowPlan& plan, int64_t rows) {
   std::vector<RowWindow> windows;
@@ -127,15 +89,6 @@ std::vector<RowWindow> UnrollsByDefinition(const WindowPlan& plan, int64_t rows)
     windows.push_back(RowWindow{static_cast<uint64_t>(first), static_cast<uint32_t>(plan.length)});
   }
   return windows;
-}
-
-TEST_CASE("unrolls cross the ends of episodes and are never cut short", "[unit]") {
-  WindowCutter overlapping(PlanOf(WindowPlan::Kind::kUnroll, 4, 3));
-  REQUIRE(Cut(&overlapping, 0, 5) == std::vector<RowWindow>{{0, 4}});
-  REQUIRE(Cut(&overlapping, 5, 6) == std::vector<RowWindow>{{3, 4}, {6, 4}});
-  WindowCutter apart(PlanOf(WindowPlan::Kind::kUnroll, 4, 4));
-  REQUIRE(Cut(&apart, 0, 5) == std::vector<RowWindow>{{0, 4}});
-  REQUIRE(Cut(&apart, 5, 7) == std::vector<RowWindow>{{4, 4}, {8, 4}});
 }
 
 TEST_CASE("unrolls equal those of the definition for random step types and plans", "[unit]") {
@@ -167,9 +120,7 @@ TEST_CASE("rows that do not make episodes are refused", "[unit]") {
   REQUIRE_OK(cutter.Add(0, StepType::kFirst, &windows));
   REQUIRE_CODE(cutter.Add(1, StepType::kFirst, &windows), absl::StatusCode::kInvalidArgument);
   REQUIRE_OK(cutter.Add(1, StepType::kLast, &windows));
-  const absl::Status status = cutter.Add(2, StepType::kLast, &windows);
-  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  REQUIRE_THAT(std::string(status.message()), Catch::Contains("row 2 has step type 2 at an episode's begin"));
+  REQUIRE_CODE(cutter.Add(2, StepType::kLast, &windows), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("a window plan must give windows of two rows to the table's max_window", "[unit]") {

@@ -31,12 +31,5 @@ TEST_CASE("a lane's latest rows are contiguous for any first row of the window",
   }
 }
 
-TEST_CASE("a history needs no extras", "[unit]") {
-  WindowHistory history(1, 2, 0);
-  history.Set(0, 0, {1, 1});
-  history.Set(0, 1, {2, 0});
-  REQUIRE(history.Rows(0, 0)[1].reward == 2);
-}
-
 }  // namespace
 }  // namespace waggle

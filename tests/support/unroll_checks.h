@@ -5,10 +5,10 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/base/random.h"
 #include "common/spec/joint_action.h"
 #include "tests/support/algorithm_checks.h"
 
@@ -33,6 +33,12 @@ inline EnvironmentSpec SeveralActions() {
   environment.actions.push_back(Box("action/steer", DType::kFloat32, {}, -1, 1));
   environment.actions.push_back(MultiBinary("action/lights", {2}));
   return environment;
+}
+
+// Environments with a choice, with real numbers, and with SeveralActions.
+inline std::vector<EnvironmentSpec> AllKindsOfActions() {
+  return {EnvironmentOf(3, Discrete("action", 4)), EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1)),
+          SeveralActions()};
 }
 
 // True if an element of the group is a parameter of the value.
@@ -94,6 +100,17 @@ inline torch::Tensor LogProbs(const Model& model, const std::string& network, co
   const torch::NoGradGuard no_grad;
   const Unrolls u = UnrollsOf(Batches(&model.environment(), {{"", &batch}}), 1);
   return model.net(network)(u.observation).policy().LogProb(u.action).transpose(0, 1);
+}
+
+// The same batch as if the network itself had acted, but for this change of each log probability: [rows, T + 1] or [].
+inline TensorBatch ActedBy(const Model& model, TensorBatch batch, const torch::Tensor& change) {
+  const torch::Tensor log_probs = LogProbs(model, "actor_critic", batch) + change;
+  batch.fields["log_prob"] = torch::where(torch::isnan(batch.at("log_prob")), batch.at("log_prob"), log_probs);
+  return batch;
+}
+
+inline TensorBatch ActedBy(const Model& model, TensorBatch batch, double change) {
+  return ActedBy(model, std::move(batch), torch::full({}, change, torch::kFloat64));
 }
 
 // The same batch with a terminal state at the end of each episode and of each unroll.

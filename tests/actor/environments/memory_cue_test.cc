@@ -6,7 +6,6 @@
 
 #include "tests/support/catch.h"
 #include "tests/support/chi_square.h"
-#include "tests/support/environment_conformance.h"
 #include "tests/support/one_leaf.h"
 
 namespace waggle {
@@ -67,11 +66,6 @@ TEST_CASE("every cue is equally likely, even if resets follow each other", "[uni
     episode.Reset();
   }
   testing::CheckChiSquare(counts, {{0, 1}, {1, 1}, {2, 1}, {3, 1}});
-}
-
-TEST_CASE("MemoryCue passes the conformance suite with other lengths", "[unit]") {
-  testing::CheckBuiltin("MemoryCue-v0", "{length: 1}");
-  testing::CheckBuiltin("MemoryCue-v0", "{length: 300, cues: 7}");
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
 #include "tests/support/catch.h"
-#include "tests/support/environment_conformance.h"
 
 namespace waggle {
 namespace {
@@ -130,20 +128,6 @@ TEST_CASE("the point starts at rest; it and its goal are uniform in the square",
   for (const double sum : sums) {
     CHECK(std::abs(sum / kEpisodes) < 6 * std::sqrt(1.0 / 3 / kEpisodes));  // Six standard errors.
   }
-}
-
-TEST_CASE("PointMass refuses an action past its bounds", "[unit]") {
-  Run run;
-  run.Start({});
-  const float action[2] = {0, 1.5F};
-  const absl::Status refused =
-      run.environment.Step({action}, {run.body.data(), run.achieved.data(), run.goal.data()}, &run.reward).status();
-  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("PointMass-v0: action[1]: got 1.5"));
-}
-
-TEST_CASE("PointMass passes the conformance suite with dense rewards", "[unit]") {
-  testing::CheckBuiltin("PointMass-v0", "{reward: dense, max_episode_steps: 5}");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -29,6 +30,26 @@ std::unique_ptr<VectorEnvironment> Local(const EnvironmentDefinition& definition
   return ValueOf(MakeLocalEnvironment(definition, EnvironmentOptions(), lanes, Rng(5)));
 }
 
+// The episodes of these environments one after the other, by the greedy mode's actions.
+EpisodeOutcomes GreedyEpisodes(const std::vector<std::unique_ptr<Environment>>& environments, size_t episodes) {
+  EpisodeOutcomes outcomes;
+  for (size_t episode = 0; episode < episodes; ++episode) {
+    Environment* const environment = environments[episode % environments.size()].get();
+    float observation[3];
+    const int64_t action = 0;
+    REQUIRE_OK(ResetOneLeaf(environment, observation));
+    outcomes.returns.push_back(0);
+    outcomes.lengths.push_back(0);
+    for (bool over = false; !over;) {
+      const auto outcome = ValueOf(StepOneLeaf(environment, &action, observation));
+      outcomes.returns.back() += outcome.reward;
+      outcomes.lengths.back() += 1;
+      over = outcome.terminated || outcome.truncated;
+    }
+  }
+  return outcomes;
+}
+
 TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[unit]") {
   constexpr int64_t kEpisodes = 12;
   CountingPolicy policy;
@@ -37,35 +58,16 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
   const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kEpisodes, Rng(5)));
   std::set<double> means;
   for (int round = 0; round < 4; ++round) {
-    double sum = 0;
-    double least = 1e9;
-    double most = -1e9;
-    double squares = 0;
-    int64_t steps = 0;
-    for (const auto& copy : alone) {
-      Environment* const environment = copy.get();
-      float observation[3];
-      const int64_t action = 0;  // The greedy mode's choice.
-      REQUIRE_OK(ResetOneLeaf(environment, observation));
-      double total = 0;
-      for (bool over = false; !over;) {
-        const auto outcome = ValueOf(StepOneLeaf(environment, &action, observation));
-        total += outcome.reward;
-        ++steps;
-        over = outcome.terminated || outcome.truncated;
-      }
-      sum += total;
-      squares += total * total;
-      least = std::min(least, total);
-      most = std::max(most, total);
-    }
+    const auto [returns, lengths] = GreedyEpisodes(alone, kEpisodes);
+    const double sum = std::accumulate(returns.begin(), returns.end(), 0.0);
+    const double squares = std::inner_product(returns.begin(), returns.end(), returns.begin(), 0.0);
     const Evaluation evaluation = ValueOf(evaluator.Evaluate(kEpisodes, StopToken()));
     REQUIRE(evaluation.episodes == kEpisodes);
     REQUIRE(evaluation.mean_return == Approx(sum / kEpisodes));
-    REQUIRE(evaluation.min_return == least);
-    REQUIRE(evaluation.max_return == most);
+    REQUIRE(evaluation.min_return == *std::min_element(returns.begin(), returns.end()));
+    REQUIRE(evaluation.max_return == *std::max_element(returns.begin(), returns.end()));
     REQUIRE(evaluation.standard_deviation == Approx(std::sqrt((squares - sum * sum / kEpisodes) / (kEpisodes - 1))));
-    REQUIRE(evaluation.mean_length == Approx(static_cast<double>(steps) / kEpisodes));
+    REQUIRE(evaluation.mean_length == Approx(std::accumulate(lengths.begin(), lengths.end(), 0.0) / kEpisodes));
     means.insert(evaluation.mean_return);
   }
   REQUIRE(means.size() > 1);  // The episodes of one evaluation are not those of the next.
@@ -78,25 +80,10 @@ TEST_CASE("more episodes than lanes run in rounds, and every episode that began 
   const auto definition = CountingEnvironment::Definition(kMaxSteps);
   Evaluator evaluator(Local(definition, kLanes), &policy);
   const EpisodeOutcomes outcomes = ValueOf(evaluator.RunEpisodes(kEpisodes, StopToken()));
-  const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kLanes, Rng(5)));
-  std::vector<double> returns;
-  std::vector<double> lengths;
-  for (int64_t episode = 0; episode < kEpisodes; ++episode) {
-    Environment* const environment = alone[static_cast<size_t>(episode % kLanes)].get();
-    float observation[3];
-    const int64_t action = 0;
-    REQUIRE_OK(ResetOneLeaf(environment, observation));
-    returns.push_back(0);
-    lengths.push_back(0);
-    for (bool over = false; !over;) {
-      const auto outcome = ValueOf(StepOneLeaf(environment, &action, observation));
-      returns.back() += outcome.reward;
-      lengths.back() += 1;
-      over = outcome.terminated || outcome.truncated;
-    }
-  }
-  CHECK(outcomes.returns == returns);
-  CHECK(outcomes.lengths == lengths);
+  const EpisodeOutcomes expected =
+      GreedyEpisodes(ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kLanes, Rng(5))), kEpisodes);
+  CHECK(outcomes.returns == expected.returns);
+  CHECK(outcomes.lengths == expected.lengths);
 }
 
 TEST_CASE("only lanes whose episode continues are computed, each by its slot", "[unit]") {

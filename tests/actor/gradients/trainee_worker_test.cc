@@ -20,6 +20,7 @@
 #include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 
 namespace waggle {
 namespace {
@@ -229,12 +230,8 @@ TEST_CASE("the first weights of all workers of a seed are the same", "[unit]") {
   Worker worker(ExperimentWith(kNoCore));
   const ModelSnapshot first = ValueOf(worker.worker->FirstWeights());
   const ModelSnapshot wanted = worker.Weights();
-  REQUIRE(first.data.size() == wanted.data.size());
   CHECK(first.network_hash == wanted.network_hash);
-  std::string bytes[2] = {std::string(first.data.size(), '\0'), std::string(first.data.size(), '\1')};
-  first.data.CopyTo(bytes[0].data());
-  wanted.data.CopyTo(bytes[1].data());
-  CHECK(bytes[0] == bytes[1]);
+  CHECK(testing::BytesOf(first.data) == testing::BytesOf(wanted.data));
 }
 
 }  // namespace

@@ -2,25 +2,21 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "tests/actor/pictures/decoded_animation.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
+using testing::Contents;
 using testing::Decoded;
 using testing::TemporaryFolder;
 using testing::ValueOf;
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 EnvironmentDefinition Catch4(const VideoOptions& options) {
   return Filmed(*ValueOf(BuiltinEnvironments().Find("Catch-v0")), options);
@@ -92,14 +88,6 @@ TEST_CASE("An abandoned episode is written up to its last step", "[unit]") {
   REQUIRE_OK(player.Step().status());
   REQUIRE_OK(player.Reset());
   CHECK(Decoded(Contents(folder.File("episode-0.webp"))).frames.size() == 2);
-}
-
-TEST_CASE("An environment that cannot draw itself is refused before it begins", "[unit]") {
-  const TemporaryFolder folder;
-  EnvironmentOptions options;
-  options.name = "Null-v1";
-  const EnvironmentDefinition definition = Filmed(*ValueOf(BuiltinEnvironments().Find("Null-v1")), {folder.path(), 1});
-  REQUIRE_CODE(definition.create(options, 1), absl::StatusCode::kUnimplemented);
 }
 
 TEST_CASE("A file that cannot be written ends the episode's last step with an error", "[unit]") {

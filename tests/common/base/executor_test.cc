@@ -43,7 +43,6 @@ TEST_CASE("An executor runs as many tasks at once as it has threads", "[unit]") 
 TEST_CASE("A full executor refuses tasks and takes them again once it has room", "[unit]") {
   const StopToken started;
   const StopToken release;
-  const auto dropped = std::make_shared<int>(0);
   const StopToken done;
   {
     Executor executor("test", 1, 2);
@@ -54,8 +53,7 @@ TEST_CASE("A full executor refuses tasks and takes them again once it has room",
     started.Wait();
     REQUIRE_OK(executor.Submit([] {}));
     REQUIRE_OK(executor.Submit([done] { done.RequestStop(); }));
-    REQUIRE_CODE(executor.Submit([dropped] {}), absl::StatusCode::kResourceExhausted);
-    CHECK(dropped.use_count() == 1);
+    REQUIRE_CODE(executor.Submit([] {}), absl::StatusCode::kResourceExhausted);
     release.RequestStop();
     done.Wait();
     REQUIRE_OK(executor.Submit([] {}));

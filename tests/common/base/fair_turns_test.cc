@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "common/base/random.h"
 #include "tests/support/catch.h"
@@ -34,21 +33,6 @@ struct Play {
   std::map<char, int64_t> had;
   std::map<char, int64_t> taken;
 };
-
-TEST_CASE("Equal turns go round", "[unit]") {
-  Play play;
-  play.Add('a', 10);
-  play.Add('b', 10);
-  play.Add('c', 10);
-  CHECK(play.Next(7) == "abcabca");
-}
-
-TEST_CASE("Who takes more a turn has turns more seldom", "[unit]") {
-  Play play;
-  play.Add('a', 40);
-  play.Add('b', 10);
-  CHECK(play.Next(11) == "abbbbabbbba");
-}
 
 TEST_CASE("Nobody saves turns up while away", "[unit]") {
   Play play;

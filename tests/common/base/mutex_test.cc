@@ -26,26 +26,6 @@ TEST_CASE("a mutex keeps others out", "[unit]") {
   CHECK(count == 4000);
 }
 
-TEST_CASE("a signal wakes one that waits", "[unit]") {
-  Mutex mutex;
-  CondVar condition;
-  bool ready = false;
-  bool seen = false;
-  {
-    Thread waiter("waiter", [&] {
-      MutexLock lock(&mutex);
-      while (!ready) {
-        condition.Wait(&mutex);
-      }
-      seen = true;
-    });
-    MutexLock lock(&mutex);
-    ready = true;
-    condition.SignalAll();
-  }
-  CHECK(seen);
-}
-
 TEST_CASE("a wait ends with its timeout and holds the lock again", "[unit]") {
   Mutex mutex;
   CondVar condition;

@@ -19,11 +19,6 @@ TEST_CASE("A status keeps the reason that it was given first, wherever it passes
   CHECK(ReasonOf(Annotate(status, "item 3")) == "bad_priority");
 }
 
-TEST_CASE("What is well has no reason", "[unit]") {
-  CHECK(WithReason("bad_priority", absl::OkStatus()) == absl::OkStatus());
-  CHECK(ReasonOf(absl::OkStatus()).empty());
-}
-
 TEST_CASE("A value passes as it is, an error with its reason", "[unit]") {
   const absl::StatusOr<std::unique_ptr<int>> value =
       WithReason("no_number", absl::StatusOr<std::unique_ptr<int>>(std::make_unique<int>(3)));

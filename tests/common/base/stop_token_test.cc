@@ -81,16 +81,14 @@ TEST_CASE("a callback that comes too late runs at once", "[unit]") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("a callback that is gone does not run, and its function is gone with it", "[unit]") {
+TEST_CASE("a callback that is gone does not run", "[unit]") {
   const StopToken token;
-  const auto owned = std::make_shared<int>(0);
+  int calls = 0;
   {
-    const StopToken::Callback callback(token, [owned] { ++*owned; });
-    CHECK(owned.use_count() == 2);
+    const StopToken::Callback callback(token, [&calls] { ++calls; });
   }
-  CHECK(owned.use_count() == 1);
   token.RequestStop();
-  CHECK(*owned == 0);
+  CHECK(calls == 0);
 }
 
 TEST_CASE("a callback may ask for the stop again, look at the token and destroy callbacks", "[unit]") {

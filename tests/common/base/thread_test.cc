@@ -1,6 +1,5 @@
 #include "common/base/thread.h"
 
-#include <memory>
 #include <string>
 
 #include "common/base/stop_token.h"
@@ -21,13 +20,6 @@ TEST_CASE("a thread has its name, cut to what the kernel takes", "[unit]") {
   char name[16] = {};
   Thread("a name that is far too long", [&] { pthread_getname_np(pthread_self(), name, sizeof(name)); }).Join();
   CHECK(std::string(name) == "a name that is ");
-}
-
-TEST_CASE("a function may own what can only be moved", "[unit]") {
-  auto number = std::make_unique<int>(1);
-  int seen = 0;
-  Thread("worker", [&seen, number = std::move(number)] { seen = *number; }).Join();
-  CHECK(seen == 1);
 }
 
 TEST_CASE("assigning joins the thread that was there", "[unit]") {

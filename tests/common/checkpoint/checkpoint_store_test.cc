@@ -16,6 +16,7 @@
 #include "common/base/failpoint.h"
 #include "common/base/file.h"
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -25,14 +26,8 @@ using testing::TemporaryFolder;
 using testing::ValueOf;
 
 CheckpointArray Array(const std::string& name, const std::vector<float>& values) {
-  const size_t size = values.size() * sizeof(float);
-  std::shared_ptr<char> bytes = AllocateBytes(size);
-  std::copy_n(reinterpret_cast<const char*>(values.data()), size, bytes.get());
-  CheckpointArray array{{name, DType::kFloat32, {static_cast<int64_t>(values.size())}}, {}};
-  // Two slices, as they come off the wire.
-  array.data.Append({bytes.get(), size / 2, bytes});
-  array.data.Append({bytes.get() + size / 2, size - size / 2, bytes});
-  return array;
+  const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  return {{name, DType::kFloat32, {static_cast<int64_t>(values.size())}}, testing::InTwoSlices(bytes)};
 }
 
 // Contents that follow from the step, and differ between steps.
@@ -47,16 +42,11 @@ CheckpointContents ContentsOf(int64_t step, float salt = 0) {
   return contents;
 }
 
-std::string BytesOf(const ByteSlices& data) {
-  std::string bytes(data.size(), '\0');
-  data.CopyTo(bytes.data());
-  return bytes;
-}
-
 bool Same(const CheckpointContents& a, const CheckpointContents& b) {
   bool same = a.step == b.step && a.texts == b.texts && a.arrays.size() == b.arrays.size();
   for (size_t i = 0; same && i < a.arrays.size(); ++i) {
-    same = a.arrays[i].spec == b.arrays[i].spec && BytesOf(a.arrays[i].data) == BytesOf(b.arrays[i].data);
+    same = a.arrays[i].spec == b.arrays[i].spec &&
+           testing::BytesOf(a.arrays[i].data) == testing::BytesOf(b.arrays[i].data);
   }
   return same;
 }
@@ -64,6 +54,14 @@ bool Same(const CheckpointContents& a, const CheckpointContents& b) {
 // The folder of a run's checkpoints.
 struct Run {
   std::unique_ptr<CheckpointStore> Open(int keep = 2) const { return ValueOf(CheckpointStore::Open(path, keep)); }
+
+  // With steps 1 and 2.
+  std::unique_ptr<CheckpointStore> OpenWithTwo() const {
+    auto store = Open();
+    REQUIRE_OK(store->Save(ContentsOf(1)));
+    REQUIRE_OK(store->Save(ContentsOf(2)));
+    return store;
+  }
 
   std::string File(const std::string& name) const { return path + "/" + name; }
   std::string FileOf(int64_t step) const { return File(absl::StrFormat("step-%012d/checkpoint.safetensors", step)); }
@@ -93,11 +91,6 @@ struct Run {
   const TemporaryFolder folder;
   const std::string path = folder.File("run");
 };
-
-TEST_CASE("a store without checkpoints loads nothing", "[unit]") {
-  const Run run;
-  CHECK_FALSE(ValueOf(run.Open()->LoadLatest()).has_value());
-}
 
 TEST_CASE("what was saved on the disk is loaded, bytes and all", "[unit]") {
   const TemporaryFolder folder;
@@ -144,82 +137,31 @@ TEST_CASE("contents that break the rules are refused and leave nothing behind", 
   const Run run;
   const auto store = run.Open();
   CheckpointContents contents = ContentsOf(1);
-  SECTION("a negative step") {
+  SECTION("of contents") {
     contents.step = -1;
   }
-  SECTION("an array with too few bytes") {
-    contents.arrays[0].spec.shape = {4};
-  }
-  SECTION("a text that is not UTF-8") {
+  SECTION("of the file's format") {
     contents.texts["generator"] = "\xff";
-  }
-  SECTION("texts that are too large for a header") {
-    contents.texts["large"] = std::string(kMaxSafetensorsHeaderBytes, 'x');
   }
   REQUIRE_CODE(store->Save(contents), absl::StatusCode::kInvalidArgument);
   CHECK(run.Names().empty());
 }
 
-TEST_CASE("a store keeps at least one checkpoint", "[unit]") {
-  const Run run;
-  REQUIRE_CODE(CheckpointStore::Open(run.path, 0), absl::StatusCode::kInvalidArgument);
-}
-
-TEST_CASE("a folder that cannot be made is an error that names it", "[unit]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.File("taken")) << "a file";
-  const absl::Status status = CheckpointStore::Open(folder.File("taken"), 1).status();
-  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-  CHECK(absl::StrContains(status.message(), folder.File("taken")));
-}
-
 TEST_CASE("a damaged checkpoint is passed over", "[unit]") {
   const Run run;
-  const auto store = run.Open();
-  REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(store->Save(ContentsOf(2)));
+  const auto store = run.OpenWithTwo();
   std::string bytes = run.Bytes(2);
   const std::string other = run.Bytes(1);
   SECTION("its file is missing") {
     REQUIRE_OK(RemoveAll(run.FileOf(2)));
   }
-  SECTION("its file is empty") {
-    run.SetBytes(2, "");
-  }
-  SECTION("its header is larger than any") {
-    run.SetBytes(2, bytes.replace(0, 8, std::string("\0\0\0\x04\0\0\0\x01", 8)));
-  }
   SECTION("its file is that of another step") {
     run.SetBytes(2, other);
-  }
-  SECTION("its file is cut short") {
-    run.SetBytes(2, bytes.substr(0, bytes.size() - 1));
-  }
-  SECTION("its file is too long") {
-    run.SetBytes(2, bytes + '\0');
   }
   SECTION("its arrays are those of another step") {
     run.SetBytes(2, bytes.replace(other.size() - 16, 16, other, other.size() - 16, 16));
   }
   CHECK(run.LoadsAs(ContentsOf(1)));
-}
-
-TEST_CASE("no flipped bit is ever loaded", "[unit]") {
-  const Run run;
-  const auto store = run.Open();
-  REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(store->Save(ContentsOf(2)));
-  const std::string whole = run.Bytes(2);
-  File file = ValueOf(File::Open(run.FileOf(2), O_RDWR));
-  for (size_t i = 0; i < whole.size() * 8; ++i) {
-    CAPTURE(i);
-    const char flipped = static_cast<char>(whole[i / 8] ^ (1 << (i % 8)));
-    REQUIRE_OK(file.WriteAt(static_cast<int64_t>(i / 8), {&flipped, 1}));
-    const auto loaded = ValueOf(store->LoadLatest());
-    REQUIRE(loaded.has_value());
-    REQUIRE(Same(*loaded, ContentsOf(1)));
-    REQUIRE_OK(file.WriteAt(static_cast<int64_t>(i / 8), {&whole[i / 8], 1}));
-  }
 }
 
 TEST_CASE("a checkpoint of format 1 is refused, not passed over, until a newer one is there", "[unit]") {
@@ -239,9 +181,7 @@ TEST_CASE("a checkpoint of format 1 is refused, not passed over, until a newer o
 
 TEST_CASE("when every checkpoint is damaged the error gives every reason", "[unit]") {
   const Run run;
-  const auto store = run.Open();
-  REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(store->Save(ContentsOf(2)));
+  const auto store = run.OpenWithTwo();
   run.SetBytes(1, "");
   run.Damage(2);
   const absl::Status status = store->LoadLatest().status();
@@ -252,9 +192,7 @@ TEST_CASE("when every checkpoint is damaged the error gives every reason", "[uni
 
 TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed over", "[unit]") {
   const Run run;
-  const auto store = run.Open();
-  REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(store->Save(ContentsOf(2)));
+  const auto store = run.OpenWithTwo();
   CHECK(Same(ValueOf(store->LoadStep(1)), ContentsOf(1)));
   CHECK(Same(ValueOf(store->LoadStep(2)), ContentsOf(2)));
   REQUIRE_CODE(store->LoadStep(3), absl::StatusCode::kNotFound);
@@ -264,9 +202,7 @@ TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed o
 
 TEST_CASE("an error that is no damage is returned, not passed over", "[unit]") {
   const Run run;
-  const auto store = run.Open();
-  REQUIRE_OK(store->Save(ContentsOf(1)));
-  REQUIRE_OK(store->Save(ContentsOf(2)));
+  const auto store = run.OpenWithTwo();
   REQUIRE_OK(RemoveAll(run.FileOf(2)));
   std::filesystem::create_symlink(run.FileOf(1), run.FileOf(2));
   REQUIRE_CODE(store->LoadLatest(), absl::StatusCode::kFailedPrecondition);
@@ -318,15 +254,7 @@ TEST_CASE("other names in the folder are left alone", "[unit]") {
   CHECK(run.LoadsAs(ContentsOf(2)));
 }
 
-TEST_CASE("what a save that was cut short left is removed", "[unit]") {
-  const Run run;
-  REQUIRE_OK(run.Open()->Save(ContentsOf(1)));
-  REQUIRE_OK(CreateFolder(run.File("tmp-0123456789abcdef")));
-  run.Open();
-  CHECK(run.Names() == std::vector<std::string>{"step-000000000001"});
-}
-
-TEST_CASE("only what a save left is removed, not what is named alike", "[unit]") {
+TEST_CASE("what a save that was cut short left is removed, and nothing with a similar name", "[unit]") {
   const Run run;
   REQUIRE_OK(CreateFolders(run.path));
   const std::vector<std::string> others = {"tmp-0123456789abcde", "tmp-0123456789abcdef0", "tmp-0123456789abcdeg",
@@ -334,6 +262,7 @@ TEST_CASE("only what a save left is removed, not what is named alike", "[unit]")
   for (const std::string& name : others) {
     REQUIRE_OK(CreateFolder(run.File(name)));
   }
+  REQUIRE_OK(CreateFolder(run.File("tmp-0123456789abcdef")));
   run.Open();
   CHECK(run.Names() == others);
 }
@@ -414,11 +343,8 @@ TEST_CASE("checkpoints of two runs in one folder are refused by their names", "[
   REQUIRE_OK(store->Save(contents));
   const absl::Status status = store->LoadLatest().status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-  CHECK(
-      status.message() ==
-      run.path +
-          " holds checkpoints of several runs: step 50000 is of cartpole-1, step 3000 of cartpole-2; move those of one "
-          "away");
+  CHECK(absl::StrContains(status.message(), "cartpole-1"));
+  CHECK(absl::StrContains(status.message(), "cartpole-2"));
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED

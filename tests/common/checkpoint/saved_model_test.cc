@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {
@@ -29,12 +30,6 @@ SavedModel Example() {
   return model;
 }
 
-std::string Bytes(const ByteSlices& data) {
-  std::string bytes(data.size(), '\0');
-  data.CopyTo(bytes.data());
-  return bytes;
-}
-
 TEST_CASE("Saved weights come back from the disk as they were", "[unit]") {
   const TemporaryFolder folder;
   const SavedModel model = Example();
@@ -49,7 +44,7 @@ TEST_CASE("Saved weights come back from the disk as they were", "[unit]") {
   CHECK(loaded->snapshot.version == model.snapshot.version);
   CHECK(loaded->snapshot.network_hash == model.snapshot.network_hash);
   CHECK(loaded->snapshot.tensors == model.snapshot.tensors);
-  CHECK(Bytes(loaded->snapshot.data) == Bytes(model.snapshot.data));
+  CHECK(BytesOf(loaded->snapshot.data) == BytesOf(model.snapshot.data));
   CHECK(loaded->experiment_yaml == model.experiment_yaml);
   CHECK(loaded->snapshot.progress.env_steps == 46'123);
 }

@@ -5,10 +5,6 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("No errors are OK", "[unit]") {
-  REQUIRE_OK(ConfigErrors().ToStatus());
-}
-
 TEST_CASE("Errors come in the order of the file, those of the command line last", "[unit]") {
   ConfigErrors errors;
   errors.Add({"--set a=1", 0}, "a", "third");

@@ -1,17 +1,14 @@
 #include "common/config/config_visitor.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
-#include "common/config/yaml_file.h"
 #include "tests/common/config/sample_options.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
 
 using ::waggle::testing::LayerOptions;
-using ::waggle::testing::ValueOf;
 
 // Names that a user chooses, and schedules.
 struct RunOptions {
@@ -30,12 +27,7 @@ struct RunOptions {
 };
 
 absl::Status Read(const std::string& text, RunOptions* options) {
-  const YamlNode root = ValueOf(ParseYaml("run: " + text, "test.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
-  reader.Section("run", options);
-  reader.Finish();
-  return errors.ToStatus();
+  return testing::ReadSection("run", "run: " + text, options);
 }
 
 RunOptions Parsed(const std::string& text) {
@@ -116,12 +108,7 @@ TEST_CASE("maps and schedules that are written read back as the same", "[unit]")
   ConfigWriter writer;
   writer.Section("run", &options);
   RunOptions again;
-  ConfigErrors errors;
-  const YamlNode root = ValueOf(ParseYaml(writer.text(), "test.yaml"));
-  ConfigReader reader(root, &errors);
-  reader.Section("run", &again);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
+  REQUIRE_OK(testing::ReadSection("run", writer.text(), &again));
   CHECK(again.clip == options.clip);
   CHECK(again.rate == options.rate);
   ConfigWriter second;

@@ -1,15 +1,12 @@
 #include "common/config/config_writer.h"
 
-#include "common/config/config_reader.h"
-#include "common/config/yaml_file.h"
 #include "tests/common/config/sample_options.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
 
 using ::waggle::testing::TrainOptions;
-using ::waggle::testing::ValueOf;
 
 std::string Write(TrainOptions options) {
   ConfigWriter writer;
@@ -49,13 +46,8 @@ TEST_CASE("Printed values read back as the same, to the last bit", "[unit]") {
   options.mode = "vanilla";
   options.layers[0].type = "conv";
   options.layers[0].units = {1, 4096};
-  const YamlNode root = ValueOf(ParseYaml(Write(options), "x.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
   TrainOptions read;
-  reader.Section("train", &read);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
+  REQUIRE_OK(testing::ReadSection("train", Write(options), &read));
   CHECK(read.batch_size == 2);
   CHECK(read.learning_rate == options.learning_rate);
   CHECK(read.target == options.target);

@@ -25,11 +25,5 @@ TEST_CASE("A mistake in a section that was kept as JSON is told with its whole p
   CHECK_THAT(std::string(read.message()), Catch::Contains("batch:"));
 }
 
-TEST_CASE("The error for a key in a section without keys wants none", "[unit]") {
-  const absl::Status read = ReadJsonSection(R"({"size": 1})", "environment.options", [](ConfigVisitor&) {});
-  REQUIRE_CODE(read, absl::StatusCode::kInvalidArgument);
-  CHECK(read.message() == "environment.options: size: unknown key; wanted none");
-}
-
 }  // namespace
 }  // namespace waggle

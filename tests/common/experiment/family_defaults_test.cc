@@ -18,15 +18,6 @@ TEST_CASE("an item is sampled often enough for one learner step per environment 
   CHECK(table.rate_limiter.error_buffer == 10 * static_cast<double>(batch_size));
 }
 
-TEST_CASE("a network of dense layers has them as its torso and nothing else", "[unit]") {
-  const NetworkSpec network = Mlp({7, 5});
-  REQUIRE(network.torso.size() == 1);
-  CHECK(network.torso[0].type == "mlp");
-  CHECK(network.torso[0].units == std::vector<int64_t>{7, 5});
-  CHECK(network.heads.empty());
-  CHECK(network.encoders.empty());
-}
-
 TEST_CASE("a learner step takes an item of each lane from a queue, and its weights are published at once", "[unit]") {
   Experiment experiment;
   OnPolicyDefaults(&experiment);

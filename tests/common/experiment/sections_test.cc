@@ -4,68 +4,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/config_reader.h"
-#include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
 
-TEST_CASE("Every section's defaults are valid, except that a run must be given an end", "[unit]") {
-  REQUIRE_OK(ExperimentOptions().Validate());
-  REQUIRE_OK(EnvironmentOptions().Validate());
-  REQUIRE_OK(ReplayOptions().Validate());
-  REQUIRE_OK(ActorOptions().Validate());
-  REQUIRE_OK(CheckpointOptions().Validate());
-  REQUIRE_OK(LearnerOptions().Validate());
-  REQUIRE_OK(EvaluationOptions().Validate());
-  REQUIRE_CODE(StopOptions().Validate(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST_CASE("Every section's defaults lie in their ranges", "[unit]") {
-  ConfigWriter writer;
+// The section replay, or the errors in it.
+absl::StatusOr<ReplayOptions> Replay(const std::string& yaml) {
   ReplayOptions replay;
-  ActorOptions actor;
-  LearnerOptions learner;
-  EvaluationOptions evaluation;
-  StopOptions stop;
-  stop.target_return = -1.5;
-  writer.Section("replay", &replay);
-  writer.Section("actor", &actor);
-  writer.Section("learner", &learner);
-  writer.Section("evaluation", &evaluation);
-  writer.Section("stop", &stop);
-  const YamlNode root = testing::ValueOf(ParseYaml(writer.text(), "x.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
-  reader.Section("replay", &replay);
-  reader.Section("actor", &actor);
-  reader.Section("learner", &learner);
-  reader.Section("evaluation", &evaluation);
-  reader.Section("stop", &stop);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
-}
-
-ReplayOptions Replay(const std::string& yaml) {
-  const YamlNode root = testing::ValueOf(ParseYaml("replay: " + yaml + "\n", "x.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
-  ReplayOptions replay;
-  reader.Section("replay", &replay);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
-  return replay;
+  const absl::Status read = testing::ReadSection("replay", "replay: " + yaml + "\n", &replay);
+  return read.ok() ? absl::StatusOr<ReplayOptions>(replay) : read;
 }
 
 std::string ReplayProblems(const std::string& yaml) {
-  const YamlNode root = testing::ValueOf(ParseYaml("replay: " + yaml + "\n", "x"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
-  ReplayOptions replay;
-  reader.Section("replay", &replay);
-  reader.Finish();
-  return std::string(errors.ToStatus().message());
+  return std::string(Replay(yaml).status().message());
 }
 
 TEST_CASE("Keys of the replay section that mean nothing beside another are refused", "[unit]") {
@@ -80,20 +33,21 @@ TEST_CASE("Keys of the replay section that mean nothing beside another are refus
   }
   const std::string means_nothing = ": means nothing to the sampler fifo; wanted kind: prioritized, or none";
   CHECK(ReplayProblems("{sampler: {kind: fifo, priority_exponent: 1, priority_epsilon: 1, independent_draws: true}}") ==
-        "x:1: replay.sampler.priority_exponent" + means_nothing + "\nx:1: replay.sampler.priority_epsilon" +
-            means_nothing + "\nx:1: replay.sampler.independent_draws" + means_nothing);
+        "x.yaml:1: replay.sampler.priority_exponent" + means_nothing + "\nx.yaml:1: replay.sampler.priority_epsilon" +
+            means_nothing + "\nx.yaml:1: replay.sampler.independent_draws" + means_nothing);
   CHECK(ReplayProblems("{sampler: {kind: fifo, uniform_share: 0.5}}") ==
-        "x:1: replay.sampler.uniform_share" + means_nothing);
+        "x.yaml:1: replay.sampler.uniform_share" + means_nothing);
   CHECK(ReplayProblems("{sampler: {recent_items: 7}}") ==
-        "x:1: replay.sampler.recent_items: means nothing while recent_share is 0; wanted a recent_share, or none");
+        "x.yaml:1: replay.sampler.recent_items: means nothing while recent_share is 0; wanted a recent_share, or none");
   CHECK(ReplayProblems("{sampler: {independent_draws: true, without_replacement: true}}") ==
-        "x:1: replay.sampler.independent_draws: means nothing without_replacement; wanted one of the two");
+        "x.yaml:1: replay.sampler.independent_draws: means nothing without_replacement; wanted one of the two");
   CHECK(ReplayProblems("{remover: {priority_exponent: 2}}") ==
-        "x:1: replay.remover.priority_exponent: means nothing to the remover fifo; wanted kind: prioritized, or none");
+        "x.yaml:1: replay.remover.priority_exponent: means nothing to the remover fifo; wanted kind: prioritized, or "
+        "none");
   CHECK(ReplayProblems("{checkpoint_seconds: 5}") ==
-        "x:1: replay.checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
+        "x.yaml:1: replay.checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
   CHECK(ReplayProblems("{log_sync: true}") ==
-        "x:1: replay.log_sync: means nothing with durability none; wanted log, or none");
+        "x.yaml:1: replay.log_sync: means nothing with durability none; wanted log, or none");
   // Also at their defaults.
   const ReplayOptions defaults;
   for (const std::string& given : {
@@ -113,40 +67,30 @@ TEST_CASE("Keys of the replay section that mean nothing beside another are refus
 
 TEST_CASE("A replay section that could never work is refused", "[unit]") {
   CHECK(ReplayProblems("{max_times_sampled: 2, rate_limiter: {samples_per_insert: 3}}") ==
-        "x:1: replay.max_times_sampled: 2 is less than rate_limiter.samples_per_insert, 3, which could never be "
+        "x.yaml:1: replay.max_times_sampled: 2 is less than rate_limiter.samples_per_insert, 3, which could never be "
         "reached, so actors and learner would wait for each other");
   CHECK(ReplayProblems("{rate_limiter: {samples_per_insert: 3, min_difference: 3}}") ==
-        "x:1: replay.rate_limiter: has one of min_difference and max_difference; give both or neither");
-  CHECK(ReplayProblems("{max_items: 3000000000}") == "x:1: replay.max_items: 3000000000 is outside [1, 2147483648]");
+        "x.yaml:1: replay.rate_limiter: has one of min_difference and max_difference; give both or neither");
+  CHECK(ReplayProblems("{max_items: 3000000000}") ==
+        "x.yaml:1: replay.max_items: 3000000000 is outside [1, 2147483648]");
   CHECK(ReplayProblems("{compression: [{codec: zstd}]}") ==
-        "x:1: replay.compression[0].column: is missing; wanted a column's name");
+        "x.yaml:1: replay.compression[0].column: is missing; wanted a column's name");
 }
 
 TEST_CASE("A ratio without bounds is given room for ten batches, or one for each of very many servers", "[unit]") {
-  CHECK(Replay("{}").TableFor(100).rate_limiter.error_buffer == 0);
-  CHECK(Replay("{rate_limiter: {samples_per_insert: 4}}").TableFor(100).rate_limiter.error_buffer == 1000);
-  CHECK(Replay("{servers: 40, rate_limiter: {samples_per_insert: 4}}").TableFor(100).rate_limiter.error_buffer == 2080);
-  CHECK(Replay("{rate_limiter: {samples_per_insert: 4, error_buffer: 70}}").TableFor(100).rate_limiter.error_buffer ==
-        70);
+  CHECK(testing::ValueOf(Replay("{}")).TableFor(100).rate_limiter.error_buffer == 0);
+  CHECK(testing::ValueOf(Replay("{rate_limiter: {samples_per_insert: 4}}")).TableFor(100).rate_limiter.error_buffer ==
+        1000);
+  CHECK(testing::ValueOf(Replay("{servers: 40, rate_limiter: {samples_per_insert: 4}}"))
+            .TableFor(100)
+            .rate_limiter.error_buffer == 2080);
+  CHECK(testing::ValueOf(Replay("{rate_limiter: {samples_per_insert: 4, error_buffer: 70}}"))
+            .TableFor(100)
+            .rate_limiter.error_buffer == 70);
   const ReplayOptions bounded =
-      Replay("{rate_limiter: {samples_per_insert: 4, min_difference: 0, max_difference: 300}}");
+      testing::ValueOf(Replay("{rate_limiter: {samples_per_insert: 4, min_difference: 0, max_difference: 300}}"));
   CHECK(bounded.TableFor(100).rate_limiter.error_buffer == 0);
   REQUIRE_OK(bounded.TableFor(100).CheckBatchSize(100));
-}
-
-TEST_CASE("One limit is enough to end a run", "[unit]") {
-  StopOptions by_return;
-  by_return.target_return = 0;
-  REQUIRE_OK(by_return.Validate());
-  StopOptions by_env_steps;
-  by_env_steps.max_env_steps = 1;
-  REQUIRE_OK(by_env_steps.Validate());
-  StopOptions by_learner_steps;
-  by_learner_steps.max_learner_steps = 1;
-  REQUIRE_OK(by_learner_steps.Validate());
-  StopOptions by_time;
-  by_time.max_seconds = 0.5;
-  REQUIRE_OK(by_time.Validate());
 }
 
 // The errors for a section in which one key has this value.

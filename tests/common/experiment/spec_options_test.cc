@@ -1,27 +1,19 @@
 #include "common/experiment/spec_options.h"
 
 #include <string>
+#include <utility>
 
-#include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
-#include "common/config/yaml_file.h"
 #include "common/experiment/sections.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
 
 absl::StatusOr<EnvironmentOptions> Read(const std::string& yaml) {
-  const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
   EnvironmentOptions options;
-  reader.Section("environment", &options);
-  reader.Finish();
-  if (errors.count() > 0) {
-    return errors.ToStatus();
-  }
-  return options;
+  const absl::Status read = testing::ReadSection("environment", yaml, &options);
+  return read.ok() ? absl::StatusOr<EnvironmentOptions>(options) : read;
 }
 
 constexpr char kSpaces[] =
@@ -52,30 +44,24 @@ TEST_CASE("the spec of the null environment is as the configuration says", "[uni
   CHECK(testing::ValueOf(Read(writer.text())).spec.Spec() == expected);
 }
 
-TEST_CASE("by default the null environment has the frames and the choices of an Atari game", "[unit]") {
-  const EnvironmentSpec spec = testing::ValueOf(Read("environment: {name: Null-v1}\n")).spec.Spec();
-  REQUIRE_OK(spec.Validate());
-  CHECK(spec.observations == std::vector<SpaceLeaf>{Box("observation", DType::kUint8, {4, 84, 84}, 0, 255)});
-  CHECK(spec.actions == std::vector<SpaceLeaf>{Discrete("action", 6)});
-}
-
-TEST_CASE("a wrong spec is refused", "[unit]") {
-  const auto problems = [](const std::string& environment) {
-    return std::string(Read("environment: " + environment + "\n").status().message());
-  };
-  const std::string null = "{name: Null-v1, spec: ";
-  CHECK_THAT(problems("{name: CartPole-v1, spec: {max_episode_steps: 1}}"), Catch::Contains("spec"));
-  CHECK_THAT(problems(null + "{max_episode_steps: 0}}"), Catch::Contains("max_episode_steps"));
-  CHECK_THAT(problems(null + "{observations: [{name: observation, low: 1}]}}"), Catch::Contains("high: is missing"));
-  CHECK_THAT(problems(null + "{observations: [{name: observation, high: 1}]}}"), Catch::Contains("low: is missing"));
-  CHECK_THAT(problems(null + "{observations: [{name: observation, low: 2, high: 1}]}}"), Catch::Contains("low < high"));
-  CHECK_THAT(problems(null + "{observations: [{name: observation, dtype: float16}]}}"), Catch::Contains("float32"));
-  CHECK_THAT(problems(null + "{actions: [{name: action, kind: discrete, num_values: [2, 2]}]}}"),
-             Catch::Contains("wanted one"));
-  CHECK_THAT(problems(null + "{actions: [{name: action, kind: discrete, dtype: int64, num_values: [2]}]}}"),
-             Catch::Contains("dtype"));
-  CHECK_THAT(problems(null + "{actions: [{name: do_it}]}}"), Catch::Contains("do_it"));
-  CHECK_THAT(problems(null + "{actions: []}}"), Catch::Contains("action"));
+TEST_CASE("a wrong spec is refused with what is wrong", "[unit]") {
+  constexpr std::pair<const char*, const char*> kWrong[] = {
+      {"name: CartPole-v1, spec: {max_episode_steps: 1}", "spec"},
+      {"name: Null-v1, spec: {max_episode_steps: 0}", "max_episode_steps: "},
+      {"name: Null-v1, spec: {observations: [{name: observation, low: 1}]}", "high: is missing"},
+      {"name: Null-v1, spec: {observations: [{name: observation, high: 1}]}", "low: is missing"},
+      {"name: Null-v1, spec: {observations: [{name: observation, low: 2, high: 1}]}", "low"},
+      {"name: Null-v1, spec: {observations: [{name: observation, dtype: float16}]}", "dtype: "},
+      {"name: Null-v1, spec: {actions: [{name: action, kind: discrete, num_values: [2, 2]}]}", "num_values: "},
+      {"name: Null-v1, spec: {actions: [{name: action, kind: discrete, dtype: int64, num_values: [2]}]}", "dtype: "},
+      {"name: Null-v1, spec: {actions: [{name: do_it}]}", "do_it"},
+      {"name: Null-v1, spec: {actions: []}", "action"}};
+  for (const auto& [keys, wrong] : kWrong) {
+    INFO(keys);
+    const absl::Status status = Read("environment: {" + std::string(keys) + "}\n").status();
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(status.message()), Catch::Contains(wrong));
+  }
 }
 
 }  // namespace

@@ -5,10 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "common/config/config_keys.h"
-#include "common/config/config_reader.h"
-#include "common/config/config_writer.h"
-#include "common/config/yaml_file.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
@@ -16,13 +13,9 @@ namespace {
 using ::waggle::testing::ValueOf;
 
 TableConfig Read(const std::string& yaml) {
-  const YamlNode root = ValueOf(ParseYaml(yaml, "x.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
   TableConfig config;
-  VisitTableFields(&config, TableFieldSet::kAll, &reader);
-  reader.Finish();
-  REQUIRE_OK(errors.ToStatus());
+  REQUIRE_OK(
+      testing::ReadYaml(yaml, [&](ConfigReader& reader) { VisitTableFields(&config, TableFieldSet::kAll, &reader); }));
   return config;
 }
 

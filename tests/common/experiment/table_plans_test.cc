@@ -79,24 +79,17 @@ void CheckIsQueueOfAllColumns(const TablePlan& plan, double max_items) {
   CHECK(plan.table.rate_limiter.max_difference == max_items);
 }
 
-TEST_CASE("an unroll has every column in all rows, one more than it has steps", "[unit]") {
+TEST_CASE("unrolls and episodes have every column in all rows, and one row more than steps", "[unit]") {
   ReplayOptions replay = OnPolicyReplay();
   replay.table.max_items = 77;
-  const TablePlan plan = testing::ValueOf(Planned(UnrollTable, replay, 5));
-  CheckIsQueueOfAllColumns(plan, 77);
-  CHECK(plan.window.kind == WindowPlan::Kind::kUnroll);
-  CHECK(plan.window.length == 6);
-  CHECK(plan.table.max_window == 6);
-}
-
-TEST_CASE("an episode has every column in all rows, at most one more than the longest has steps", "[unit]") {
-  ReplayOptions replay = OnPolicyReplay();
-  replay.table.max_items = 55;
-  const TablePlan plan = testing::ValueOf(Planned(EpisodeTable, replay, std::nullopt));
-  CheckIsQueueOfAllColumns(plan, 55);
-  CHECK(plan.window.kind == WindowPlan::Kind::kEpisode);
-  CHECK(plan.window.length == 6);
-  CHECK(plan.table.max_window == 6);
+  for (const auto& [queue_of, kind] : {std::make_pair<QueueOf*>(UnrollTable, WindowPlan::Kind::kUnroll),
+                                       std::make_pair<QueueOf*>(EpisodeTable, WindowPlan::Kind::kEpisode)}) {
+    const TablePlan plan = testing::ValueOf(Planned(*queue_of, replay, 5));
+    CheckIsQueueOfAllColumns(plan, 77);
+    CHECK(plan.window.kind == kind);
+    CHECK(plan.window.length == 6);
+    CHECK(plan.table.max_window == 6);
+  }
 }
 
 TEST_CASE("a sequence has every column in all rows, and is sampled as the replay section says", "[unit]") {

@@ -141,7 +141,7 @@ TEST_CASE("an actor waits for an absent learner, goes on with its successor, and
   CHECK(absl::IsCancelled(acted.status));
 }
 
-TEST_CASE("a request that does not fit the policy is refused for good, and the error names both sides", "[grpc]") {
+TEST_CASE("a request that does not fit the policy is refused for good", "[grpc]") {
   Server server;
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
@@ -154,8 +154,6 @@ TEST_CASE("a request that does not fit the policy is refused for good, and the e
   RemotePolicyOptions options = Options(address);
   options.network_hash = 0x77;
   CHECK(absl::IsFailedPrecondition(refusal(options)));
-  CHECK(refusal(options).message().find("77") != std::string::npos);
-  CHECK(refusal(options).message().find("1234") != std::string::npos);
   options = Options(address);
   options.columns.clear();
   CHECK(absl::IsFailedPrecondition(refusal(options)));

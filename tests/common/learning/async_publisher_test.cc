@@ -21,6 +21,12 @@ ModelSnapshot Version(uint64_t version) {
   return snapshot;
 }
 
+// Publishes a version, and returns once it is there.
+absl::Status PublishAndFlush(AsyncPublisher* publisher, uint64_t version) {
+  REQUIRE_OK(publisher->Publish(Version(version)));
+  return publisher->Flush(absl::Seconds(60));
+}
+
 TEST_CASE("weights are published in their order and the last one always", "[unit]") {
   ScriptedPublisher port;
   AsyncPublisher publisher(&port, {});
@@ -55,8 +61,7 @@ TEST_CASE("while the server is away publishing is tried again", "[unit]") {
   ScriptedPublisher port(
       [](size_t attempt) { return attempt < 2 ? absl::UnavailableError("away") : absl::OkStatus(); });
   AsyncPublisher publisher(&port, {});
-  REQUIRE_OK(publisher.Publish(Version(1)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
+  REQUIRE_OK(PublishAndFlush(&publisher, 1));
   CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 1}}));
 }
 
@@ -67,10 +72,8 @@ TEST_CASE("a version that arrived although its answer was lost counts as publish
                           : absl::OkStatus();
   });
   AsyncPublisher publisher(&port, {});
-  REQUIRE_OK(publisher.Publish(Version(1)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
-  REQUIRE_OK(publisher.Publish(Version(2)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
+  REQUIRE_OK(PublishAndFlush(&publisher, 1));
+  REQUIRE_OK(PublishAndFlush(&publisher, 2));
   CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 2}}));
 }
 
@@ -81,15 +84,13 @@ TEST_CASE("the last version of a learner that was fenced off while the server wa
                         : WithReason(reasons::kLaterLearner, absl::FailedPreconditionError("epoch 2 has published"));
   });
   AsyncPublisher publisher(&port, {});
-  REQUIRE_OK(publisher.Publish(Version(1)));
-  REQUIRE_CODE(publisher.Flush(absl::Seconds(60)), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(PublishAndFlush(&publisher, 1), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("a refusal is final and every later call says so", "[unit]") {
   ScriptedPublisher port([](size_t) { return absl::FailedPreconditionError("a later learner has published"); });
   AsyncPublisher publisher(&port, {});
-  REQUIRE_OK(publisher.Publish(Version(1)));
-  REQUIRE_CODE(publisher.Flush(absl::Seconds(60)), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(PublishAndFlush(&publisher, 1), absl::StatusCode::kFailedPrecondition);
   REQUIRE_CODE(publisher.Publish(Version(2)), absl::StatusCode::kFailedPrecondition);
   REQUIRE_CODE(publisher.Flush(absl::Seconds(60)), absl::StatusCode::kFailedPrecondition);
   CHECK(port.versions().size() == 1);
@@ -164,15 +165,13 @@ class ForgetfulServer : public ModelPublisher {
 TEST_CASE("weights that a restarted server has lost are published again without a further step", "[unit]") {
   ForgetfulServer server;
   AsyncPublisher publisher(&server, {[&server] { return server.Newest(); }, absl::Milliseconds(1)});
-  REQUIRE_OK(publisher.Publish(Version(7)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
+  REQUIRE_OK(PublishAndFlush(&publisher, 7));
   const bool empty = GENERATE(true, false);
   server.Become(empty ? std::nullopt : std::make_optional(ModelVersion{1, 3}));
   const std::vector<ModelVersion> attempts = server.WaitForAttempts(2);
   REQUIRE(attempts.size() >= 2);
   CHECK(attempts[1] == ModelVersion{1, 7});
-  REQUIRE_OK(publisher.Publish(Version(8)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
+  REQUIRE_OK(PublishAndFlush(&publisher, 8));
   CHECK(server.Newest() == ModelVersion{1, 8});
 }
 
@@ -188,8 +187,7 @@ TEST_CASE("weights are not published again if the server has them or a later lea
                                        return std::make_optional(newest);
                                      },
                                      absl::Milliseconds(1)});
-  REQUIRE_OK(publisher.Publish(Version(7)));
-  REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
+  REQUIRE_OK(PublishAndFlush(&publisher, 7));
   REQUIRE(asked_often.WaitFor(absl::Seconds(60)));
   CHECK(server.WaitForAttempts(1).size() == 1);
 }
@@ -201,8 +199,7 @@ TEST_CASE("a server that reports its version late is not a failure, and a later 
   REQUIRE(server.WaitForAttempts(3).size() >= 3);
   CHECK(server.Newest() == ModelVersion{1, 7});
   server.Become(ModelVersion{2, 0});
-  REQUIRE_OK(publisher.Publish(Version(8)));
-  REQUIRE_CODE(publisher.Flush(absl::Seconds(60)), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(PublishAndFlush(&publisher, 8), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

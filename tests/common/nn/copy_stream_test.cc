@@ -1,17 +1,10 @@
 #include "common/nn/copy_stream.h"
 
-#include "common/nn/torch_compat.h"
 #include "tests/support/catch.h"
 #include "tests/support/cuda.h"
 
 namespace waggle {
 namespace {
-
-TEST_CASE("a stream of a missing device is an error", "[unit]") {
-  if (!torch::cuda::is_available()) {
-    CHECK(!CatchTorch("making a stream", [] { CopyStream stream(torch::kCUDA); }).ok());
-  }
-}
 
 TEST_CASE("values survive copies to the device and back, however many are under way", "[cuda]") {
   if (!testing::HasCuda()) {

@@ -22,10 +22,5 @@ TEST_CASE("a missing device is refused with the present ones", "[unit]") {
   }
 }
 
-TEST_CASE("the number of threads is set", "[unit]") {
-  ConfigureTorch(1);
-  CHECK(torch::get_num_threads() == 1);
-}
-
 }  // namespace
 }  // namespace waggle

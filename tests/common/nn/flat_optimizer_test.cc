@@ -1,6 +1,5 @@
 #include "common/nn/flat_optimizer.h"
 
-#include <cmath>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -41,22 +40,6 @@ TEST_CASE("parts of a step make the whole, and a scale equals a scaled gradient"
     CHECK(one.gradient_norm() == two.gradient_norm());
     CHECK(two.steps() == 3);
   }
-}
-
-TEST_CASE("a gradient is clipped to its norm, and one that is not finite begins no step", "[unit]") {
-  OptimizerOptions options = Options("sgd");
-  options.gradient_clip_norm = 1;
-  FlatOptimizer optimizer(options);
-  const std::vector<double> gradient = {3, 4};
-  std::vector<double> values = {0, 0};
-  std::vector<double> momentum = {0, 0};
-  REQUIRE(optimizer.Begin(gradient.data(), 2, 1, 1).ok());
-  optimizer.Apply(values.data(), gradient.data(), {momentum.data(), nullptr, nullptr}, 2);
-  CHECK(values[0] == Approx(-0.6).epsilon(1e-5));
-  CHECK(optimizer.gradient_norm() == Approx(5));
-  const std::vector<double> bad = {1, NAN};
-  CHECK(absl::IsInvalidArgument(optimizer.Begin(bad.data(), 2, 1, 1)));
-  CHECK(optimizer.steps() == 0);
 }
 
 }  // namespace

@@ -70,14 +70,5 @@ TEST_CASE("parameters that learn nothing have no gradients", "[unit]") {
   CHECK(parameters.value_views().size() == 3);
 }
 
-TEST_CASE("moving a flat buffer's owner leaves the views whole", "[unit]") {
-  FlatParameters parameters = Make();
-  parameters.AddLeaf(0);
-  const FlatParameters moved = std::move(parameters);
-  moved.values().fill_(3);
-  CHECK(moved.leaves()[0].sum().item<float>() == 18);
-  CHECK(moved.value_views()[1].sum().item<float>() == 6);
-}
-
 }  // namespace
 }  // namespace waggle

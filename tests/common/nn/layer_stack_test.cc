@@ -42,13 +42,6 @@ Made Make(const std::vector<int64_t>& shape, const std::vector<LayerSpec>& specs
   return made;
 }
 
-TEST_CASE("no layers do nothing", "[unit]") {
-  const Tensor input = torch::randn({2, 3});
-  CHECK(LayerStack().empty());
-  CHECK(torch::equal(LayerStack()(input), input));
-  CHECK_FALSE(Make({3}, {Mlp({2})}).stack.empty());
-}
-
 TEST_CASE("a norm subtracts each row's mean, divides by its deviation, scales and shifts", "[unit]") {
   const Made made = Make({2, 3, 2}, {Layer("layer_norm", "tanh")});
   const Tensor input = torch::randn({4, 2, 3, 2}, torch::kFloat64);

@@ -3,7 +3,6 @@
 #include <torch/optim.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -167,18 +166,6 @@ TEST_CASE("a gradient with a large norm is clipped as LibTorch does", "[unit]") 
     CHECK(optimizer->gradient_norm().item<double>() == Approx(5));
     REQUIRE_OK(optimizer->Step(values, torch::tensor({0.3F, 0.4F}), 1));
     CHECK(torch::allclose(values, torch::tensor({-1.5F, -2.0F})));
-  }
-}
-
-TEST_CASE("a step is as long as its learning rate says", "[unit]") {
-  for (const auto& [form, make] : kForms) {
-    INFO(form);
-    const torch::Tensor values = torch::zeros({1});
-    const std::unique_ptr<Optimizer> optimizer = make(Options("sgd", 0, 0), values);
-    for (const double rate : {1.0, 0.5, 0.0}) {
-      REQUIRE_OK(optimizer->Step(values, torch::ones({1}), rate));
-    }
-    CHECK(values.item<double>() == Approx(-1.5));
   }
 }
 

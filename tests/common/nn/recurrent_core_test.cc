@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tests/support/catch.h"
-#include "tests/support/finite_differences.h"
 
 namespace waggle {
 namespace {
@@ -122,25 +121,6 @@ TEST_CASE("a core has the outputs and the gradients of LibTorch's module", "[uni
   }
 }
 
-TEST_CASE("an unroll is its steps one by one, from zero at the start of an episode", "[unit]") {
-  for (const CorePlan::Kind kind : kKinds) {
-    const Fixture fixture(kind);
-    const torch::NoGradGuard no_grad;
-    const RecurrentCore::Unrolled got = fixture.Run(fixture.first);
-    REQUIRE(got.outputs.sizes() == c10::IntArrayRef({kSteps * kRows, kUnits}));
-    REQUIRE(got.state.sizes() == fixture.state.sizes());
-    Tensor state = fixture.state;
-    for (int64_t t = 0; t < kSteps; ++t) {
-      state = state.masked_fill(fixture.first[t].unsqueeze(1), 0);
-      const RecurrentCore::Unrolled step = (*fixture.core)(fixture.features.narrow(0, t * kRows, kRows), {}, state);
-      CHECK(Same(got.outputs.narrow(0, t * kRows, kRows), step.outputs));
-      CHECK(Same(step.outputs, step.state.narrow(1, 0, kUnits)));
-      state = step.state;
-    }
-    CHECK(Same(got.state, state));
-  }
-}
-
 TEST_CASE("a core has autograd's outputs and gradients, whichever of them are wanted", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
@@ -202,24 +182,6 @@ TEST_CASE("a core's parameters must not change before its gradients are taken, o
     const Tensor again = LossOf(fixture.Run({}));
     again.backward();
     CHECK_THROWS(again.backward());
-  }
-}
-
-TEST_CASE("a core's gradients are those of finite differences, with episodes that begin", "[unit]") {
-  for (const CorePlan::Kind kind : kKinds) {
-    const Fixture fixture(kind);
-    LossOf(fixture.Run(fixture.first)).backward();
-    const torch::NoGradGuard no_grad;
-    const auto check = [&](const Tensor& values, const Tensor& gradients) {
-      testing::CheckFiniteDifferences(values, gradients,
-                                      [&] { return LossOf(fixture.Run(fixture.first)).item<double>(); });
-    };
-    check(fixture.parameters->values(), fixture.parameters->gradients());
-    check(fixture.features, fixture.features.grad());
-    check(fixture.state, fixture.state.grad());
-    // Nothing reaches back to before an episode.
-    CHECK(fixture.state.grad()[1].abs().max().item<double>() == 0);
-    CHECK(fixture.state.grad()[0].abs().max().item<double>() > 0);
   }
 }
 

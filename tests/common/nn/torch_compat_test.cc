@@ -16,12 +16,6 @@ TEST_CASE("an exception of LibTorch becomes a status that names the operation", 
   CHECK(CatchTorch("thinking", []() -> absl::Status { throw std::runtime_error("no"); }).message() == "thinking: no");
 }
 
-TEST_CASE("returned values pass through", "[unit]") {
-  CHECK(testing::ValueOf(CatchTorch("counting", [] { return 3; })) == 3);
-  CHECK(testing::ValueOf(CatchTorch("counting", [] { return absl::StatusOr<int>(4); })) == 4);
-  CHECK(CatchTorch("failing", [] { return absl::AbortedError("so"); }) == absl::AbortedError("so"));
-}
-
 TEST_CASE("every element type has its counterpart", "[unit]") {
   for (int number = 1; IsDType(number); ++number) {
     const DType dtype = static_cast<DType>(number);

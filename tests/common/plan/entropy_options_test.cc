@@ -3,33 +3,23 @@
 #include <cmath>
 #include <string>
 
-#include "common/config/config_reader.h"
-#include "common/config/config_writer.h"
 #include "common/config/field_checker.h"
-#include "common/config/yaml_file.h"
-#include "tests/support/catch.h"
+#include "tests/support/config_text.h"
 
 namespace waggle {
 namespace {
 
-absl::Status Read(const std::string& yaml, EntropyOptions* options) {
-  const YamlNode root = testing::ValueOf(ParseYaml(yaml, "entropy.yaml"));
-  ConfigErrors errors;
-  ConfigReader reader(root, &errors);
-  options->Visit(reader);
-  reader.Finish();
-  return errors.ToStatus();
-}
+using testing::ReadFields;
 
 TEST_CASE("the entropy's weight is learned only if there is a target", "[unit]") {
   EntropyOptions options;
   REQUIRE_OK(Check(options));
   REQUIRE_OK(options.Validate());
   CHECK(EntropyScalars(options).empty());
-  REQUIRE_OK(Read("weight: {from: 0.1, to: 0, shape: linear}", &options));
+  REQUIRE_OK(ReadFields("weight: {from: 0.1, to: 0, shape: linear}", &options));
   REQUIRE_OK(options.Validate());
   CHECK(options.weight == Schedule::Linear(0.1, 0));
-  const absl::Status status = Read("optimizer: {learning_rate: 0.1}", &options);
+  const absl::Status status = ReadFields("optimizer: {learning_rate: 0.1}", &options);
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(status.message()), Catch::Contains("optimizer: means nothing without a target"));
 }
@@ -38,7 +28,7 @@ TEST_CASE("a learned weight begins with the given one, in any order of the keys"
   for (const char* const yaml : {"target: -1.5\nweight: 0.25\noptimizer: {learning_rate: 0.1}",
                                  "optimizer: {learning_rate: 0.1}\nweight: 0.25\ntarget: -1.5"}) {
     EntropyOptions options;
-    REQUIRE_OK(Read(yaml, &options));
+    REQUIRE_OK(ReadFields(yaml, &options));
     REQUIRE_OK(Check(options));
     REQUIRE_OK(options.Validate());
     CHECK(options.target == -1.5);
@@ -47,10 +37,8 @@ TEST_CASE("a learned weight begins with the given one, in any order of the keys"
     CHECK(scalars[0].name == kLogEntropyWeight);
     CHECK(scalars[0].initial == Approx(std::log(0.25)));
     CHECK(scalars[0].optimizer.learning_rate == Schedule(0.1));
-    ConfigWriter writer;
-    options.Visit(writer);
     EntropyOptions again;
-    REQUIRE_OK(Read(writer.text(), &again));
+    REQUIRE_OK(ReadFields(testing::Printed(options), &again));
     CHECK(again.target == options.target);
     CHECK(again.weight == options.weight);
   }

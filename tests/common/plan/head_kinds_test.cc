@@ -27,12 +27,6 @@ TEST_CASE("a head has its kind's first type unless another is given", "[unit]") 
   }
 }
 
-TEST_CASE("a type that a kind does not have is refused with the nearest", "[unit]") {
-  CHECK(Message(HeadKind::kQ, Head("duelling")) ==
-        "type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?");
-  CHECK(Message(HeadKind::kNormal, Head("tanh_normal")) == "type: got \"tanh_normal\"; wanted normal");
-}
-
 TEST_CASE("keys that mean nothing to a head's kind are refused, all at once", "[unit]") {
   HeadSpec head;
   head.std = "of_state";

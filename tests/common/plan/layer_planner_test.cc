@@ -99,43 +99,6 @@ TEST_CASE("choices become one-hot or learned vectors, those of several elements 
   CHECK(embedding.parameters[1].DebugString() == "1.linear1.weight: float32[3, 10]");
 }
 
-TEST_CASE("a core takes vectors and gives its units", "[unit]") {
-  std::vector<ArraySpec> parameters;
-  LayerPlanner planner(std::nullopt, &parameters);
-  CoreSpec spec;
-  spec.type = "gru";
-  spec.units = 3;
-  planner.Begin({2, 2});
-  CHECK_THAT(std::string(planner.AddCore("core", spec, 0).status().message()),
-             Catch::StartsWith("its input has the shape [2, 2]; wanted a vector"));
-  CHECK(parameters.empty());
-  planner.Begin({4});
-  const CorePlan core = testing::ValueOf(planner.AddCore("core", spec, 7));
-  CHECK(core.kind == CorePlan::Kind::kGru);
-  CHECK(core.weight == 0);
-  CHECK(core.state == 7);
-  CHECK(core.state_size() == 3);
-  CHECK(planner.shape() == Shape{3});
-  CHECK(DebugString(parameters) ==
-        "[core.weight_ih_l0: float32[9, 4], core.weight_hh_l0: float32[9, 3], core.bias_ih_l0: float32[9], "
-        "core.bias_hh_l0: float32[9]]");
-}
-
-TEST_CASE("parameters of members have one more dimension, and rows' shapes do not", "[unit]") {
-  const Planned planned = Plan({4}, {Mlp({8}), Layer("layer_norm")}, {}, 3);
-  CHECK(planned.shape == Shape{8});
-  CHECK(DebugString(planned.parameters) ==
-        "[0.linear1.weight: float32[3, 8, 4], 0.linear1.bias: float32[3, 8], "
-        "1.norm.weight: float32[3, 8], 1.norm.bias: float32[3, 8]]");
-}
-
-TEST_CASE("the default activation is relu after weights and none after other layers", "[unit]") {
-  CHECK(Plan({1, 5, 5}, {Layer("conv")}).layers[0].activation == Activation::kRelu);
-  CHECK(Plan({4}, {Layer("mlp")}).layers[0].activation == Activation::kRelu);
-  CHECK(Plan({4}, {Layer("residual")}).layers[0].inner[0].activation == Activation::kRelu);
-  CHECK(Plan({4}, {Layer("layer_norm")}).layers[0].activation == Activation::kNone);
-}
-
 TEST_CASE("a layer that does not fit is refused with the shape that it got", "[unit]") {
   CHECK(Plan({8}, {Conv(2, 3)}).message() ==
         "its input has the shape [8]; a convolution wants [channels, height, width]");

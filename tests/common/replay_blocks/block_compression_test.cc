@@ -1,11 +1,11 @@
 #include "common/replay_blocks/block_compression.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/slices.h"
 
 namespace waggle {
 namespace {
@@ -24,18 +24,8 @@ InsertBlock Block(std::string* raw) {
   raw->resize(3 * 107, 'z');
   InsertBlock block;
   block.chunks = {{0, 0, 2}, {1, 5, 1}};
-  const std::shared_ptr<char> bytes = AllocateBytes(raw->size());
-  std::memcpy(bytes.get(), raw->data(), raw->size());
-  // In two slices.
-  block.data.Append({bytes.get(), 7, bytes});
-  block.data.Append({bytes.get() + 7, raw->size() - 7, bytes});
+  block.data = testing::InTwoSlices(*raw);
   return block;
-}
-
-std::string Bytes(const InsertBlock& block) {
-  std::string bytes(block.data.size(), '\0');
-  block.data.CopyTo(bytes.data());
-  return bytes;
 }
 
 }  // namespace
@@ -51,7 +41,7 @@ TEST_CASE("compressed columns travel behind the others, piece by piece", "[unit]
   REQUIRE(block.compressed_bytes[1] < 100);
   REQUIRE(block.compressed_bytes[2] == 6);  // Not compressed: it would not get shorter.
   REQUIRE(block.compressed_bytes[3] == 3);
-  const std::string bytes = Bytes(block);
+  const std::string bytes = testing::BytesOf(block.data);
   REQUIRE(bytes.size() == 12 + block.compressed_bytes[0] + block.compressed_bytes[1] + 9);
   REQUIRE(bytes.substr(0, 12) == raw.substr(300, 12));
   std::string frames(200, '\0');
@@ -67,7 +57,7 @@ TEST_CASE("a block without compressed columns stays as it is", "[unit]") {
   REQUIRE_OK(CompressBlock(Signature(), ColumnCodecs(Signature(), {}), &block));
   REQUIRE(block.compressed_bytes.empty());
   REQUIRE(block.data.slices()[0].data == before);
-  REQUIRE(Bytes(block) == raw);
+  REQUIRE(testing::BytesOf(block.data) == raw);
 }
 
 TEST_CASE("rows of another number than the chunks' are not compressed", "[unit]") {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "common/base/random.h"
 #include "common/base/thread.h"
 #include "replay_server/store/local_replay.h"
@@ -134,30 +133,21 @@ TEST_CASE("items go to their table, with the highest priority if none is given",
   REQUIRE(Values<double>(f.Sample(f.tables[0], 1), kItemPriority, 0, 1) == std::vector<double>{1});
 }
 
-TEST_CASE("a row that does not fit is refused with its column, and nothing of it is kept", "[unit]") {
+TEST_CASE("a row that does not fit is refused, and nothing of it is kept", "[unit]") {
   Fixture f;
   RowWriter::Stream* stream = f.writer->NewStream();
   const std::vector<float> observation = {1, 2};
-  const auto refused = [stream](const Row& row) {
-    const absl::Status status = stream->Append(row);
-    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-    REQUIRE(stream->episode_rows() == 0);
-    return std::string(status.message());
-  };
-  Row row;
-  row.Set("observation", observation);
-  REQUIRE(absl::StrContains(refused(row), "\"action\" is missing"));
-  row.Set("actoin", int64_t{1});
-  REQUIRE(absl::StrContains(refused(row), "did you mean \"action\""));
-  Row other;
+  const std::vector<float> longer_observation = {1, 2, 3};
+  Row missing, misspelled, other, twice, longer;
+  missing.Set("observation", observation);
+  misspelled.Set("observation", observation).Set("actoin", int64_t{1});
   other.Set("observation", observation).Set("action", int32_t{1});
-  REQUIRE(absl::StrContains(refused(other), "got 1 of int32; wanted action: int64[]"));
-  Row twice;
   twice.Set("observation", observation).Set("observation", observation);
-  REQUIRE(absl::StrContains(refused(twice), "twice"));
-  Row longer;
-  longer.Set("observation", std::vector<float>{1, 2, 3});
-  REQUIRE(absl::StrContains(refused(longer), "got 3 of float32"));
+  longer.Set("observation", longer_observation).Set("action", int64_t{1});
+  for (const Row& row : {missing, misspelled, other, twice, longer}) {
+    REQUIRE_CODE(stream->Append(row), absl::StatusCode::kInvalidArgument);
+    REQUIRE(stream->episode_rows() == 0);
+  }
 }
 
 TEST_CASE("invalid items are refused", "[unit]") {
@@ -195,11 +185,7 @@ TEST_CASE("an episode's steps can be written at its end, each with all later row
     for (int64_t row = 0; row < 100; ++row) {
       REQUIRE_OK(stream->Append(Step(0, 1000 * episode + row)));
     }
-    const absl::Status one_row = stream->CreateItem("hindsight", 1);
-    REQUIRE_CODE(one_row, absl::StatusCode::kInvalidArgument);
-    REQUIRE(absl::StrContains(one_row.message(),
-                              "an item of 1 rows: the episode has 100, and table \"hindsight\" "
-                              "allows 2 to 200"));
+    REQUIRE_CODE(stream->CreateItem("hindsight", 1), absl::StatusCode::kInvalidArgument);
     for (int64_t rows = stream->episode_rows(); rows > 1; --rows) {
       REQUIRE_OK(stream->CreateItem("hindsight", rows));
       ++items;
@@ -223,134 +209,113 @@ TEST_CASE("an episode's steps can be written at its end, each with all later row
   }
 }
 
-TEST_CASE("blocks that a stop keeps from being sent are sent later", "[unit]") {
-  TableConfig queue = MakeTable("queue");
-  MakeQueue(4, &queue);
+// A queue with room for some items, and a writer to it.
+struct Queue {
+  explicit Queue(int64_t room, const RowWriterOptions& options = {}) {
+    MakeQueue(room, &table);
+    REQUIRE_OK(connection.CreateTable(table, StopToken()));
+    writer = ValueOf(RowWriter::Create(&connection, {table}, options));
+    stream = writer->NewStream();
+    ReplaySamplerOptions sampling;
+    sampling.table = table;
+    sampling.batch_size = 1;
+    sampling.prefetch = 1;  // Nothing is drawn ahead.
+    sampler = ValueOf(connection.NewSampler(sampling));
+  }
+
+  void Add(int64_t action) {
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1, 1.0));
+  }
+  int64_t Next() { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; }
+
+  static RowWriterOptions OneBlockAtATime() {
+    RowWriterOptions options;
+    options.max_unacknowledged_blocks = 1;
+    return options;
+  }
+
+  TableConfig table = MakeTable("queue");
   LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
-  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
-  RowWriterOptions options;
+  std::unique_ptr<RowWriter> writer;
+  RowWriter::Stream* stream = nullptr;
+  std::unique_ptr<ReplaySampler> sampler;
+};
+
+TEST_CASE("blocks that a stop keeps from being sent are sent later", "[unit]") {
+  RowWriterOptions options = Queue::OneBlockAtATime();
   options.chunk_rows = 1;
-  options.max_unacknowledged_blocks = 1;
-  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
-  RowWriter::Stream* stream = writer->NewStream();
+  Queue queue(4, options);
   StopToken stopped;
   stopped.RequestStop();
   for (int i = 0; i < 8; ++i) {
-    const absl::Status status = stream->Append(Step(static_cast<float>(i), i), stopped);
+    const absl::Status status = queue.stream->Append(Step(0, i), stopped);
     REQUIRE((status.ok() || absl::IsCancelled(status)));
-    REQUIRE_OK(stream->CreateItem("queue", 1));
+    REQUIRE_OK(queue.stream->CreateItem("queue", 1));
   }
-  ReplaySamplerOptions sampling;
-  sampling.table = queue;
-  sampling.batch_size = 1;
-  const auto sampler = ValueOf(connection.NewSampler(sampling));
   for (int64_t i = 0; i < 8; ++i) {
     if (i == 4) {
-      REQUIRE_OK(writer->Send());
+      REQUIRE_OK(queue.writer->Send());
     }
-    REQUIRE(Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0] == i);
+    REQUIRE(queue.Next() == i);
   }
 }
 
 TEST_CASE("a flush that times out between two blocks is an error, and the rest is sent later", "[unit]") {
-  TableConfig queue = MakeTable("queue");
-  MakeQueue(1, &queue);
-  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
-  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
-  RowWriterOptions options;
-  options.max_unacknowledged_blocks = 1;
-  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
-  RowWriter::Stream* stream = writer->NewStream();
-  const auto add = [&](int64_t action) {
-    REQUIRE_OK(stream->Append(Step(0, action)));
-    REQUIRE_OK(stream->CreateItem("queue", 1));
-  };
-  ReplaySamplerOptions sampling;
-  sampling.table = queue;
-  sampling.batch_size = 1;
-  sampling.prefetch = 1;  // Nothing is drawn ahead.
-  const auto sampler = ValueOf(connection.NewSampler(sampling));
-  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
-  add(0);
-  REQUIRE_OK(writer->Send());  // There is room for it alone:
-  add(1);
-  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
-  add(2);
+  Queue queue(1, Queue::OneBlockAtATime());
+  queue.Add(0);
+  REQUIRE_OK(queue.writer->Send());  // There is room for it alone:
+  queue.Add(1);
+  REQUIRE_OK(queue.writer->Send());  // this one waits, unacknowledged,
+  queue.Add(2);
   StopToken stopped;
   stopped.RequestStop();
-  REQUIRE_CODE(writer->Send(stopped), absl::StatusCode::kCancelled);  // and this one is not taken.
-  add(3);
-  REQUIRE(next() == 0);
+  REQUIRE_CODE(queue.writer->Send(stopped), absl::StatusCode::kCancelled);  // and this one is not taken.
+  queue.Add(3);
+  REQUIRE(queue.Next() == 0);
   // All that was taken is acknowledged, the table is full, and there are two blocks to send.
-  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
-  REQUIRE(next() == 1);
-  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
-  REQUIRE(next() == 2);
-  REQUIRE_OK(writer->Flush(absl::ZeroDuration()));
-  REQUIRE(next() == 3);
+  REQUIRE_CODE(queue.writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(queue.Next() == 1);
+  REQUIRE_CODE(queue.writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(queue.Next() == 2);
+  REQUIRE_OK(queue.writer->Flush(absl::ZeroDuration()));
+  REQUIRE(queue.Next() == 3);
 }
 
 TEST_CASE("a stop ends a flush without answers, and all blocks arrive later", "[unit]") {
-  TableConfig queue = MakeTable("queue");
-  MakeQueue(1, &queue);
-  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
-  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
-  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}));
-  RowWriter::Stream* stream = writer->NewStream();
+  Queue queue(1);
   for (int64_t action = 0; action < 3; ++action) {  // There is room for the first alone: the second waits.
-    REQUIRE_OK(stream->Append(Step(0, action)));
-    REQUIRE_OK(stream->CreateItem("queue", 1));
-    REQUIRE_OK(action < 2 ? writer->Send() : absl::OkStatus());
+    queue.Add(action);
+    REQUIRE_OK(action < 2 ? queue.writer->Send() : absl::OkStatus());
   }
   const StopToken stop;
   {
     const Thread stopper("stopper", [stop] { stop.RequestStop(); });
-    REQUIRE_CODE(writer->Flush(absl::InfiniteDuration(), stop), absl::StatusCode::kCancelled);
+    REQUIRE_CODE(queue.writer->Flush(absl::InfiniteDuration(), stop), absl::StatusCode::kCancelled);
   }
-  ReplaySamplerOptions sampling;
-  sampling.table = queue;
-  sampling.batch_size = 1;
-  const auto sampler = ValueOf(connection.NewSampler(sampling));
-  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
-  REQUIRE(next() == 0);
-  REQUIRE(next() == 1);
-  REQUIRE_OK(writer->Send());
-  REQUIRE(next() == 2);
+  REQUIRE(queue.Next() == 0);
+  REQUIRE(queue.Next() == 1);
+  REQUIRE_OK(queue.writer->Send());
+  REQUIRE(queue.Next() == 2);
 }
 
 TEST_CASE("a stop prevents an item that would have to wait, and it can be made later", "[unit]") {
-  TableConfig queue = MakeTable("queue");
-  MakeQueue(1, &queue);
-  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
-  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
-  RowWriterOptions options;
-  options.max_unacknowledged_blocks = 1;
-  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
-  RowWriter::Stream* stream = writer->NewStream();
-  const auto add = [&](int64_t action) {
-    REQUIRE_OK(stream->Append(Step(0, action)));
-    REQUIRE_OK(stream->CreateItem("queue", 1, 1.0));
-  };
-  add(0);
-  REQUIRE_OK(writer->Send());  // There is room for it alone:
-  add(1);
-  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
-  add(2);                      // and this one is not sent.
-  REQUIRE_OK(stream->Append(Step(0, 3)));
+  Queue queue(1, Queue::OneBlockAtATime());
+  queue.Add(0);
+  REQUIRE_OK(queue.writer->Send());  // There is room for it alone:
+  queue.Add(1);
+  REQUIRE_OK(queue.writer->Send());  // this one waits, unacknowledged,
+  queue.Add(2);                      // and this one is not sent.
+  REQUIRE_OK(queue.stream->Append(Step(0, 3)));
   StopToken stopped;
   stopped.RequestStop();
-  REQUIRE_CODE(stream->CreateItem("queue", 1, std::nullopt, stopped), absl::StatusCode::kCancelled);
-  ReplaySamplerOptions sampling;
-  sampling.table = queue;
-  sampling.batch_size = 1;
-  const auto sampler = ValueOf(connection.NewSampler(sampling));
-  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
-  REQUIRE(next() == 0);
-  REQUIRE(next() == 1);
-  REQUIRE_OK(stream->CreateItem("queue", 1));
-  REQUIRE_OK(writer->Send());
-  REQUIRE(next() == 2);
-  REQUIRE(next() == 3);
+  REQUIRE_CODE(queue.stream->CreateItem("queue", 1, std::nullopt, stopped), absl::StatusCode::kCancelled);
+  REQUIRE(queue.Next() == 0);
+  REQUIRE(queue.Next() == 1);
+  REQUIRE_OK(queue.stream->CreateItem("queue", 1));
+  REQUIRE_OK(queue.writer->Send());
+  REQUIRE(queue.Next() == 2);
+  REQUIRE(queue.Next() == 3);
 }
 
 }  // namespace waggle

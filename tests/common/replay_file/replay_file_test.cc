@@ -3,7 +3,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,29 +10,21 @@
 #include "absl/strings/str_cat.h"
 #include "common/replay_client/table_config_convert.h"
 #include "common/tensor/checksum.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
+#include "tests/support/slices.h"
 #include "tests/support/temporary_folder.h"
 #include "waggle/v1/replay.pb.h"
 
 namespace waggle {
 namespace {
 
+using testing::BytesOf;
+using testing::Contents;
 using testing::SimpleBlock;
 using testing::SimpleTable;
 using testing::ValueOf;
-
-std::string Contents(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
-
-std::string Bytes(const InsertBlock& block) {
-  std::string bytes(block.data.size(), '\0');
-  block.data.CopyTo(bytes.data());
-  return bytes;
-}
 
 // A file of three blocks with 5, 1 and 40 items.
 void WriteSample(const std::string& path) {
@@ -74,12 +65,12 @@ TEST_CASE("Blocks come out of a file as they went in", "[unit]") {
   const auto reader = ValueOf(ReplayFileReader::Open(path));
   CHECK(Differences(reader->config(), SimpleTable("t")).empty());
   CHECK(reader->items() == 46);
-  CHECK(Bytes(*ValueOf(reader->Next())) == Bytes(SimpleBlock(0, 5)));
+  CHECK(BytesOf(ValueOf(reader->Next())->data) == BytesOf(SimpleBlock(0, 5).data));
   const InsertBlock second = *ValueOf(reader->Next());
   CHECK(second.policy_version == 7);
   CHECK(second.chunks[0].begins);
   CHECK(second.items[0].priority == 2.5);
-  CHECK(Bytes(*ValueOf(reader->Next())) == Bytes(SimpleBlock(6, 40)));
+  CHECK(BytesOf(ValueOf(reader->Next())->data) == BytesOf(SimpleBlock(6, 40).data));
   CHECK(!ValueOf(reader->Next()).has_value());
   CHECK(!ValueOf(reader->Next()).has_value());
 }

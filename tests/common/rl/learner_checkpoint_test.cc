@@ -1,7 +1,6 @@
 #include "common/rl/learner_checkpoint.h"
 
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
-#include "common/rl/steppers.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
@@ -72,33 +71,6 @@ TEST_CASE("a checkpoint of something else is refused with what differs, and chan
   CHECK(message(contents) == "the checkpoint has state/value: float32[1, 2]; wanted Float[2]");
   REQUIRE_OK(RestoreLearner(good, "counting", &other));
   CHECK(other.updates == 7);
-}
-
-TEST_CASE("a restored Ape-X DQN learns on exactly as the one that was saved", "[unit]") {
-  ApexDqnOptions options;
-  options.update_steps = 3;
-  options.importance_exponent = Schedule::Linear(0.4, 1, Schedule::Clock::kLearnerSteps, 10);
-  Experiment experiment = testing::DqnExperiment(options);
-  experiment.networks["q"].torso = {LayerSpec()};
-  const EnvironmentSpec environment = testing::DqnEnvironment(2, 2);
-  const auto one = testing::ValueOf(testing::DqnTrainee(experiment, environment));
-  LocalStepper stepper;
-  torch::manual_seed(1);
-  TensorBatch batch = testing::DqnBatch(torch::randn({8, 2}), {0, 1, 1, 0, 1, 0, 0, 1}, torch::randn({8, 4}),
-                                        torch::ones({8, 4}), torch::randn({8, 2}), {4, 4, 4, 4, 4, 4, 4, 4});
-  batch.fields[kItemProbability] = torch::rand({8}, torch::kFloat64) + 0.1;
-  for (int step = 0; step < 4; ++step) {
-    REQUIRE_OK(one->Update(batch, {0, step, 0}, &stepper));
-  }
-  const CheckpointContents contents = testing::ValueOf(SaveLearner(4, "apex_dqn", one.get()));
-  experiment.experiment.seed = 99;  // Other first values, which the checkpoint replaces.
-  const auto two = testing::ValueOf(testing::DqnTrainee(experiment, environment));
-  REQUIRE_OK(RestoreLearner(contents, "apex_dqn", two.get()));
-  for (int step = 0; step < 10; ++step) {
-    const UpdateResult a = testing::ValueOf(one->Update(batch, {0, 4 + step, 0}, &stepper));
-    const UpdateResult b = testing::ValueOf(two->Update(batch, {0, 4 + step, 0}, &stepper));
-    REQUIRE(torch::equal(a.priorities[0], b.priorities[0]));
-  }
 }
 
 TEST_CASE("a checkpoint of another network or optimizer is refused, also where all sizes are the same", "[unit]") {

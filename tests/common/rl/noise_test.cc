@@ -51,14 +51,6 @@ TEST_CASE("a restored generator goes on bit for bit", "[unit]") {
   }
 }
 
-TEST_CASE("saving a generator's state does not change what it draws", "[unit]") {
-  Noise one(7, torch::kCPU);
-  Noise same(7, torch::kCPU);
-  testing::StateCopy state;
-  one.VisitState(state.Saver());
-  CHECK(AllEqual(DrawAll(&one), DrawAll(&same)));
-}
-
 TEST_CASE("normal and uniform noise have the moments of their distributions", "[unit]") {
   Noise noise(11, torch::kCPU);
   for (const torch::ScalarType type : {torch::kFloat32, torch::kFloat64}) {

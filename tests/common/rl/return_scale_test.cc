@@ -72,11 +72,5 @@ TEST_CASE("there is no bound before the first reward, and none without a discoun
   CHECK(scale.Rewards(Lane({1}, 1), NoValues(1), 1).item<double>() == Approx(1 / std::sqrt(3.36)).epsilon(1e-6));
 }
 
-TEST_CASE("without a scale rewards are as they were", "[unit]") {
-  ReturnScale scale(/*enabled=*/false, torch::kCPU);
-  const Unrolls unroll = Lane({1, 3, 8}, 0.9);
-  CHECK(torch::equal(scale.Rewards(unroll, NoValues(3), 1), unroll.reward));
-}
-
 }  // namespace
 }  // namespace waggle

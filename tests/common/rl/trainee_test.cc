@@ -13,18 +13,6 @@ TensorBatch Batch() {
                            {4, 4});
 }
 
-TEST_CASE("a trainee computes an experiment's algorithm", "[unit]") {
-  const Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
-  const auto trainee = testing::ValueOf(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)));
-  LocalStepper stepper;
-  const UpdateResult result = testing::ValueOf(trainee->Update(Batch(), Progress(), &stepper));
-  CHECK(result.priorities[0].sizes() == torch::IntArrayRef({2}));
-  CHECK_FALSE(result.metrics.empty());
-  const ModelSnapshot snapshot = testing::ValueOf(trainee->Publish());
-  CHECK(snapshot.model == "test");
-  REQUIRE_OK(trainee->LoadPublished(snapshot));
-}
-
 // Steps a number by what it finds in two tables, of which one has priorities.
 class TwoTables : public Algorithm {
  public:

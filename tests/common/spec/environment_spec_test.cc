@@ -1,5 +1,9 @@
 #include "common/spec/environment_spec.h"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -60,101 +64,76 @@ TEST_CASE("agents, masks and the arrays of leaves are found", "[unit]") {
   CHECK(NumRewards(OneLeafEach().rewards) == 1);
 }
 
-TEST_CASE("an environment without a name or leaves, or with an invalid length, is refused", "[unit]") {
-  EnvironmentSpec spec = OneLeafEach();
-  spec.name = "";
-  RequireInvalid(spec, "environment name");
-  spec = OneLeafEach();
-  spec.observations.clear();
-  RequireInvalid(spec, "environment CartPole-v1: has 0 observations and 1 actions; wanted at least one of each");
-  spec = OneLeafEach();
-  spec.actions.clear();
-  RequireInvalid(spec, "has 1 observations and 0 actions");
-  spec = OneLeafEach();
-  for (int i = 0; i <= kMaxColumns; ++i) {
-    spec.observations.push_back(Box("observation/" + std::to_string(i), DType::kFloat32, {}));
+TEST_CASE("an environment that breaks a rule is refused", "[unit]") {
+  struct Case {
+    const char* words;
+    std::function<void(EnvironmentSpec*)> change;
+  };
+  const Case cases[] = {
+      {"environment name", [](auto* spec) { spec->name = ""; }},
+      {"has 0 observations and 1 actions", [](auto* spec) { spec->observations.clear(); }},
+      {"has 1 observations and 0 actions", [](auto* spec) { spec->actions.clear(); }},
+      {"has 260 leaves",
+       [](auto* spec) {
+         for (int i = 0; i <= kMaxColumns; ++i) {
+           spec->observations.push_back(Box("observation/" + std::to_string(i), DType::kFloat32, {}));
+         }
+       }},
+      {"max_episode_steps: -1", [](auto* spec) { spec->max_episode_steps = -1; }},
+      {"environment CartPole-v1: observation: ", [](auto* spec) { spec->observations[0].array.shape = {-1}; }},
+      {"environment CartPole-v1: action: ", [](auto* spec) { spec->actions[0].num_values = {0}; }},
+      {"\"image\"", [](auto* spec) { spec->observations[0].array.name = "image"; }},
+      {"action/x: has the root action", [](auto* spec) { spec->observations[0].array.name = "action/x"; }},
+      {"action_mask: has the root", [](auto* spec) { spec->actions[0].array.name = "action_mask"; }},
+      {"observation/y: has the root", [](auto* spec) { spec->rewards[0].name = "observation/y"; }},
+      {"observation: two leaves", [](auto* spec) { spec->observations.push_back(spec->observations[0]); }},
+      {"observation/camera: lies below observation",
+       [](auto* spec) { spec->observations.push_back(Box("observation/camera", DType::kUint8, {2})); }},
+      {"reward: float32[3, 1]",
+       [](auto* spec) {
+         spec->rewards[0].shape = {3, 1};
+       }},
+      {"of at least one element", [](auto* spec) { spec->rewards[0].shape = {0}; }},
+      {"reward: float64[]", [](auto* spec) { spec->rewards[0].dtype = DType::kFloat64; }},
+      {"reward/score: has a path", [](auto* spec) { spec->rewards[0].name = "reward/score"; }},
+      {"has actions, but no reward reward", [](auto* spec) { spec->rewards.clear(); }},
+      {"action_mask: bool[3]", [](auto* spec) { spec->observations.push_back(MultiBinary("action_mask", {3})); }},
+      {"action_mask: bool[2, 1]",
+       [](auto* spec) {
+         spec->observations.push_back(MultiBinary("action_mask", {2, 1}));
+       }},
+      {"action_mask: float32[2]: is a box leaf",
+       [](auto* spec) { spec->observations.push_back(Box("action_mask", DType::kFloat32, {2})); }},
+      {"action_mask/move: bool[2]: a mask without its action",
+       [](auto* spec) { spec->observations.push_back(MultiBinary("action_mask/move", {2})); }},
+  };
+  for (const Case& one : cases) {
+    EnvironmentSpec spec = OneLeafEach();
+    one.change(&spec);
+    RequireInvalid(spec, one.words);
   }
-  RequireInvalid(spec, "has 260 leaves; wanted at most 256");
-  spec = OneLeafEach();
-  spec.max_episode_steps = -1;
-  RequireInvalid(spec, "max_episode_steps: -1");
-}
-
-TEST_CASE("a leaf's own error names the environment too", "[unit]") {
-  EnvironmentSpec spec = OneLeafEach();
-  spec.observations[0].array.shape = {-1};
-  RequireInvalid(spec, "environment CartPole-v1: observation: ");
-  spec = OneLeafEach();
-  spec.actions[0].num_values = {0};
-  RequireInvalid(spec, "environment CartPole-v1: action: int64[]: 0 choices");
-}
-
-TEST_CASE("names that are malformed, not unique or in the wrong list are refused", "[unit]") {
-  EnvironmentSpec spec = OneLeafEach();
-  spec.observations[0].array.name = "image";
-  RequireInvalid(spec, "\"image\"; wanted [AGENT/]ROOT");
-  spec = OneLeafEach();
-  spec.observations[0].array.name = "action/x";
-  RequireInvalid(spec, "action/x: has the root action among the observations; wanted observation or action_mask");
-  spec = OneLeafEach();
-  spec.actions[0].array.name = "action_mask";
-  RequireInvalid(spec, "action_mask: has the root action_mask among the actions; wanted action");
-  spec = OneLeafEach();
-  spec.rewards[0].name = "observation/y";
-  RequireInvalid(spec, "among the rewards; wanted reward");
-  spec = OneLeafEach();
-  spec.observations.push_back(spec.observations[0]);
-  RequireInvalid(spec, "observation: two leaves have this name");
-  spec = OneLeafEach();
-  spec.observations.push_back(Box("observation/camera", DType::kUint8, {2}));
-  RequireInvalid(spec, "observation/camera: lies below observation, which is a leaf");
-}
-
-TEST_CASE("rewards are float32 scalars or vectors, one for each agent that acts", "[unit]") {
-  EnvironmentSpec spec = OneLeafEach();
-  spec.rewards[0].shape = {3};
-  REQUIRE_OK(spec.Validate());
-  spec.rewards[0].shape = {3, 1};
-  RequireInvalid(spec, "reward: float32[3, 1]: wanted float32, a scalar or a vector");
-  spec.rewards[0].shape = {0};
-  RequireInvalid(spec, "of at least one element");
-  spec.rewards[0] = ArraySpec{"reward", DType::kFloat64, {}};
-  RequireInvalid(spec, "reward: float64[]: wanted float32");
-  spec.rewards[0] = ArraySpec{"reward/score", DType::kFloat32, {}};
-  RequireInvalid(spec, "reward/score: has a path");
-  spec.rewards.clear();
-  RequireInvalid(spec, "has actions, but no reward reward");
-  spec = TwoAgents();
-  spec.rewards.pop_back();
-  RequireInvalid(spec, "has actions, but no reward blue/reward");
-  spec = TwoAgents();
-  spec.rewards.push_back(ArraySpec{"green/reward", DType::kFloat32, {}});
-  RequireInvalid(spec, "green/reward: a reward without an action; wanted an action green/action");
-}
-
-TEST_CASE("an agent with actions must have an observation other than a mask", "[unit]") {
-  EnvironmentSpec spec = TwoAgents();
-  spec.observations.erase(spec.observations.begin() + 3);
-  RequireInvalid(spec, "has actions, but no observation blue/observation");
-}
-
-TEST_CASE("a mask is multi-binary, and has an action with as many choices", "[unit]") {
-  EnvironmentSpec spec = OneLeafEach();
-  spec.observations.push_back(MultiBinary("action_mask", {2}));
-  REQUIRE_OK(spec.Validate());
-  spec.observations[1] = MultiBinary("action_mask", {3});
-  RequireInvalid(spec, "action_mask: bool[3]: wanted bool[2], one for each choice of action: int64[] of 2 choices");
-  spec.observations[1] = MultiBinary("action_mask", {2, 1});
-  RequireInvalid(spec, "wanted bool[2]");
-  spec.observations[1] = Box("action_mask", DType::kFloat32, {2});
-  RequireInvalid(spec, "action_mask: float32[2]: is a box leaf; wanted a multi-binary one");
-  spec.observations[1] = MultiBinary("action_mask/move", {2});
-  RequireInvalid(spec, "action_mask/move: bool[2]: a mask without its action; wanted an action action/move");
-  spec = TwoAgents();
-  spec.observations[2] = MultiBinary("red/action_mask/move", {12});
-  RequireInvalid(spec, "wanted bool[7]");
-  spec.observations[2] = MultiBinary("red/action_mask/turn", {1});
-  RequireInvalid(spec, "its action red/action/turn: float32[1] in [-1, 1] has no choices");
+  const Case of_two_agents[] = {
+      {"has actions, but no reward blue/reward", [](auto* spec) { spec->rewards.pop_back(); }},
+      {"green/reward: a reward without an action",
+       [](auto* spec) {
+         spec->rewards.push_back(ArraySpec{"green/reward", DType::kFloat32, {}});
+       }},
+      {"has actions, but no observation blue/observation",
+       [](auto* spec) { spec->observations.erase(spec->observations.begin() + 3); }},
+      {"red/action_mask/move: bool[12]",
+       [](auto* spec) { spec->observations[2] = MultiBinary("red/action_mask/move", {12}); }},
+      {"red/action_mask/turn: bool[1]",
+       [](auto* spec) { spec->observations[2] = MultiBinary("red/action_mask/turn", {1}); }},
+  };
+  for (const Case& one : of_two_agents) {
+    EnvironmentSpec spec = TwoAgents();
+    one.change(&spec);
+    RequireInvalid(spec, one.words);
+  }
+  EnvironmentSpec valid = OneLeafEach();
+  valid.rewards[0].shape = {3};
+  valid.observations.push_back(MultiBinary("action_mask", {2}));
+  REQUIRE_OK(valid.Validate());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "learner/inference/inference_batcher.h"
 
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,8 +17,10 @@ using testing::CountingBatcher;
 using testing::ValueOf;
 using testing::Weights;
 
+using Rows = std::vector<std::pair<bool, float>>;
+
 // A request's bytes: for each row whether an episode begins, and two floats.
-ByteSlices RowsOf(const std::vector<std::pair<bool, float>>& rows) {
+ByteSlices RowsOf(const Rows& rows) {
   std::shared_ptr<char> bytes = AllocateBytes(rows.size() * 9);
   char* at = bytes.get();
   for (const auto& [first, value] : rows) {
@@ -27,11 +31,7 @@ ByteSlices RowsOf(const std::vector<std::pair<bool, float>>& rows) {
     std::memcpy(at, values, sizeof(values));
     at += sizeof(values);
   }
-  ByteSlice slice;
-  slice.data = bytes.get();
-  slice.size = rows.size() * 9;
-  slice.owner = bytes;
-  return ByteSlices(std::move(slice));
+  return ByteSlices(ByteSlice{bytes.get(), rows.size() * 9, bytes});
 }
 
 // The answer to a request; Await waits for it.
@@ -62,94 +62,101 @@ class Pending {
   std::optional<absl::StatusOr<InferenceBatcher::Answer>> answer_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The actions in an answer with `rows` rows.
-std::vector<int64_t> ActionsOf(const absl::StatusOr<InferenceBatcher::Answer>& answer, size_t rows) {
-  REQUIRE_OK(answer.status());
-  REQUIRE(answer->data.size() == rows * (8 + 4 + 4));
-  std::vector<int64_t> actions(rows);
-  answer->data.Part(0, 8 * rows).CopyTo(reinterpret_cast<char*>(actions.data()));
-  return actions;
-}
+// An actor's stream, and the answer to its request.
+class Stream {
+ public:
+  Stream(
+      CountingBatcher* counting, int64_t actor, std::function<void()> on_end = [] {})
+      : batcher_(counting->batcher.get()), stream_(ValueOf(batcher_->Open(actor, std::move(on_end)))) {}
 
-uint64_t Opened(const CountingBatcher& counting, int64_t index) {
-  return ValueOf(counting.batcher->Open(index, [] {}));
+  absl::Status Ask(std::vector<int64_t> lanes, const Rows& rows) {
+    return batcher_->Ask(stream_, std::move(lanes), RowsOf(rows), pending_.Done());
+  }
+  absl::StatusOr<InferenceBatcher::Answer> Await() { return pending_.Await(); }
+  std::vector<int64_t> AwaitActions(size_t rows) { return ActionsOf(Await(), rows); }
+  bool answered() { return pending_.answered(); }
+  void Close() { batcher_->Close(stream_); }
+
+  static std::vector<int64_t> ActionsOf(const absl::StatusOr<InferenceBatcher::Answer>& answer, size_t rows) {
+    REQUIRE_OK(answer.status());
+    REQUIRE(answer->data.size() == rows * (8 + 4 + 4));
+    std::vector<int64_t> actions(rows);
+    answer->data.Part(0, 8 * rows).CopyTo(reinterpret_cast<char*>(actions.data()));
+    return actions;
+  }
+
+ private:
+  InferenceBatcher* const batcher_;
+  const uint64_t stream_;
+  Pending pending_;
+};
+
+InferenceOptions Waiting(double seconds) {
+  InferenceOptions options;
+  options.wait_seconds = seconds;
+  return options;
 }
 
 TEST_CASE("a batch is computed when all streams wait, and each stream gets its own rows", "[unit]") {
-  InferenceOptions options;
-  options.wait_seconds = 60;
-  CountingBatcher counting(options);
+  CountingBatcher counting(Waiting(60));
   counting.batcher->SetWeights(Weights(7));
-  const uint64_t first = Opened(counting, 0);
-  const uint64_t second = Opened(counting, 2);
-  Pending of_first;
-  Pending of_second;
-  REQUIRE_OK(counting.batcher->Ask(first, {0, 1}, RowsOf({{true, 3}, {true, 4}}), of_first.Done()));
-  REQUIRE_OK(counting.batcher->Ask(second, {1}, RowsOf({{true, 5}}), of_second.Done()));
-  const auto answer = of_first.Await();
-  CHECK(ActionsOf(answer, 2) == std::vector<int64_t>{1, 1});
+  Stream first(&counting, 0);
+  Stream second(&counting, 2);
+  REQUIRE_OK(first.Ask({0, 1}, {{true, 3}, {true, 4}}));
+  REQUIRE_OK(second.Ask({1}, {{true, 5}}));
+  const auto answer = first.Await();
+  CHECK(Stream::ActionsOf(answer, 2) == std::vector<int64_t>{1, 1});
   CHECK(answer->version == ModelVersion{1, 7});
   float rest[4] = {};  // Sums, then versions.
   answer->data.Part(16, 16).CopyTo(reinterpret_cast<char*>(rest));
   CHECK((rest[0] == 4 && rest[1] == 5 && rest[2] == 7 && rest[3] == 7));
-  CHECK(ActionsOf(of_second.Await(), 1) == std::vector<int64_t>{1});
+  CHECK(second.AwaitActions(1) == std::vector<int64_t>{1});
   CHECK(counting.policy->batches() == std::vector<int64_t>{3});
   // Each lane has its own memory.
-  REQUIRE_OK(counting.batcher->Ask(first, {1}, RowsOf({{false, 0}}), of_first.Done()));
-  REQUIRE_OK(counting.batcher->Ask(second, {0, 1}, RowsOf({{true, 0}, {false, 0}}), of_second.Done()));
-  CHECK(ActionsOf(of_first.Await(), 1) == std::vector<int64_t>{2});
-  CHECK(ActionsOf(of_second.Await(), 2) == std::vector<int64_t>{1, 2});
+  REQUIRE_OK(first.Ask({1}, {{false, 0}}));
+  REQUIRE_OK(second.Ask({0, 1}, {{true, 0}, {false, 0}}));
+  CHECK(first.AwaitActions(1) == std::vector<int64_t>{2});
+  CHECK(second.AwaitActions(2) == std::vector<int64_t>{1, 2});
 }
 
 TEST_CASE("a batch is computed without a stream that does not ask, or has ended", "[unit]") {
-  InferenceOptions options;
-  options.wait_seconds = 0.01;
-  CountingBatcher counting(options);
+  CountingBatcher counting(Waiting(0.01));
   counting.batcher->SetWeights(Weights(1));
-  const uint64_t asking = Opened(counting, 0);
-  const uint64_t silent = Opened(counting, 1);
-  Pending pending;
-  REQUIRE_OK(counting.batcher->Ask(asking, {0}, RowsOf({{true, 0}}), pending.Done()));
-  ActionsOf(pending.Await(), 1);  // After the deadline.
-  InferenceOptions patient;
-  patient.wait_seconds = 3600;
-  CountingBatcher other(patient);
-  other.batcher->SetWeights(Weights(1));
-  const uint64_t one = Opened(other, 0);
-  const uint64_t dead = Opened(other, 1);
-  REQUIRE_OK(other.batcher->Ask(one, {0}, RowsOf({{true, 0}}), pending.Done()));
-  other.batcher->Close(dead);
-  ActionsOf(pending.Await(), 1);
-  counting.batcher->Close(silent);
+  Stream asking(&counting, 0);
+  const Stream silent(&counting, 1);
+  REQUIRE_OK(asking.Ask({0}, {{true, 0}}));
+  asking.AwaitActions(1);  // After the deadline.
+  CountingBatcher patient(Waiting(3600));
+  patient.batcher->SetWeights(Weights(1));
+  Stream one(&patient, 0);
+  Stream dead(&patient, 1);
+  REQUIRE_OK(one.Ask({0}, {{true, 0}}));
+  dead.Close();
+  one.AwaitActions(1);
 }
 
 TEST_CASE("a batch has at most the wanted number of rows, unless one request is larger", "[unit]") {
   InferenceOptions options;
   options.batch_rows = 1;
   CountingBatcher counting(options);
-  const uint64_t first = Opened(counting, 0);
-  const uint64_t second = Opened(counting, 1);
-  Pending of_first;
-  Pending of_second;
-  REQUIRE_OK(counting.batcher->Ask(first, {0, 1}, RowsOf({{true, 0}, {true, 0}}), of_first.Done()));
-  REQUIRE_OK(counting.batcher->Ask(second, {0}, RowsOf({{true, 0}}), of_second.Done()));
-  CHECK_FALSE(of_first.answered());  // There are no weights.
+  Stream first(&counting, 0);
+  Stream second(&counting, 1);
+  REQUIRE_OK(first.Ask({0, 1}, {{true, 0}, {true, 0}}));
+  REQUIRE_OK(second.Ask({0}, {{true, 0}}));
+  CHECK_FALSE(first.answered());  // There are no weights.
   counting.batcher->SetWeights(Weights(1));
-  ActionsOf(of_first.Await(), 2);
-  ActionsOf(of_second.Await(), 1);
+  first.AwaitActions(2);
+  second.AwaitActions(1);
   CHECK(counting.policy->batches() == std::vector<int64_t>{2, 1});
 }
 
 TEST_CASE("weights are loaded between batches, and each answer has their version", "[unit]") {
   CountingBatcher counting;
-  const uint64_t stream = Opened(counting, 0);
+  Stream stream(&counting, 0);
   for (const uint64_t version : {3U, 4U, 9U}) {
     counting.batcher->SetWeights(Weights(version));
-    Pending pending;
-    REQUIRE_OK(counting.batcher->Ask(stream, {0}, RowsOf({{false, 0}}), pending.Done()));
-    const auto answer = pending.Await();
-    REQUIRE_OK(answer.status());
-    CHECK(answer->version == ModelVersion{1, version});
+    REQUIRE_OK(stream.Ask({0}, {{false, 0}}));
+    CHECK(ValueOf(stream.Await()).version == ModelVersion{1, version});
   }
 }
 
@@ -157,54 +164,46 @@ TEST_CASE("an actor that returns has new memory, and its earlier stream ends", "
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
   bool replaced = false;
-  const uint64_t earlier = ValueOf(counting.batcher->Open(1, [&replaced] { replaced = true; }));
-  Pending pending;
+  Stream earlier(&counting, 1, [&replaced] { replaced = true; });
   for (const int64_t count : {1, 2, 3}) {  // A stream begins an episode, whatever its rows say.
-    REQUIRE_OK(counting.batcher->Ask(earlier, {0, 1}, RowsOf({{false, 0}, {false, 0}}), pending.Done()));
-    CHECK(ActionsOf(pending.Await(), 2) == std::vector<int64_t>{count, count});
+    REQUIRE_OK(earlier.Ask({0, 1}, {{false, 0}, {false, 0}}));
+    CHECK(earlier.AwaitActions(2) == std::vector<int64_t>{count, count});
   }
-  const uint64_t later = Opened(counting, 1);
+  Stream later(&counting, 1);
   CHECK(replaced);
-  CHECK(absl::IsAborted(counting.batcher->Ask(earlier, {0}, RowsOf({{false, 0}}), pending.Done())));
-  REQUIRE_OK(counting.batcher->Ask(later, {1}, RowsOf({{false, 0}}), pending.Done()));
-  CHECK(ActionsOf(pending.Await(), 1) == std::vector<int64_t>{1});
-  REQUIRE_OK(counting.batcher->Ask(later, {0, 1}, RowsOf({{false, 0}, {false, 0}}), pending.Done()));
-  CHECK(ActionsOf(pending.Await(), 2) == std::vector<int64_t>{1, 2});
+  REQUIRE_CODE(earlier.Ask({0}, {{false, 0}}), absl::StatusCode::kAborted);
+  REQUIRE_OK(later.Ask({1}, {{false, 0}}));
+  CHECK(later.AwaitActions(1) == std::vector<int64_t>{1});
+  REQUIRE_OK(later.Ask({0, 1}, {{false, 0}, {false, 0}}));
+  CHECK(later.AwaitActions(2) == std::vector<int64_t>{1, 2});
 }
 
 TEST_CASE("in a batch that the policy refuses only the wrong request is refused", "[unit]") {
-  InferenceOptions options;
-  options.wait_seconds = 60;
-  CountingBatcher counting(options);
+  CountingBatcher counting(Waiting(60));
   counting.batcher->SetWeights(Weights(1));
-  const uint64_t right = Opened(counting, 0);
-  const uint64_t wrong = Opened(counting, 1);
-  Pending of_right;
-  Pending of_wrong;
-  REQUIRE_OK(counting.batcher->Ask(right, {0}, RowsOf({{true, 2}}), of_right.Done()));
-  REQUIRE_OK(counting.batcher->Ask(wrong, {0}, RowsOf({{true, -2}}), of_wrong.Done()));
-  CHECK(ActionsOf(of_right.Await(), 1) == std::vector<int64_t>{1});
-  CHECK(of_wrong.Await().status() == absl::InvalidArgumentError("an observation is below 0"));
+  Stream right(&counting, 0);
+  Stream wrong(&counting, 1);
+  REQUIRE_OK(right.Ask({0}, {{true, 2}}));
+  REQUIRE_OK(wrong.Ask({0}, {{true, -2}}));
+  CHECK(right.AwaitActions(1) == std::vector<int64_t>{1});
+  CHECK(wrong.Await().status() == absl::InvalidArgumentError("an observation is below 0"));
 }
 
 TEST_CASE("the requests of a stream that ends are dropped", "[unit]") {
-  InferenceOptions options;
-  options.wait_seconds = 60;
-  CountingBatcher counting(options);  // Without weights, so that requests wait.
-  Pending dropped;
-  Pending pending;
+  CountingBatcher counting(Waiting(60));  // Without weights, so that requests wait.
+  std::deque<Stream> replaced;
   for (int i = 0; i < 3; ++i) {
-    const uint64_t earlier = Opened(counting, 1);
-    REQUIRE_OK(counting.batcher->Ask(earlier, {0, 1}, RowsOf({{true, 0}, {true, 0}}), dropped.Done()));
+    REQUIRE_OK(replaced.emplace_back(&counting, 1).Ask({0, 1}, {{true, 0}, {true, 0}}));
   }
-  const uint64_t closed = Opened(counting, 1);
-  counting.batcher->Close(closed);
-  const uint64_t stream = Opened(counting, 0);
-  REQUIRE_OK(counting.batcher->Ask(stream, {0}, RowsOf({{true, 0}}), pending.Done()));
+  Stream(&counting, 1).Close();
+  Stream stream(&counting, 0);
+  REQUIRE_OK(stream.Ask({0}, {{true, 0}}));
   counting.batcher->SetWeights(Weights(1));
-  CHECK(ActionsOf(pending.Await(), 1) == std::vector<int64_t>{1});
+  CHECK(stream.AwaitActions(1) == std::vector<int64_t>{1});
   CHECK(counting.policy->batches() == std::vector<int64_t>{1});
-  CHECK_FALSE(dropped.answered());
+  for (Stream& earlier : replaced) {
+    CHECK_FALSE(earlier.answered());
+  }
 }
 
 TEST_CASE("an observation with an unknown choice is refused before the computation", "[unit]") {
@@ -231,36 +230,30 @@ TEST_CASE("an observation with an unknown choice is refused before the computati
   }
 }
 
-TEST_CASE("impossible requests are refused with what was wanted", "[unit]") {
+TEST_CASE("impossible requests are refused", "[unit]") {
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));
-  CHECK(absl::IsResourceExhausted(counting.batcher->Open(3, [] {}).status()));
-  CHECK(absl::IsResourceExhausted(counting.batcher->Open(-1, [] {}).status()));
-  const uint64_t stream = Opened(counting, 0);
-  Pending pending;
-  const auto ask = [&](std::vector<int64_t> lanes, size_t rows) {
-    const std::vector<std::pair<bool, float>> some(rows, {true, 0});
-    return counting.batcher->Ask(stream, std::move(lanes), RowsOf(some), pending.Done());
-  };
+  REQUIRE_CODE(counting.batcher->Open(3, [] {}), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(counting.batcher->Open(-1, [] {}), absl::StatusCode::kResourceExhausted);
+  Stream stream(&counting, 0);
   for (const auto& [lanes, rows] :
        std::vector<std::pair<std::vector<int64_t>, size_t>>{{{2}, 1}, {{-1}, 1}, {{0, 0}, 2}, {{}, 0}, {{0}, 2}}) {
-    CHECK(absl::IsInvalidArgument(ask(lanes, rows)));
+    REQUIRE_CODE(stream.Ask(lanes, Rows(rows, {true, 0})), absl::StatusCode::kInvalidArgument);
   }
-  CHECK(absl::IsAborted(counting.batcher->Ask(77, {0}, RowsOf({{true, 0}}), pending.Done())));
+  REQUIRE_CODE(counting.batcher->Ask(77, {0}, RowsOf({{true, 0}}), [](auto) {}), absl::StatusCode::kAborted);
   // None of these counted as a request.
-  REQUIRE_OK(ask({1}, 1));
-  ActionsOf(pending.Await(), 1);
+  REQUIRE_OK(stream.Ask({1}, {{true, 0}}));
+  stream.AwaitActions(1);
 }
 
 TEST_CASE("a stream asks again once it is answered, and waiting requests get an error at the end", "[unit]") {
   CountingBatcher counting;  // Without weights.
-  const uint64_t stream = Opened(counting, 0);
-  Pending pending;
-  REQUIRE_OK(counting.batcher->Ask(stream, {0}, RowsOf({{true, 0}}), pending.Done()));
-  CHECK(absl::IsFailedPrecondition(counting.batcher->Ask(stream, {1}, RowsOf({{true, 0}}), pending.Done())));
+  Stream stream(&counting, 0);
+  REQUIRE_OK(stream.Ask({0}, {{true, 0}}));
+  REQUIRE_CODE(stream.Ask({1}, {{true, 0}}), absl::StatusCode::kFailedPrecondition);
   counting.batcher->Stop();
-  CHECK(absl::IsCancelled(pending.Await().status()));
-  CHECK(absl::IsCancelled(counting.batcher->Ask(stream, {1}, RowsOf({{true, 0}}), pending.Done())));
+  REQUIRE_CODE(stream.Await(), absl::StatusCode::kCancelled);
+  REQUIRE_CODE(stream.Ask({1}, {{true, 0}}), absl::StatusCode::kCancelled);
 }
 
 }  // namespace

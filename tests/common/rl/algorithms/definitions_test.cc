@@ -1,89 +1,217 @@
 #include "common/rl/algorithms/definitions.h"
 
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/experiment/experiment.h"
 #include "common/experiment/experiment_plan.h"
+#include "common/plan/head_kinds.h"
+#include "common/rl/algorithms/actor_critic/definition.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-TEST_CASE("every algorithm that ships is described and has valid defaults", "[unit]") {
-  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  for (const std::string& name : definitions.Names()) {
-    INFO(name);
-    const AlgorithmDefinition& definition = *testing::ValueOf(definitions.Find(name));
-    CHECK_FALSE(definition.description.empty());
-    CHECK_FALSE(definition.action_kinds.empty());
-    const Experiment experiment = testing::ValueOf(
-        ParseExperiment("algorithm: {name: " + name + "}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions));
-    CHECK_FALSE(experiment.networks.empty());
-    // What it prints is what it reads.
-    const Experiment again = testing::ValueOf(ParseExperiment(ToYaml(experiment), "again.yaml", {}, definitions));
-    CHECK(ToYaml(again) == ToYaml(experiment));
-  }
+using testing::ValueOf;
+
+// `algorithm` as in YAML: "name: a2c, unroll: 7".
+absl::StatusOr<Experiment> Parse(const std::string& algorithm, const std::string& sections = "") {
+  return ParseExperiment("algorithm: {" + algorithm + "}\nstop: {max_seconds: 1}\n" + sections, "test.yaml", {},
+                         BuiltinAlgorithmDefinitions());
 }
 
-// What is wrong with this experiment in an environment that the algorithm can learn.
-std::string Problem(const std::string& algorithm, const std::string& options, const std::string& sampler) {
-  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  const std::vector<SpaceKind>& kinds = testing::ValueOf(definitions.Find(algorithm))->action_kinds;
+EnvironmentSpec EnvironmentOf(std::vector<SpaceLeaf> actions) {
   EnvironmentSpec environment;
   environment.name = "test";
   environment.observations = {Box("observation", DType::kFloat32, {3})};
-  environment.actions = {kinds[0] == SpaceKind::kBox ? Box("action", DType::kFloat32, {2}, -1, 1)
-                                                     : Discrete("action", 2)};
-  const absl::StatusOr<Experiment> experiment = ParseExperiment(
-      "algorithm: {name: " + algorithm + options + "}\nreplay: {sampler: " + sampler + "}\nstop: {max_seconds: 1}\n",
-      "test.yaml", {}, definitions);
-  return std::string(experiment.ok() ? CheckAgainstEnvironment(*experiment, environment, definitions).message()
-                                     : experiment.status().message());
+  environment.actions = std::move(actions);
+  return environment;
 }
 
-TEST_CASE("what belongs to drawing by priority is refused where nothing is drawn so, by every algorithm", "[unit]") {
-  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
+const SpaceLeaf& Choice() {
+  static const auto* const leaf = new SpaceLeaf(Discrete("action", 4));
+  return *leaf;
+}
+
+const SpaceLeaf& Real() {
+  static const auto* const leaf = new SpaceLeaf(Box("action", DType::kFloat32, {2}, -1, 1));
+  return *leaf;
+}
+
+// The error of an experiment in an environment that its algorithm can learn, or nothing.
+std::string Problem(const std::string& algorithm, const std::string& sections = "") {
+  const absl::StatusOr<Experiment> experiment = Parse(algorithm, sections);
+  if (!experiment.ok()) {
+    return std::string(experiment.status().message());
+  }
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const std::vector<SpaceKind>& kinds = ValueOf(definitions.Find(experiment->algorithm))->action_kinds;
+  const EnvironmentSpec environment = EnvironmentOf({kinds[0] == SpaceKind::kBox ? Real() : Choice()});
+  return std::string(CheckAgainstEnvironment(*experiment, environment, definitions).message());
+}
+
+// A network as "NAME(HEAD:KIND …)", a scalar as "NAME=VALUE", a table as "ROWS/PERIOD SAMPLER", and the rest.
+std::string Text(const AlgorithmPlan& plan) {
+  std::string text;
+  for (const NetworkNeed& need : plan.networks) {
+    const std::string heads = absl::StrJoin(
+        need.heads, " ",
+        absl::PairFormatter(absl::AlphaNumFormatter(), ":", [](auto* out, HeadKind kind) { out->append(Name(kind)); }));
+    absl::StrAppend(&text, need.name, "(", heads, need.acts ? " acts" : "", need.takes_action ? " takes_action" : "",
+                    need.has_target ? " target" : "", need.members ? absl::StrCat(" x", *need.members) : "", "), ");
+  }
+  for (const ScalarNeed& scalar : plan.scalars) {
+    absl::StrAppend(&text, scalar.name, "=", scalar.initial, ", ");
+  }
+  for (const TablePlan& table : plan.tables) {
+    absl::StrAppend(&text, table.window.length, "/", table.window.period, " ", Name(table.table.sampler.kind));
+  }
+  absl::StrAppend(&text, ", ", plan.exploration.type);
+  for (const std::string& column : plan.columns) {
+    absl::StrAppend(&text, ", ", column);
+  }
+  return plan.rows_per_version ? absl::StrCat(text, ", waits after ", *plan.rows_per_version) : text;
+}
+
+TEST_CASE("each algorithm's plan has the networks, scalars and windows of its paper", "[unit]") {
+  struct Case {
+    const char* algorithm;
+    std::vector<SpaceLeaf> actions;
+    const char* plan;
+  };
+  const std::vector<Case> cases = {
+      {"name: a2c, unroll: 7",
+       {Choice()},
+       "actor_critic(policy:categorical value:value acts), 8/8 fifo, none, waits after 7"},
+      {"name: a3c, unroll: 7",
+       {Choice()},
+       "actor_critic(policy:categorical value:value acts), 8/8 fifo, none, waits after 7"},
+      {"name: ppo, unroll: 7, entropy: {weight: 1, target: -1}",
+       {Real()},
+       "actor_critic(policy:normal value:value acts), log_entropy_weight=0, 8/8 fifo, none, log_prob, waits after 7"},
+      {"name: impala, unroll: 7",
+       {Discrete("action/gear", 4), Box("action/steer", DType::kFloat32, {1}, -1, 1)},
+       "actor_critic(policy:mixed value:value acts), 8/7 fifo, none, log_prob"},
+      {"name: ddpg, n_step: 3",
+       {Real()},
+       "actor(action:deterministic acts target), critic(value:value takes_action target), 4/1 uniform, "
+       "ornstein_uhlenbeck"},
+      {"name: td3, n_step: 3",
+       {Real()},
+       "actor(action:deterministic acts target), critic(value:value takes_action target x2), 4/1 uniform, gaussian"},
+      {"name: sac, n_step: 3, temperature: 1",
+       {Real()},
+       "actor(policy:tanh_normal acts), critic(value:value takes_action target x2), log_temperature=0, 4/1 uniform, "
+       "none"},
+      {"name: sac, learn_temperature: false",
+       {Choice()},
+       "actor(policy:categorical acts), critic(q:q target x2), 2/1 uniform, none"},
+      {"name: apex_dqn, n_step: 5", {Choice()}, "q(q:q acts target), 6/1 prioritized, epsilon_greedy"},
+      {"name: apex_dqn, n_step: 5, mode: vanilla", {Choice()}, "q(q:q acts), 6/1 prioritized, epsilon_greedy"},
+      {"name: r2d2, sequence: 20, burn_in: 10",
+       {Choice()},
+       "q(q:q acts target), 31/20 prioritized, epsilon_greedy, core_state"},
+  };
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  std::set<std::string> planned;
+  for (const Case& one : cases) {
+    INFO(one.algorithm);
+    const Experiment experiment = ValueOf(Parse(one.algorithm));
+    planned.insert(experiment.algorithm);
+    const EnvironmentSpec environment = EnvironmentOf(one.actions);
+    REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, definitions));
+    CHECK(Text(ValueOf(PlanExperiment(experiment, environment, definitions)).algorithm) == one.plan);
+    CHECK_FALSE(ValueOf(definitions.Find(experiment.algorithm))->description.empty());
+  }
+  const std::vector<std::string> names = definitions.Names();
+  CHECK(planned == std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST_CASE("only the actors of A3C push gradients by default, and each would have its own scale of returns", "[unit]") {
+  for (const std::string& name : BuiltinAlgorithmDefinitions().Names()) {
+    CHECK(ValueOf(Parse("name: " + name)).learner.pushes() == (name == "a3c"));
+    CHECK_FALSE(ValueOf(Parse("name: " + name, "learner: {gradients: local}\n")).learner.pushes());
+  }
+  CHECK_FALSE(
+      dynamic_cast<const ActorCriticOptions&>(*ValueOf(Parse("name: a3c")).algorithm_options).normalize_returns);
+}
+
+TEST_CASE("options and sections that do not fit each other are refused by the key", "[unit]") {
+  struct Case {
+    const char* algorithm;
+    const char* sections;
+    const char* key;  // "" if they fit.
+  };
+  constexpr Case kCases[] = {
+      {"name: impala", "actor: {inference: server}\n", ""},
+      {"name: impala", "learner: {gradients: push}\n", ""},
+      {"name: impala", "actor: {inference: server}\nlearner: {gradients: push}\n", "actor.inference: server"},
+      {"name: impala", "learner: {gradients: push, processes: 2}\n", "learner.processes: 2"},
+      {"name: impala", "learner: {processes: 2}\n", ""},
+      {"name: impala, normalize_returns: true", "", ""},
+      {"name: impala, normalize_returns: true", "learner: {processes: 2}\n", "learner.processes: 2"},
+      {"name: impala, normalize_returns: true", "learner: {gradients: push}\n", "algorithm.normalize_returns: "},
+      {"name: impala, rho_clip: 2, c_clip: 1.5", "", ""},
+      {"name: impala, rho_clip: 1, c_clip: 1.5", "", "c_clip: 1.5"},
+      {"name: a2c, normalize_returns: false", "learner: {gradients: push}\n", ""},
+      {"name: a2c", "actor: {inference: server}\n", "actor.inference: server"},
+      {"name: ppo", "learner: {gradients: push}\n", "learner.gradients: push"},
+      {"name: ppo, unroll: 5, minibatches: 7", "actor: {lanes: 3}\n", ""},
+      // A minibatch of one step has no mean to normalise by.
+      {"name: ppo, unroll: 5, minibatches: 8", "actor: {lanes: 3}\n", "algorithm.minibatches: 8"},
+      {"name: ppo, unroll: 5, minibatches: 16", "actor: {lanes: 3}\n", "algorithm.minibatches: 16"},
+      {"name: ppo, unroll: 5, minibatches: 3", "actor: {lanes: 3}\nnetworks: {actor_critic: {core: {type: lstm}}}\n",
+       ""},
+      {"name: ppo, unroll: 5, minibatches: 4", "actor: {lanes: 3}\nnetworks: {actor_critic: {core: {type: lstm}}}\n",
+       "algorithm.minibatches: 4"},
+      {"name: apex_dqn, target_update_rate: 0.01, update_steps: 100", "", "target_update_rate: 0.01"},
+      {"name: apex_dqn, mode: vanilla, update_steps: 100", "", "update_steps"},
+      {"name: apex_dqn, exploration: {type: gaussian, epsilon: 0.1}", "", "algorithm.exploration.epsilon: "},
+      {"name: sac, learn_temperature: false, target_entropy: -1", "", "algorithm.target_entropy: "},
+  };
+  for (const Case& one : kCases) {
+    INFO(one.algorithm << ", " << one.sections);
+    const std::string problem = Problem(one.algorithm, one.sections);
+    CHECK(problem.empty() == (*one.key == '\0'));
+    CHECK_THAT(problem, Catch::Contains(one.key));
+  }
+}
+
+TEST_CASE("importance weights are for samplers that draw by priority", "[unit]") {
+  const std::string prioritized = "replay: {sampler: {kind: prioritized}}\n";
+  const std::string uniform = "replay: {sampler: {kind: uniform}}\n";
+  for (const std::string algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
     INFO(algorithm);
-    CHECK(Problem(algorithm, ", importance_exponent: 0.9", "{kind: prioritized}").empty());
-    // What the algorithm's defaults say of priorities is nothing to another sampler.
-    CHECK(Problem(algorithm, "", "{kind: uniform}").empty());
-    for (const std::string sampler : {"{kind: uniform}", "{kind: uniform, recent_share: 0.5}"}) {
-      for (const char* const given : {"0.9", "0.6", "{from: 0.4, to: 1, of: learner_steps, until: 100000}"}) {
-        CHECK(Problem(algorithm, std::string(", importance_exponent: ") + given, sampler) ==
-              "test.yaml:1: algorithm.importance_exponent: means nothing to the sampler uniform; wanted none, or "
-              "replay.sampler.kind: prioritized");
-      }
+    const std::string name = "name: " + algorithm;
+    for (const char* const given : {"0", "0.6", "1", "{from: 0.4, to: 1, of: learner_steps, until: 100000}"}) {
+      const std::string exponent = absl::StrCat(name, ", importance_exponent: ", given);
+      CHECK(Problem(exponent, prioritized).empty());
+      CHECK_THAT(Problem(exponent, uniform), Catch::Contains("algorithm.importance_exponent: means nothing"));
     }
-    CHECK(Problem(algorithm, "", "{kind: uniform, priority_epsilon: 0.5}") ==
-          "test.yaml:2: replay.sampler.priority_epsilon: means nothing to the sampler uniform; wanted kind: "
-          "prioritized, or none");
-  }
-}
-
-TEST_CASE("rows count alike where items are not drawn by priority", "[unit]") {
-  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
-    INFO(algorithm);
-    const Experiment experiment = testing::ValueOf(
-        ParseExperiment(std::string("algorithm: {name: ") + algorithm +
-                            "}\nreplay: {servers: 2, sampler: {kind: uniform}}\nstop: {max_seconds: 1}\n",
-                        "test.yaml", {}, BuiltinAlgorithmDefinitions()));
-    CHECK(experiment.algorithm_options->ImportanceExponentAt(Progress()) == 0);
-    CHECK_THAT(ToYaml(experiment), !Catch::Contains("importance_exponent"));
-  }
-}
-
-TEST_CASE("an importance exponent is a number in [0, 1], wherever the sampler stands", "[unit]") {
-  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
-    INFO(algorithm);
-    CHECK(Problem(algorithm, ", importance_exponent: 0", "{kind: prioritized}").empty());
-    CHECK(Problem(algorithm, ", importance_exponent: 1", "{kind: prioritized}").empty());
-    CHECK_THAT(Problem(algorithm, ", importance_exponent: 1.5", "{kind: prioritized}"),
-               Catch::Contains("algorithm.importance_exponent: got the number 1.5; wanted a number in [0, 1]"));
-    // A sampler that is wrong may be meant to draw by priority.
-    CHECK_THAT(Problem(algorithm, ", importance_exponent: 0.5", "{kind: prioritised}"),
+    CHECK_THAT(Problem(name + ", importance_exponent: 1.5", prioritized),
+               Catch::Contains("algorithm.importance_exponent: "));
+    // A sampler that is misspelled may be one that draws by priority.
+    CHECK_THAT(Problem(name + ", importance_exponent: 0.5", "replay: {sampler: {kind: prioritised}}\n"),
                Catch::Contains("sampler.kind: ") && !Catch::Contains("importance_exponent"));
+    CHECK_THAT(Problem(name, "replay: {sampler: {kind: uniform, priority_epsilon: 0.5}}\n"),
+               Catch::Contains("replay.sampler.priority_epsilon: "));
+    const Experiment alike = ValueOf(Parse(name, uniform));
+    CHECK(alike.algorithm_options->ImportanceExponentAt(Progress()) == 0);
+    CHECK_THAT(ToYaml(alike), !Catch::Contains("importance_exponent"));
+    CHECK(ValueOf(Parse(name, prioritized)).algorithm_options->ImportanceExponentAt(Progress()) ==
+          (algorithm == "r2d2" ? 0.6 : 0.4));
+    // The earlier name of a key is an error that has the new one.
+    CHECK(Problem(name + ", target_update_rate: 0.5").empty());
+    CHECK_THAT(Problem(name + ", update_rate: 0.5"),
+               Catch::Contains("algorithm.update_rate: ") && Catch::Contains("\"target_update_rate\""));
   }
 }
 
-TEST_CASE("what an earlier version has printed with every key in it is read, and a user's is refused", "[unit]") {
+TEST_CASE("a file with every key of an earlier version is read if it is stored, and refused from a user", "[unit]") {
   const std::string yaml =
       "algorithm:\n"
       "  name: apex_dqn\n"
@@ -114,38 +242,12 @@ TEST_CASE("what an earlier version has printed with every key in it is read, and
   const Experiment experiment = testing::ValueOf(ParseStoredExperiment(yaml, "x.yaml", {}, definitions));
   CHECK(experiment.networks.at("q").torso[0].units == std::vector<int64_t>{8});
   CHECK_THAT(ToYaml(experiment), Catch::Contains("  target_update_rate: 0.02\n"));
-  EnvironmentSpec environment;
-  environment.name = "test";
-  environment.observations = {Box("observation", DType::kFloat32, {3})};
-  environment.actions = {Discrete("action", 2)};
-  REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, definitions));
-  // A user may have what it prints now.
+  REQUIRE_OK(CheckAgainstEnvironment(experiment, EnvironmentOf({Discrete("action", 2)}), definitions));
+  // The printed file has no such keys.
   CHECK(ToYaml(testing::ValueOf(ParseExperiment(ToYaml(experiment), "x.yaml", {}, definitions))) == ToYaml(experiment));
-  // What has never been a key is a mistake there too.
+  // An unknown key is an error there too.
   REQUIRE_CODE(ParseStoredExperiment(yaml + "lerner: {}\n", "x.yaml", {}, definitions).status(),
                absl::StatusCode::kInvalidArgument);
-}
-
-TEST_CASE("the earlier name of the rate at which targets follow is refused with that of now", "[unit]") {
-  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
-    INFO(algorithm);
-    CHECK(Problem(algorithm, ", target_update_rate: 0.5", "{kind: uniform}").empty());
-    const std::string problem = Problem(algorithm, ", update_rate: 0.5", "{kind: uniform}");
-    CHECK_THAT(problem, Catch::Contains("algorithm.update_rate: ") && Catch::Contains("\"target_update_rate\""));
-  }
-}
-
-TEST_CASE("importance weights are asked for where items are drawn by priority, unless told otherwise", "[unit]") {
-  for (const char* const algorithm : {"apex_dqn", "r2d2", "ddpg", "td3", "sac"}) {
-    INFO(algorithm);
-    const std::string yaml = ToYaml(
-        testing::ValueOf(ParseExperiment(std::string("algorithm: {name: ") + algorithm +
-                                             "}\nreplay: {sampler: {kind: prioritized}}\n" + "stop: {max_seconds: 1}\n",
-                                         "test.yaml", {}, BuiltinAlgorithmDefinitions())));
-    const bool is_r2d2 = std::string(algorithm) == "r2d2";
-    CHECK_THAT(yaml, Catch::Contains(is_r2d2 ? "importance_exponent: 0.6\n"
-                                             : "importance_exponent:\n    from: 0.4\n    to: 1\n"));
-  }
 }
 
 }  // namespace

@@ -75,27 +75,6 @@ TEST_CASE("n-step returns agree with the definition, whatever lies behind a wind
   }
 }
 
-TEST_CASE("a truncated window bootstraps and a terminated one does not", "[unit]") {
-  for (const torch::ScalarType dtype : kTypes) {
-    const torch::Tensor reward = torch::tensor({{1.0, 1.0, 0.0}, {1.0, 1.0, 0.0}}).to(dtype);
-    const torch::Tensor discount = torch::tensor({{1.0, 1.0, 0.0}, {1.0, 0.0, 0.0}}).to(dtype);
-    const NStepReturn result = NStepReturns(reward, discount, torch::tensor({3, 3}, torch::kInt64), 0.9);
-    CHECK(result.rewards[0].item<double>() == Approx(1.9));
-    CHECK(result.bootstrap[0].item<double>() == Approx(0.81));
-    CHECK(result.rewards[1].item<double>() == Approx(1.9));
-    CHECK(result.bootstrap[1].item<double>() == 0);
-  }
-}
-
-TEST_CASE("a length beyond the window is taken for the whole window", "[unit]") {
-  for (const torch::ScalarType dtype : kTypes) {
-    const NStepReturn result = NStepReturns(torch::ones({1, 2}, dtype), torch::ones({1, 2}, dtype),
-                                            torch::full({1}, int64_t{1} << 40, torch::kInt64), 0.5);
-    CHECK(result.rewards[0].item<double>() == Approx(1.5));
-    CHECK(result.bootstrap[0].item<double>() == Approx(0.25));
-  }
-}
-
 TEST_CASE("no value counts where the bootstrap is 0, nor does it spoil gradients", "[unit]") {
   const torch::Tensor reward = torch::tensor({1.0, 2.0, 3.0});
   torch::Tensor bootstrap = torch::tensor({0.5, 0.0, 0.0}).requires_grad_();
@@ -111,8 +90,8 @@ TEST_CASE("no value counts where the bootstrap is 0, nor does it spoil gradients
 
 TEST_CASE("a value of other rows is refused, not broadcast", "[unit]") {
   const torch::Tensor rows = torch::ones({3});
-  CHECK_THROWS_WITH(Bootstrapped(rows, rows, torch::ones({3, 1})), Catch::Contains("value [3, 1]; wanted [3]"));
-  CHECK_THROWS_WITH(Bootstrapped(rows, torch::ones({3, 1}), rows), Catch::Contains("bootstrap is [3, 1]"));
+  CHECK_THROWS_AS(Bootstrapped(rows, rows, torch::ones({3, 1})), c10::Error);
+  CHECK_THROWS_AS(Bootstrapped(rows, torch::ones({3, 1}), rows), c10::Error);
   CHECK_THROWS_AS(Bootstrapped(rows, rows, torch::ones({})), c10::Error);
 }
 

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <limits>
 
-#include "common/nn/weights_codec.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/steppers.h"
+#include "tests/support/algorithm_checks.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
 
@@ -115,33 +115,13 @@ TEST_CASE("choices that are not legal next are in no mode's target, and all coun
   }
 }
 
-TEST_CASE("an update steps the online network down the gradient and the target follows", "[unit]") {
+TEST_CASE("the target follows by its rate", "[unit]") {
   ApexDqnOptions options = Sgd("double");
   options.target_update_rate = 0.5;
   Fixture fixture(options);
   SetQ(&fixture.online(), Q({{0, 3}, {0, 0}}));
   SetQ(&fixture.target(), Q({{0, 0}, {0, 0}}));
-  LocalStepper stepper;
-  REQUIRE_OK(fixture.Update(TwoWindows(), &stepper));
-  // Both targets are 2: the gradient by Q(e1, 1) is 2 * (3 - 2), which falls on the weight and on the bias.
-  const torch::Tensor weight = fixture.online().parameters().value_views()[0];
-  CHECK(weight[1][0].item<double>() == Approx(2.8));
-  CHECK(fixture.online().parameters().value_views()[1][1].item<double>() == Approx(-0.2));
-  CHECK(weight[0][0].item<double>() == 0);
-  CHECK(fixture.target().parameters().value_views()[0][1][0].item<double>() == Approx(1.4));
-}
-
-TEST_CASE("computing gradients and applying them are separate", "[unit]") {
-  Fixture together(Sgd("double"));
-  Fixture apart(Sgd("double"));
-  CaptureStepper capture;
-  const torch::Tensor before = apart.online().parameters().values().clone();
-  REQUIRE_OK(apart.Update(TwoWindows(), &capture));
-  CHECK(torch::equal(apart.online().parameters().values(), before));
-  CHECK(torch::equal(apart.target().parameters().values(), before));
-  LocalStepper stepper;
-  REQUIRE_OK(together.Update(TwoWindows(), &stepper));
-  CHECK(torch::allclose(together.online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
+  testing::CheckTargetFollows(fixture.algorithm.get(), "q", TwoWindows(), 0.5);
 }
 
 TEST_CASE("the gradient is what finite differences of the loss say, through every kind of head and mode", "[unit]") {
@@ -168,23 +148,7 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
         if (std::string(mode) == "vanilla") {
           batch.fields[kDiscount].zero_();
         }
-        CaptureStepper stepper;
-        const auto loss_now = [&] {
-          return testing::ValueOf(algorithm->Update(batch, Progress(), &stepper)).metrics[0].second.item<double>();
-        };
-        loss_now();
-        const torch::Tensor gradient = stepper.gradients().at("q").clone();
-        torch::Tensor values = algorithm->model().net("q").network().parameters().values();
-        double* const value = values.data_ptr<double>();
-        for (int64_t i = 0; i < values.numel(); ++i) {
-          const double old = value[i];
-          value[i] = old + 1e-6;
-          const double above = loss_now();
-          value[i] = old - 1e-6;
-          const double below = loss_now();
-          value[i] = old;
-          CHECK(gradient[i].item<double>() == Approx((above - below) / 2e-6).margin(2e-6).epsilon(1e-4));
-        }
+        testing::CheckGradients(algorithm.get(), {algorithm->model().net("q").group()}, batch);
       }
     }
   }
@@ -203,28 +167,6 @@ TEST_CASE("importance weights move with the learner's steps", "[unit]") {
   CHECK(testing::ValueOf(fixture.Update(batch, &stepper)).metrics[0].second.item<double>() == Approx(1));
   CHECK(testing::ValueOf(fixture.Update(batch, &stepper, 1)).metrics[0].second.item<double>() ==
         Approx((1 + 0.25) / 2));
-}
-
-TEST_CASE("published weights are put back into the online network and the target", "[unit]") {
-  for (const char* const mode : {"double", "fixed_target", "vanilla"}) {
-    INFO(mode);
-    Fixture first(Sgd(mode));
-    SetQ(&first.online(), Q({{1, 2}, {3, 4}}));
-    ModelSnapshot published = testing::ValueOf(first.algorithm->Publish());
-    published.version = {1, 30};
-    Fixture back(Sgd(mode));
-    REQUIRE_OK(back.algorithm->LoadPublished(published));
-    const torch::Tensor values = first.online().parameters().values();
-    CHECK(torch::equal(back.online().parameters().values(), values));
-    CHECK(torch::equal(back.target().parameters().values(), values));
-
-    published.network_hash += 1;
-    published.version.version = 40;
-    SetQ(&back.target(), Q({{5, 6}, {7, 8}}));
-    const torch::Tensor before = back.target().parameters().values().clone();
-    REQUIRE_CODE(back.algorithm->LoadPublished(published), absl::StatusCode::kFailedPrecondition);
-    CHECK(torch::equal(back.target().parameters().values(), before));
-  }
 }
 
 TEST_CASE("a loss or a gradient that is not finite is refused and changes nothing", "[unit]") {
@@ -251,27 +193,6 @@ TEST_CASE("a loss or a gradient that is not finite is refused and changes nothin
     REQUIRE_OK(fixture.Update(TwoWindows(), &stepper));
     CHECK_FALSE(torch::equal(fixture.online().parameters().values(), online));
   }
-}
-
-TEST_CASE("there are priorities where the table picks anything by them", "[unit]") {
-  Experiment experiment = DqnExperiment(ApexDqnOptions());
-  const auto has_priorities = [&experiment] {
-    const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(2, 2)));
-    LocalStepper stepper;
-    return testing::ValueOf(algorithm->Update(TwoWindows(), Progress(), &stepper)).priorities[0].defined();
-  };
-  experiment.replay.table.sampler.kind = SelectorKind::kUniform;
-  CHECK_FALSE(has_priorities());
-  experiment.replay.table.remover.kind = SelectorKind::kMinHeap;
-  CHECK(has_priorities());
-}
-
-TEST_CASE("an environment that it cannot learn is refused", "[unit]") {
-  EnvironmentSpec environment = DqnEnvironment(2, 2);
-  environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
-  const absl::Status status = DqnTrainee(DqnExperiment(ApexDqnOptions()), environment).status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("test takes box actions") != std::string::npos);
 }
 
 // Three states in a row, one-hot: action 1 goes right, 0 stays. Right of the last one the episode ends with a reward of

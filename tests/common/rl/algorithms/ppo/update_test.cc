@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/support/two_states.h"
 #include "tests/support/unroll_checks.h"
 
 namespace waggle {
 namespace {
 
+using testing::ActedBy;
 using testing::ActorCriticOf;
 using testing::Metric;
 using testing::RandomUnrolls;
@@ -18,10 +18,6 @@ constexpr char kOnePass[] = "name: ppo, unroll: 5, epochs: 1, minibatches: 1, di
 
 EnvironmentSpec Choices() {
   return testing::EnvironmentOf(3, Discrete("action", 4));
-}
-
-EnvironmentSpec Real() {
-  return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
 }
 
 const Net& NetOf(AlgorithmTrainee* trainee) {
@@ -61,7 +57,7 @@ double LossOf(const std::vector<ReferenceStep>& steps, const std::vector<Referen
 }
 
 TEST_CASE("PPO's losses of two passes are those of a loop over the steps that count", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
+  for (const EnvironmentSpec& environment : testing::AllKindsOfActions()) {
     for (const bool normalize : {false, true}) {
       for (const std::string value_clip : {"", "0.05"}) {
         const auto trainee = ActorCriticOf(
@@ -100,19 +96,13 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
   }
 }
 
-// The batch as if the network itself had acted, but for a change of each log-probability.
-TensorBatch ActedBy(AlgorithmTrainee* trainee, TensorBatch batch, const torch::Tensor& change) {
-  batch.fields["log_prob"] = testing::LogProbs(trainee->model(), "actor_critic", batch) + change;
-  return batch;
-}
-
 TEST_CASE("one pass of PPO over what its policy has just acted has the gradient of A2C", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
+  for (const EnvironmentSpec& environment : testing::AllKindsOfActions()) {
     const std::string same = ", value_weight: 0.3, normalize_advantages: true, entropy: {weight: 0.02}";
     const auto ppo = ActorCriticOf(kOnePass + same, environment);
     const auto a2c = ActorCriticOf("name: a2c, unroll: 5, discount: 0.9, lambda: 0.7" + same, environment);
     REQUIRE(torch::equal(NetOf(ppo.get()).group()->values(), NetOf(a2c.get()).group()->values()));
-    const TensorBatch batch = ActedBy(ppo.get(), RandomUnrolls(environment, 4), torch::zeros({}, torch::kFloat64));
+    const TensorBatch batch = ActedBy(ppo->model(), RandomUnrolls(environment, 4), 0);
     CaptureStepper by_ppo, by_a2c;
     const UpdateResult result = Updated(ppo.get(), batch, &by_ppo);
     Updated(a2c.get(), batch, &by_a2c);
@@ -140,32 +130,11 @@ TEST_CASE("PPO gains nothing by moving past the clip, and may come back from the
   }
   // The ratio is e where the advantage is positive, and 1 / e where it is negative; and the other way round.
   CaptureStepper past, back;
-  const UpdateResult result = Updated(trainee.get(), ActedBy(trainee.get(), batch, -signs), &past);
+  const UpdateResult result = Updated(trainee.get(), ActedBy(trainee->model(), batch, -signs), &past);
   CHECK(past.gradients().at("actor_critic").abs().max().item<double>() == 0);
   CHECK(Metric(result, "clip_fraction") == 1);
-  Updated(trainee.get(), ActedBy(trainee.get(), batch, signs), &back);
+  Updated(trainee.get(), ActedBy(trainee->model(), batch, signs), &back);
   CHECK(back.gradients().at("actor_critic").abs().max().item<double>() > 1e-3);
-}
-
-TEST_CASE("PPO's gradient by the policy's parameters is finite differences of its loss", "[unit]") {
-  for (const EnvironmentSpec& environment : {Choices(), Real(), testing::SeveralActions()}) {
-    const auto trainee = ActorCriticOf(std::string(kOnePass) + ", entropy: {weight: 0.1}", environment);
-    ParameterGroup* const group = NetOf(trainee.get()).group();
-    testing::CheckGradient(trainee.get(), group, RandomUnrolls(environment, 4),
-                           [group](int64_t element) { return !testing::IsValues(*group, element); });
-  }
-}
-
-// Of a single choice the ratio is 1, and standardised advantages add up to 0 whatever the values are.
-TEST_CASE("PPO's gradient by the value's parameters is finite differences where targets stand still", "[unit]") {
-  const EnvironmentSpec environment = testing::EnvironmentOf(3, Discrete("action", 1));
-  TensorBatch batch = testing::Terminated(RandomUnrolls(environment, 4));
-  batch.fields["log_prob"].zero_();
-  const auto trainee = ActorCriticOf(
-      "name: ppo, unroll: 5, epochs: 1, minibatches: 1, lambda: 1, normalize_advantages: true", environment);
-  ParameterGroup* const group = NetOf(trainee.get()).group();
-  testing::CheckGradient(trainee.get(), group, batch,
-                         [group](int64_t element) { return testing::IsValues(*group, element); });
 }
 
 TEST_CASE("PPO's passes end once the policy is too far from the one that acted", "[unit]") {
@@ -181,7 +150,7 @@ TEST_CASE("PPO's passes end once the policy is too far from the one that acted",
   CHECK(steps(", max_divergence: 0.001", far) == 0);
   // What acted is where it begins, and the first step moves it away.
   const auto same = ActorCriticOf(kOnePass, Choices());
-  CHECK(steps(", max_divergence: 1e-6", ActedBy(same.get(), far, torch::zeros({}, torch::kFloat64))) == 1);
+  CHECK(steps(", max_divergence: 1e-6", ActedBy(same->model(), far, 0)) == 1);
 }
 
 // Sees each step of an unroll as a number of its own, on a network that is linear in it: the value's gradient says
@@ -249,23 +218,6 @@ TEST_CASE("PPO's minibatches of a network with a core are whole unrolls, each fr
     }
     CHECK(divergences == 3 * std::stoi(minibatches));
   }
-}
-
-TEST_CASE("PPO learns the weight of its entropy after each minibatch, and each loss reaches its own alone", "[unit]") {
-  const auto trainee =
-      ActorCriticOf("name: ppo, unroll: 5, epochs: 2, minibatches: 1, entropy: {weight: 0.1, target: 1}", Choices());
-  testing::IsolationStepper stepper(
-      {NetOf(trainee.get()).group(), trainee->model().scalar("log_entropy_weight")->group()});
-  Updated(trainee.get(), RandomUnrolls(Choices(), 5), &stepper);
-  const std::vector<std::string> pass = {"actor_critic", "log_entropy_weight"};
-  CHECK(stepper.steps() == std::vector<std::string>{pass[0], pass[1], pass[0], pass[1]});
-}
-
-TEST_CASE("PPO finds the optimum of two states", "[unit]") {
-  const auto trainee = ActorCriticOf(
-      "name: ppo, discount: 0.9, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}",
-      testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
-  testing::CheckSolvesTwoStates(trainee.get(), 80);
 }
 
 }  // namespace

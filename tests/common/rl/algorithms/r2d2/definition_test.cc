@@ -27,31 +27,6 @@ absl::StatusOr<ExperimentPlan> Plan(const std::string& algorithm, const std::str
                         Environment(), definitions);
 }
 
-TEST_CASE("the table holds sequences of an episode, and the state that each begins with", "[unit]") {
-  const ExperimentPlan plan = testing::ValueOf(Plan("sequence: 20, burn_in: 10", "replay: {max_items: 777}\n"));
-  REQUIRE(plan.algorithm.tables.size() == 1);
-  const TablePlan& table = plan.algorithm.tables[0];
-  REQUIRE_OK(table.table.Validate());
-  CHECK(table.window.kind == WindowPlan::Kind::kSequence);
-  CHECK(table.window.length == 31);
-  CHECK(table.window.period == 20);
-  CHECK(table.table.max_window == 31);
-  CHECK(table.table.max_items == 777);
-  CHECK(table.table.sampler.kind == SelectorKind::kPrioritized);
-  CHECK(DebugString(table.table.signature) ==
-        "[observation: float32[4], action: int64[], reward: float32[], discount: float32[], step_type: int32[], "
-        "core_state: float32[128]]");
-  for (const ViewField& field : table.table.view) {
-    CHECK(field.rows == (field.name == kCoreState ? ViewField::Rows::kFirst : ViewField::Rows::kAll));
-  }
-}
-
-TEST_CASE("a network without a core learns from the same sequences", "[unit]") {
-  const ExperimentPlan plan = testing::ValueOf(Plan("sequence: 3", "networks: {q: {core: {type: none}}}\n"));
-  CHECK(plan.networks[0].state_size == 0);
-  CHECK(plan.algorithm.tables[0].table.signature.size() == 5);
-}
-
 TEST_CASE("a sequence starts with the mix of its TD errors by the weights that acted", "[unit]") {
   const ExperimentPlan plan =
       testing::ValueOf(Plan("sequence: 2, burn_in: 1, n_step: 2, discount: 0.5, rescaling_epsilon: 0.01, eta: 0.75"));

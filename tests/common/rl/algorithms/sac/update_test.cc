@@ -205,45 +205,6 @@ TEST_CASE("SAC's gradients are finite differences of its losses", "[unit]") {
   }
 }
 
-TEST_CASE("SAC steps critics, actor and temperature, and each loss reaches its own parameters alone", "[unit]") {
-  for (const EnvironmentSpec& environment : {Real(), Choices()}) {
-    const auto trainee = TraineeOf("name: sac", environment);
-    testing::IsolationStepper stepper(Groups(trainee.get()));
-    Updated(trainee.get(), RandomTransitions(environment, 6, 5), &stepper);
-    CHECK(stepper.steps() == std::vector<std::string>{"critic", "actor", "log_temperature"});
-  }
-}
-
-TEST_CASE("SAC's targets follow after steps alone", "[unit]") {
-  const auto trainee = TraineeOf("name: sac, target_update_rate: 0.25", Real());
-  Move(trainee.get());
-  testing::CheckTargetFollows(trainee.get(), "critic", RandomTransitions(Real(), 6, 6), 0.25);
-}
-
-// A step that ends the episode, of reward -|a - (0.5, -0.3)|².
-TEST_CASE("SAC finds the best action of a quadratic reward, and the entropy that it is told to", "[unit]") {
-  const auto trainee = TraineeOf(
-      "name: sac, target_entropy: -3, actor_optimizer: {learning_rate: 0.01}, "
-      "critic_optimizer: {learning_rate: 0.01}, temperature_optimizer: {learning_rate: 0.01}",
-      Real(), torch::kFloat64, 1, 32);
-  const torch::Tensor best = torch::tensor({0.5, -0.3}, torch::kFloat64);
-  LocalStepper stepper;
-  double entropy = 0;
-  for (uint64_t step = 0; step < 1500; ++step) {
-    TensorBatch batch = RandomTransitions(Real(), 32, step);
-    batch.fields[kDiscount].zero_();
-    batch.fields[kReward] = -(batch.at(kAction) - best).square().sum(1, true).expand({32, 2});
-    entropy += step < 1000 ? 0 : Metric(Updated(trainee.get(), batch, &stepper), "entropy") / 500;
-    if (step < 1000) {
-      Updated(trainee.get(), batch, &stepper);
-    }
-  }
-  const torch::Tensor seen = RandomTransitions(Real(), 32, 9999).at(kObservation);
-  const torch::Tensor error = trainee->model().net("actor")({seen}).policy().Mode() - best;
-  CHECK(error.abs().mean().item<double>() < 0.1);
-  CHECK(entropy == Approx(-3).margin(0.3));
-}
-
 // In state 0 choice 1 earns nothing and leads to state 1, where choice 0 earns 1 and leads back; other choices earn 0.3
 // and stay. What soft value iteration makes of that (arXiv 1812.05905, (2) and (3)) is the optimum.
 TEST_CASE("SAC finds the optimal policy of two states at a fixed temperature", "[unit]") {
