@@ -25,7 +25,7 @@
 #include "param_server/pool/worker_pool.h"
 #include "param_server/run_services.h"
 #include "param_server/workers/listeners.h"
-#include "waggle/v1/worker.pb.h"
+#include "waggle/v1/experiment.pb.h"
 
 namespace waggle {
 
@@ -43,12 +43,6 @@ struct ExperimentHostOptions {
   // Has the curves of a run that is closed drawn into its output folder; `log` is for what the script says. Returns at
   // once. Null: no curves are drawn.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
-};
-
-// What a process of the pool is told.
-struct PoolAnswer {
-  std::vector<WorkOrder> orders;
-  std::vector<std::string> discarded;
 };
 
 // The experiments of a hub, from their submission to their end, and the processes that work for them. Thread-safe.
@@ -84,9 +78,10 @@ class ExperimentHost {
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Those that only look return at once.
-  ExperimentPage List(const ExperimentQuery& query) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<ExperimentView> Get(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<PoolMemberView> Members() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The newest first. There may be more if there is a token.
+  v1::ListExperimentsResponse List(const ExperimentQuery& query) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<v1::PoolMember> Members() ABSL_LOCKS_EXCLUDED(mutex_);
   // The texts of an experiment that runs; null for any other, whose texts are on the disk alone.
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // See FindRun. An empty id stands for the only experiment that runs.
@@ -99,8 +94,8 @@ class ExperimentHost {
 
   // A process of the pool attends. Calls `answer` once, from any thread, when there is news for it or after a while; at
   // once where it cannot attend. Returns a number for BreakOff.
-  using Answer = std::function<void(absl::StatusOr<PoolAnswer>)>;
-  uint64_t Attend(const Attendance& attendance, Answer answer) ABSL_LOCKS_EXCLUDED(mutex_);
+  using Answer = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
+  uint64_t Attend(const v1::AttendRequest& attendance, Answer answer) ABSL_LOCKS_EXCLUDED(mutex_);
   // It has broken that call off: nobody waits for the answer any more, which may be called all the same.
   void BreakOff(uint64_t call) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -137,7 +132,7 @@ class ExperimentHost {
     std::shared_ptr<OpenRun> run;
     bool busy = false;  // The executor writes it.
   };
-  using Answers = std::vector<std::pair<Answer, absl::StatusOr<PoolAnswer>>>;
+  using Answers = std::vector<std::pair<Answer, absl::StatusOr<v1::AttendResponse>>>;
 
   explicit ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store);
 
@@ -159,7 +154,7 @@ class ExperimentHost {
   // The id, or that of the only experiment if it is empty.
   absl::StatusOr<std::string> OnlyOne(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   RunState StateLocked(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  ExperimentView ViewLocked(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  v1::ExperimentInfo InfoLocked(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a record, and makes it what is known. `last_overview`: null leaves what is kept.
   absl::Status Keep(const ExperimentRecord& record, const std::string& event,
                     const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
@@ -214,7 +209,7 @@ class ExperimentHost {
 
   // Answers of those for whom there is news, or who have waited long enough.
   Answers TakeAnswersLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  PoolAnswer AnswerLocked(const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  v1::AttendResponse AnswerLocked(const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ExperimentHostOptions options_;
   const std::unique_ptr<ExperimentStore> store_;

@@ -5,29 +5,30 @@
 #include <utility>
 
 #include "common/base/log.h"
+#include "common/hub_client/pool_convert.h"
 #include "param_server/experiments/experiment_host.h"
 
 namespace waggle {
 
-uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
-  std::optional<absl::StatusOr<PoolAnswer>> now_known;
+uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, Answer answer) {
+  std::optional<absl::StatusOr<v1::AttendResponse>> now_known;
   Answer replaced;
   uint64_t call = 0;
   {
     const absl::Time now = options_.clock();
     MutexLock lock(&mutex_);
     call = ++last_call_;
-    if (const auto other = waiting_.find(attendance.worker_id); other != waiting_.end()) {
+    if (const auto other = waiting_.find(attendance.worker_id()); other != waiting_.end()) {
       replaced = std::move(other->second.answer);
       waiting_.erase(other);
     }
     if (const absl::Status taken = pool_.Attend(attendance, now); !taken.ok()) {
       now_known = taken;
-    } else if (attendance.leaving && attendance.held.empty()) {
-      pool_.Leave(attendance.worker_id, now);
-      now_known = PoolAnswer();
+    } else if (attendance.leaving() && attendance.held().empty()) {
+      pool_.Leave(attendance.worker_id(), now);
+      now_known = v1::AttendResponse();
     } else {
-      waiting_[attendance.worker_id] = {call, now + options_.answer_after, std::move(answer)};
+      waiting_[attendance.worker_id()] = {call, now + options_.answer_after, std::move(answer)};
     }
   }
   if (replaced != nullptr) {
@@ -127,19 +128,21 @@ ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
   return answers;
 }
 
-PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
-  PoolAnswer answer;
-  answer.orders = pool_.OrdersOf(worker_id);
-  if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
+v1::AttendResponse ExperimentHost::AnswerLocked(const std::string& worker_id) {
+  v1::AttendResponse answer;
+  for (const WorkOrder& order : pool_.OrdersOf(worker_id)) {
+    *answer.add_orders() = ToProto(order);
+  }
+  if (const v1::AttendRequest* const attendance = pool_.Find(worker_id); attendance != nullptr) {
     // Those of an experiment that cannot go on yet: its workers wait for it, as they would for the hub itself.
-    for (const HeldOrder& held : attendance->held) {
-      const auto record = records_.find(held.order.experiment_id);
-      if (!held.ended && record != records_.end() && record->second.state == RunState::kRunning &&
+    for (const v1::HeldOrder& held : attendance->held()) {
+      const auto record = records_.find(held.order().experiment_id());
+      if (!held.ended() && record != records_.end() && record->second.state == RunState::kRunning &&
           active_.count(record->first) == 0) {
-        answer.orders.push_back(held.order);
+        *answer.add_orders() = held.order();
       }
     }
-    for (const std::string& id : attendance->kept) {
+    for (const std::string& id : attendance->kept()) {
       const auto record = records_.find(id);
       // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
       // is resumed goes: it begins with empty tables.
@@ -147,7 +150,7 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
           record != records_.end() && active_.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
       if (record == records_.end() ? deleted_.count(id) > 0 : is_past || pool_.HasLostTables(worker_id, id)) {
-        answer.discarded.push_back(id);
+        answer.add_discarded(id);
       }
     }
   }

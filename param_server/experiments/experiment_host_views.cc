@@ -49,64 +49,79 @@ RunState ExperimentHost::StateLocked(const ExperimentRecord& record) const {
   return active == active_.end() ? record.state : active->second.run->hub()->run_state();
 }
 
-ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) const {
-  ExperimentView view;
-  view.record = record;
+v1::ExperimentInfo ExperimentHost::InfoLocked(const ExperimentRecord& record) const {
+  v1::ExperimentInfo info;
+  info.set_id(record.id);
+  info.set_name(record.name);
+  info.set_algorithm(record.algorithm);
+  info.set_environment(record.environment);
+  info.set_seed(record.seed);
+  info.set_priority(static_cast<int32_t>(record.priority));
+  info.set_state(ToProto(record.state));
+  info.set_reason(record.reason);
+  info.set_submitted_at_us(absl::ToUnixMicros(record.submitted));
+  info.set_started_at_us(record.started.has_value() ? absl::ToUnixMicros(*record.started) : 0);
+  info.set_ended_at_us(record.ended.has_value() ? absl::ToUnixMicros(*record.ended) : 0);
+  info.set_attempts(static_cast<uint32_t>(record.attempts));
+  info.set_software_version(record.software_version);
+  info.set_output_folder(record.output_folder);
+  const auto add = [&info](const RunStanding& standing) {
+    info.set_env_steps(standing.env_steps);
+    info.set_learner_steps(standing.learner_steps);
+    info.set_running_ms(absl::ToInt64Milliseconds(standing.running));
+    if (standing.result.has_value()) {
+      *info.mutable_result() = ToProto(*standing.result);
+    }
+  };
   if (const auto active = active_.find(record.id); active != active_.end()) {
     const RunStanding standing = active->second.run->hub()->Standing();
-    view.record.state = standing.state;
-    view.record.reason = standing.reason;
-    view.env_steps = standing.env_steps;
-    view.learner_steps = standing.learner_steps;
-    view.running = standing.running;
-    view.result = standing.result;
-    view.workers = pool_.Seated(record.id);
-    view.workers_wanted = pool_.Wanted(record.id);
-    if (const std::string missing = pool_.Missing(record.id); view.record.reason.empty() && !missing.empty()) {
-      view.record.reason = absl::StrCat("waits for ", missing);
+    add(standing);
+    info.set_state(ToProto(standing.state));
+    info.set_reason(standing.reason);
+    info.set_workers(static_cast<uint32_t>(pool_.Seated(record.id)));
+    info.set_workers_wanted(static_cast<uint32_t>(pool_.Wanted(record.id)));
+    if (const std::string missing = pool_.Missing(record.id); standing.reason.empty() && !missing.empty()) {
+      info.set_reason(absl::StrCat("waits for ", missing));
     }
     if (!active->second.unclosed.empty()) {
-      absl::StrAppend(&view.record.reason, "; it is not closed yet: ", active->second.unclosed);
+      absl::StrAppend(info.mutable_reason(), "; it is not closed yet: ", active->second.unclosed);
     }
-    return view;
+    return info;
   }
   if (const auto pending = pending_.find(record.id); pending != pending_.end() && !IsOver(record.state)) {
-    view.record.reason = pending->second.waits_for;
+    info.set_reason(pending->second.waits_for);
   }
   if (const auto past = past_.find(record.id); past != past_.end()) {
-    view.env_steps = past->second.env_steps;
-    view.learner_steps = past->second.learner_steps;
-    view.running = past->second.running;
-    view.result = past->second.result;
+    add(past->second);
   }
-  return view;
+  return info;
 }
 
-ExperimentPage ExperimentHost::List(const ExperimentQuery& query) {
-  ExperimentPage page;
+v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {
+  v1::ListExperimentsResponse page;
   int64_t looked_at = 0;
   MutexLock lock(&mutex_);
   for (auto next = std::make_reverse_iterator(by_sequence_.lower_bound(query.before)); next != by_sequence_.rend();
        ++next) {
-    if (static_cast<int64_t>(page.views.size()) >= query.limit || ++looked_at > kMostLookedAt) {
-      page.next_before = next->first + 1;
+    if (page.experiments_size() >= query.limit || ++looked_at > kMostLookedAt) {
+      page.set_next_page_token(absl::StrCat(next->first + 1));
       break;
     }
     const ExperimentRecord& record = *next->second;
     if (deleting_.count(record.id) == 0 && (query.states.empty() || query.states.count(StateLocked(record)) > 0)) {
-      page.views.push_back(ViewLocked(record));
+      *page.add_experiments() = InfoLocked(record);
     }
   }
   return page;
 }
 
-absl::StatusOr<ExperimentView> ExperimentHost::Get(const std::string& id) {
+absl::StatusOr<v1::ExperimentInfo> ExperimentHost::Get(const std::string& id) {
   MutexLock lock(&mutex_);
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
-  return ViewLocked(*record);
+  return InfoLocked(*record);
 }
 
-std::vector<PoolMemberView> ExperimentHost::Members() {
+std::vector<v1::PoolMember> ExperimentHost::Members() {
   MutexLock lock(&mutex_);
   return pool_.Members(options_.clock());
 }
@@ -130,15 +145,15 @@ absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::str
   if (!texts.last_overview.empty() && !overview.ParseFromString(texts.last_overview)) {
     return absl::DataLossError(absl::StrCat("what was kept of experiment ", known, " cannot be read"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, Get(known));
-  if (view.record.state == RunState::kRunning && view.record.reason.empty()) {
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, Get(known));
+  if (info.state() == v1::RUN_STATE_RUNNING && info.reason().empty()) {
     // How far it is will be known in a moment: until then, numbers of steps would be wrong.
     return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
   }
   overview.set_experiment_id(known);
-  overview.set_run_state(ToProto(view.record.state));
-  overview.set_outcome_reason(view.record.reason);
-  overview.set_experiment_name(view.record.name);
+  overview.set_run_state(info.state());
+  overview.set_outcome_reason(info.reason());
+  overview.set_experiment_name(info.name());
   overview.set_experiment_yaml(texts.effective_yaml);
   overview.set_software_version(kVersion);
   return overview;

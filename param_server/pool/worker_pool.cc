@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/hub_client/pool_convert.h"
 #include "param_server/pool/pool_words.h"
 
 namespace waggle {
@@ -29,10 +30,10 @@ bool WorkerPool::HasNews(const std::string& worker_id) const {
     return true;
   }
   const std::map<uint64_t, WorkOrder>& orders = member->second.orders;
-  const std::vector<HeldOrder>& held = member->second.attendance.held;
-  return held.size() != orders.size() || std::any_of(held.begin(), held.end(), [&orders](const HeldOrder& each) {
-           return orders.count(each.order.number) == 0;
-         });
+  const auto& held = member->second.attendance.held();
+  return static_cast<size_t>(held.size()) != orders.size() ||
+         std::any_of(held.begin(), held.end(),
+                     [&orders](const v1::HeldOrder& each) { return orders.count(each.order().number()) == 0; });
 }
 
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
@@ -53,8 +54,8 @@ void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::strin
   runs_[needs.experiment_id] = std::move(run);
   // Those who work for it already have said so before it was known here.
   for (auto& [worker_id, member] : members_) {
-    for (const HeldOrder& held : member.attendance.held) {
-      if (restored && held.order.experiment_id == needs.experiment_id) {
+    for (const v1::HeldOrder& held : member.attendance.held()) {
+      if (restored && held.order().experiment_id() == needs.experiment_id) {
         TakeHeld(&member, held, ticked_);
       }
     }
@@ -180,31 +181,38 @@ void WorkerPool::Settle(absl::Time now) {
   }
 }
 
-const Attendance* WorkerPool::Find(const std::string& worker_id) const {
+const v1::AttendRequest* WorkerPool::Find(const std::string& worker_id) const {
   const auto member = members_.find(worker_id);
   return member == members_.end() ? nullptr : &member->second.attendance;
 }
 
 bool WorkerPool::IsKept(const std::string& experiment_id) const {
   return std::any_of(members_.begin(), members_.end(), [&experiment_id](const auto& member) {
-    const std::vector<std::string>& kept = member.second.attendance.kept;
+    const auto& kept = member.second.attendance.kept();
     return std::find(kept.begin(), kept.end(), experiment_id) != kept.end();
   });
 }
 
-std::vector<PoolMemberView> WorkerPool::Members(absl::Time now) const {
-  std::vector<PoolMemberView> views;
+std::vector<v1::PoolMember> WorkerPool::Members(absl::Time now) const {
+  std::vector<v1::PoolMember> members;
   for (const auto& [worker_id, member] : members_) {
-    PoolMemberView view{member.attendance, std::nullopt, OrdersOf(worker_id)};
-    if (!member.waits) {
-      view.silent = now - member.heard;
+    v1::PoolMember& out = members.emplace_back();
+    out.set_worker_id(worker_id);
+    out.set_kind(member.attendance.kind());
+    out.set_address(member.attendance.address());
+    out.set_process_id(member.attendance.process_id());
+    out.set_host(member.attendance.host());
+    *out.mutable_resources() = member.attendance.resources();
+    out.set_capacity(member.attendance.capacity());
+    out.set_leaving(member.attendance.leaving());
+    out.set_silent_ms(member.waits ? 0 : absl::ToInt64Milliseconds(now - member.heard));
+    for (const auto& [number, order] : member.orders) {
+      *out.add_orders() = ToProto(order);
     }
-    views.push_back(std::move(view));
   }
-  std::stable_sort(views.begin(), views.end(), [](const PoolMemberView& a, const PoolMemberView& b) {
-    return a.attendance.kind < b.attendance.kind;
-  });
-  return views;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const v1::PoolMember& a, const v1::PoolMember& b) { return a.kind() < b.kind(); });
+  return members;
 }
 
 WorkerPool::Group* WorkerPool::FindGroup(const std::string& experiment_id, Role role) {

@@ -12,38 +12,9 @@
 #include "absl/time/time.h"
 #include "common/api/pool.h"
 #include "param_server/pool/run_needs.h"
+#include "waggle/v1/experiment.pb.h"
 
 namespace waggle {
-
-// An order as a process of the pool tells of it.
-struct HeldOrder {
-  WorkOrder order;
-  bool ended = false;
-  std::string failure;  // Why it gave up; empty where it did not.
-};
-
-// What a process of the pool says, each time, of itself.
-struct Attendance {
-  std::string worker_id;
-  WorkerKind kind = WorkerKind::kActor;
-  std::string address;  // HOST:PORT; empty where it serves nobody.
-  int64_t process_id = 0;
-  std::string host;
-  std::string storage_id;  // Of what it holds on its disk; empty: nothing.
-  std::optional<int64_t> wanted_index;
-  int64_t capacity = 1;
-  WorkerResources resources;
-  std::vector<HeldOrder> held;
-  std::vector<std::string> kept;  // Experiments of which it keeps anything.
-  bool leaving = false;
-};
-
-// A process of the pool, for people.
-struct PoolMemberView {
-  Attendance attendance;
-  std::optional<absl::Duration> silent;  // Absent while it waits for an answer.
-  std::vector<WorkOrder> orders;
-};
 
 struct WorkerPoolOptions {
   // A process that was not heard from for longer is dead, and its seats are free.
@@ -135,7 +106,7 @@ class WorkerPool {
   // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
   // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
   // taken for one of an earlier hub, and its seat is its own if that is free.
-  absl::Status Attend(const Attendance& attendance, absl::Time now);
+  absl::Status Attend(const v1::AttendRequest& attendance, absl::Time now);
   // It has been answered: from now on it is silent until it attends again.
   void Answered(const std::string& worker_id, absl::Time now);
   // It has broken its call off.
@@ -181,17 +152,17 @@ class WorkerPool {
   std::vector<PoolEvent> Tick(absl::Time now);
 
   // Everyone, by kind and id.
-  std::vector<PoolMemberView> Members(absl::Time now) const;
+  std::vector<v1::PoolMember> Members(absl::Time now) const;
   // Whether a process has tables of the experiment that are of no use any more, as it has lost its seat.
   bool HasLostTables(const std::string& worker_id, const std::string& experiment_id) const;
   // Whether any of them keeps something of the experiment.
   bool IsKept(const std::string& experiment_id) const;
   // Of one: what it said last, or null.
-  const Attendance* Find(const std::string& worker_id) const;
+  const v1::AttendRequest* Find(const std::string& worker_id) const;
 
  private:
   struct Member {
-    Attendance attendance;
+    v1::AttendRequest attendance;
     absl::Time heard;
     bool waits = false;       // For an answer.
     bool broken_off = false;  // Its last call.
@@ -238,7 +209,7 @@ class WorkerPool {
   // The seat of an order that this process has; null where it has none.
   Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
   Group* FindGroup(const std::string& experiment_id, Role role);
-  void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
+  void TakeHeld(Member* member, const v1::HeldOrder& held, absl::Time now);
   // An order of its own has ended, or it gives it up where `failure` is not empty.
   void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
   // Whether the seat of an order would wait for this process to come back.

@@ -8,6 +8,7 @@
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
+#include "common/hub_client/pool_convert.h"
 #include "common/tensor/array_spec.h"
 #include "param_server/pool/pool_words.h"
 #include "param_server/pool/worker_pool.h"
@@ -26,60 +27,63 @@ absl::Status ValidateCount(const char* what, size_t count, size_t most) {
              : absl::InvalidArgumentError(absl::StrCat(what, ": ", count, " of them; at most ", most, " are allowed"));
 }
 
-absl::Status Validate(const Attendance& attendance) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.worker_id), "worker_id"));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("host: characters", attendance.host.size(), kMaxText));
-  if (!attendance.address.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(attendance.address), "address"));
+absl::Status Validate(const v1::AttendRequest& attendance) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.worker_id()), "worker_id"));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("host: characters", attendance.host().size(), kMaxText));
+  if (!attendance.address().empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(attendance.address()), "address"));
   }
-  if (!attendance.storage_id.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.storage_id), "storage_id"));
+  if (!attendance.storage_id().empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.storage_id()), "storage_id"));
   }
-  if (attendance.capacity < 1 || attendance.capacity > kMaxPoolCapacity) {
+  if (attendance.capacity() < 1 || attendance.capacity() > kMaxPoolCapacity) {
     return absl::InvalidArgumentError(
-        absl::StrCat("capacity: ", attendance.capacity, " is not in 1 to ", kMaxPoolCapacity));
+        absl::StrCat("capacity: ", attendance.capacity(), " is not in 1 to ", kMaxPoolCapacity));
   }
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held.size(), 2 * kMaxPoolCapacity));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept.size(), kMaxPoolKept));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("devices", attendance.resources.devices.size(), kMaxPoolNames));
-  return ValidateCount("environments", attendance.resources.environments.size(), kMaxPoolNames);
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held().size(), 2 * kMaxPoolCapacity));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept().size(), kMaxPoolKept));
+  for (const v1::HeldOrder& held : attendance.held()) {
+    WAGGLE_RETURN_IF_ERROR(FromProto(held.order()).status());
+  }
+  WAGGLE_RETURN_IF_ERROR(FromProto(attendance.kind()).status());
+  return waggle::Validate(attendance.resources());
 }
 
 }  // namespace
 
 int64_t WorkerPool::Member::Load() const {
   auto load = static_cast<int64_t>(orders.size() + recalled.size());
-  for (const HeldOrder& held : attendance.held) {
-    load += !held.ended && orders.count(held.order.number) + recalled.count(held.order.number) == 0 ? 1 : 0;
+  for (const v1::HeldOrder& held : attendance.held()) {
+    load += !held.ended() && orders.count(held.order().number()) + recalled.count(held.order().number()) == 0 ? 1 : 0;
   }
   return load;
 }
 
-absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
+absl::Status WorkerPool::Attend(const v1::AttendRequest& attendance, absl::Time now) {
   WAGGLE_RETURN_IF_ERROR(Validate(attendance));
-  auto found = members_.find(attendance.worker_id);
+  auto found = members_.find(attendance.worker_id());
   if (found == members_.end()) {
     if (static_cast<int64_t>(members_.size()) >= options_.max_members) {
       return absl::ResourceExhaustedError(
           absl::StrCat("there are ", members_.size(), " workers, as many as are allowed"));
     }
     // Who has its storage now is not there any more: two cannot have it.
-    for (auto other = members_.begin(); !attendance.storage_id.empty() && other != members_.end();) {
-      if (other->second.attendance.storage_id == attendance.storage_id) {
-        Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id), /*failed=*/false, now);
+    for (auto other = members_.begin(); !attendance.storage_id().empty() && other != members_.end();) {
+      if (other->second.attendance.storage_id() == attendance.storage_id()) {
+        Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id()), /*failed=*/false, now);
         other = members_.erase(other);
       } else {
         ++other;
       }
     }
-    found = members_.emplace(attendance.worker_id, Member()).first;
+    found = members_.emplace(attendance.worker_id(), Member()).first;
   }
   Member& member = found->second;
   member.attendance = attendance;
   member.heard = now;
   member.waits = true;
   member.broken_off = false;
-  for (const HeldOrder& held : attendance.held) {
+  for (const v1::HeldOrder& held : attendance.held()) {
     TakeHeld(&member, held, now);
   }
   ReleaseEnded(&member);
@@ -89,7 +93,7 @@ absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
 void WorkerPool::TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now) {
   const bool failed = !failure.empty();
   // As one that leaves before it has said that it ended: see Unseat.
-  const bool keep = !failed && member->attendance.leaving && KeepsSeat(*member, order);
+  const bool keep = !failed && member->attendance.leaving() && KeepsSeat(*member, order);
   const std::string text = absl::StrCat(NameOf(order),
                                         failed ? " gave up: "
                                         : keep ? " has ended, and keeps its seat"
@@ -98,55 +102,55 @@ void WorkerPool::TakeEnded(Member* member, const WorkOrder& order, const std::st
   events_.push_back({failed ? PoolEvent::Kind::kGaveUp
                      : keep ? PoolEvent::Kind::kAway
                             : PoolEvent::Kind::kEnded,
-                     order, member->attendance.worker_id, text});
+                     order, member->attendance.worker_id(), text});
   Free(member, order, keep, now);
   if (failed) {
     member->retry_at = now + RetryPause(++member->failures);
   }
   // One that ends before its experiment is over has failed too, unless it was told to.
-  if (failed || !member->attendance.leaving) {
+  if (failed || !member->attendance.leaving()) {
     CountFailure(order, text, now);
   }
 }
 
-void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now) {
-  const std::string& worker_id = member->attendance.worker_id;
-  const WorkOrder& order = held.order;
+void WorkerPool::TakeHeld(Member* member, const v1::HeldOrder& held, absl::Time now) {
+  const std::string& worker_id = member->attendance.worker_id();
+  const WorkOrder order = *FromProto(held.order());
   if (const auto known = member->orders.find(order.number); known != member->orders.end()) {
-    if (held.ended) {
-      TakeEnded(member, WorkOrder(known->second), std::string(Utf8Prefix(held.failure, kMaxFailureBytes)), now);
+    if (held.ended()) {
+      TakeEnded(member, WorkOrder(known->second), std::string(Utf8Prefix(held.failure(), kMaxFailureBytes)), now);
     }
     return;
   }
   // One that this hub gave is not the worker's any more; one of an earlier hub may be.
   const auto run = runs_.find(order.experiment_id);
   Group* const group = FindGroup(order.experiment_id, order.role);
-  if (held.ended || order.number >= first_number_ || group == nullptr || run->second.closed ||
-      group->needs.kind != member->attendance.kind || order.index < 0 || order.index >= group->needs.most) {
+  if (held.ended() || order.number >= first_number_ || group == nullptr || run->second.closed ||
+      ToProto(group->needs.kind) != member->attendance.kind() || order.index >= group->needs.most) {
     return;
   }
   const auto seat = group->seats.find(order.index);
   if (seat != group->seats.end() && (!seat->second.worker_id.empty() || seat->second.storage_id.empty() ||
-                                     seat->second.storage_id != member->attendance.storage_id)) {
+                                     seat->second.storage_id != member->attendance.storage_id())) {
     return;
   }
   WorkOrder adopted = order;
   adopted.output_folder = run->second.needs.output_folder;
   const bool waits = order.role == Role::kReplayServer;
-  group->seats[order.index] = {adopted, worker_id, waits ? member->attendance.storage_id : "", now};
+  group->seats[order.index] = {adopted, worker_id, waits ? member->attendance.storage_id() : "", now};
   member->orders[order.number] = adopted;
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
-                                  Whereabouts(member->attendance.worker_id, member->attendance.host)),
-                     member->attendance.process_id, member->attendance.host});
+                                  Whereabouts(member->attendance.worker_id(), member->attendance.host())),
+                     member->attendance.process_id(), member->attendance.host()});
 }
 
 void WorkerPool::ReleaseEnded(Member* member) {
   const std::map<uint64_t, WorkOrder> recalled = member->recalled;
-  const std::vector<HeldOrder>& held = member->attendance.held;
+  const auto& held = member->attendance.held();
   for (const auto& [number, order] : recalled) {
-    const bool goes_on = std::any_of(held.begin(), held.end(), [number = number](const HeldOrder& each) {
-      return each.order.number == number && !each.ended;
+    const bool goes_on = std::any_of(held.begin(), held.end(), [number = number](const v1::HeldOrder& each) {
+      return each.order().number() == number && !each.ended();
     });
     if (!goes_on) {
       Release(member, number, "has ended");
@@ -156,7 +160,7 @@ void WorkerPool::ReleaseEnded(Member* member) {
 
 void WorkerPool::Release(Member* member, uint64_t number, const std::string& why) {
   const auto recalled = member->recalled.find(number);
-  events_.push_back({PoolEvent::Kind::kReleased, recalled->second, member->attendance.worker_id,
+  events_.push_back({PoolEvent::Kind::kReleased, recalled->second, member->attendance.worker_id(),
                      absl::StrCat(NameOf(recalled->second), ", which was given up, ", why)});
   member->recalled.erase(recalled);
 }
@@ -208,18 +212,18 @@ void WorkerPool::RemoveDead(absl::Time now) {
 }
 
 bool WorkerPool::KeepsSeat(const Member& member, const WorkOrder& order) {
-  return order.role == Role::kReplayServer && !member.attendance.storage_id.empty();
+  return order.role == Role::kReplayServer && !member.attendance.storage_id().empty();
 }
 
 bool WorkerPool::HasLostTables(const Member& member, const Run& run) {
-  const Attendance& attendance = member.attendance;
+  const v1::AttendRequest& attendance = member.attendance;
   const auto has_seat = [&attendance](const auto& one) {
     const Seat& seat = one.second;
-    return seat.worker_id == attendance.worker_id ||
-           (seat.worker_id.empty() && seat.storage_id == attendance.storage_id);
+    return seat.worker_id == attendance.worker_id() ||
+           (seat.worker_id.empty() && seat.storage_id == attendance.storage_id());
   };
   const bool has_tables =
-      std::find(attendance.kept.begin(), attendance.kept.end(), run.needs.experiment_id) != attendance.kept.end();
+      std::find(attendance.kept().begin(), attendance.kept().end(), run.needs.experiment_id) != attendance.kept().end();
   return has_tables && std::any_of(run.groups.begin(), run.groups.end(), [&has_seat](const Group& group) {
            return group.needs.role == Role::kReplayServer && !group.needs.keeps &&
                   std::none_of(group.seats.begin(), group.seats.end(), has_seat);
@@ -241,9 +245,9 @@ void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, abs
   for (const auto& [number, order] : orders) {
     const bool keep = KeepsSeat(*member, order);
     std::string text = absl::StrCat(NameOf(order), ", ",
-                                    Whereabouts(member->attendance.worker_id, member->attendance.host), ", ", why);
+                                    Whereabouts(member->attendance.worker_id(), member->attendance.host()), ", ", why);
     events_.push_back(
-        {keep ? PoolEvent::Kind::kAway : PoolEvent::Kind::kLost, order, member->attendance.worker_id, text});
+        {keep ? PoolEvent::Kind::kAway : PoolEvent::Kind::kLost, order, member->attendance.worker_id(), text});
     Free(member, order, keep, now);
     if (failed && !keep) {
       CountFailure(order, text, now);
@@ -255,7 +259,7 @@ void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, abs
 }
 
 void WorkerPool::Free(Member* member, const WorkOrder& order, bool keep, absl::Time now) {
-  Seat* const seat = FindSeat(order, member->attendance.worker_id);
+  Seat* const seat = FindSeat(order, member->attendance.worker_id());
   if (seat != nullptr && keep) {
     seat->worker_id.clear();
     seat->since = now;

@@ -7,14 +7,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/hub_client/pool_convert.h"
 #include "param_server/pool/pool_words.h"
 #include "param_server/pool/worker_pool.h"
 
 namespace waggle {
 namespace {
 
-bool HasDevice(const WorkerResources& resources, const std::string& device) {
-  const std::vector<std::string>& devices = resources.devices;
+bool HasDevice(const v1::Resources& resources, const std::string& device) {
+  const auto& devices = resources.devices();
   if (device == "cuda") {
     return std::any_of(devices.begin(), devices.end(),
                        [](const std::string& each) { return absl::StartsWith(each, "cuda:"); });
@@ -25,10 +26,10 @@ bool HasDevice(const WorkerResources& resources, const std::string& device) {
 }  // namespace
 
 bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup& group) {
-  const Attendance& who = member.attendance;
-  const std::vector<std::string>& environments = who.resources.environments;
-  return who.kind == group.kind && !who.leaving && HasDevice(who.resources, group.device) &&
-         !(group.serves && who.address.empty()) &&
+  const v1::AttendRequest& who = member.attendance;
+  const auto& environments = who.resources().environments();
+  return who.kind() == ToProto(group.kind) && !who.leaving() && HasDevice(who.resources(), group.device) &&
+         !(group.serves && who.address().empty()) &&
          (!group.steps_environment ||
           std::find(environments.begin(), environments.end(), run.environment) != environments.end());
 }
@@ -49,12 +50,12 @@ WorkerPool::Slots WorkerPool::CountSlots() const {
     slots.members.push_back(&member);
   }
   std::stable_sort(slots.members.begin(), slots.members.end(), [](const Member* a, const Member* b) {
-    return a->attendance.resources.devices.size() < b->attendance.resources.devices.size();
+    return a->attendance.resources().devices().size() < b->attendance.resources().devices().size();
   });
   for (const Member* const member : slots.members) {
     const auto surplus = surplus_of.find(member);
-    slots.all.push_back(member->attendance.capacity);
-    slots.free.push_back(member->attendance.capacity - member->Load() +
+    slots.all.push_back(member->attendance.capacity());
+    slots.free.push_back(member->attendance.capacity() - member->Load() +
                          (surplus == surplus_of.end() ? 0 : surplus->second));
   }
   // Those that have begun come first.
@@ -133,7 +134,8 @@ bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) con
 WorkerPool::Candidates::key_type WorkerPool::RankOf(const Member& member) {
   // Those who have not failed just now, of these the least busy, and of these those with the fewest devices, which
   // others may need.
-  return {member.failures, member.Load(), member.attendance.resources.devices.size(), member.attendance.worker_id};
+  return {member.failures, member.Load(), member.attendance.resources().devices().size(),
+          member.attendance.worker_id()};
 }
 
 WorkerPool::Candidates WorkerPool::FindCandidates(const Run& run, const Group& group, absl::Time now) {
@@ -146,7 +148,7 @@ WorkerPool::Candidates WorkerPool::FindCandidates(const Run& run, const Group& g
   Candidates candidates;
   for (auto& [worker_id, member] : members_) {
     if (!member.broken_off && now >= member.retry_at && seated.count(worker_id) == 0 &&
-        member.Load() < member.attendance.capacity && Fits(member, run.needs, group.needs) &&
+        member.Load() < member.attendance.capacity() && Fits(member, run.needs, group.needs) &&
         !(group.needs.role == Role::kReplayServer && HasLostTables(member, run))) {
       candidates.emplace(RankOf(member), &member);
     }
@@ -165,7 +167,7 @@ void WorkerPool::GiveSeats(const Run& run, Group* group, int64_t most, absl::Tim
     candidates.erase(candidate);
     Give(run, group, index, member, now);
     --lacking;
-    if (!group->needs.distinct && member->Load() < member->attendance.capacity) {
+    if (!group->needs.distinct && member->Load() < member->attendance.capacity()) {
       candidates.emplace(RankOf(*member), member);
     }
   };
@@ -175,7 +177,7 @@ void WorkerPool::GiveSeats(const Run& run, Group* group, int64_t most, absl::Tim
     }
     // Kept for the process that has its storage.
     const auto owner = std::find_if(candidates.begin(), candidates.end(), [&seat = seat](const auto& one) {
-      return one.second->attendance.storage_id == seat.storage_id;
+      return one.second->attendance.storage_id() == seat.storage_id;
     });
     if (owner != candidates.end()) {
       give(owner, index);
@@ -183,10 +185,10 @@ void WorkerPool::GiveSeats(const Run& run, Group* group, int64_t most, absl::Tim
   }
   for (auto next = candidates.begin(); next != candidates.end() && lacking > 0;) {
     const auto candidate = next++;
-    const std::optional<int64_t> wanted = candidate->second->attendance.wanted_index;
-    if (candidate->second->failures == 0 && wanted.has_value() && *wanted < group->needs.most &&
-        group->seats.count(*wanted) == 0) {
-      give(candidate, *wanted);
+    const v1::AttendRequest& who = candidate->second->attendance;
+    if (candidate->second->failures == 0 && who.has_wanted_index() && who.wanted_index() < group->needs.most &&
+        group->seats.count(who.wanted_index()) == 0) {
+      give(candidate, who.wanted_index());
     }
   }
   for (int64_t index = 0; index < group->needs.most && lacking > 0 && !candidates.empty(); ++index) {
@@ -221,18 +223,18 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.output_folder = run.needs.output_folder;
   const bool waits = group->needs.role == Role::kReplayServer;
   ReleaseSeat(group, order);
-  group->seats[index] = {order, member->attendance.worker_id, waits ? member->attendance.storage_id : "", now};
+  group->seats[index] = {order, member->attendance.worker_id(), waits ? member->attendance.storage_id() : "", now};
   member->orders[order.number] = order;
-  events_.push_back(
-      {PoolEvent::Kind::kOrdered, order, member->attendance.worker_id,
-       absl::StrCat(NameOf(order), " is to be ", Whereabouts(member->attendance.worker_id, member->attendance.host)),
-       member->attendance.process_id, member->attendance.host});
+  events_.push_back({PoolEvent::Kind::kOrdered, order, member->attendance.worker_id(),
+                     absl::StrCat(NameOf(order), " is to be ",
+                                  Whereabouts(member->attendance.worker_id(), member->attendance.host())),
+                     member->attendance.process_id(), member->attendance.host()});
 }
 
 std::map<std::string, int64_t> WorkerPool::ActorShares() const {
   int64_t left = 0;
   for (const auto& [worker_id, member] : members_) {
-    left += member.attendance.kind == WorkerKind::kActor && !member.attendance.leaving ? 1 : 0;
+    left += member.attendance.kind() == v1::WORKER_KIND_ACTOR && !member.attendance.leaving() ? 1 : 0;
   }
   std::map<std::string, int64_t> shares;
   std::map<int64_t, std::vector<const Run*>> by_priority;
@@ -272,7 +274,7 @@ std::map<std::string, int64_t> WorkerPool::ActorShares() const {
 void WorkerPool::Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now) {
   // Those who are leaving their last order are on their way to somebody.
   int64_t coming = std::count_if(members_.begin(), members_.end(), [](const auto& member) {
-    return member.second.attendance.kind == WorkerKind::kActor && member.second.orders.empty() &&
+    return member.second.attendance.kind() == v1::WORKER_KIND_ACTOR && member.second.orders.empty() &&
            member.second.Load() > 0;
   });
   const std::vector<Run*> runs = InOrder();
@@ -304,11 +306,11 @@ bool WorkerPool::Recall(const Run& poor, const SeatGroup& needs, const std::map<
         Member& member = members_.at(seat->second.worker_id);
         if (Fits(member, poor.needs, needs)) {
           const WorkOrder order = seat->second.order;
-          events_.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id,
+          events_.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id(),
                              absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
           Free(&member, order, /*keep=*/false, now);
           member.recalled[order.number] = order;
-          group.recalled[order.index] = member.attendance.worker_id;
+          group.recalled[order.index] = member.attendance.worker_id();
           return true;
         }
       }

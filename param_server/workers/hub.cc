@@ -9,7 +9,6 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
-#include "common/tensor/checksum.h"
 #include "param_server/workers/counter_limit.h"
 
 namespace waggle {
@@ -65,7 +64,6 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       state_(state),
       models_(models),
       experiment_yaml_(plan.has_value() ? plan->yaml : ""),
-      experiment_checksum_(experiment_yaml_.empty() ? 0 : Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
       workers_(options.workers),
       begun_(options.clock()),
       earlier_epoch_(state->record().last_epoch),

@@ -146,8 +146,6 @@ class Hub {
 
   // Complete; empty where there is none.
   const std::string& experiment_yaml() const { return experiment_yaml_; }
-  // 0 where there is none.
-  uint64_t experiment_checksum() const { return experiment_checksum_; }
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -278,7 +276,6 @@ class Hub {
   HubState* const state_;
   ModelStore* const models_;
   const std::string experiment_yaml_;
-  const uint64_t experiment_checksum_;
   mutable Mutex mutex_;
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   const absl::Time begun_;  // Of this hub, by its clock.
