@@ -140,7 +140,8 @@ def build_or_skip(test):
 
 def run_in(image, entrypoint, *words, options=(), check=True):
     """The output of a command in a container of the image without a network."""
-    return run("docker", "run", "--rm", "--network", "none", *options, "--entrypoint", entrypoint, image, *words, check=check)
+    command = ["docker", "run", "--rm", "--network", "none", *options, "--entrypoint", entrypoint, image, *words]
+    return run(*command, check=check)
 
 
 def page_blocks(page, folder, *paths):
