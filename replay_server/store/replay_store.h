@@ -21,11 +21,11 @@
 
 namespace waggle {
 
-// What becomes of a table that was saved where one that differs is to be created.
+// The fate of a saved table if another one of its name is created. Numbered as waggle.v1.SavedPolicy.
 enum class SavedPolicy {
-  kRefuse,   // The saved one stays as it is, and creating the other one is an error.
-  kKeep,     // The saved one is used.
-  kReplace,  // The saved one is dropped, with all that it holds.
+  kRefuse = 1,  // The saved one stays as it is, and creating the other one is an error.
+  kKeep,        // The saved one is used.
+  kReplace,     // The saved one is dropped, with all that it holds.
 };
 
 struct ReplayStoreOptions {

@@ -237,7 +237,7 @@ TEST_CASE("Creating a table is refused for each field that can be wrong, and not
        {"config.memory_limit", "without a folder", [](Request* r) { r->mutable_config()->set_memory_limit(1000); },
         kPrecondition, "memory_limit is 1000; this server has no folder", "no_data_folder"},
        {"if_saved_differs", "none", [](Request* r) { r->set_if_saved_differs(static_cast<v1::SavedPolicy>(9)); },
-        kInvalid, "if_saved_differs: 9 is none", "bad_request"}});
+        kInvalid, "if_saved_differs: got 9", "bad_request"}});
   const auto create = [&](const Request& request) {
     v1::CreateTableResponse response;
     return fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response);
