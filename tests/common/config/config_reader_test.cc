@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/config_keys.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
 #include "tests/common/config/sample_options.h"
@@ -400,10 +399,6 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   ConfigWriter prioritized;
   sampler.Visit(prioritized);
   CHECK(prioritized.text() == "kind: prioritized\nexponent: 0.5\n");
-  Sampler any;
-  ConfigKeys keys;
-  any.Visit(keys);
-  CHECK(keys.paths() == std::vector<std::string>{"kind", "exponent"});
 }
 
 TEST_CASE("a key's earlier name is refused with the name of now, and is no key to be meant", "[unit]") {
