@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   options.lanes = lanes.lanes;
   options.processes = lanes.video.has_value() ? 1 : environment.processes;  // One process counts the episodes.
   options.in_order = lanes.in_order;
-  options.max_failures = lanes.max_failures;
+  options.restarts.max_failures = lanes.max_failures;
   options.seed = rng.Next();
   return ProcessEnvironments::Create(options, stop);
 }

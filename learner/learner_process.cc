@@ -213,30 +213,11 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   return job->experiment.experiment.name;
 }
 
-// A failure is logged only: the hub has these weights too.
-void FetchBest(const std::string& model, const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  const Assignment assignment = connections.hub->assignment();
-  if (options.output_dir.empty() || !IsOver(assignment.run_state)) {
-    return;
-  }
-  const absl::Status kept = KeepBest(assignment, options.output_dir, connections.new_subscriber(model).get());
-  if (!kept.ok()) {
-    LogWarning("the best weights are not in ", options.output_dir, ": ", kept.message());
-  }
-}
-
 }  // namespace
 
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  const absl::StatusOr<std::string> model = Learn(options, connections);
-  if (model.ok()) {
-    FetchBest(*model, options, connections);
-  } else if (absl::IsCancelled(model.status()) && connections.hub->training_over().StopRequested()) {
-    // All steps are done. The learner keeps its seat until the run is over, or the hub would fill it again.
-    connections.metrics->SetActivity("done");
-    connections.hub->run_over().Wait();
-  }
-  return EndOfWork(model.status(), connections.hub);
+  return EndTraining(Learn(options, connections), options.output_dir, connections.hub, connections.metrics,
+                     connections.new_subscriber);
 }
 
 }  // namespace waggle

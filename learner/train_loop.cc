@@ -318,21 +318,9 @@ absl::Status TrainLoop::Finish() {
     }
   }
   if (is_first()) {
-    take(FlushWeights(/*has_checkpoint=*/saves && saved.ok()));
+    take(publisher_->FlushLast(options_.finish_timeout, ports_.run_over, /*has_checkpoint=*/saves && saved.ok()));
   }
   return first;
-}
-
-absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
-  absl::Status flushed;
-  do {
-    flushed = publisher_->Flush(options_.finish_timeout);
-  } while (absl::IsDeadlineExceeded(flushed) && ports_.run_over != nullptr && !ports_.run_over->StopRequested());
-  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
-    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
-    return absl::OkStatus();
-  }
-  return Annotate(flushed, "publishing weights");
 }
 
 Progress TrainLoop::Now() const {

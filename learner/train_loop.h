@@ -122,8 +122,6 @@ class TrainLoop {
   // Returns once the checkpoint is on the device, or has failed for too long.
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
-  // Publishes the last weights; they need not be published if the last checkpoint has them and the run is over.
-  absl::Status FlushWeights(bool has_checkpoint);
   Progress Now() const;
   absl::Status Report();
 

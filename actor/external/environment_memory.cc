@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actor/environments/leaf_elements.h"
 #include "actor/external/waggle_environment_memory.h"
+#include "common/tensor/dtype.h"
 
 namespace waggle {
 namespace {
@@ -137,6 +139,33 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
     }
     for (size_t leaf = 0; leaf < spec.observations.size(); ++leaf) {
       group.observations.push_back(array());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRow(const EnvironmentSpec& spec, const LaneGroup& group, size_t row, bool begins) {
+  const auto type = static_cast<StepType>(group.step_types[row]);
+  if (begins ? type != StepType::kFirst : type != StepType::kMid && type != StepType::kLast) {
+    return absl::InternalError(
+        absl::StrCat("step_type: got ", group.step_types[row], "; wanted ", begins ? "0" : "1 or 2"));
+  }
+  if (const float discount = group.discounts[row]; discount != 0 && discount != 1) {
+    return absl::InternalError(absl::StrCat("discount: got ", discount, "; wanted 0 or 1"));
+  }
+  for (size_t leaf = 0; leaf < group.rewards.size(); ++leaf) {
+    const int64_t elements = spec.rewards[leaf].NumElements();
+    const float* const rewards = group.rewards[leaf] + row * static_cast<size_t>(elements);
+    if (const int64_t bad = FindNonFinite(DType::kFloat32, rewards, elements); bad >= 0) {
+      return absl::InternalError(
+          absl::StrCat(spec.rewards[leaf].name, ": got ", rewards[bad], "; wanted a finite number"));
+    }
+  }
+  for (size_t leaf = 0; leaf < group.observations.size(); ++leaf) {
+    const auto bytes = static_cast<size_t>(spec.observations[leaf].array.NumBytes());
+    const absl::Status right = CheckObservation(spec.observations[leaf], group.observations[leaf] + row * bytes);
+    if (!right.ok()) {
+      return absl::InternalError(right.message());
     }
   }
   return absl::OkStatus();

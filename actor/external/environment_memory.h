@@ -31,6 +31,10 @@ struct LaneGroup {
   std::vector<char*> observations;
 };
 
+// Checks what a process wrote into a lane's row: the step type (`begins`: an episode's first one), the discount,
+// rewards and observations. INTERNAL, with the leaf's name.
+absl::Status CheckRow(const EnvironmentSpec& spec, const LaneGroup& group, size_t row, bool begins);
+
 // Memory that an actor shares with one environment process. Movable; not thread-safe.
 class EnvironmentMemory {
  public:

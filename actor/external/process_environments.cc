@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "actor/action_scaling.h"
 #include "actor/environments/leaf_elements.h"
-#include "common/base/check.h"
+#include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
@@ -20,8 +19,6 @@
 namespace waggle {
 namespace {
 
-// Answers in a row after which a process's failures are forgotten.
-constexpr int64_t kProvenRuns = 100;
 // Between checks of the stop token.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
@@ -190,10 +187,9 @@ absl::Status ProcessEnvironments::Poll(absl::Duration timeout) {
 }
 
 absl::Status ProcessEnvironments::Start(Worker* worker) {
-  health_.restarts += worker->starts++ > 0 ? 1 : 0;
+  health_.restarts += worker->restarts.Started() ? 1 : 0;
   WAGGLE_ASSIGN_OR_RETURN(worker->process, EnvironmentProcess::Start(worker->options));
   worker->acts_at = SteadyNow() + options_.open_timeout;
-  worker->runs = 0;
   return absl::OkStatus();
 }
 
@@ -259,9 +255,9 @@ absl::Status ProcessEnvironments::BecomeReady(Worker* worker) {
     for (int64_t row = 0; row < memory.lanes; ++row) {
       const auto lane = static_cast<uint64_t>(memory.first_lane + row);
       // A restarted process must not repeat earlier draws.
-      memory.seeds[row] =
-          Rng::Split(Rng::Split(options_.seed, "lane", lane).Next(), "start", static_cast<uint64_t>(worker->starts))
-              .Next();
+      memory.seeds[row] = Rng::Split(Rng::Split(options_.seed, "lane", lane).Next(), "start",
+                                     static_cast<uint64_t>(worker->restarts.starts()))
+                              .Next();
     }
     WAGGLE_RETURN_IF_ERROR(RunIfDue(worker, g));
   }
@@ -288,38 +284,14 @@ absl::Status ProcessEnvironments::RunIfDue(Worker* worker, size_t g) {
 
 absl::Status ProcessEnvironments::CheckGroup(const Worker& worker, size_t g) const {
   const Group& group = worker.groups[g];
-  const LaneGroup& memory = worker.process->groups()[g];
   for (size_t row = 0; row < group.told.size(); ++row) {
     if (group.told[row] == LaneCommand::kLeave) {
       continue;
     }
     const int64_t lane = group.first_lane + static_cast<int64_t>(row);
-    const auto wrong = [&](const auto&... what) {
-      return absl::InternalError(absl::StrCat(options_.environment_name, ", lane ", lane, ": ", what...));
-    };
     const bool begins = group.told[row] == LaneCommand::kReset || rows_->AtEnd(lane);
-    const auto type = static_cast<StepType>(memory.step_types[row]);
-    if (begins ? type != StepType::kFirst : type != StepType::kMid && type != StepType::kLast) {
-      return wrong("step_type: got ", memory.step_types[row], "; wanted ", begins ? "0" : "1 or 2");
-    }
-    if (const float discount = memory.discounts[row]; discount != 0 && discount != 1) {
-      return wrong("discount: got ", discount, "; wanted 0 or 1");
-    }
-    for (size_t leaf = 0; leaf < memory.rewards.size(); ++leaf) {
-      const size_t elements = rows_->RewardElements(leaf);
-      const float* const rewards = memory.rewards[leaf] + row * elements;
-      const int64_t bad = FindNonFinite(DType::kFloat32, rewards, static_cast<int64_t>(elements));
-      if (bad >= 0) {
-        return wrong(spec().rewards[leaf].name, ": got ", rewards[bad], "; wanted a finite number");
-      }
-    }
-    for (size_t leaf = 0; leaf < memory.observations.size(); ++leaf) {
-      const absl::Status right =
-          CheckObservation(spec().observations[leaf], memory.observations[leaf] + row * observation_bytes_[leaf]);
-      if (!right.ok()) {
-        return wrong(right.message());
-      }
-    }
+    const absl::Status right = CheckRow(spec(), worker.process->groups()[g], row, begins);
+    WAGGLE_RETURN_IF_ERROR(Annotate(right, absl::StrCat(options_.environment_name, ", lane ", lane)));
   }
   return absl::OkStatus();
 }
@@ -344,9 +316,7 @@ void ProcessEnvironments::TakeRows(Worker* worker, size_t g) {
     rows_->Add(group.first_lane + static_cast<int64_t>(row), static_cast<StepType>(memory.step_types[row]),
                first ? 0 : memory.discounts[row]);
   }
-  if (++worker->runs >= kProvenRuns) {
-    worker->failures = 0;
-  }
+  worker->restarts.Answered();
 }
 
 void ProcessEnvironments::AddRow(const LaneGroup& memory, int64_t row) {
@@ -360,17 +330,17 @@ void ProcessEnvironments::AddRow(const LaneGroup& memory, int64_t row) {
 absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) {
   health_.last_error = std::string(why.message());
   const bool was_ready = std::exchange(worker->ready, false);
-  ++worker->failures;
+  worker->restarts.Failed();
   // A process that never worked is not started again.
   if (!have_spec_ || absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why) ||
-      worker->failures >= options_.max_failures) {
-    return absl::FailedPreconditionError(
-        !have_spec_ || absl::IsInvalidArgument(why) || worker->failures == 1
-            ? health_.last_error
-            : absl::StrCat("an environment process failed ", worker->failures, " times: ", health_.last_error));
+      worker->restarts.Exhausted(options_.restarts)) {
+    return absl::FailedPreconditionError(!have_spec_ || absl::IsInvalidArgument(why) || worker->restarts.failures() == 1
+                                             ? health_.last_error
+                                             : absl::StrCat("an environment process failed ",
+                                                            worker->restarts.failures(),
+                                                            " times: ", health_.last_error));
   }
-  const absl::Duration pause =
-      std::min(options_.max_retry, options_.first_retry * std::exp2(static_cast<double>(worker->failures - 1)));
+  const absl::Duration pause = worker->restarts.Pause(options_.restarts);
   LogWarning(why.message(), "; starting it again in ", absl::FormatDuration(pause));
   worker->acts_at = SteadyNow() + pause;
   if (!was_ready) {

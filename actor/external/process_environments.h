@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "actor/external/environment_process.h"
 #include "actor/ready_rows.h"
+#include "actor/restarts.h"
 #include "actor/vector_environment.h"
 #include "common/base/random.h"
 #include "common/base/stop_token.h"
@@ -24,14 +25,12 @@ struct ProcessEnvironmentsOptions {
   std::string options_json;
   std::string environment_name;
   int64_t lanes = 1;
-  int64_t processes = 1;                                 // At most one a lane.
-  bool in_order = false;                                 // See LaneOptions.
-  uint64_t seed = 0;                                     // Determines each lane's seed.
-  absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it is ready.
-  absl::Duration step_timeout = absl::Minutes(1);        // For an answer.
-  absl::Duration first_retry = absl::Milliseconds(500);  // Before a process is started again; doubles.
-  absl::Duration max_retry = absl::Seconds(30);
-  int64_t max_failures = 5;  // Failures of one process, less than kProvenRuns answers apart, after which the run fails.
+  int64_t processes = 1;                           // At most one a lane.
+  bool in_order = false;                           // See LaneOptions.
+  uint64_t seed = 0;                               // Determines each lane's seed.
+  absl::Duration open_timeout = absl::Minutes(2);  // From a process's start until it is ready.
+  absl::Duration step_timeout = absl::Minutes(1);  // For an answer.
+  RestartOptions restarts = {absl::Milliseconds(500), absl::Seconds(30), /*max_failures=*/5};
 };
 
 // Environments in processes of their own. A process with two lanes or more has two groups of lanes: one steps while
@@ -74,9 +73,7 @@ class ProcessEnvironments final : public VectorEnvironment {
     std::unique_ptr<EnvironmentProcess> lost;
     bool ready = false;  // It has opened the environment.
     absl::Time acts_at;  // The deadline of an answer, or, without a process, of the restart.
-    int64_t starts = 0;
-    int64_t failures = 0;  // In a row.
-    int64_t runs = 0;      // Answers since the process's start.
+    Restarts restarts;
   };
 
   ProcessEnvironments(ProcessEnvironmentsOptions options, std::vector<Worker> workers);

@@ -86,4 +86,26 @@ absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answ
   return read;
 }
 
+absl::StatusOr<RpcStep> StepOf(dm::EnvironmentStateType state, const RpcRow& row, bool begins) {
+  bool ends = state == dm::TERMINATED || state == dm::INTERRUPTED;
+  const bool batched = row.step_type.has_value();
+  if (batched) {
+    ends = *row.step_type == static_cast<int32_t>(StepType::kLast);
+    const bool is_first = *row.step_type == static_cast<int32_t>(StepType::kFirst);
+    if (is_first != begins || (!is_first && !ends && *row.step_type != static_cast<int32_t>(StepType::kMid))) {
+      return Wrong(kStepTypeName,
+                   absl::StrCat("got ", *row.step_type, "; wanted ", begins ? "0, as an episode begins" : "1 or 2"));
+    }
+  }
+  // A step that begins sequences must not end one. A stream of several lanes is always running.
+  if (state != dm::RUNNING && (!ends || begins || batched)) {
+    return Wrong("state", absl::StrCat("got ", static_cast<int>(state), "; wanted ", static_cast<int>(dm::RUNNING),
+                                       begins ? ", as an episode begins" : ""));
+  }
+  if (begins) {
+    return RpcStep{StepType::kFirst, 0};
+  }
+  return RpcStep{ends ? StepType::kLast : StepType::kMid, row.discount.value_or(state == dm::TERMINATED ? 0.0F : 1.0F)};
+}
+
 }  // namespace waggle

@@ -26,4 +26,13 @@ absl::Status CheckAnswer(const RpcSpec& spec, const dm::StepResponse& answer);
 absl::StatusOr<RpcRow> ReadRow(const RpcSpec& spec, const dm::StepResponse& answer, int64_t row, int64_t ahead,
                                ReadyRows* rows);
 
+struct RpcStep {
+  StepType type = StepType::kMid;
+  float discount = 1;
+};
+
+// A row's step type and discount. `begins`: an episode begins in the lane. INTERNAL if the stream's state or the row's
+// step type is out of order.
+absl::StatusOr<RpcStep> StepOf(dm::EnvironmentStateType state, const RpcRow& row, bool begins);
+
 }  // namespace waggle

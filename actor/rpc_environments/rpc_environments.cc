@@ -1,21 +1,16 @@
 #include "actor/rpc_environments/rpc_environments.h"
 
-#include <grpc/support/time.h>
-
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
-#include "common/base/machine_memory.h"
-#include "common/base/random.h"
 #include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/tensor/dtype.h"
 
 namespace waggle {
 namespace {
@@ -25,30 +20,6 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 // The time that servers have to destroy their worlds.
 constexpr absl::Duration kFarewell = absl::Seconds(1);
 constexpr size_t kMaxShownText = 500;
-// Other servers' seeds may be limited to 31 bits.
-constexpr uint64_t kMaxSeed = 0x7FFFFFFF;
-
-gpr_timespec FromNow(absl::Duration duration) {
-  return duration <= absl::ZeroDuration()
-             ? gpr_inf_past(GPR_CLOCK_MONOTONIC)
-             : gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                            gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
-}
-
-// A world that was created or joined must be left.
-void LeaveOrCancel(RpcSession* session) {
-  if (session->is_joined() || session->has_created()) {
-    session->Leave();
-  } else {
-    session->Cancel();
-  }
-}
-
-void SetSeed(int64_t seed, RpcSettings* settings) {
-  dm::Tensor tensor;
-  tensor.mutable_int64s()->add_array(seed);
-  (*settings)[kSeedSetting] = tensor;
-}
 
 }  // namespace
 
@@ -86,7 +57,7 @@ RpcEnvironments::~RpcEnvironments() {
         continue;
       }
       if (session == &group.session) {
-        LeaveOrCancel(session->get());
+        (*session)->LeaveOrCancel();
       } else {
         (*session)->Cancel();
       }
@@ -105,9 +76,7 @@ RpcEnvironments::~RpcEnvironments() {
     Poll(kLook).IgnoreError();
   }
   queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) {
+  while (NextEvent(&queue_, kLook)) {
   }
 }
 
@@ -175,12 +144,9 @@ absl::StatusOr<ReadyLanes> RpcEnvironments::Recv(int64_t at_least, const StopTok
 }
 
 absl::Status RpcEnvironments::Poll(absl::Duration timeout) {
-  void* tag = nullptr;
-  bool ok = false;
-  gpr_timespec until = FromNow(timeout);
-  while (queue_.AsyncNext(&tag, &ok, until) == grpc::CompletionQueue::GOT_EVENT) {
-    WAGGLE_RETURN_IF_ERROR(TakeEvent(*static_cast<const RpcStream::Operation*>(tag), ok));
-    until = FromNow(absl::ZeroDuration());
+  while (const std::optional<RpcEvent> event = NextEvent(&queue_, timeout)) {
+    WAGGLE_RETURN_IF_ERROR(TakeEvent(*event->operation, event->ok));
+    timeout = absl::ZeroDuration();
   }
   return absl::OkStatus();
 }
@@ -246,32 +212,12 @@ absl::Status RpcEnvironments::LookAtTimes() {
 }
 
 void RpcEnvironments::Open(Group* group) {
-  health_.restarts += group->opened++ > 0 && rows_ != nullptr ? 1 : 0;
-  RpcSessionOptions session = options_.session;
-  session.spec.lanes = static_cast<int64_t>(group->told.size());
-  session.spec.batched = options_.batch > 0;
-  if (session.creates_world) {
-    session.world_name = group->world_name;
-  }
-  if (session.spec.batched) {
-    dm::Tensor lanes;
-    lanes.mutable_int64s()->add_array(session.spec.lanes);
-    session.join[kLanesSetting] = lanes;
-  }
-  // A reopened stream must not repeat earlier draws.
-  const uint64_t own = Rng::Split(options_.seed, "lane", static_cast<uint64_t>(group->first_lane)).Next();
-  const auto seed =
-      static_cast<int64_t>(Rng::Split(own, "start", static_cast<uint64_t>(group->opened)).Next() & kMaxSeed);
-  if (options_.seeds_world) {
-    SetSeed(seed, &session.world);
-  }
-  if (options_.seeds_join) {
-    SetSeed(seed, &session.join);
-  }
+  health_.restarts += group->restarts.Started() && rows_ != nullptr ? 1 : 0;
+  RpcSessionOptions session = SessionOfStream(options_, group->first_lane, static_cast<int64_t>(group->told.size()),
+                                              group->restarts.starts(), group->world_name);
   const RpcEnvironmentsOptions::Server& server = options_.servers[group->number % options_.servers.size()];
   group->session = std::make_unique<RpcSession>(std::move(session), server.channel, &queue_, group->number);
   group->acts_at = SteadyNow() + options_.open_timeout;
-  group->answers = 0;
 }
 
 absl::Status RpcEnvironments::BecomeReady(Group* group) {
@@ -289,13 +235,7 @@ absl::Status RpcEnvironments::BecomeReady(Group* group) {
 }
 
 absl::Status RpcEnvironments::TakeFirstSpec(const RpcSpec& spec) {
-  const int64_t row_bytes = BytesARow(ArraysOf(spec.environment.observations));
-  const int64_t memory = MachineMemoryBytes();
-  if (2 * row_bytes > memory / 2 / options_.lanes) {
-    return absl::InvalidArgumentError(absl::StrCat("the observations of ", options_.lanes, " lanes of ", row_bytes,
-                                                   " bytes each, twice, take more than half of this machine's memory, ",
-                                                   memory, " bytes"));
-  }
+  WAGGLE_RETURN_IF_ERROR(spec.CheckMemory(options_.lanes));
   spec_ = spec;
   have_spec_ = true;
   for (const std::string& note : spec_.notes) {
@@ -353,18 +293,16 @@ absl::Status RpcEnvironments::TakeRows(Group* group) {
     taken_.push_back(*taken);
   }
   for (const TakenRow& taken : taken_) {
-    if (taken.step_type == StepType::kFirst) {
+    if (taken.step.type == StepType::kFirst) {
       rows_->ZeroRewards();
     }
-    rows_->Add(taken.lane, taken.step_type, taken.discount);
+    rows_->Add(taken.lane, taken.step.type, taken.step.discount);
   }
   std::fill(group->told.begin(), group->told.end(), Command::kNothing);
   group->in_sequence = options_.batch > 0 || group->session->answer().state() == dm::RUNNING;
   group->session->Accept();
   group->running = group->answered = false;
-  if (++group->answers >= kProvenAnswers) {
-    group->failures = 0;
-  }
+  group->restarts.Answered();
   return absl::OkStatus();
 }
 
@@ -372,40 +310,16 @@ absl::StatusOr<RpcEnvironments::TakenRow> RpcEnvironments::ReadRowOf(const Group
   const RpcSession& session = *group.session;
   WAGGLE_ASSIGN_OR_RETURN(const RpcRow read, ReadRow(session.spec(), session.answer(), lane - group.first_lane,
                                                      static_cast<int64_t>(taken_.size()), rows_.get()));
-  return KindOf(group, lane, read);
-}
-
-absl::StatusOr<RpcEnvironments::TakenRow> RpcEnvironments::KindOf(const Group& group, int64_t lane,
-                                                                  const RpcRow& row) const {
-  const dm::EnvironmentStateType state = group.session->answer().state();
-  bool begins = group.begins;
-  bool ends = state == dm::TERMINATED || state == dm::INTERRUPTED;
-  if (options_.batch > 0) {
-    begins = begins || rows_->AtEnd(lane);
-    ends = *row.step_type == static_cast<int32_t>(StepType::kLast);
-    const bool is_first = *row.step_type == static_cast<int32_t>(StepType::kFirst);
-    if (is_first != begins || (!is_first && !ends && *row.step_type != static_cast<int32_t>(StepType::kMid))) {
-      return absl::InternalError(absl::StrCat(kStepTypeName, ": got ", *row.step_type, "; wanted ",
-                                              begins ? "0, as an episode begins" : "1 or 2"));
-    }
-  }
-  // A step that begins sequences must not end one. A stream of several lanes is always running.
-  if (state != dm::RUNNING && (!ends || begins || options_.batch > 0)) {
-    return absl::InternalError(absl::StrCat("state: got ", static_cast<int>(state), "; wanted ",
-                                            static_cast<int>(dm::RUNNING), begins ? ", as an episode begins" : ""));
-  }
-  if (begins) {
-    return TakenRow{lane, StepType::kFirst, 0};
-  }
-  return TakenRow{lane, ends ? StepType::kLast : StepType::kMid,
-                  row.discount.value_or(state == dm::TERMINATED ? 0.0F : 1.0F)};
+  const bool begins = group.begins || (options_.batch > 0 && rows_->AtEnd(lane));
+  WAGGLE_ASSIGN_OR_RETURN(const RpcStep step, StepOf(session.answer().state(), read, begins));
+  return TakenRow{lane, step};
 }
 
 absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
   const bool is_opening = rows_ == nullptr;
   health_.last_error = absl::StrCat(AddressOf(*group), ": ", OneLine(why.message(), kMaxShownText));
   const bool was_ready = std::exchange(group->ready, false);
-  ++group->failures;
+  group->restarts.Failed();
   if (group->session->has_created()) {  // Even if it could not be joined.
     group->world_name = group->session->world_name();
   }
@@ -414,15 +328,14 @@ absl::Status RpcEnvironments::Lose(Group* group, const absl::Status& why) {
     GiveUp(group, why);
     return absl::Status(why.code(), health_.last_error);
   }
-  if (!is_opening && (absl::IsFailedPrecondition(why) || group->failures >= options_.max_failures)) {
+  if (!is_opening && (absl::IsFailedPrecondition(why) || group->restarts.Exhausted(options_.restarts))) {
     GiveUp(group, why);
-    return absl::FailedPreconditionError(absl::IsFailedPrecondition(why)
-                                             ? health_.last_error
-                                             : absl::StrCat("a stream to an environment's server failed ",
-                                                            group->failures, " times: ", health_.last_error));
+    return absl::FailedPreconditionError(
+        absl::IsFailedPrecondition(why) ? health_.last_error
+                                        : absl::StrCat("a stream to an environment's server failed ",
+                                                       group->restarts.failures(), " times: ", health_.last_error));
   }
-  const absl::Duration pause =
-      std::min(options_.max_retry, options_.first_retry * std::exp2(static_cast<double>(group->failures - 1)));
+  const absl::Duration pause = group->restarts.Pause(options_.restarts);
   LogWarning(health_.last_error, "; opening the stream again in ", absl::FormatDuration(pause));
   group->session->Cancel();
   group->acts_at = now + pause;
@@ -442,7 +355,7 @@ void RpcEnvironments::GiveUp(Group* group, const absl::Status& why) {
   if (absl::IsDeadlineExceeded(why)) {  // The server would not answer a request to leave either.
     group->session->Cancel();
   } else {
-    LeaveOrCancel(group->session.get());
+    group->session->LeaveOrCancel();
   }
   Retire(std::move(group->session));
   // A reset may follow, and must reopen the stream at once.

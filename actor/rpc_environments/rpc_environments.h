@@ -1,6 +1,5 @@
 #pragma once
 
-#include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 
 #include <cstddef>
@@ -14,33 +13,14 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "actor/ready_rows.h"
+#include "actor/restarts.h"
 #include "actor/rpc_environments/rpc_answer.h"
+#include "actor/rpc_environments/rpc_environments_options.h"
 #include "actor/rpc_environments/rpc_session.h"
 #include "actor/vector_environment.h"
 #include "common/base/stop_token.h"
 
 namespace waggle {
-
-struct RpcEnvironmentsOptions {
-  struct Server {
-    std::string address;  // For messages.
-    std::shared_ptr<grpc::Channel> channel;
-  };
-  std::vector<Server> servers;  // Streams are assigned to them in turn.
-  RpcSessionOptions session;    // Each stream's settings, without its lanes and seed.
-  int64_t lanes = 1;
-  int64_t batch = 0;         // Lanes of a stream, which its server steps together; 0: one lane without a dimension.
-  bool seeds_world = false;  // Gives each stream's world its own setting "seed".
-  bool seeds_join = false;   // Gives each stream's join its own setting "seed".
-  bool in_order = false;     // See LaneOptions.
-  uint64_t seed = 0;         // Determines each stream's seed.
-  absl::Duration open_patience = absl::Seconds(20);      // Limit for the first streams to reach their servers.
-  absl::Duration open_timeout = absl::Minutes(2);        // From a stream's first message until it is ready.
-  absl::Duration answer_timeout = absl::Minutes(1);      // For an answer to a step.
-  absl::Duration first_retry = absl::Milliseconds(500);  // Before a stream is opened again; doubles.
-  absl::Duration max_retry = absl::Seconds(30);
-  int64_t max_failures = 10;  // Failures of one stream, less than kProvenAnswers answers apart, that end the run.
-};
 
 // Environments of dm_env_rpc servers. Each lane, or each batch of lanes, has a stream of its own; all step at once. A
 // stream that is lost, is silent for too long or sends a wrong answer is reopened, while the others continue. The
@@ -48,9 +28,6 @@ struct RpcEnvironmentsOptions {
 // are checked before memory is taken. One thread.
 class RpcEnvironments final : public VectorEnvironment {
  public:
-  // Answers in a row after which a stream's failures are forgotten.
-  static constexpr int64_t kProvenAnswers = 100;
-
   // Opens the streams and waits until all are ready. INVALID_ARGUMENT if the environment cannot be opened; UNAVAILABLE
   // if a server cannot be reached; CANCELLED after a stop.
   static absl::StatusOr<std::unique_ptr<RpcEnvironments>> Create(RpcEnvironmentsOptions options, const StopToken& stop);
@@ -88,15 +65,12 @@ class RpcEnvironments final : public VectorEnvironment {
     bool ready = false;      // It has joined its world.
     absl::Time acts_at;      // The deadline of an answer, or, without a session, of the reopening.
     std::string world_name;  // The world created for it last.
-    int64_t opened = 0;      // Times opened.
-    int64_t failures = 0;    // In a row.
-    int64_t answers = 0;     // Since it was opened.
+    Restarts restarts;
   };
   // A row that was read and is not shown yet.
   struct TakenRow {
     int64_t lane = 0;
-    StepType step_type = StepType::kMid;
-    float discount = 1;
+    RpcStep step;
   };
 
   explicit RpcEnvironments(RpcEnvironmentsOptions options);
@@ -115,8 +89,6 @@ class RpcEnvironments final : public VectorEnvironment {
   absl::Status TakeRows(Group* group);
   // Reads the lane's row of the answer, the next after those in taken_.
   absl::StatusOr<TakenRow> ReadRowOf(const Group& group, int64_t lane);
-  // Determines a row's step type. INTERNAL if its state or step type is out of order.
-  absl::StatusOr<TakenRow> KindOf(const Group& group, int64_t lane, const RpcRow& row) const;
   // Steps a stream that is idle and whose lanes all have a next command.
   void RunIfDue(Group* group);
   // Handles a stream's failure. A returned error is final.

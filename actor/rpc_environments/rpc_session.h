@@ -69,6 +69,8 @@ class RpcSession {
   void Leave();
   // Ends the stream and drops further messages.
   void Cancel();
+  // Leaves a world that it created or joined; else cancels.
+  void LeaveOrCancel() { is_joined() || has_created_ ? Leave() : Cancel(); }
   bool has_ended() const { return stream_.has_ended(); }
 
  private:

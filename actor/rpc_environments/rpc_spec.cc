@@ -14,10 +14,12 @@
 #include "absl/strings/str_replace.h"
 #include "actor/rpc_environments/tensor_elements.h"
 #include "common/base/annotate.h"
+#include "common/base/machine_memory.h"
 #include "common/base/nearest_name.h"
 #include "common/base/shown_text.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
+#include "common/tensor/dtype.h"
 
 namespace waggle {
 namespace {
@@ -351,6 +353,17 @@ bool RpcSpec::Matches(const RpcSpec& other) const {
          std::equal(own.begin(), own.end(), others.begin(), others.end(),
                     [](const RpcLeaf* a, const RpcLeaf* b) { return SameTensor(*a, *b); }) &&
          std::equal(actions.begin(), actions.end(), other.actions.begin(), other.actions.end(), SameTensor);
+}
+
+absl::Status RpcSpec::CheckMemory(int64_t lanes) const {
+  const int64_t row_bytes = BytesARow(ArraysOf(environment.observations));
+  const int64_t memory = MachineMemoryBytes();
+  if (2 * row_bytes > memory / 2 / lanes) {
+    return absl::InvalidArgumentError(absl::StrCat("the observations of ", lanes, " lanes of ", row_bytes,
+                                                   " bytes each, twice, take more than half of this machine's memory, ",
+                                                   memory, " bytes"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RpcSpec> ReadSpecs(const dm::ActionObservationSpecs& specs, const RpcSpecOptions& options) {

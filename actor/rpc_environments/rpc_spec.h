@@ -44,6 +44,8 @@ struct RpcSpec {
   std::vector<const RpcLeaf*> Requested() const;
   // True if it equals `other`, but for the tensors' uids, which differ from one join to the next.
   bool Matches(const RpcSpec& other) const;
+  // INVALID_ARGUMENT if the observations of so many lanes, twice, take more than half of the machine's memory.
+  absl::Status CheckMemory(int64_t lanes) const;
 };
 
 // Converts a server's specs. The leaves are in the order of their names: the server's, with a "/" for each ".", and

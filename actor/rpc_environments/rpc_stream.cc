@@ -1,5 +1,7 @@
 #include "actor/rpc_environments/rpc_stream.h"
 
+#include <grpc/support/time.h>
+
 #include "common/rpc/status_convert.h"
 
 namespace waggle {
@@ -76,6 +78,19 @@ RpcStream::Event RpcStream::Take(const Operation& operation, bool ok) {
       return Event::kEnded;
   }
   return Event::kNothing;
+}
+
+std::optional<RpcEvent> NextEvent(grpc::CompletionQueue* queue, absl::Duration timeout) {
+  const gpr_timespec until = timeout <= absl::ZeroDuration()
+                                 ? gpr_inf_past(GPR_CLOCK_MONOTONIC)
+                                 : gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                                gpr_time_from_nanos(absl::ToInt64Nanoseconds(timeout), GPR_TIMESPAN));
+  void* tag = nullptr;
+  bool ok = false;
+  if (queue->AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) {
+    return std::nullopt;
+  }
+  return RpcEvent{static_cast<const RpcStream::Operation*>(tag), ok};
 }
 
 }  // namespace waggle

@@ -8,11 +8,13 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace waggle {
 
@@ -77,5 +79,13 @@ class RpcStream {
   bool broken_ = false;  // Messages are dropped.
   bool ended_ = false;
 };
+
+struct RpcEvent {
+  const RpcStream::Operation* operation = nullptr;
+  bool ok = false;  // For RpcStream::Take.
+};
+
+// The queue's next event. Waits up to `timeout` for it.
+std::optional<RpcEvent> NextEvent(grpc::CompletionQueue* queue, absl::Duration timeout);
 
 }  // namespace waggle

@@ -55,7 +55,7 @@ class Supervision {
     bool closed = false;  // The run is over, and its workers have finished with it.
   };
 
-  // What to do now.
+  // The next action.
   struct Actions {
     std::vector<size_t> start;                    // Indices of processes.
     std::vector<std::pair<size_t, int>> signals;  // A process, and the signal for it.

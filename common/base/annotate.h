@@ -6,7 +6,7 @@
 
 namespace waggle {
 
-// The same error with "context: " before its message, so that it says where it happened. OK stays OK.
+// Puts "context: " before an error's message. OK stays OK.
 inline absl::Status Annotate(const absl::Status& status, absl::string_view context) {
   if (status.ok()) {
     return status;

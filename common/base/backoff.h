@@ -8,8 +8,8 @@
 
 namespace waggle {
 
-// How long to pause before trying something again: doubles from `initial` to `maximum`, and each pause is drawn
-// uniformly from the upper half of that, so that a crowd of clients does not come back at one moment. Not thread-safe.
+// The pause before another attempt: doubles from `initial` to `maximum`. Each pause is drawn uniformly from the upper
+// half, so that clients do not retry all at once. Not thread-safe.
 class Backoff {
  public:
   Backoff(absl::Duration initial, absl::Duration maximum, Rng rng)
@@ -21,7 +21,7 @@ class Backoff {
     return pause;
   }
 
-  // To be called after a success.
+  // Must be called after a success.
   void Reset() { next_ = initial_; }
 
  private:

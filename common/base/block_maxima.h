@@ -8,17 +8,16 @@
 
 namespace waggle {
 
-// The largest of many values that come, change and go. A change costs a comparison with the largest of its block of 64,
-// and with the largest of all. That one is looked for, in blocks that have lost theirs and then among the blocks, only
-// once it is asked for and all that were known to be as large are gone. Values lie with the caller. Not thread-safe.
+// The largest of many changing values. A change costs two comparisons: with the largest of its block of 64 and of all.
+// Lost maxima are searched for only on request. The caller stores the values. Not thread-safe.
 class BlockMaxima {
  public:
   static constexpr size_t kBlock = 64;
   static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-  // Whether Start() was called: values that are there before anybody asks for the largest need not be told until then.
+  // True after Start(). Values need not be reported before.
   bool started() const { return started_; }
-  // The caller has values [0, count), of which nothing is known yet.
+  // The caller has values [0, count), which are unknown yet.
   void Start(size_t count) {
     started_ = true;
     copies_ = 0;
@@ -29,7 +28,7 @@ class BlockMaxima {
     }
   }
 
-  // Value number i, which was `before`, is `now`; kNone where it is not there.
+  // Value i, which was `before`, is `now`; kNone if missing.
   void Change(size_t i, double before, double now) {
     const size_t block = i / kBlock;
     Cover(block + 1);
@@ -51,7 +50,7 @@ class BlockMaxima {
     }
   }
 
-  // The largest; kNone where there is none. `value(i)` is called for values i of some blocks, also past the last one.
+  // The largest; kNone if there is none. Calls `value(i)` for all i of some blocks, also past the last value.
   template <class Value>
   double Largest(const Value& value) {
     if (copies_ == 0) {
@@ -61,7 +60,7 @@ class BlockMaxima {
         return kNone;
       }
       largest_ = *found;
-      // Of equal values some are enough: while one of them is left nothing has to be looked for.
+      // Counting some of equal values is enough: no search is needed while one of them is left.
       constexpr int64_t kEnough = 256;
       for (auto block = found; block != maxima_.end() && copies_ < kEnough; ++block) {
         if (*block == largest_) {
@@ -117,9 +116,9 @@ class BlockMaxima {
 
   bool started_ = false;
   double largest_ = kNone;
-  int64_t copies_ = 0;          // Values that are known to be as large; 0: the largest is not known.
-  std::vector<double> maxima_;  // By block; kStale where it has to be found again.
-  std::vector<size_t> stale_;   // Those blocks.
+  int64_t copies_ = 0;          // Known values equal to largest_; 0 if largest_ is unknown.
+  std::vector<double> maxima_;  // By block; kStale if it must be searched.
+  std::vector<size_t> stale_;   // Blocks with kStale.
 };
 
 }  // namespace waggle

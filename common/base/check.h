@@ -8,8 +8,7 @@ namespace waggle {
 
 }  // namespace waggle
 
-// Aborts with `reason` where an invariant of our own does not hold. Never for what a peer, a file or a user sends: that
-// is an absl::Status.
+// Aborts with `reason` if an invariant of Waggle is broken. Errors of peers, files and users are an absl::Status.
 #define WAGGLE_CHECK(expression, reason)                                \
   do {                                                                  \
     if (!(expression)) {                                                \

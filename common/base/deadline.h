@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-// The moment `timeout` from now, on the monotonic clock: a wall clock that is set back or forth moves no deadline.
+// The moment `timeout` from now, on the monotonic clock, which changes of the wall clock do not affect.
 class Deadline {
  public:
   explicit Deadline(absl::Duration timeout) : timeout_(timeout) {}

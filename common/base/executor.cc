@@ -95,7 +95,7 @@ void Executor::Run() {
       MutexLock lock(&mutex_);
       while (turns_.empty()) {
         if (stopping_) {
-          return;  // Whoever runs a task of a lane with more of them takes these as well.
+          return;  // Threads that run tasks of a lane run its later ones too.
         }
         changed_.Wait(&mutex_);
       }
@@ -105,7 +105,7 @@ void Executor::Run() {
     task.run = nullptr;
     MutexLock lock(&mutex_);
     --queue->running;
-    JoinLocked(queue);  // Nobody has to be woken: this thread goes on with what there is.
+    JoinLocked(queue);  // No wake-up is needed: this thread continues.
   }
 }
 

@@ -18,37 +18,34 @@
 
 namespace waggle {
 
-// A fixed number of threads that run tasks: where work goes that would hold up somebody else's thread. Thread-safe.
-//
-// Tasks wait in lanes, and each lane's run in the order in which they came. Lanes take turns, by the bytes that their
-// tasks go through: one that always has something to do gets no more than any other, however large its tasks are or how
-// many wait. Lanes are in groups, and the groups take turns in the same way, however many lanes they have.
+// A fixed number of threads for tasks that would delay other threads. Thread-safe.||||Tasks wait in lanes and start in
+// order within a lane. Lanes take turns by the bytes of their tasks, so a busy lane gets no more than others, whatever
+// its tasks' size and number. Groups of lanes take turns likewise, however many lanes they have.
 class Executor final : public TaskQueue {
  public:
   struct LaneOptions {
     int group = 0;
-    // Of tasks that wait; one always may, whatever its bytes.
+    // Limits of waiting tasks. One may always wait, whatever its bytes.
     size_t max_queued = 1024;
     int64_t max_queued_bytes = std::numeric_limits<int64_t>::max();
-    // So many of its tasks run at a time: for those that take long, so that they never have all threads.
+    // Limit of tasks that run at once, so that long ones do not take all threads.
     int max_running = std::numeric_limits<int>::max();
   };
 
-  // What one task costs beside its bytes, in bytes.
+  // Cost of a task besides its bytes, in bytes.
   static constexpr int64_t kTaskBytes = 4096;
 
-  // A queue of its own, for one stream for example. May go at any time, after the executor too; what was submitted
-  // still runs.
+  // A queue of its own, for example a stream's. May be destroyed at any time; submitted tasks still run.
   class Lane;
 
-  // Threads are called NAME-0, NAME-1, …; at most `max_queued` tasks wait, over all lanes.
+  // Threads are named NAME-0, NAME-1, …. At most `max_queued` tasks wait in all lanes.
   Executor(const std::string& name, int threads, size_t max_queued);
-  // Runs what is queued, then joins. Must not run on one of the executor's own threads.
+  // Runs all queued tasks, then joins. Must not run on one of its own threads.
   ~Executor() override;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // To the lane, in group 0, of those that have none.
+  // Tasks without a lane share one, in group 0.
   absl::Status SubmitBytes(int64_t bytes, std::function<void()> task) override;
 
   int threads() const { return static_cast<int>(threads_.size()); }
@@ -59,17 +56,17 @@ class Executor final : public TaskQueue {
     int64_t bytes = 0;
   };
   struct Group;
-  // All but the options is the executor's, under its lock. Kept by its Lane, and while it has tasks by the executor.
+  // All but the options belongs to the executor, under its lock. Its Lane and its waiting tasks keep it alive.
   struct Queue {
     explicit Queue(const LaneOptions& its_options) : options(its_options) {}
 
     const LaneOptions options;
-    Group* group = nullptr;  // Once it has had a task.
+    Group* group = nullptr;  // Set with the first task.
     std::deque<Task> tasks;
     int64_t queued_bytes = 0;
     int64_t had = 0;
     int running = 0;
-    bool joined = false;  // It is among its group's lanes that want a turn.
+    bool joined = false;  // Waits for a turn in its group.
   };
   struct Group {
     FairTurns<std::shared_ptr<Queue>> lanes;
@@ -79,10 +76,10 @@ class Executor final : public TaskQueue {
 
   absl::Status SubmitTo(const std::shared_ptr<Queue>& queue, int64_t bytes, std::function<void()> run)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Has it take part in the turns, if it has something to do and may.
+  // Lets the queue take turns if it has tasks and may run them.
   void JoinLocked(const std::shared_ptr<Queue>& queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinGroupLocked(Group* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The task whose turn it is, and whose it is; somebody has to want a turn.
+  // The next task and its queue. A queue must wait for a turn.
   Task NextLocked(std::shared_ptr<Queue>* queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -94,12 +91,12 @@ class Executor final : public TaskQueue {
   FairTurns<Group*> turns_ ABSL_GUARDED_BY(mutex_);
   size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<Thread> threads_;  // Last: they use everything above.
+  std::vector<Thread> threads_;  // Last: they use the members above.
 };
 
 class Executor::Lane final : public TaskQueue {
  public:
-  // The executor outlives every call.
+  // The executor must outlive all calls.
   Lane(Executor* executor, const LaneOptions& options)
       : executor_(executor), queue_(std::make_shared<Queue>(options)) {}
   Lane(const Lane&) = delete;

@@ -25,7 +25,7 @@ struct Failpoint {
   enum class Action { kAbort, kHold, kError };
   Action action = Action::kAbort;
   std::string message;
-  int64_t at = 0;  // The time that it does so; 0: each time.
+  int64_t at = 0;  // The pass that acts; 0: each pass.
   int64_t passed = 0;
 };
 
@@ -128,11 +128,11 @@ class Registry {
   Mutex mutex_;
   CondVar changed_;
   Failpoints points_ ABSL_GUARDED_BY(mutex_);
-  int64_t replaced_ ABSL_GUARDED_BY(mutex_) = 0;  // The number of lists before this one.
+  int64_t replaced_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of earlier lists.
 };
 
 Registry& TheRegistry() {
-  static auto* const registry = new Registry;  // Used by threads that end after static objects do.
+  static auto* const registry = new Registry;  // Never destroyed: threads may outlive static objects.
   return *registry;
 }
 

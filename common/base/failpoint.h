@@ -5,13 +5,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-// Places where tests make a process fail: WAGGLE_FAILPOINT("journal.before_commit"); evaluates to an absl::Status that
-// is OK unless the environment says otherwise. Compiled to nothing but OK without WAGGLE_FAILPOINTS_ENABLED (the CMake
-// option WAGGLE_FAILPOINTS).
-//
-// The environment variable WAGGLE_FAILPOINTS lists them, "NAME=ACTION@N;…": at the Nth time that the place is passed
-// (without @N, every time) it does ACTION: "abort" ends the process as kill -9 would, "hold" waits until the list is
-// replaced, "error(MESSAGE)" makes it an UNAVAILABLE with that message.
+// Places where tests make a process fail. WAGGLE_FAILPOINT("journal.before_commit") is an absl::Status. It is always OK
+// without WAGGLE_FAILPOINTS_ENABLED (the CMake option WAGGLE_FAILPOINTS).||||The environment variable WAGGLE_FAILPOINTS
+// is a list "NAME=ACTION@N;…". The Nth pass of the place, or each pass without @N, does ACTION: "abort" ends the
+// process as kill -9, "hold" waits until the list is replaced, "error(MESSAGE)" is UNAVAILABLE with that message.
 #ifdef WAGGLE_FAILPOINTS_ENABLED
 #define WAGGLE_FAILPOINT(name) ::waggle::PassFailpoint(name)
 #else
@@ -20,11 +17,10 @@
 
 namespace waggle {
 
-// Replaces the list; an empty text clears it. INVALID_ARGUMENT, with the wrong part, for text of another form. Any
-// thread. Until the first call, the environment's list holds.
+// Replaces the environment's list. INVALID_ARGUMENT, with the wrong part, if `list` is malformed. Any thread.
 absl::Status SetFailpoints(absl::string_view list);
 
-// What the macro calls. Any thread.
+// Called by the macro. Any thread.
 absl::Status PassFailpoint(absl::string_view name);
 
 }  // namespace waggle

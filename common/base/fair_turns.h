@@ -7,16 +7,16 @@
 
 namespace waggle {
 
-// Decides who is next among those that want a turn: whoever has had least, and of equals who has wanted it longest.
-// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) Over any time in which two of them always want a
-// turn, what they have had differs by no more than one turn of each. Knows no clock; not thread-safe.
+// Chooses the next of the parties that want a turn: the one that has had least, or of equals has waited longest.
+// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) While two parties always want turns, their shares
+// differ by no more than one turn of each. Uses no clock; not thread-safe.
 template <class Party>
 class FairTurns {
  public:
   bool empty() const { return heap_.empty(); }
 
-  // `party` wants a turn and has had `had` so far, in whatever turns are reckoned by. Returns what it counts as having
-  // had: more where it was away, for nothing is saved up meanwhile. Once a turn; after it what it took is to be added.
+  // `party` wants a turn and has had `had` so far, in the unit of turns. Returns its new `had`, which is higher if it
+  // was away, because absence saves nothing up. The caller must add what the turn takes.
   int64_t Join(int64_t had, Party party) {
     had = std::max(had, now_);
     heap_.push_back({had, ++joined_, std::move(party)});
@@ -24,7 +24,7 @@ class FairTurns {
     return had;
   }
 
-  // Whose turn it is; there has to be somebody.
+  // The next party. There must be one.
   Party Next() {
     std::pop_heap(heap_.begin(), heap_.end(), IsLater);
     Entry next = std::move(heap_.back());
@@ -43,7 +43,7 @@ class FairTurns {
   static bool IsLater(const Entry& a, const Entry& b) { return a.had != b.had ? a.had > b.had : a.joined > b.joined; }
 
   std::vector<Entry> heap_;
-  int64_t now_ = 0;  // What the last one had had before its turn.
+  int64_t now_ = 0;  // `had` of the last party before its turn.
   uint64_t joined_ = 0;
 };
 

@@ -45,7 +45,7 @@ absl::StatusCode CodeOf(int error_number) {
   }
 }
 
-// Repeats a call that was interrupted.
+// Repeats an interrupted call.
 template <class Call>
 auto Retry(const Call& call) {
   auto result = call();
@@ -55,11 +55,10 @@ auto Retry(const Call& call) {
   return result;
 }
 
-// Moves `size` bytes by calls of move(DONE, MOST), and returns how many it moved: fewer where the file ends before.
-// Negative after an error.
+// Moves `size` bytes by calls of move(DONE, MOST). Returns fewer at the file's end, a negative number after an error.
 template <class Move>
 int64_t MoveAll(int64_t size, const Move& move) {
-  // One call moves at most 2 GiB less a page; a smaller bound keeps each one interruptible.
+  // A call moves at most 2 GiB less a page. A lower bound keeps calls interruptible.
   constexpr int64_t kMost = int64_t{1} << 26;
   int64_t done = 0;
   while (done < size) {
@@ -72,7 +71,7 @@ int64_t MoveAll(int64_t size, const Move& move) {
   return done;
 }
 
-// `written`: MoveAll's answer for `size` bytes. A device that takes none of them is full.
+// `written` is MoveAll's result for `size` bytes. A device that takes no bytes is full.
 absl::Status AllWritten(int64_t written, size_t size, absl::string_view path) {
   return written == static_cast<int64_t>(size) ? absl::OkStatus()
                                                : FileError(written < 0 ? errno : ENOSPC, path, "write");
@@ -174,7 +173,7 @@ absl::Status File::Sync() {
 }
 
 absl::Status File::Lock() {
-  // Such a lock goes with the last descriptor of the opened file, and so with the process.
+  // The lock ends with the file's last descriptor, and so with the process.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
     return absl::OkStatus();
   }
@@ -202,7 +201,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view text
     unlink(temporary.c_str());
     return status;
   }
-  // Without this a power cut could bring the old file back.
+  // Otherwise a power cut could bring the old file back.
   return SyncFolder(ParentFolder(path));
 }
 
@@ -239,7 +238,7 @@ absl::Status CreateFolders(const std::string& path) {
   }
   const absl::Status status = CreateFolder(path);
   if (absl::IsAlreadyExists(status)) {
-    // Another process may have been faster.
+    // Another process may have created it.
     return fs::is_directory(path, ignored) ? absl::OkStatus() : FileError(ENOTDIR, path, "create the folder");
   }
   WAGGLE_RETURN_IF_ERROR(status);
@@ -284,7 +283,7 @@ absl::Status Rename(const std::string& from, const std::string& to) {
   WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("file.rename"));
   int result = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-    result = rename(from.c_str(), to.c_str());  // A file system that cannot look and rename at once.
+    result = rename(from.c_str(), to.c_str());  // The file system has no atomic variant.
   }
   return result == 0 ? absl::OkStatus() : FileError(errno, from, absl::StrCat("be renamed to ", to));
 }

@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// Waits for what is on its way to arrive, for at most `timeout`, however long a server is away: calls `flush` with a
-// shorter timeout again and again while that is DEADLINE_EXCEEDED. CANCELLED within a second of a stop.
+// Waits up to `timeout` until all data has arrived, by calling `flush` with short timeouts while it is
+// DEADLINE_EXCEEDED. CANCELLED within a second of a stop.
 inline absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush,
                                       const StopToken& stop, absl::Duration timeout = absl::InfiniteDuration()) {
   const Deadline deadline(timeout);

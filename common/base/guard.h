@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-// Calls `work` and turns an exception into a status, with which the stream or the call can be ended: INTERNAL, as it is
-// a bug. gRPC swallows an exception of a reaction, and the call would never end.
+// Calls `work` and converts an exception, which is a bug, to INTERNAL, so that the call can be ended: gRPC swallows
+// exceptions of reactions, and the call would never end.
 template <class Work>
 absl::Status Guarded(const Work& work) {
   try {

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Digits alone: SimpleAtoi would also take a sign, and spaces around them.
+// Only digits: SimpleAtoi also takes signs and spaces.
 bool IsPort(absl::string_view text, int smallest) {
   int port = -1;
   return std::all_of(text.begin(), text.end(), absl::ascii_isdigit) && absl::SimpleAtoi(text, &port) &&
@@ -27,7 +27,7 @@ bool IsHost(absl::string_view host) {
   });
 }
 
-// Whether a host is all zeros, in any of the ways to write that: "0.0.0.0", "0", "[::]", "[0:0::0]", "[::0.0.0.0]".
+// True if a host is all zeros in any notation: "0.0.0.0", "0", "[::]", "[0:0::0]", "[::0.0.0.0]".
 bool IsEveryAddress(absl::string_view host) {
   const bool bracketed = host.front() == '[';
   return host.find_first_not_of(bracketed ? "[]:.0" : ".0") == absl::string_view::npos;

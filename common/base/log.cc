@@ -35,12 +35,12 @@ std::shared_ptr<spdlog::logger> NewLogger(const std::string& role, LogLevel mini
   auto logger = std::make_shared<spdlog::logger>(role, std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P] %v", spdlog::pattern_time_type::utc);
   logger->set_level(ToSpdlog(minimum_level));
-  // Every line at once: a killed process must not take its last words with it.
+  // Flushes each line, so that a killed process's last ones are not lost.
   logger->flush_on(spdlog::level::debug);
   return logger;
 }
 
-// The library's own default writes to the standard output stream, which belongs to what a command prints.
+// The library's default logger would write to standard output, which is for a command's results.
 spdlog::logger* Logger() {
   static const bool replaced = [] {
     if (spdlog::default_logger()->name().empty()) {
@@ -52,8 +52,7 @@ spdlog::logger* Logger() {
   return spdlog::default_logger_raw();
 }
 
-// Line breaks and other control characters, which come from peers and files, written as "\n" or "\x1b": an event stays
-// one line and does nothing to a terminal.
+// Escapes control characters of peers and files, so that an event is one line and does not affect a terminal.
 std::string OneLine(absl::string_view message) {
   std::string line;
   line.reserve(message.size());

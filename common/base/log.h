@@ -6,24 +6,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-// The one door to the logging library (spdlog). One line an event, in UTC, with the process's role; thread-safe.
+// The only user of the logging library (spdlog). One line an event, in UTC, with the process's role. Thread-safe.
 
 namespace waggle {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Names the process in each line ("learner", "actor-2") and sets the lowest level that is written. Lines go to the
-// standard error stream. Call once, before the first thread starts; without it, the name is "waggle" and the level
-// info.
+// Sets the process's name in each line ("learner", "actor-2") and the lowest level that is written, to standard error.
+// Must be called at most once, before the first thread starts. Defaults are "waggle" and info.
 void InitLogging(const std::string& role, LogLevel minimum_level);
 
-// Writes one line; line breaks and other control characters in `message` are escaped, so that an event stays one line.
+// Writes one line. Control characters in `message`, line breaks too, are escaped.
 void LogMessage(LogLevel level, absl::string_view message);
 
-// Writes one line of level error without taking memory, or a lock: for who has none left.
+// Writes one line of level error without allocating or locking, for when memory has run out.
 void LogWithoutMemory(const char* message);
 
-// What may be logged: anything that absl::StrCat takes.
+// Parts are all that absl::StrCat takes.
 template <class... Parts>
 void LogDebug(const Parts&... parts) {
   LogMessage(LogLevel::kDebug, absl::StrCat(parts...));

@@ -18,8 +18,7 @@ namespace {
 
 constexpr char kFolder[] = "/sys/fs/cgroup";
 
-// Lowers `bytes` to the limit that the file holds. Where there is none it has something that is no number, or a huge
-// one, or is not there.
+// Lowers `bytes` to the file's limit. Without a limit the file is missing, not a number, or huge.
 void Apply(const std::string& file, int64_t* bytes) {
   const absl::StatusOr<std::string> text = ReadSmallFile(file, 64);
   int64_t limit = 0;
@@ -28,13 +27,12 @@ void Apply(const std::string& file, int64_t* bytes) {
   }
 }
 
-// The limits of a control group and of all those that it is in, up to the root of what `folder` shows: in a container
-// that is often the container's own group, whatever the group's path says.
+// Applies the limits of a control group and its ancestors up to `folder`'s root, often a container's own group.
 void ApplyUpwards(const std::string& folder, absl::string_view group, const std::string& file, int64_t* bytes) {
   std::vector<std::string> names;
   for (const absl::string_view name : absl::StrSplit(group, '/', absl::SkipEmpty())) {
     if (name == "..") {
-      names.clear();  // Outside of what can be seen from here.
+      names.clear();  // Outside of the visible tree.
     } else {
       names.emplace_back(name);
     }
@@ -52,11 +50,10 @@ void ApplyUpwards(const std::string& folder, absl::string_view group, const std:
 int64_t MachineMemoryBytes(const std::string& root) {
   constexpr size_t kMaxGroupsBytes = size_t{64} << 10;
   int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  // A line is NUMBER:CONTROLLERS:GROUP; version 2's has number 0 and no controllers. Where it cannot be read the roots
-  // are still there.
+  // Lines are NUMBER:CONTROLLERS:GROUP; version 2 has number 0 and no controllers. Roots count if this is unreadable.
   const std::string groups = ReadSmallFile(absl::StrCat(root, "/proc/self/cgroup"), kMaxGroupsBytes).value_or("");
-  std::string group;       // Of version 2.
-  std::string old_memory;  // Of version 1's memory controller.
+  std::string group;       // Version 2's.
+  std::string old_memory;  // Version 1's memory controller's.
   for (const absl::string_view line : absl::StrSplit(groups, '\n')) {
     const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (parts.size() != 3) {
@@ -71,7 +68,7 @@ int64_t MachineMemoryBytes(const std::string& root) {
   }
   const std::string folder = absl::StrCat(root, kFolder);
   ApplyUpwards(folder, group, "memory.max", &bytes);
-  ApplyUpwards(absl::StrCat(folder, "/unified"), group, "memory.max", &bytes);  // Where both versions are in use.
+  ApplyUpwards(absl::StrCat(folder, "/unified"), group, "memory.max", &bytes);  // If both versions are used.
   ApplyUpwards(absl::StrCat(folder, "/memory"), old_memory, "memory.limit_in_bytes", &bytes);
   return bytes;
 }

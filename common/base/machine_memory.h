@@ -5,9 +5,8 @@
 
 namespace waggle {
 
-// The memory that this process may have at most: the machine's, or less where its control group, or one that this is
-// in, has a limit (a container's, a service's, a job's). Of version 2 or of version 1. `root` is where the system's
-// files lie, for tests.
+// The most memory that this process can have: the machine's, or the limit of a control group (version 1 or 2) that
+// contains it (a container's, a service's, a job's). `root` is the system's files, for tests.
 int64_t MachineMemoryBytes(const std::string& root = "");
 
 }  // namespace waggle

@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// A mutual-exclusion lock that Clang's thread-safety analysis understands. It stands on std::mutex rather than
-// absl::Mutex because ThreadSanitizer cannot see inside a prebuilt Abseil and would report false races.
+// A lock that Clang's thread-safety analysis understands. It uses std::mutex instead of absl::Mutex because
+// ThreadSanitizer reports false races in a prebuilt Abseil.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -26,7 +26,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds a Mutex for the length of a scope.
+// Holds a Mutex for a scope.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) { mutex_->Lock(); }
@@ -38,7 +38,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mutex_;
 };
 
-// A condition variable for Mutex. Waits may wake without a signal: always wait in a loop over the condition.
+// A condition variable for Mutex. Waits may wake up without a signal, so they must be in a loop over the condition.
 class CondVar {
  public:
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -47,10 +47,10 @@ class CondVar {
     lock.release();
   }
 
-  // Returns false if `timeout` passed first. The timeout runs on the monotonic clock.
+  // False if `timeout` passed first, on the monotonic clock.
   bool WaitFor(Mutex* mutex, absl::Duration timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-    // Clamped: a far deadline would overflow the steady clock's arithmetic.
+    // Clamped, because a far deadline would overflow the steady clock.
     const auto bounded = absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24)));
     const bool signalled = condition_.wait_for(lock, bounded) == std::cv_status::no_timeout;
     lock.release();

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other.
+// The number of insertions, deletions, substitutions and swaps of neighbours between the two.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -32,17 +32,17 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 }  // namespace
 
 std::string DidYouMean(absl::string_view name, const std::vector<std::string>& known) {
-  // No name of ours is longer; a file may hold a key of any length.
+  // No known name is longer, but a file's key may be.
   if (name.size() > 256) {
     return "";
   }
-  // A third of the name may differ: "lerning_rate" is near "learning_rate", "foo" is near nothing.
+  // A third of the name may differ: "lerning_rate" is near "learning_rate"; nothing is near "foo".
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   const std::string* best = nullptr;
   for (const std::string& candidate : known) {
     const size_t difference = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
     if (difference >= best_distance) {
-      continue;  // The distance is no less; and a very long name costs nothing.
+      continue;  // A lower bound of the distance, which is cheap for long names.
     }
     const size_t distance = EditDistance(absl::AsciiStrToLower(name), absl::AsciiStrToLower(candidate));
     if (distance < best_distance) {

@@ -2,10 +2,10 @@
 
 namespace waggle {
 
-// Ends the process, because memory has run out: writes a line to its log and calls abort().
+// Ends the process because memory has run out: logs a line and calls abort().
 [[noreturn]] void EndOutOfMemory();
 
-// From now on operator new calls EndOutOfMemory if it finds no memory, and never throws. Call at the start of main.
+// Makes operator new call EndOutOfMemory instead of throwing. Must be called at the start of main.
 void EndWhereMemoryRunsOut();
 
 }  // namespace waggle

@@ -11,10 +11,10 @@
 
 namespace waggle {
 
-// Gathers everything that is wrong, so that it can be mended at once.
+// Collects all problems, so that they can be fixed at once.
 class Problems {
  public:
-  // What absl::StrCat takes, as one problem.
+  // Adds the concatenated parts as one problem.
   template <class... Parts>
   void Add(const Parts&... parts) {
     problems_.push_back(absl::StrCat(parts...));
@@ -28,14 +28,14 @@ class Problems {
   void AddUnlessAtLeast(absl::string_view field, int64_t value, int64_t least) {
     AddUnless(value >= least, field, ": ", value, " is less than ", least);
   }
-  // The status's message behind `prefix`.
+  // Adds the status's message after `prefix`.
   void AddIfBad(absl::string_view prefix, const absl::Status& status) {
     if (!status.ok()) {
       Add(prefix, status.message());
     }
   }
 
-  // INVALID_ARGUMENT with all of them behind `prefix`, one a line or parted by something else; OK if there is none.
+  // INVALID_ARGUMENT with `prefix` and all problems; OK if there are none.
   absl::Status ToStatus(absl::string_view prefix = "", absl::string_view separator = "\n") const {
     return problems_.empty() ? absl::OkStatus()
                              : absl::InvalidArgumentError(absl::StrCat(prefix, absl::StrJoin(problems_, separator)));

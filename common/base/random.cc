@@ -22,7 +22,7 @@ Rng Rng::Split(uint64_t seed, absl::string_view name, uint64_t index) {
   for (const char c : name) {
     hash = Mix(hash ^ static_cast<unsigned char>(c));
   }
-  // Mixed once more than the index is: without that, seed and index could change places under an empty name.
+  // One more Mix than the index has: otherwise seed and index would be interchangeable for an empty name.
   return Rng(Mix(Mix(hash) ^ Mix(index)));
 }
 
@@ -38,7 +38,7 @@ absl::Status Rng::Restore(const std::string& state) {
   in >> engine;
   Rng restored(0);
   restored.engine_ = engine;
-  // The stream operator is content with more than it writes: signs, other blanks, a longer text.
+  // The stream operator accepts more than it writes: signs, other blanks, longer texts.
   if (in.fail() || restored.Save() != state) {
     return absl::InvalidArgumentError("not the state of a random generator");
   }

@@ -15,9 +15,8 @@
 
 namespace waggle {
 
-// Named entries of one kind ("environment", "algorithm"): what a configuration may choose from. Filled once at start by
-// an explicit function (BuiltinEnvironments), because a self-registering static object in a static library is silently
-// dropped by the linker; read-only, and so thread-safe, after that.
+// Named entries of one kind ("environment", "algorithm") for configurations. An explicit function fills it at the start
+// (BuiltinEnvironments): linkers drop self-registering objects in static libraries. Then read-only, so thread-safe.
 template <class Entry>
 class Registry {
  public:
@@ -31,7 +30,7 @@ class Registry {
     return absl::OkStatus();
   }
 
-  // NOT_FOUND, with the nearest known name, if there is none. The entry lives as long as the registry.
+  // NOT_FOUND, with the nearest known name, if the name is unknown. The entry lives as long as the registry.
   absl::StatusOr<const Entry*> Find(const std::string& name) const {
     const auto it = entries_.find(name);
     if (it == entries_.end()) {

@@ -5,18 +5,17 @@
 
 namespace waggle {
 
-// A value that its copies share until one of them is changed: copying is cheap however large the value is. Threads may
-// read the same value through copies of their own.
+// A value that copies share until one of them changes, so copying is cheap. Threads may read it through own copies.
 template <class T>
 class SharedValue {
  public:
   SharedValue() : SharedValue(T()) {}
-  SharedValue(T value) : value_(std::make_shared<T>(std::move(value))) {}  // NOLINT: a value is as good as this.
+  SharedValue(T value) : value_(std::make_shared<T>(std::move(value))) {}  // NOLINT: implicit on purpose.
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
 
-  // For a change that no other copy sees. The pointer is valid until this is copied.
+  // Returns the value to change in this copy only. The pointer is valid until this is copied.
   T* Change() {
     if (value_.use_count() > 1) {
       value_ = std::make_shared<T>(*value_);

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// Returns from the enclosing function when `expression`, an absl::Status, is not OK.
+// Returns from the enclosing function if `expression`, an absl::Status, is not OK.
 #define WAGGLE_RETURN_IF_ERROR(expression)                                \
   do {                                                                    \
     if (absl::Status waggle_status = (expression); !waggle_status.ok()) { \
@@ -16,7 +16,7 @@
 #define WAGGLE_STATUS_CONCAT_INNER(a, b) a##b
 #define WAGGLE_STATUS_CONCAT(a, b) WAGGLE_STATUS_CONCAT_INNER(a, b)
 
-// Evaluates `expression`, an absl::StatusOr, and assigns its value to `target`, or returns its status.
+// Assigns the value of `expression`, an absl::StatusOr, to `target`, or returns its status.
 #define WAGGLE_ASSIGN_OR_RETURN(target, expression) \
   WAGGLE_ASSIGN_OR_RETURN_INNER(WAGGLE_STATUS_CONCAT(waggle_status_or_, __LINE__), target, expression)
 

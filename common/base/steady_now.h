@@ -10,21 +10,19 @@
 
 namespace waggle {
 
-// The time on the monotonic clock: meaningful only relative to others of the same machine.
+// Time on the monotonic clock, which only compares with other times of the same machine.
 inline absl::Duration SteadyElapsed() {
   return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// The same clock in nanoseconds, a few milliseconds late, for a tenth of the cost: for what is noted down often and
-// read by people, if ever.
+// The same in nanoseconds, a few milliseconds late, at a tenth of the cost: for frequent notes that people read.
 inline int64_t CoarseSteadyNanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The wall clock's time when it is called first, and from there on as the monotonic clock has it: never goes back, and
-// does not jump when the wall clock is set. For deadlines and patience; what people read as a date is absl::Now().
+// The wall clock's time at the first call, advanced by the monotonic clock: it never jumps. Not for dates.
 inline absl::Time SteadyNow() {
   static const absl::Time origin = absl::Now() - SteadyElapsed();
   return origin + SteadyElapsed();

@@ -13,27 +13,25 @@
 
 namespace waggle {
 
-// The state that copies of a StopToken share; used through StopToken only.
+// The state that copies of a StopToken share. Used by StopToken only.
 struct StopState {
   Mutex mutex;
   CondVar condition;
   bool requested ABSL_GUARDED_BY(mutex) = false;
   int64_t next_id ABSL_GUARDED_BY(mutex) = 0;
   std::vector<std::pair<int64_t, std::function<void()>>> callbacks ABSL_GUARDED_BY(mutex);
-  // The callback that runs now, or -1, and where.
+  // The running callback, or -1, and its thread.
   int64_t running_id ABSL_GUARDED_BY(mutex) = -1;
   std::thread::id running_thread ABSL_GUARDED_BY(mutex);
 };
 
-// Asks any number of threads to stop. Copies share one state. Thread-safe; a request is final.
-//
-// A blocking call of ours takes a StopToken and returns CANCELLED soon after the request, so that stopping a process
-// never waits for a peer.
+// Asks any number of threads to stop. Copies share one state. Thread-safe; a request is final. Blocking calls take a
+// StopToken and return CANCELLED soon after a request, so that stopping a process never waits for a peer.
 class StopToken {
  public:
   StopToken() : state_(std::make_shared<StopState>()) {}
 
-  // Asks to stop and runs the registered callbacks, in their order, in the calling thread. Idempotent.
+  // Requests a stop and runs the registered callbacks, in order, in this thread. Idempotent.
   void RequestStop() const {
     {
       MutexLock lock(&state_->mutex);
@@ -53,7 +51,7 @@ class StopToken {
     return state_->requested;
   }
 
-  // Waits for a request, for at most `timeout`. Returns whether one was made.
+  // Waits up to `timeout`. True if a stop was requested.
   bool WaitFor(absl::Duration timeout) const {
     const Deadline deadline(timeout);
     MutexLock lock(&state_->mutex);
@@ -74,9 +72,8 @@ class StopToken {
     }
   }
 
-  // Calls a function once when a stop is requested, at once if it already was; unregisters when destroyed. As with
-  // std::stop_callback, the destructor waits while another thread runs the function, which therefore never touches what
-  // is gone: destroy it without a lock that the function takes.
+  // Calls a function once when a stop is requested, or at once if it was. The destructor unregisters it, and like
+  // std::stop_callback's waits while another thread runs it. So it must not run under a lock that the function takes.
   class Callback {
    public:
     Callback(const StopToken& token, std::function<void()> function) : state_(token.state_) {
@@ -91,9 +88,9 @@ class StopToken {
       function();
     }
     ~Callback() {
-      std::function<void()> dropped;  // Destroyed outside the lock: what it owns may use the token.
+      std::function<void()> dropped;  // Destroyed outside the lock: its captures may use the token.
       MutexLock lock(&state_->mutex);
-      // An id of -1 is of a function that ran in the constructor.
+      // -1 if the function ran in the constructor.
       while (id_ >= 0 && state_->running_id == id_ && state_->running_thread != std::this_thread::get_id()) {
         state_->condition.Wait(&state_->mutex);
       }
@@ -114,7 +111,7 @@ class StopToken {
   };
 
  private:
-  // Runs the callback that was registered first, without the lock; false if there is none.
+  // Runs the oldest callback without the lock; false if there is none.
   bool RunOneCallback() const {
     std::function<void()> callback;
     {
@@ -127,7 +124,7 @@ class StopToken {
       state_->callbacks.erase(state_->callbacks.begin());
     }
     callback();
-    callback = nullptr;  // What the function owns goes before a waiting destructor returns.
+    callback = nullptr;  // Destroys its captures before a waiting destructor returns.
     MutexLock lock(&state_->mutex);
     state_->running_id = -1;
     state_->condition.SignalAll();

@@ -6,8 +6,7 @@
 
 namespace waggle {
 
-// How long ago it was made, on the monotonic clock: a wall clock that is set back or forth changes no duration.
-// Thread-safe.
+// Time since its construction, on the monotonic clock, which changes of the wall clock do not affect. Thread-safe.
 class Stopwatch {
  public:
   absl::Duration Elapsed() const { return absl::FromChrono(std::chrono::steady_clock::now() - start_); }

@@ -8,14 +8,14 @@
 
 namespace waggle {
 
-// Where work is left for other threads: an Executor, or a lane of one. Thread-safe.
+// A queue of work for other threads: an Executor, or one of its lanes. Thread-safe.
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
 
-  // Queues a task and returns at once. RESOURCE_EXHAUSTED, and the task is dropped, if too much waits already.
+  // Queues a task and returns at once. RESOURCE_EXHAUSTED, without the task, if too much waits already.
   absl::Status Submit(std::function<void()> task) { return SubmitBytes(0, std::move(task)); }
-  // The same for a task that goes through about so many bytes: its share of the threads' time is reckoned by them.
+  // The same for a task that processes about `bytes`, which count for its share of the threads' time.
   virtual absl::Status SubmitBytes(int64_t bytes, std::function<void()> task) = 0;
 };
 

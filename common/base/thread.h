@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// A named thread that is joined when destroyed. Whoever owns one makes its function return before that.
+// A named thread that the destructor joins. The owner must make its function return before.
 class Thread {
  public:
   Thread() = default;
@@ -16,7 +16,7 @@ class Thread {
   template <class Function>
   Thread(const std::string& name, Function&& function)
       : thread_([name, function = std::forward<Function>(function)]() mutable {
-          pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // 15 is the kernel's limit.
+          pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // The kernel's limit is 15.
           function();
         }) {}
 

@@ -7,25 +7,25 @@
 
 namespace waggle {
 
-// The beginning of a text, of at most `max_bytes` bytes, which cuts no UTF-8 character in two.
+// At most the first `max_bytes` of a text, without a partial UTF-8 character at the end.
 inline absl::string_view Utf8Prefix(absl::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) {
     return text;
   }
   size_t end = max_bytes;
-  // A byte 10xxxxxx goes on with a character; none is longer than four.
+  // Bytes 10xxxxxx continue a character of at most four bytes.
   while (end > 0 && max_bytes - end < 3 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
     --end;
   }
   return text.substr(0, end);
 }
 
-// The bytes of the UTF-8 character that a text begins with, as RFC 3629 has it; 0 if it begins with none.
+// The bytes of a text's first UTF-8 character (RFC 3629); 0 if it is invalid.
 inline size_t Utf8CharacterBytes(absl::string_view text) {
   const auto byte = [text](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = byte(0);
   const size_t bytes = text.empty() ? 0 : first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // No character is written longer than it need be, is half of one of UTF-16's pairs, or is above U+10FFFF.
+  // Excludes overlong forms, UTF-16 surrogates and numbers above U+10FFFF.
   const unsigned lowest = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned highest = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   if (first > 0xF4 || (bytes > 1 && (byte(1) < lowest || byte(1) > highest))) {
@@ -50,7 +50,7 @@ inline bool IsUtf8(absl::string_view text) {
   return true;
 }
 
-// The text with a question mark for each byte that belongs to no character: Protobuf's strings must be UTF-8.
+// Replaces invalid bytes by question marks: Protobuf's strings must be UTF-8.
 inline std::string AsUtf8(absl::string_view text) {
   std::string valid;
   while (!text.empty()) {

@@ -7,11 +7,10 @@
 
 namespace waggle {
 
-// How long somebody has waited, with the wait under way: whoever asks while it lasts is told the truth. Not
-// thread-safe: guarded by what its owner guards the rest with.
+// The total time of waits, including the present one. Not thread-safe: uses its owner's lock.
 class WaitClock {
  public:
-  // Each Begin is followed by an End.
+  // Begin must be followed by End.
   void Begin() { began_.emplace(); }
   void End() {
     total_ = total();

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-// The digits that `text` begins with, which it then has no more.
+// Removes and returns the digits at the start of `text`.
 absl::string_view TakeDigits(absl::string_view* text) {
   size_t count = 0;
   while (count < text->size() && absl::ascii_isdigit(static_cast<unsigned char>((*text)[count]))) {
@@ -23,13 +23,13 @@ absl::string_view TakeDigits(absl::string_view* text) {
 }  // namespace
 
 std::optional<int64_t> ParseWholeNumber(absl::string_view text) {
-  constexpr int64_t kMostZeros = 18;  // Behind a digit, in an int64_t.
+  constexpr int64_t kMostZeros = 18;  // After a digit, in an int64_t.
   const bool negative = absl::ConsumePrefix(&text, "-");
   if (!negative) {
     absl::ConsumePrefix(&text, "+");
   }
   std::string digits(TakeDigits(&text));
-  int64_t zeros = 0;  // That follow the digits; negative: of the digits, so many follow the point.
+  int64_t zeros = 0;  // Zeros after the digits; if negative, that many digits follow the point.
   if (absl::ConsumePrefix(&text, ".")) {
     const absl::string_view fraction = TakeDigits(&text);
     digits.append(fraction.data(), fraction.size());

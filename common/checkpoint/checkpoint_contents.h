@@ -16,22 +16,21 @@ struct CheckpointArray {
   ByteSlices data;  // Little-endian, row-major, spec.NumBytes() bytes.
 };
 
-// What a checkpoint keeps of a run.
+// The content of a checkpoint of a run.
 struct CheckpointContents {
   int64_t step = 0;                          // The learner's; not negative.
-  std::map<std::string, std::string> texts;  // By valid name; UTF-8. For what is small: counters, generators.
-  std::vector<CheckpointArray> arrays;       // Names are unique, and none is "__metadata__".
+  std::map<std::string, std::string> texts;  // By valid name; UTF-8. For small data: counters, generators.
+  std::vector<CheckpointArray> arrays;       // Names must be unique and not "__metadata__".
 
-  // INVALID_ARGUMENT for what breaks a rule above, but for that of the texts' bytes.
+  // INVALID_ARGUMENT if a rule above is broken. Does not check that texts are UTF-8.
   absl::Status Validate() const;
 };
 
-// The text of this name says which run a checkpoint is of. Going on from a checkpoint is the same run.
+// Name of the text that identifies the checkpoint's run. A run that continues from a checkpoint is the same run.
 inline constexpr char kCheckpointRun[] = "run";
-// The text of this name, a number, says in which epoch the parameter server took weights. Weights of a higher epoch
-// are newer, whatever their step.
+// Name of the text with the epoch in which the parameter server took weights. Higher epochs are newer at any step.
 inline constexpr char kCheckpointEpoch[] = "epoch";
-// Those of these names, beside a learner's state, say whose state it is and what was trained: the experiment's YAML.
+// Names of texts beside a learner's state: its algorithm, and the experiment's YAML.
 inline constexpr char kCheckpointAlgorithm[] = "algorithm";
 inline constexpr char kCheckpointExperiment[] = "experiment";
 

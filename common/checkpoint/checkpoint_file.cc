@@ -19,18 +19,17 @@ constexpr absl::string_view kFormat = "waggle:format";
 constexpr absl::string_view kDataChecksum = "waggle:data_xxh3";
 constexpr absl::string_view kStep = "waggle:step";
 
-// How the header of every version begins: its checksum and its version have to be found in one of which this program
-// knows no more.
+// Start of the header in all versions, so that the checksum and version of a newer one can be found.
 constexpr absl::string_view kBeforeChecksum = "{\"__metadata__\":{\"waggle:header_xxh3\":\"";
 constexpr absl::string_view kBeforeFormat = "\",\"waggle:format\":\"";
-// What stands in the checksum's place while it is computed.
+// Replaces the checksum while it is computed.
 constexpr absl::string_view kNoChecksum = "0000000000000000";
 
 std::string Hex(uint64_t number) {
   return absl::StrCat(absl::Hex(number, absl::kZeroPad16));
 }
 
-// XXH3-64 of the header with zeros in the place of this checksum. `json` is longer than what stands before its end.
+// XXH3-64 of the header with zeros for this checksum. `json` must reach beyond the checksum.
 uint64_t HeaderChecksum(absl::string_view json) {
   Checksummer checksummer;
   checksummer.Update(kBeforeChecksum.data(), kBeforeChecksum.size());
@@ -65,7 +64,7 @@ absl::Status CheckChecksumAndVersion(absl::string_view json) {
   return absl::OkStatus();
 }
 
-// The file's header, and then the file at its first array.
+// Reads the header and leaves the file at its first array.
 absl::StatusOr<CheckpointHeader> ReadHeader(File* file) {
   WAGGLE_ASSIGN_OR_RETURN(const int64_t size, file->Size());
   char first[kSafetensorsLengthBytes];
@@ -86,7 +85,7 @@ absl::StatusOr<CheckpointHeader> ParseCheckpointHeader(absl::string_view json, i
   for (auto& [name, text] : parsed.texts) {
     header.texts.emplace(std::move(name), std::move(text));
   }
-  // The checkpoint's own texts stay.
+  // Only the checkpoint's own texts remain.
   header.texts.erase(std::string(kHeaderChecksum));
   header.texts.erase(std::string(kFormat));
   const auto step = header.texts.extract(std::string(kStep));

@@ -22,7 +22,7 @@ constexpr absl::string_view kPrefix = "step-";
 constexpr absl::string_view kReplacedSuffix = ".replaced";
 constexpr absl::string_view kTemporaryPrefix = "tmp-";
 constexpr absl::string_view kFile = "checkpoint.safetensors";
-constexpr absl::string_view kFileBefore = "MANIFEST";  // Of format 1.
+constexpr absl::string_view kFileBefore = "MANIFEST";  // Format 1.
 constexpr absl::string_view kLockFile = "LOCK";
 constexpr size_t kTemporaryDigits = 16;
 
@@ -30,7 +30,7 @@ std::string NameOf(int64_t step) {
   return absl::StrFormat("%s%012d", kPrefix, step);
 }
 
-// Not one that is left from before: removing that may have failed.
+// Random, because removing an older one may have failed.
 std::string TemporaryName() {
   std::random_device device;
   const uint64_t number = (static_cast<uint64_t>(device()) << 32) | device();
@@ -42,21 +42,20 @@ bool IsTemporary(absl::string_view name) {
          name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
 }
 
-// Empty where it does not say.
+// Empty if unknown.
 std::string RunOf(const std::map<std::string, std::string>& texts) {
   const auto it = texts.find(kCheckpointRun);
   return it == texts.end() ? std::string() : it->second;
 }
 
-// 0 where it does not say.
+// 0 if unknown.
 uint64_t EpochOf(const std::map<std::string, std::string>& texts) {
   const auto it = texts.find(kCheckpointEpoch);
   uint64_t epoch = 0;
   return it != texts.end() && absl::SimpleAtoi(it->second, &epoch) ? epoch : 0;
 }
 
-// The errors that say that one checkpoint is damaged. The others (permissions, memory) would hit its elders too, or are
-// not to be passed over in silence.
+// True if a checkpoint is damaged. Other errors (permissions, memory) affect earlier ones too or must not be ignored.
 bool IsDamage(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status);
 }
@@ -111,7 +110,7 @@ absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
     status = MoveIntoPlace(temporary, contents.step);
   }
   if (!status.ok()) {
-    // The disk may be full: give back what the failed attempt took.
+    // The disk may be full: frees the space of the failed attempt.
     if (const absl::Status removed = RemoveAll(temporary); !removed.ok()) {
       LogWarning("after a failed checkpoint: ", removed.message());
     }
@@ -150,12 +149,11 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
       continue;
     }
     if (damaged_.count(name) > 0 || IsDamage(ReadHeader(candidate).status())) {
-      // Damaged, and soon to be replaced; one that was set aside before may be the better one and stays.
+      // It is damaged and will be replaced. One that was set aside may be intact and stays.
       WAGGLE_RETURN_IF_ERROR(Remove(name));
       continue;
     }
-    // A folder cannot be renamed over another one. Between the two renames the old checkpoint is found under its
-    // other name.
+    // A folder cannot be renamed over another. Between the two renames the old checkpoint is found by its other name.
     WAGGLE_RETURN_IF_ERROR(Remove(replaced));
     WAGGLE_RETURN_IF_ERROR(Rename(Path(name), Path(replaced)));
     set_aside = true;
@@ -164,7 +162,7 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
   if (status.ok()) {
     status = SyncFolder(folder_);
   } else if (set_aside) {
-    // Best effort: the old checkpoint is found under either name.
+    // Best effort: the old checkpoint is found by either name.
     Rename(Path(replaced), Path(name)).IgnoreError();
   }
   return status;
@@ -219,7 +217,7 @@ absl::StatusOr<CheckpointContents> CheckpointStore::LoadStep(int64_t step) const
     if (contents.ok()) {
       return contents;
     }
-    // Part of it is missing: that is damage too.
+    // A missing part is damage too.
     const auto code = absl::IsNotFound(contents.status()) ? absl::StatusCode::kDataLoss : contents.status().code();
     status =
         Annotate(absl::Status(code, contents.status().message()), absl::StrCat("checkpoint ", Path(candidate.name)));
@@ -274,7 +272,7 @@ absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListByE
       return Annotate(header.status(), absl::StrCat("checkpoint ", Path(candidate.name)));
     }
   }
-  // One that is damaged or a newer Waggle's may be the newest: it is not to be passed over in silence.
+  // A damaged or newer Waggle's checkpoint may be the newest, so it must not be skipped.
   const auto epoch_of = [&](const Candidate& candidate) {
     const auto it = epochs.find(candidate.name);
     return it == epochs.end() ? highest : it->second;
@@ -310,11 +308,10 @@ void CheckpointStore::Prune(int64_t saved_step) const {
   for (size_t i = 0; status.ok() && i < candidates->size(); ++i) {
     const Candidate& candidate = (*candidates)[i];
     if (candidate.step > saved_step) {
-      // Of a run that went further: it is damaged and was passed over, or another learner's. Either way it must
-      // neither go nor count.
+      // It is damaged and was skipped, or another learner's: it must not be removed or counted.
       continue;
     }
-    // A damaged one does not count: it must not push out one that can be loaded.
+    // Damaged ones do not count, so that they do not displace intact ones.
     if (whole >= keep_ || candidate.step == last_whole_step) {
       status = Remove(candidate.name);
     } else if (damaged_.count(candidate.name) == 0 && ReadHeader(candidate).ok()) {

@@ -17,86 +17,79 @@
 
 namespace waggle {
 
-// The checkpoints of one run, a folder each ("step-000000012345") in one folder. Not thread-safe. Blocks on the disk.
-//
-// However Save() ends, by an error, a kill or a power cut, LoadLatest() afterwards returns the checkpoint before it or
-// the new one, whole: files are written beside, synced, and renamed into place. docs/checkpoints.md describes the
-// bytes.
+// The checkpoints of a run, each in a subfolder "step-000000012345". Not thread-safe. Blocks on the disk.||||Even if
+// Save() ends by an error, a kill or a power cut, LoadLatest() returns the earlier checkpoint or the new one, complete:
+// files are written elsewhere, synced and renamed. docs/checkpoints.md has the format.
 class CheckpointStore {
  public:
-  // To load and to save. Keeps the newest `keep` checkpoints, at least 1. Makes the folder where it is missing, locks
-  // it for as long as the store lives, and removes what a Save() that was cut short left. UNAVAILABLE if another store
-  // has it to save in.
+  // Opens to load and save. Keeps the newest `keep` checkpoints, at least 1. Creates the folder if it is missing, locks
+  // it for the store's life, and removes the rest of an interrupted Save(). UNAVAILABLE if another store has the lock.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep);
 
-  // As Open, for a folder that another store may have yet: a process that is replaced may be alive still, and has it.
-  // Nothing is changed before the first Save(), which is UNAVAILABLE for as long as the other store lives.
+  // The same if another store, of a process that is being replaced, may still have the lock. Changes nothing before the
+  // first Save(), which is UNAVAILABLE until the other store is gone.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToTakeOver(const std::string& folder, int keep);
 
-  // To load only: changes nothing, and needs no lock. NOT_FOUND if there is no such folder. Save() is then
-  // FAILED_PRECONDITION.
+  // Opens to load only, without a lock or changes. NOT_FOUND if the folder is missing. Save() is FAILED_PRECONDITION.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToRead(const std::string& folder);
 
-  // The highest step that a checkpoint is there for, be it whole or damaged; nothing if there is none.
+  // The highest step of a checkpoint, intact or damaged; null if there is none.
   absl::StatusOr<std::optional<int64_t>> NewestStep() const;
 
-  // Returns once the checkpoint is on the device; replaces one of the same step. Makes the folder again where it is
-  // gone, UNAVAILABLE if another store has made it to save in. INVALID_ARGUMENT for contents that break a rule above;
-  // any other error is the file system's. Then removes the oldest beyond `keep`, not counting
-  // damaged ones and those of later steps; failing to is only logged.
+  // Returns once the checkpoint is on the device. Replaces one of the same step. Recreates a lost folder, UNAVAILABLE
+  // if another store has done so. INVALID_ARGUMENT if the contents are invalid; other errors are the file system's.
+  // Then removes the oldest beyond `keep`, not counting damaged ones and later steps; errors of that are only logged.
   absl::Status Save(const CheckpointContents& contents);
 
-  // Removes the checkpoints of later steps: for whoever has gone back to this one for good. RemoveLater claims the
-  // folder as Save() does.
+  // Removes later checkpoints, after a final return to this one. Claims the folder as Save() does.
   absl::Status RemoveLater(int64_t step);
 
-  // The newest whole checkpoint, which is that with the highest step, of those with the highest epoch where they have
-  // one; nothing if there never was one. Damaged ones are passed over and logged with the reason. DATA_LOSS, with every
-  // reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the newest, or one of before format 2, or
-  // if another one is of another run than the newest: which one was meant is not to be guessed.
+  // The newest intact checkpoint: the highest step of the highest epoch; null if there never was one. Damaged ones are
+  // skipped and logged. DATA_LOSS, with all reasons, if all are damaged. FAILED_PRECONDITION if a newer Waggle wrote
+  // the newest, or one before format 2, or if the checkpoints are of different runs.
   absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
 
-  // The checkpoint of this step. NOT_FOUND if there is none; DATA_LOSS if it is damaged; else as LoadLatest.
+  // NOT_FOUND if there is no such step, DATA_LOSS if it is damaged; other errors as above.
   absl::StatusOr<CheckpointContents> LoadStep(int64_t step) const;
 
  private:
-  // One folder under folder_ that looks like a checkpoint.
+  // A subfolder that looks like a checkpoint.
   struct Candidate {
     int64_t step = 0;
-    bool replaced = false;  // Set aside by a Save() of the same step that did not end.
+    bool replaced = false;  // Set aside by an unfinished Save() of the same step.
     std::string name;
   };
 
   CheckpointStore(std::string folder, int keep, bool writes)
       : folder_(std::move(folder)), keep_(keep), writes_(writes) {}
 
-  // The highest step first.
+  // Highest step first.
   absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
-  // The newest first.
+  // Newest first.
   absl::StatusOr<std::vector<Candidate>> ListByEpoch() const;
-  // Makes the folder and its lock where they are missing or gone.
+  // Creates the folder and its lock if they are missing or gone.
   absl::Status ClaimFolder();
-  // Makes the folder `path` with a checkpoint in it, synced.
+  // Creates folder `path` with a checkpoint, synced.
   absl::Status WriteFolder(const std::string& path, const CheckpointContents& contents) const;
-  // Gives the finished folder `written` the checkpoint's name, in the place of one that has it.
+  // Renames folder `written` to the checkpoint's name, replacing an existing one.
   absl::Status MoveIntoPlace(const std::string& written, int64_t step) const;
 
-  // Checks all but the arrays' bytes.
+  // Checks all but the arrays.
   absl::StatusOr<CheckpointHeader> ReadHeader(const Candidate& candidate) const;
   absl::StatusOr<CheckpointContents> Load(const Candidate& candidate) const;
   absl::Status CheckOneRun(const CheckpointContents& newest, const std::vector<Candidate>& candidates) const;
 
-  // Removes the checkpoints beyond the newest keep_ whole ones up to `saved_step`, and logs what goes wrong.
+  // Removes checkpoints beyond the newest keep_ intact ones up to `saved_step`. Logs errors.
   void Prune(int64_t saved_step) const;
-  // Renames before it removes, so that a half-removed checkpoint does not look like one.
+  // Renames before it removes, so that a partly removed checkpoint does not look like one.
   absl::Status Remove(const std::string& name) const;
   std::string Path(absl::string_view name) const;
 
   const std::string folder_;
   const int keep_;
-  const bool writes_;  // Not to read only.
-  File lock_;          // Not open where the store is to read only, has lost its folder, or not claimed it yet.
-  std::set<std::string> damaged_;  // Names whose arrays LoadLatest() found damaged: headers do not show it.
+  const bool writes_;              // False if opened to read.
+  File lock_;                      // Open once the folder is claimed, until it is lost.
+  std::set<std::string> damaged_;  // Names with damaged arrays, which headers do not show, found by LoadLatest().
 };
 
 }  // namespace waggle

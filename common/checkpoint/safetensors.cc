@@ -32,12 +32,12 @@ absl::string_view ElementTypeName(DType dtype) {
   return it == std::end(kElementTypes) ? "" : it->name;
 }
 
-// For messages: a name may be as long as the file.
+// For messages: limits the length.
 std::string Quoted(absl::string_view text) {
   return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 200)), "\"");
 }
 
-// In quotes. INVALID_ARGUMENT unless it is UTF-8, as JSON has to be.
+// In quotes. INVALID_ARGUMENT unless it is UTF-8, as JSON requires.
 absl::StatusOr<std::string> JsonString(absl::string_view name, const std::string& text) {
   try {
     return nlohmann::json(text).dump();
@@ -46,8 +46,7 @@ absl::StatusOr<std::string> JsonString(absl::string_view name, const std::string
   }
 }
 
-// Takes a header piece by piece as it is parsed, and stops at the first that does not belong there: nothing is kept
-// that was not asked for.
+// Receives a header as it is parsed. Stops at the first unexpected part, so that nothing else is kept.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Misplaced("null"); }
@@ -182,14 +181,14 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   SafetensorsHeader header_;
   std::set<std::string> names_;
   std::set<std::string> text_names_;
-  // Of the tensor that is being read.
+  // The tensor that is being read.
   SafetensorsEntry tensor_;
   std::vector<int64_t> offsets_;
   std::set<std::string> fields_;
 };
 
-// Tensors follow one another and end where the file does. A sum of sizes does not overflow: a header has room for 2^20
-// tensors of at most 2^40 bytes.
+// Tensors must be contiguous and end where the file does. Sums cannot overflow: headers have at most 2^20 tensors of at
+// most 2^40 bytes.
 absl::Status CheckLayout(const std::vector<SafetensorsEntry>& tensors, int64_t data_bytes) {
   int64_t end = 0;
   for (const size_t index : OrderInFile(tensors)) {
@@ -226,7 +225,7 @@ std::vector<SafetensorsEntry> LayOutTensors(const std::vector<ArraySpec>& specs)
 std::vector<size_t> OrderInFile(const std::vector<SafetensorsEntry>& tensors) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0);
-  // Of those that begin at one byte all but the last are empty.
+  // If tensors begin at the same byte, all but the last are empty.
   const auto place = [&](size_t i) { return std::make_pair(tensors[i].offset, tensors[i].spec.NumBytes()); };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
   return order;
@@ -258,7 +257,7 @@ absl::StatusOr<std::string> EncodeSafetensorsHeader(const SafetensorsHeader& hea
       return absl::InvalidArgumentError(
           absl::StrCat("a tensor is not named ", kTextsName, ": that is the texts' name"));
     }
-    // Of a valid name no character is escaped.
+    // Valid names need no escapes.
     absl::StrAppend(&bytes, separator, "\"", tensor.spec.name, "\":{\"dtype\":\"", ElementTypeName(tensor.spec.dtype),
                     "\",\"shape\":[", absl::StrJoin(tensor.spec.shape, ","), "],\"data_offsets\":[", tensor.offset, ",",
                     tensor.offset + tensor.spec.NumBytes(), "]}");
@@ -295,7 +294,7 @@ absl::StatusOr<int64_t> ParseSafetensorsLength(absl::string_view bytes, int64_t 
 }
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view json, int64_t data_bytes) {
-  // What the parser would pass over: a byte order mark before the JSON, and anything behind a zero.
+  // The parser would ignore a byte order mark before the JSON and all text after a zero.
   if (json.empty() || json.front() != '{' || json.find('\0') != absl::string_view::npos) {
     return absl::DataLossError("the header is malformed: it is no JSON object");
   }

@@ -10,88 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/nearest_name.h"
-#include "common/base/whole_number.h"
 #include "common/config/scalar_text.h"
+#include "common/config/yaml_values.h"
 
 namespace waggle {
-namespace {
-
-// A node in words, for "got …".
-std::string Describe(const YamlNode& node) {
-  switch (node.kind) {
-    case YamlNode::Kind::kNull:
-      return "nothing";
-    case YamlNode::Kind::kList:
-      return "a list";
-    case YamlNode::Kind::kMapping:
-      return "a mapping";
-    case YamlNode::Kind::kScalar:
-      break;
-  }
-  const std::string shown = node.text.size() <= 60 ? node.text : absl::StrCat(node.text.substr(0, 57), "...");
-  if (node.quoted) {
-    return absl::StrCat("the text \"", shown, "\"");
-  }
-  switch (ClassifyScalar(node.text)) {
-    case ScalarType::kInteger:
-    case ScalarType::kReal:
-      return absl::StrCat("the number ", shown);
-    case ScalarType::kBool:
-      return shown;
-    default:
-      return absl::StrCat("\"", shown, "\"");
-  }
-}
-
-bool IsPlainScalar(const YamlNode& node, ScalarType type) {
-  return node.kind == YamlNode::Kind::kScalar && !node.quoted && ClassifyScalar(node.text) == type;
-}
-
-bool IsNumber(const YamlNode& node) {
-  return IsPlainScalar(node, ScalarType::kInteger) || IsPlainScalar(node, ScalarType::kReal);
-}
-
-bool ParseInteger(const YamlNode& node, const Range& range, int64_t* value) {
-  const std::optional<int64_t> parsed = IsNumber(node) ? ParseWholeNumber(node.text) : std::nullopt;
-  if (!parsed.has_value() || !range.Holds(static_cast<double>(*parsed))) {
-    return false;
-  }
-  *value = *parsed;
-  return true;
-}
-
-// A plain scalar has the type that it looks like; a quoted one is text.
-nlohmann::ordered_json ScalarToJson(const YamlNode& node) {
-  if (!node.quoted) {
-    int64_t integer = 0;
-    double real = 0;
-    switch (ClassifyScalar(node.text)) {
-      case ScalarType::kNull:
-        return nullptr;
-      case ScalarType::kBool:
-        return absl::EqualsIgnoreCase(node.text, "true");
-      case ScalarType::kInteger:
-        if (absl::SimpleAtoi(node.text, &integer)) {
-          return integer;
-        }
-        break;
-      case ScalarType::kReal:
-        if (absl::SimpleAtod(node.text, &real) && std::isfinite(real)) {
-          return real;
-        }
-        break;
-      case ScalarType::kText:
-        break;
-    }
-  }
-  return node.text;
-}
-
-bool IsText(const YamlNode& node) {
-  return node.kind == YamlNode::Kind::kScalar && (node.quoted || ClassifyScalar(node.text) == ScalarType::kText);
-}
-
-}  // namespace
 
 ConfigReader::ConfigReader(const YamlNode& root, ConfigErrors* errors, KeysWithoutMeaning without_meaning)
     : root_(root), errors_(errors), without_meaning_(without_meaning) {
@@ -149,7 +71,9 @@ void ConfigReader::Double(const char* key, double* value, const Range& range) {
 void ConfigReader::AnyValue(const char* key, std::string* json) {
   if (const YamlNode* node = Lookup(key)) {
     nlohmann::ordered_json value = nlohmann::ordered_json::parse(*json, nullptr, /*allow_exceptions=*/false);
-    nlohmann::ordered_json given = ToJson(*node, key);
+    nlohmann::ordered_json given = YamlToJson(*node, [&](const YamlEntry& twice) {
+      errors_->Add(twice.position, PathOf(key), absl::StrCat("has the key ", twice.key, " twice"));
+    });
     if (value.is_object() && given.is_object()) {
       value.update(given);
     } else {
@@ -158,32 +82,6 @@ void ConfigReader::AnyValue(const char* key, std::string* json) {
     // Invalid UTF-8 is replaced: JSON has none.
     *json = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
-}
-
-nlohmann::ordered_json ConfigReader::ToJson(const YamlNode& node, const char* key) {
-  switch (node.kind) {
-    case YamlNode::Kind::kNull:
-      return nullptr;
-    case YamlNode::Kind::kScalar:
-      return ScalarToJson(node);
-    case YamlNode::Kind::kList: {
-      auto list = nlohmann::ordered_json::array();
-      for (const YamlNode& item : node.items) {
-        list.push_back(ToJson(item, key));
-      }
-      return list;
-    }
-    case YamlNode::Kind::kMapping:
-      break;
-  }
-  auto object = nlohmann::ordered_json::object();
-  for (const YamlEntry& entry : node.entries) {
-    if (object.contains(entry.key)) {
-      errors_->Add(entry.position, PathOf(key), absl::StrCat("has the key ", entry.key, " twice"));
-    }
-    object[entry.key] = ToJson(entry.value, key);
-  }
-  return object;
 }
 
 void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {

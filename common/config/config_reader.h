@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,9 +84,8 @@ class ConfigReader final : public ConfigVisitor {
   // The same, but a value that is not text is reported, and null.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
-  nlohmann::ordered_json ToJson(const YamlNode& node, const char* key);
   void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);
-  // What a key may be that nothing asked for: "; did you mean …", or nothing.
+  // A suggestion for an unknown key, "; did you mean …", or nothing.
   std::string HintFor(const std::string& key) const;
   void ReportUnknownKeys();
   void PushFrame(const YamlNode* node, std::string path);

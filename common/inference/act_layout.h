@@ -10,8 +10,7 @@
 
 namespace waggle {
 
-// The layout of a request for actions and of its answer (inference.proto): arrays [rows, …], back to back. A value;
-// pure.
+// The layout of a request for actions and of its answer (inference.proto): arrays [rows, …], back to back.
 struct ActLayout {
   ActLayout() = default;
   // `policy_columns` and `private_columns` are a Policy's.

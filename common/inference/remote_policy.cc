@@ -22,10 +22,9 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.InferenceService/Act";
-// Longer than a batch takes on any device. The first answers wait until the learner has its weights: they may time out,
-// and are asked for again.
+// Longer than any batch takes. First answers wait for the learner's weights: they may time out and are retried.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(30);
-// A request's bytes may be read for a moment after its answer has come.
+// A request's bytes may still be read briefly after its answer.
 constexpr size_t kKeptBuffers = 2;
 
 class RemotePolicy final : public Policy {

@@ -13,7 +13,7 @@
 namespace waggle {
 
 struct RemotePolicyOptions {
-  // HOST:PORT of the learner's server as known now; empty if it is not. Called before each attempt to reach it.
+  // The present HOST:PORT of the learner's server; empty if unknown. Called before each connection attempt.
   std::function<std::string()> address;
   std::string worker_id;  // This actor's.
   int64_t index = 0;      // This actor's.
@@ -24,10 +24,9 @@ struct RemotePolicyOptions {
   uint64_t network_hash = 0;
 };
 
-// A policy that the InferenceService of the run's learner computes. The weights need not come here, and one batch has
-// the lanes of several actors. Act waits for the answer. While the server is away Act tries again, until `stop`: then
-// CANCELLED; the server remembers nothing of lanes that come back. A refusal of a request is final. It explores
-// (ActMode::kExplore) and does nothing else.
+// A policy that the learner's InferenceService computes, which needs no weights here and batches the lanes of several
+// actors. Act waits for the answer. Retries while the server is away until `stop`: then CANCELLED. The server forgets
+// absent lanes. A refusal is final. Only explores (ActMode::kExplore).
 std::unique_ptr<Policy> NewRemotePolicy(RemotePolicyOptions options, const StopToken& stop);
 
 }  // namespace waggle

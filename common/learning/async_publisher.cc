@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/reason.h"
@@ -24,7 +25,7 @@ AsyncPublisher::AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions 
     : publisher_(publisher), options_(std::move(options)), thread_("publisher", [this] { Run(); }) {}
 
 AsyncPublisher::~AsyncPublisher() {
-  stop_.RequestStop();  // First: a thread that sees closed_ sees this too.
+  stop_.RequestStop();  // First: a thread that sees closed_ must see this.
   MutexLock lock(&mutex_);
   closed_ = true;
   changed_.SignalAll();
@@ -51,6 +52,18 @@ absl::Status AsyncPublisher::Flush(absl::Duration timeout) {
     changed_.WaitFor(&mutex_, left);
   }
   return final_error_;
+}
+
+absl::Status AsyncPublisher::FlushLast(absl::Duration timeout, const StopToken* run_over, bool has_checkpoint) {
+  absl::Status flushed;
+  do {
+    flushed = Flush(timeout);
+  } while (absl::IsDeadlineExceeded(flushed) && run_over != nullptr && !run_over->StopRequested());
+  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
+    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
+    return absl::OkStatus();
+  }
+  return Annotate(flushed, "publishing weights");
 }
 
 void AsyncPublisher::Run() {
@@ -104,11 +117,10 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
   while (true) {
     const absl::Status status = publisher_->Publish(snapshot, stop_);
     if (stop_.StopRequested()) {
-      return absl::OkStatus();  // No caller asks for the result any more.
+      return absl::OkStatus();  // No caller wants the result.
     }
     if ((again || unanswered) && absl::IsFailedPrecondition(status) && ReasonOf(status) != reasons::kLaterLearner) {
-      // The server has this version or a newer one of this learner: an earlier attempt arrived although its answer did
-      // not, or the server said so late.
+      // The server has this learner's version or a newer one. An earlier answer was lost, or the server reported late.
       return absl::OkStatus();
     }
     if (status.ok() && std::exchange(away_, false)) {

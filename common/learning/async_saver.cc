@@ -67,11 +67,11 @@ void AsyncSaver::Run() {
     }
     const int64_t step = contents->step;
     const absl::Status saved = store_->Save(*contents);
-    contents.reset();  // Before it counts as done: the next one takes as much memory.
+    contents.reset();  // Freed first: the next one takes as much memory.
     if (!saved.ok()) {
       metrics_->Add("checkpoints_failed", 1);
     }
-    if (saved.ok() == failing) {  // Logged once for failures in a row, however many.
+    if (saved.ok() == failing) {  // Logs the first of consecutive failures only.
       failing = !failing;
       metrics_->Set("checkpoint_failing", failing ? 1 : 0);
       failing ? LogWarning("a checkpoint could not be written and is tried again: ", saved.ToString())

@@ -1,19 +1,29 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/api/hub.h"
 #include "common/api/model.h"
+#include "common/metrics/metrics.h"
 
 namespace waggle {
 
-// The folder, below a learner's output folder, that holds the weights with the run's best evaluation; see
-// common/checkpoint/saved_model.h.
+// Folder in a learner's output folder with the weights of the best evaluation; see common/checkpoint/saved_model.h.
 inline constexpr char kBestFolder[] = "best";
 
-// Fetches the best weights of a run that is over and writes them below `output_dir`. Does nothing if nothing was
-// evaluated. Blocks on the network and the disk; no stop ends that.
+// Writes an ended run's best weights, if any, to `output_dir`. Blocks on network and disk and ignores stops.
 absl::Status KeepBest(const Assignment& over, const std::string& output_dir, ModelSubscriber* subscriber);
+
+// Ends a learner's or a primary's part in a run. `model`: the model's name after the run's end, or the reason why
+// training ended before. After a stop of training alone, holds the seat until the run is over, or the hub would fill it
+// again. Keeps the best weights below `output_dir`, unless it is empty; a failure of that is only logged, as the hub
+// has them too. Returns as EndOfWork.
+absl::Status EndTraining(const absl::StatusOr<std::string>& model, const std::string& output_dir, HubLink* hub,
+                         Metrics* metrics,
+                         const std::function<std::unique_ptr<ModelSubscriber>(const std::string&)>& new_subscriber);
 
 }  // namespace waggle

@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// Differs from every other run's, as names are used again from run to run.
+// Unique, because names are used by several runs.
 std::string NewRun(const std::string& experiment) {
   std::random_device random;
   const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToWrite(const std::string& 
   if (!absl::IsUnavailable(store.status())) {
     return store;
   }
-  // The hub gives a silent process's seat to another one, though the process may be alive.
+  // The hub gives a silent process's seat away, though the process may be alive.
   LogWarning(store.status().message(), "; its checkpoints are read, and the next ones are written once it has ended");
   return CheckpointStore::OpenToTakeOver(folder, keep);
 }
@@ -42,7 +42,7 @@ absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOpti
   WAGGLE_RETURN_IF_ERROR(Annotate(contents.status(), "restoring the learner"));
   folder.contents = *std::move(contents);
   if (folder.contents.has_value()) {
-    // A checkpoint without a run's name goes on without one: its later checkpoints stand beside it.
+    // A checkpoint without a run's name continues without one, because later checkpoints are beside it.
     const auto run = folder.contents->texts.find(kCheckpointRun);
     folder.run = run == folder.contents->texts.end() ? "" : run->second;
   }

@@ -15,17 +15,17 @@ struct CheckpointFolderOptions {
   int keep = 1;            // Checkpoints to keep.
 };
 
-// The checkpoints of a process that learns.
+// The checkpoints of a learning process.
 struct CheckpointFolder {
   std::unique_ptr<CheckpointStore> store;  // Null: none are written.
   std::string run;                         // Identifies the run in its next checkpoints.
   std::string source;                      // The origin of `contents`.
-  // The state to go on from; absent: the process begins anew.
+  // The state to continue from; null for a new start.
   std::optional<CheckpointContents> contents;
 };
 
-// Opens the folder, if there is one, and reads the state to go on from: a process that is started again goes on. If
-// another process has the folder, checkpoints are written once that has ended. Errors as CheckpointStore's.
+// Opens the folder, if any, and reads the state, so that a restarted process continues. If another process has the
+// folder, checkpoints are written once that has ended. Errors are CheckpointStore's.
 absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOptions& options);
 
 }  // namespace waggle

@@ -8,12 +8,11 @@
 
 namespace waggle {
 
-// The newest published weights; nothing if there are none. Waits for a server that is away, until a stop: then
-// CANCELLED.
+// The newest published weights; null if there are none. Waits for an absent server until a stop: then CANCELLED.
 absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscriber, const StopToken& stop);
 
-// Publishes the weights that a run begins with, as version 0 of epoch 0, unless some are published: every process that
-// computes them from the run's seed gets the same. Errors as ModelPublisher::Publish.
+// Publishes a run's initial weights as version 0 of epoch 0, unless some are published: all processes compute the same
+// ones from the seed. Errors are ModelPublisher::Publish's.
 absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher, const StopToken& stop);
 
 }  // namespace waggle

@@ -41,8 +41,7 @@ BlasLibrary FindBlasLibrary() {
     return library;
   }
   library.kernels = OpenBlasKernels();
-  // Debian's reference library is in a folder named "blas", or beside the others as plain libblas. Every other
-  // library's name says its kind.
+  // Debian's reference library is in a folder "blas" or plain libblas. The names of others tell their kind.
   library.reference =
       absl::StrContains(library.path, "/blas/libblas.so") ||
       (absl::StrContains(library.path, "/libblas.so") && dlsym(RTLD_DEFAULT, "openblas_get_config") == nullptr &&

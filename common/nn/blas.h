@@ -6,10 +6,10 @@
 
 namespace waggle {
 
-// The linear-algebra library that LibTorch's matrix products call in this process.
+// The library that LibTorch's matrix products call in this process.
 struct BlasLibrary {
   std::string path;        // The file's; empty if it is part of LibTorch.
-  bool reference = false;  // The reference implementation: 6 to 16 times slower than the others.
+  bool reference = false;  // The reference implementation: 6 to 16 times slower than others.
   std::string kernels;     // OpenBLAS's name of the processor kind that it computes for; empty for others.
 };
 BlasLibrary FindBlasLibrary();
@@ -22,13 +22,12 @@ struct CpuFeatures {
 };
 CpuFeatures DetectCpuFeatures();
 
-// The right kernels for a processor if OpenBLAS took `kernels`; empty if these are right. Up to 0.3.24, Debian 12's
-// 0.3.21 among them, OpenBLAS takes those for Prescott, of 2004, on any Intel processor that is newer than itself
-// (OpenBLAS issue 4267).
+// The right kernels for a processor if OpenBLAS took `kernels`; empty if these are right. Up to 0.3.24 (Debian 12 has
+// 0.3.21) OpenBLAS takes those of 2004's Prescott on Intel processors newer than itself (OpenBLAS issue 4267).
 std::string BetterKernels(absl::string_view kernels, const CpuFeatures& cpu);
 
-// Makes OpenBLAS use better kernels if it has some: learning is 2 to 3 times faster. Does nothing if the user has
-// chosen (OPENBLAS_CORETYPE). Call before anything computes, from the only thread that does.
+// Makes OpenBLAS use better kernels if it has some, which makes learning 2 to 3 times faster, unless the user has set
+// OPENBLAS_CORETYPE. Must be called before any computation, from the only computing thread.
 void ImproveBlasKernels();
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "common/nn/activations.h"
 #include "common/nn/layer_kernels.h"
 #include "common/nn/torch_compat.h"
 
@@ -11,61 +12,9 @@ namespace {
 
 using torch::Tensor;
 
-// Below this many multiplications of a layer and a member, all members are one batched product; above, LibTorch 1.13's
-// is slower than one product a member (measured).
+// Below this many multiplications of a layer and a member, members are one batched product. Above, LibTorch 1.13's is
+// slower than single products (measured).
 constexpr int64_t kBatchedProducts = int64_t{1} << 21;
-
-// True if the activation's derivative needs its input; the others follow from the output, which may overwrite it.
-bool NeedsInput(Activation activation) {
-  return activation == Activation::kGelu || activation == Activation::kSilu;
-}
-
-void ActivateInPlace(Activation activation, Tensor& values) {
-  switch (activation) {
-    case Activation::kRelu:
-      at::relu_(values);
-      return;
-    case Activation::kTanh:
-      at::tanh_(values);
-      return;
-    case Activation::kElu:
-      at::elu_(values);
-      return;
-    case Activation::kLeakyRelu:
-      at::leaky_relu_(values);
-      return;
-    case Activation::kSigmoid:
-      at::sigmoid_(values);
-      return;
-    case Activation::kGelu:
-    case Activation::kSilu:
-    case Activation::kNone:
-      return;
-  }
-}
-
-// The gradient by the activation's input.
-Tensor ActivationBackward(Activation activation, const Tensor& gradient, const Tensor& before, const Tensor& output) {
-  switch (activation) {
-    case Activation::kNone:
-      return gradient;
-    case Activation::kRelu:
-      return at::threshold_backward(gradient, output, 0);
-    case Activation::kTanh:
-      return at::tanh_backward(gradient, output);
-    case Activation::kElu:
-      return at::elu_backward(gradient, 1, 1, 1, /*is_result=*/true, output);
-    case Activation::kLeakyRelu:
-      return at::leaky_relu_backward(gradient, output, 0.01, /*self_is_result=*/true);
-    case Activation::kSigmoid:
-      return at::sigmoid_backward(gradient, output);
-    case Activation::kGelu:
-      return at::gelu_backward(gradient, before);
-    case Activation::kSilu:
-      return at::silu_backward(gradient, before);
-  }
-  return gradient;
-}
 
 // True if our own sweeps compute a dense layer's bias and activation.
 bool Swept(LayerPlan::Kind kind, Activation activation, const Tensor& values) {
@@ -78,28 +27,6 @@ Tensor Member(const Tensor& values, bool by_member, size_t member) {
 }
 
 }  // namespace
-
-Tensor Activate(Activation activation, const Tensor& input) {
-  switch (activation) {
-    case Activation::kNone:
-      return input;
-    case Activation::kRelu:
-      return torch::relu(input);
-    case Activation::kTanh:
-      return torch::tanh(input);
-    case Activation::kElu:
-      return torch::elu(input);
-    case Activation::kGelu:
-      return torch::gelu(input);
-    case Activation::kSilu:
-      return torch::silu(input);
-    case Activation::kLeakyRelu:
-      return torch::leaky_relu(input);
-    case Activation::kSigmoid:
-      return torch::sigmoid(input);
-  }
-  return input;
-}
 
 struct Chain::Layers {
   // A layer of one member, as matrices: [out, in] and [out].
@@ -131,7 +58,7 @@ struct Chain::Layers {
   Tensor values;  // All layers', in one run.
   Tensor leaf;    // Autograd's; undefined if nothing is learned.
 
-  // Flattens a convolution's output: a dense layer takes matrices.
+  // Flattens a convolution's output to a matrix for a dense layer.
   static Tensor Flat(const Tensor& input, bool by_member) {
     const int64_t lead = by_member ? 2 : 1;
     return input.dim() == lead + 1 ? input
@@ -197,7 +124,7 @@ struct Chain::Layers {
     return features;
   }
 
-  // Visits each member's rows of a dense layer's outputs: visit(member, rows, where they begin).
+  // Visits each member's rows of a dense layer's outputs: visit(member, rows, offset).
   template <class Visit>
   void ForEachMember(const Layer& layer, const Tensor& outputs, const Visit& visit) const {
     const int64_t rows = outputs.size(-2);
@@ -206,8 +133,7 @@ struct Chain::Layers {
     }
   }
 
-  // The gradient by the activation's input. Adds the gradient by the bias, if it is learned and our own sweeps compute
-  // it.
+  // The gradient by the activation's input. Adds the gradient by a learned bias if sweeps compute it.
   Tensor BackThroughActivation(const Layer& layer, const Saved& saved, const Tensor& gradient, bool learns) const {
     if (!Swept(layer.kind, layer.activation, saved.output)) {
       return ActivationBackward(layer.activation, gradient, saved.before, saved.output);
@@ -232,7 +158,7 @@ struct Chain::Layers {
     return index > 0 || features.dim() >= rank;
   }
 
-  // Adds the gradients by one layer's parameters, and returns the gradient by its input; undefined unless wanted.
+  // Adds the gradients by a layer's parameters. Returns the gradient by its input; undefined unless wanted.
   Tensor RunBack(const Layer& layer, const Saved& saved, const Tensor& gradient, bool by_member, bool learns,
                  bool wants_input) const;
 };
@@ -296,8 +222,8 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
   return by_member ? all : all.sum(0);
 }
 
-// The chain's node in a graph of autograd. Its inputs are the chain's outputs; its outputs are the chain's input and
-// the parameters' leaf, for which it returns nothing: it has already added that gradient.
+// The chain's node in autograd's graph. Its inputs are the chain's outputs, its outputs the chain's input and the
+// parameters' leaf. It returns nothing for the leaf, whose gradient it has already added.
 class Chain::Backward : public torch::autograd::Node {
  public:
   Backward(std::shared_ptr<const Layers> layers, std::vector<Layers::Saved> saved, c10::IntArrayRef input_shape)
@@ -308,7 +234,7 @@ class Chain::Backward : public torch::autograd::Node {
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     TORCH_CHECK(!saved_.empty(), "the graph of a loss was used twice");
-    // If an optimizer wrote them between a network's pass and the loss's, the gradient would belong to neither.
+    // Otherwise, after an optimizer's step between the two passes, the gradient would belong to neither.
     TORCH_CHECK(layers_->values._version() == version_,
                 "a network's parameters were changed between its pass and the descent of a loss that uses it");
     TORCH_CHECK(!torch::GradMode::is_enabled(), "a chain of layers is differentiated once only");
@@ -392,7 +318,7 @@ Tensor Chain::operator()(const Tensor& input) const {
   {
     const torch::NoGradGuard no_grad;
     output = layers_->Run(input.detach(), &saved);
-    output = output.detach();  // A saved tensor must not hold the graph that holds it.
+    output = output.detach();  // Otherwise a saved tensor would hold the graph that holds it.
   }
   const auto node = MakeNode<Backward>(layers_, std::move(saved), input.sizes());
   node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));

@@ -11,21 +11,20 @@
 
 namespace waggle {
 
-// Dense layers and convolutions that follow each other, as one operation of autograd: small networks spend most of
-// their time in its book-keeping. If autograd wants the parameters' gradients, they are added to
-// FlatParameters::gradients() in place; double differentiation is an error. Not thread-safe; may throw as LibTorch
-// does.
+// Consecutive dense layers and convolutions as one operation of autograd, whose book-keeping takes most of the time of
+// small networks. Gradients of parameters are added to FlatParameters::gradients() in place. Double differentiation is
+// an error. Not thread-safe; may throw as LibTorch does.
 class Chain {
  public:
-  // Layers of kind kDense and kConv, at least one; their parameters are contiguous. `members` is NetworkPlan's.
-  // `learns`: autograd's leaf of them is appended to the parameters' leaves.
+  // Layers must be kDense or kConv, at least one, with contiguous parameters. `members` is NetworkPlan's. If `learns`,
+  // autograd's leaf is appended to the parameters' leaves.
   Chain(const std::vector<const LayerPlan*>& layers, std::optional<int64_t> members, bool learns,
         FlatParameters* parameters);
 
-  // The last layer's outputs, [rows, …] for [rows, …], or [members, rows, …] for that or for the same of each member.
+  // The last layer's outputs: [rows, …] for [rows, …], or [members, rows, …] for that or for an input of each member.
   torch::Tensor operator()(const torch::Tensor& input) const;
 
-  // The same by autograd's own operations, for comparisons. Its gradients by the parameters go to the same place.
+  // The same by autograd's own operations, for comparisons. Parameters' gradients go to the same place.
   torch::Tensor ByAutograd(const torch::Tensor& input) const;
 
  private:
@@ -34,8 +33,5 @@ class Chain {
 
   std::shared_ptr<const Layers> layers_;
 };
-
-// Applies a layer's activation.
-torch::Tensor Activate(Activation activation, const torch::Tensor& input);
 
 }  // namespace waggle

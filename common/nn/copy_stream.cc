@@ -4,13 +4,12 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-// Written with LibTorch's functions for every kind of accelerator: it compiles without CUDA's headers, and with the
-// CPU's LibTorch too.
+// Uses LibTorch's functions for all accelerators, so it compiles without CUDA's headers.
 
 namespace waggle {
 namespace {
 
-// Work that is queued on `later` from now on begins when the work that is queued on `earlier` by now is done.
+// Makes later work on `later` wait for the present work on `earlier`.
 void Follow(const torch::Stream& earlier, const torch::Stream& later) {
   c10::Event done(earlier.device_type());
   done.record(earlier);

@@ -50,7 +50,7 @@ std::vector<std::string> CudaDevices() {
 
 void ConfigureTorch(int64_t threads) {
   torch::set_num_threads(static_cast<int>(threads));
-  static std::once_flag improved;  // No other thread may compute meanwhile; several experiments' threads come here.
+  static std::once_flag improved;  // Other threads must not compute meanwhile.
   std::call_once(improved, &ImproveBlasKernels);
   const BlasLibrary blas = FindBlasLibrary();
   LogInfo("LibTorch ", TORCH_VERSION, ", ", threads, threads == 1 ? " thread" : " threads",

@@ -10,16 +10,14 @@
 
 namespace waggle {
 
-// "cpu", "cuda" or "cuda:N". INVALID_ARGUMENT for anything else; FAILED_PRECONDITION, naming the devices that exist, if
-// this process has no such device.
+// "cpu", "cuda" or "cuda:N", else INVALID_ARGUMENT. FAILED_PRECONDITION, naming the devices, if it is missing.
 absl::StatusOr<torch::Device> ParseDevice(absl::string_view name);
 
-// "cuda:0", …: the CUDA devices that this process has.
+// The CUDA devices of this process: "cuda:0", ….
 std::vector<std::string> CudaDevices();
 
-// Sets the number of LibTorch's threads for the calling thread (at least 1), and, the first time, chooses the BLAS's
-// kernels: call it before anything computes. Logs the libraries in use, with a warning if they are slower than
-// necessary. Thread-safe.
+// Sets the calling thread's number of LibTorch threads (at least 1) and, the first time, the BLAS's kernels: must be
+// called before any computation. Logs the libraries, and warns about slow ones. Thread-safe.
 void ConfigureTorch(int64_t threads);
 
 }  // namespace waggle

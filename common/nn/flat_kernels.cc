@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-// One source, several instruction sets, chosen when the program is loaded. None of them contracts a multiplication and
-// an addition into one rounding, so that every machine computes the same numbers.
+// One source for several instruction sets, chosen at load time. None contracts a multiplication and an addition, so
+// that all machines compute the same numbers.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define WAGGLE_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -15,7 +15,7 @@
 namespace waggle {
 namespace {
 
-// Eight partial sums: a single one would make every addition wait for the one before.
+// Eight partial sums, so that additions do not wait for each other.
 template <class T>
 WAGGLE_INLINE double SumOfSquaresIn(const T* values, int64_t count) {
   double sums[8] = {};
@@ -78,7 +78,7 @@ WAGGLE_INLINE void RmsPropIn(const RmsPropStep& step, T* __restrict__ values, co
     if constexpr (kCentered) {
       const T mean = alpha * means[i] + rest * gradient;
       means[i] = mean;
-      // Rounding may take a variance of almost 0 below it.
+      // Rounding may make a variance of almost 0 negative.
       divisor = std::max(square - mean * mean, T{0});
     }
     const T update = momentum * momenta[i] + gradient / (std::sqrt(divisor) + epsilon);

@@ -2,12 +2,11 @@
 
 #include <cstdint>
 
-// Passes over flat buffers of parameters in the CPU's memory, each in one sweep. Free of LibTorch, so that they can be
-// compiled with the floating-point options that let square roots be vectorised.
+// Sweeps over parameters on the CPU. Without LibTorch, for compiler options that vectorise square roots.
 
 namespace waggle {
 
-// Not finite if an element is not, or if the sum overflows, which float32 elements below 1e150 cannot cause.
+// Not finite if an element is not, or if the sum overflows: impossible for float32 elements below 1e150.
 double SumOfSquares(const float* values, int64_t count);
 double SumOfSquares(const double* values, int64_t count);
 
@@ -24,7 +23,7 @@ struct AdamStep {
   double root_correction = 1;  // 1 / sqrt(1 - beta2^t).
   double epsilon = 0;
 };
-// `largest` holds the largest of `squares` so far, whose root divides (amsgrad); null: the root of `squares` divides.
+// `largest` has the largest of `squares` so far, whose root divides (amsgrad); null: that of `squares` divides.
 void ApplyAdam(const AdamStep& step, float* values, const float* gradients, float* means, float* squares,
                float* largest, int64_t count);
 void ApplyAdam(const AdamStep& step, double* values, const double* gradients, double* means, double* squares,
@@ -38,7 +37,7 @@ struct RmsPropStep {
   double learning_rate = 0;
   double epsilon = 0;
 };
-// `means` holds the mean of the gradient, whose square is subtracted from `squares` (centered); null: nothing is.
+// `means` has the gradient's mean, whose square is subtracted from `squares` (centered); null otherwise.
 void ApplyRmsProp(const RmsPropStep& step, float* values, const float* gradients, float* momenta, float* squares,
                   float* means, int64_t count);
 void ApplyRmsProp(const RmsPropStep& step, double* values, const double* gradients, double* momenta, double* squares,

@@ -8,8 +8,7 @@
 
 namespace waggle {
 
-// The arrays that an optimizer keeps beside the values, of their size and zero before the first step. Those that the
-// options do not need (OptimizerOptions::StateArrays) are null.
+// An optimizer's arrays, of the values' size and zero at first. Null if unneeded (OptimizerOptions::StateArrays).
 template <class T>
 struct OptimizerArrays {
   T* first = nullptr;   // The gradient's mean, or the momentum.
@@ -17,15 +16,14 @@ struct OptimizerArrays {
   T* third = nullptr;   // centered: the gradient's mean; amsgrad: the largest of `second` so far.
 };
 
-// The arithmetic of an optimizer's step over flat arrays in the CPU's memory, which belong to the caller. A step is
-// Begin, Apply over all elements, in parts if necessary, and End. Not thread-safe, except Apply of disjoint parts.
+// An optimizer's steps over flat arrays on the CPU, which the caller owns. A step is Begin, Apply over all elements,
+// maybe in parts, and End. Not thread-safe, except Apply of disjoint parts.
 class FlatOptimizer {
  public:
   // The options must be valid.
   explicit FlatOptimizer(const OptimizerOptions& options) : options_(options) {}
 
-  // Checks the whole gradient, each of whose elements counts `scale` times. INVALID_ARGUMENT if it is not finite; the
-  // step then has not begun.
+  // Checks the whole gradient, which is multiplied by `scale`. INVALID_ARGUMENT if it is not finite.
   template <class T>
   absl::Status Begin(const T* gradients, int64_t count, double scale, double learning_rate) {
     return Begin(SumOfSquares(gradients, count), scale, learning_rate);
@@ -34,7 +32,7 @@ class FlatOptimizer {
   void Apply(double* values, const double* gradients, const OptimizerArrays<double>& arrays, int64_t count) const;
   void End() { ++steps_; }
 
-  // Steps taken. Restoring sets it.
+  // Steps taken. Settable, to restore it.
   int64_t steps() const { return steps_; }
   int64_t* mutable_steps() { return &steps_; }
   // The L2 norm of the last step's scaled gradient before it was clipped.

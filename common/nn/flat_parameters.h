@@ -9,13 +9,13 @@
 
 namespace waggle {
 
-// A network's parameters as views into one contiguous buffer, and their gradients as views into another: a step of the
-// optimizer, a copy of the target, a publication or a norm is then one operation on one tensor. Not thread-safe.
+// A network's parameters as views of one contiguous buffer, and their gradients as views of another, so that steps,
+// copies and norms are one operation. Not thread-safe.
 class FlatParameters {
  public:
-  // All zero. The layout's element types are those of published weights; `dtype` is that of computations (float64 in
-  // gradient checks). Without `learns` there are no gradients: parameters that act, or targets. INTERNAL or
-  // RESOURCE_EXHAUSTED if the device cannot hold them.
+  // All zero. The layout has the types of published weights; `dtype` is that of computations (float64 in gradient
+  // checks). Without `learns`, for acting and targets, there are no gradients. INTERNAL or RESOURCE_EXHAUSTED if the
+  // device cannot hold them.
   static absl::StatusOr<FlatParameters> Create(std::vector<ArraySpec> layout, torch::Device device,
                                                torch::ScalarType dtype = torch::kFloat32, bool learns = true);
 
@@ -23,7 +23,7 @@ class FlatParameters {
   const std::vector<ArraySpec>& layout() const { return layout_; }
   int64_t size() const { return values_.numel(); }
 
-  // One-dimensional, contiguous; in no autograd graph. Gradients are undefined without `learns`.
+  // One-dimensional, contiguous, in no graph. Gradients are undefined without `learns`.
   const torch::Tensor& values() const { return values_; }
   const torch::Tensor& gradients() const { return gradients_; }
   // The same by parameter.
@@ -33,12 +33,11 @@ class FlatParameters {
   // The values of `count` parameters from `first` on, flat.
   torch::Tensor Run(int64_t first, int64_t count) const;
 
-  // A leaf of autograd over the same values: backward() adds to gradients(). Layers compute with leaves of their
-  // parameters, each parameter in one leaf. May throw as LibTorch does.
+  // A leaf of autograd over these values: backward() adds to gradients(). A parameter must be in only one leaf. May
+  // throw as LibTorch does.
   torch::Tensor AddLeaf(int64_t first, int64_t count);
   // A leaf of one parameter, in its shape.
   torch::Tensor AddLeaf(int64_t index);
-  // All leaves that were added.
   const std::vector<torch::Tensor>& leaves() const { return leaves_; }
 
  private:

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Keeps the variance of a layer's output near that of its input (the values of torch.nn.init).
+// Keeps the variance of a layer's output near its input's (the values of torch.nn.init).
 double Gain(Activation activation) {
   switch (activation) {
     case Activation::kTanh:
@@ -32,7 +32,7 @@ torch::Tensor Orthogonal(int64_t rows, int64_t columns, const torch::Generator& 
   torch::Tensor normal = torch::empty({std::max(rows, columns), std::min(rows, columns)}, torch::kFloat64);
   normal.normal_(0, 1, generator);
   auto [q, r] = torch::linalg_qr(normal, "reduced");
-  // The signs of R's diagonal make the draw uniform over all orthogonal matrices.
+  // The signs of R's diagonal make the draw uniform over orthogonal matrices.
   q = q * torch::sign(torch::diagonal(r));
   return wide ? q.t() : q;
 }

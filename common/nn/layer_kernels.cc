@@ -23,7 +23,7 @@ void BackThroughBias(const float* output, const float* gradient, bool relu, int6
     const float* passed = gradient;
     if (relu) {
       for (int64_t i = 0; i < columns; ++i) {
-        // Always read: a branch would be guessed wrong half of the time, and keep this from being vectorised.
+        // Always read: a branch would often be mispredicted, and prevent vectorisation.
         const float value = gradient[i];
         result[i] = output[i] > 0 ? value : 0;
       }

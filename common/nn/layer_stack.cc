@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/nn/activations.h"
+
 namespace waggle {
 namespace {
 
@@ -11,7 +13,7 @@ bool InChain(const LayerPlan& layer) {
   return layer.kind == LayerPlan::Kind::kDense || layer.kind == LayerPlan::Kind::kConv;
 }
 
-// Each element's choices, counted on from those of the elements before it: int64 [rows, elements].
+// Each element's choice plus the number of choices of earlier elements: int64 [rows, elements].
 Tensor Positions(const Tensor& choices, const std::vector<int64_t>& num_values) {
   Tensor positions = choices.reshape({choices.size(0), -1});
   if (num_values.size() == 1) {
@@ -80,7 +82,7 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_auto
       return features.flatten(features.dim() - plan.input_rank, -1);
     case LayerPlan::Kind::kLayerNorm: {
       const Tensor normal = torch::layer_norm(features, plan.output_shape);
-      // [members, …] becomes [members, 1, …]: the same for all rows.
+      // [members, …] becomes [members, 1, …], for all rows.
       const auto for_rows = [&](const Tensor& values) { return members_.has_value() ? values.unsqueeze(1) : values; };
       const Tensor own = members_.has_value() && features.dim() == rank + 1 ? normal.unsqueeze(0) : normal;
       return Activate(plan.activation, torch::addcmul(for_rows(layer.bias), own, for_rows(layer.weight)));

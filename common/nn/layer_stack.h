@@ -13,7 +13,7 @@
 
 namespace waggle {
 
-// Layers one after the other, as planned. Not thread-safe; may throw as LibTorch does.
+// Consecutive layers of a plan. Not thread-safe; may throw as LibTorch does.
 class LayerStack {
  public:
   LayerStack() = default;
@@ -21,11 +21,10 @@ class LayerStack {
   LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64_t> members, bool learns,
              FlatParameters* parameters);
 
-  // [rows, …] for [rows, …], or [members, rows, …] for that or for the same of each member. `by_autograd`: without
-  // Chain's own backward pass, for comparisons.
+  // [rows, …] for [rows, …], or [members, rows, …] for that or for an input of each member. `by_autograd` does without
+  // Chain's backward pass, for comparisons.
   torch::Tensor operator()(torch::Tensor features, bool by_autograd = false) const;
 
-  // True if there are no layers.
   bool empty() const { return steps_.empty(); }
 
  private:

@@ -14,8 +14,7 @@ namespace {
 
 using torch::Tensor;
 
-// The first layer's input: choices unchanged, bytes scaled to [0, 1], other numbers in the network's element type; a
-// row of one number becomes a vector of one.
+// The first layer's input: choices unchanged, bytes scaled to [0, 1], others of the network's type, as vectors.
 Tensor Enter(const EncoderPlan& encoder, const Tensor& input, torch::ScalarType dtype) {
   if (!encoder.layers.empty() && !encoder.layers[0].num_values.empty()) {
     return input;
@@ -39,7 +38,7 @@ Tensor Joined(const TrunkPlan& trunk, std::vector<Tensor> parts) {
     }
   }
   for (Tensor& part : parts) {
-    if (part.dim() < dimensions) {  // Values that all members share, beside each one's own.
+    if (part.dim() < dimensions) {  // Values that members share beside their own.
       std::vector<int64_t> shape = lead;
       shape.push_back(part.size(-1));
       part = part.expand(shape);
@@ -89,7 +88,7 @@ void CheckState(const NetworkPlan& plan, const Tensor& state) {
               " got a state of the shape ", state.sizes(), "; wanted [rows, ", plan.state_size, "]");
 }
 
-// `count`: over all steps together.
+// `count` is the total over all steps.
 void CheckSteps(const NetworkPlan& plan, int64_t count, const Tensor& first, int64_t rows) {
   TORCH_CHECK(count > 0 && count % rows == 0, "the network ", plan.name, " got the states of ", rows, " rows and ",
               count, " observations; wanted one a row, or that many in each of several steps");

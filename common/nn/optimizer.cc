@@ -15,7 +15,7 @@
 namespace waggle {
 namespace {
 
-// Elements below which a second thread costs more than it saves.
+// Fewer elements are not worth a second thread.
 constexpr int64_t kGrain = 32'768;
 
 class CpuOptimizer : public Optimizer {
@@ -72,7 +72,7 @@ class CpuOptimizer : public Optimizer {
   torch::Tensor gradient_norm_;
 };
 
-// Steps between checks that the gradients were finite; a check waits for the device.
+// Steps between checks that gradients were finite, which wait for the device.
 constexpr int64_t kCheckPeriod = 64;
 
 class DeviceOptimizer : public Optimizer {
@@ -143,7 +143,7 @@ class DeviceOptimizer : public Optimizer {
       torch::Tensor divisor = square;
       if (options_.centered) {
         const torch::Tensor mean = third_ * options_.alpha + gradient * (1 - options_.alpha);
-        // Rounding may take a variance of almost 0 below it.
+        // Rounding may make a variance of almost 0 negative.
         divisor = torch::clamp_min(square - mean.square(), 0);
         Keep(third_, mean);
       }
@@ -186,7 +186,7 @@ class DeviceOptimizer : public Optimizer {
     FusedAdam(step);
   }
 
-  // Takes the new state, unless a gradient was not finite, which the device decides.
+  // Takes the new state, unless the device finds a gradient that is not finite.
   void Keep(torch::Tensor state, const torch::Tensor& next) const { state.copy_(torch::where(healthy_, next, state)); }
 
   const OptimizerOptions options_;

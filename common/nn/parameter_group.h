@@ -13,12 +13,11 @@
 
 namespace waggle {
 
-// Parameters that are stepped together: a flat buffer, its gradient, and the optimizer that turns one into the other.
-// Not thread-safe.
+// Parameters that are stepped together: a flat buffer, its gradient and an optimizer. Not thread-safe.
 class ParameterGroup {
  public:
-  // The first `learned` elements of `parameters`, which outlive the group; absent: all. INVALID_ARGUMENT if the options
-  // are wrong.
+  // Has the first `learned` elements of `parameters`, or all if absent; `parameters` must outlive it. INVALID_ARGUMENT
+  // if the options are wrong.
   static absl::StatusOr<std::unique_ptr<ParameterGroup>> Create(std::string name, FlatParameters* parameters,
                                                                 const OptimizerOptions& options,
                                                                 std::optional<int64_t> learned = std::nullopt) {

@@ -7,26 +7,25 @@
 
 namespace waggle {
 
-// One step of a recurrent layer and the way back through it, without autograd. Rows are those of the step; matrices of
-// gates are [rows, gates * units], in the order of CorePlan::Kind.
+// A recurrent layer's step and backward pass. Matrices of gates are [rows, gates * units], ordered as CorePlan::Kind.
 
-// A step's values that the way back needs.
+// A step's values for the backward pass.
 struct RecurrentStep {
   std::vector<torch::Tensor> before;  // The parts of the state before the step, [rows, units] each.
   torch::Tensor gates;                // After their activations.
-  // LSTM: tanh of the cell, [rows, units]. GRU: the new gate's input from the output before, before it was reset.
+  // LSTM: tanh of the cell, [rows, units]. GRU: the new gate's input from the earlier output, before its reset.
   torch::Tensor inner;
 };
 
-// The state after a step, its parts [rows, units] each, from `step.before`; the first part is written to `output`.
-// `gates` are their products with the input, and are overwritten. weight_hh and bias_hh are CorePlan's, but an LSTM's
-// bias has already been added to the gates.
+// The state after a step, in parts of [rows, units], from `step.before`. Writes the first part to `output`. `gates` are
+// their products with the input and are overwritten. weight_hh and bias_hh are CorePlan's; an LSTM's bias is already in
+// the gates.
 std::vector<torch::Tensor> Forward(CorePlan::Kind kind, const torch::Tensor& weight_hh, const torch::Tensor& bias_hh,
                                    const torch::Tensor& gates, torch::Tensor output, RecurrentStep* step);
 
-// The way back through that step. `gradients` are by the parts of the state after it, and become those by the parts
-// before it. The gates' gradients by their products with the input and with the output before are written to `by_input`
-// and `by_output`, [rows, gates * units], which are the same tensor for an LSTM.
+// The step's backward pass. `gradients` are by the parts of the state after it, and become those before it. Writes the
+// gates' gradients by their products with input and earlier output to `by_input` and `by_output`, [rows, gates *
+// units]: the same tensor for an LSTM.
 void Back(CorePlan::Kind kind, const torch::Tensor& weight_hh, const RecurrentStep& step, const torch::Tensor& by_input,
           const torch::Tensor& by_output, std::vector<torch::Tensor>* gradients);
 

@@ -11,7 +11,7 @@ namespace {
 
 using torch::Tensor;
 
-// The state after a step, from the gates' products with the input and with the output before.
+// The state after a step, from the gates' products with input and earlier output.
 std::vector<Tensor> LstmStep(const Tensor& input, const Tensor& recurrent, const std::vector<Tensor>& before) {
   const std::vector<Tensor> gates = (input + recurrent).chunk(4, -1);
   const Tensor cell = gates[1].sigmoid() * before[1] + gates[0].sigmoid() * gates[2].tanh();
@@ -26,7 +26,7 @@ std::vector<Tensor> GruStep(const Tensor& input, const Tensor& recurrent, const 
   return {proposed + update * (before[0] - proposed)};
 }
 
-// Sets the parts of a state, or of a gradient by one, to zero in the rows where an episode begins.
+// Zeroes the parts of a state or its gradient in rows that begin an episode.
 void BeginEpisodes(const Tensor& first, int64_t step, std::vector<Tensor>* parts) {
   if (first.defined()) {
     const Tensor begins = first.select(0, step).unsqueeze(-1);
@@ -43,7 +43,7 @@ struct RecurrentCore::Parameters {
   Tensor values;  // All four, in one run.
   Tensor leaf;    // Autograd's; undefined if nothing is learned.
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;
-  std::vector<Tensor> gradients;  // Their gradients, in the same order; empty if nothing is learned.
+  std::vector<Tensor> gradients;  // In the same order; empty if nothing is learned.
 
   bool is_lstm() const { return plan.kind == CorePlan::Kind::kLstm; }
   // All gates' products with the input, [T, rows, gates * units].
@@ -75,9 +75,8 @@ RecurrentCore::Unrolled RecurrentCore::Parameters::Run(const Tensor& features, c
   return {outputs, at::cat(now, 1)};
 }
 
-// The unroll's node in a graph of autograd. Its inputs are the outputs and the state after the last step. Its outputs
-// are the features, the state before the first step and the parameters' leaf, for which it returns nothing: it has
-// already added that gradient.
+// The unroll's node in autograd's graph. Its inputs are the outputs and the final state. Its outputs are the features,
+// the initial state and the parameters' leaf, for which it returns nothing: it has already added that gradient.
 class RecurrentCore::Backward : public torch::autograd::Node {
  public:
   Backward(std::shared_ptr<const Parameters> parameters, Tensor features, Tensor first, int64_t rows,
@@ -91,7 +90,7 @@ class RecurrentCore::Backward : public torch::autograd::Node {
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     TORCH_CHECK(!steps_.empty(), "the graph of a loss was used twice");
-    // If an optimizer wrote them between a network's pass and the loss's, the gradient would belong to neither.
+    // Otherwise, after an optimizer's step between the two passes, the gradient would belong to neither.
     TORCH_CHECK(parameters_->values._version() == version_,
                 "a network's parameters were changed between its pass and the descent of a loss that uses it");
     TORCH_CHECK(!torch::GradMode::is_enabled(), "a recurrent core is differentiated once only");
@@ -110,7 +109,7 @@ class RecurrentCore::Backward : public torch::autograd::Node {
   void release_variables() override { steps_.clear(); }
 
  private:
-  // The gradients by the parts of the state before the first step. Either of the given gradients may be undefined.
+  // The gradients by the parts of the initial state. Either given gradient may be undefined.
   std::vector<Tensor> BackThroughSteps(const Tensor& by_outputs, const Tensor& by_state, const Tensor& by_input,
                                        const Tensor& by_output) const {
     const CorePlan& plan = parameters_->plan;
@@ -178,7 +177,7 @@ RecurrentCore::Unrolled RecurrentCore::operator()(const Tensor& features, const 
   {
     const torch::NoGradGuard no_grad;
     unrolled = parameters_->Run(features.detach(), first, state.detach(), &steps);
-    unrolled.outputs = unrolled.outputs.detach();  // A saved tensor must not hold the graph that holds it.
+    unrolled.outputs = unrolled.outputs.detach();  // Otherwise a saved tensor would hold the graph that holds it.
   }
   const auto node = MakeNode<Backward>(parameters_, features.detach(), first, state.size(0), std::move(steps));
   node->set_next_edges(torch::autograd::collect_next_edges(features, state, parameters_->leaf));

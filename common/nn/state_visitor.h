@@ -12,20 +12,19 @@
 
 namespace waggle {
 
-// Walks over everything that must survive a process. A component describes its state once, in VisitState(visitor), and
-// that one description serves to save and to load. Problems never stop the walk; the caller asks for them afterwards.
-// Names are unique within a scope.
+// Visits all state that must survive a process. A component's VisitState(visitor) serves both saving and loading.
+// Problems do not stop it; the caller asks for them afterwards. Names must be unique within a scope.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
 
-  // Loading copies into the present tensor: its shape, element type and device stay.
+  // Loading copies into the present tensor, which keeps its shape, type and device.
   void Tensor(absl::string_view name, torch::Tensor* value) { VisitTensor(Path(name), value); }
   void Int(absl::string_view name, int64_t* value) { VisitInt(Path(name), value); }
   void Double(absl::string_view name, double* value) { VisitDouble(Path(name), value); }
   void String(absl::string_view name, std::string* value) { VisitString(Path(name), value); }
 
-  // The meaning of the state around it: loading is a problem if the state was saved with another text.
+  // The meaning of the state around it. Loading state with another text is a problem.
   void Identity(absl::string_view name, const std::string& text) { VisitIdentity(Path(name), text); }
 
   void Generator(absl::string_view name, Rng* generator) {
@@ -38,7 +37,7 @@ class StateVisitor {
     }
   }
 
-  // Runs `visit`, with "name/" before the names that it uses.
+  // Runs `visit` with "name/" before its names.
   template <class Function>
   void Scope(absl::string_view name, Function&& visit) {
     const std::string outer = prefix_;
@@ -47,7 +46,7 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  // True if values are given; false if they are read.
+  // True if values are set, false if they are read.
   virtual bool Loading() const = 0;
 
  protected:

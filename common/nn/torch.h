@@ -1,8 +1,8 @@
 #pragma once
 
-// The part of LibTorch that Waggle uses: tensors and autograd, without the modules, optimizers and data loaders of
-// torch/torch.h, which cost three seconds more in every file. Precompiled; nothing else includes LibTorch's headers,
-// except tests that compare with the parts that are left out.
+// The part of LibTorch that Waggle uses: tensors and autograd. Modules, optimizers and data loaders of torch/torch.h
+// would cost three seconds more a file. Precompiled. Only tests that compare with those parts include other headers of
+// LibTorch.
 
 #include <torch/csrc/autograd/autograd.h>  // IWYU pragma: export
 #include <torch/csrc/autograd/function.h>  // IWYU pragma: export

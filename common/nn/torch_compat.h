@@ -12,12 +12,10 @@
 #include "common/nn/torch.h"
 #include "common/tensor/dtype.h"
 
-// All code that depends on LibTorch's version, and the functions that catch its exceptions. Built with 1.13 and with
-// 2.x.
+// All code that depends on LibTorch's version (1.13 or 2.x), and the functions that catch its exceptions.
 
 namespace waggle {
 
-// LibTorch's name for an element type.
 inline torch::ScalarType ToScalarType(DType dtype) {
   switch (dtype) {
     case DType::kBool:
@@ -44,7 +42,7 @@ inline torch::ScalarType ToScalarType(DType dtype) {
   return torch::kFloat32;
 }
 
-// INVALID_ARGUMENT for a type that our arrays do not have (complex, quantised).
+// INVALID_ARGUMENT for types that arrays do not have (complex, quantised).
 inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
   for (int number = 1; IsDType(number); ++number) {
     if (ToScalarType(static_cast<DType>(number)) == type) {
@@ -54,14 +52,13 @@ inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
   return absl::InvalidArgumentError(absl::StrCat("no array type of ours for LibTorch's ", torch::toString(type)));
 }
 
-// A node of autograd's graph, held as LibTorch holds it: by std::shared_ptr, or by its own pointer (in 2.15).
+// A node of autograd's graph, held by std::shared_ptr or, in 2.15, by LibTorch's own pointer.
 template <class Node, class... Arguments>
 auto MakeNode(Arguments&&... arguments) {
   if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {
     return c10::make_intrusive<Node>(std::forward<Arguments>(arguments)...);
   } else {
-    // torch::autograd::deleteNode, which not every LibTorch has. It is found by its argument, if this branch is
-    // compiled.
+    // torch::autograd::deleteNode, which some versions lack, found by its argument if this branch is compiled.
     return std::shared_ptr<Node>(new Node(std::forward<Arguments>(arguments)...), [](auto* node) { deleteNode(node); });
   }
 }
@@ -74,7 +71,7 @@ struct FusedAdamStep {
   torch::Tensor mean;            // The gradients'.
   torch::Tensor square;          // The mean of their squares.
   torch::Tensor largest_square;  // AMSGrad's; undefined without it.
-  // Scalars of type float32 on the device: the step's number from 1 on, and 1 if nothing must change.
+  // float32 scalars on the device: the step's number from 1 on, and 1 if nothing must change.
   torch::Tensor number;
   torch::Tensor skip;
   double rate = 0;
@@ -84,8 +81,8 @@ struct FusedAdamStep {
   double epsilon = 0;
 };
 
-// True if LibTorch takes such a step in one kernel: on CUDA, and from 2.4 on also on the CPU, where it is exact only
-// for float32 and float64. 1.13 has none for AdamW.
+// True if LibTorch has a kernel for the step: on CUDA, and since 2.4 on the CPU, exact for float32 and float64 only.
+// 1.13 has none for AdamW.
 inline bool HasFusedAdam(const torch::Tensor& values, bool decoupled) {
   constexpr bool kDecoupled = TORCH_VERSION_MAJOR >= 2;
   constexpr bool kOnCpu = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4);
@@ -94,7 +91,7 @@ inline bool HasFusedAdam(const torch::Tensor& values, bool decoupled) {
          (values.is_cuda() || (kOnCpu && values.is_cpu() && (type == torch::kFloat32 || type == torch::kFloat64)));
 }
 
-// Only if HasFusedAdam() is true for step.values and step.decoupled.
+// HasFusedAdam() must be true for step.values and step.decoupled.
 inline void FusedAdam(const FusedAdamStep& step) {
   const bool amsgrad = step.largest_square.defined();
   const at::TensorList largest = amsgrad ? at::TensorList(step.largest_square) : at::TensorList();
@@ -130,7 +127,7 @@ struct CatchTorchResult<void> {
   using Type = absl::Status;
 };
 
-// The exception that is being handled, as a status. Call in a catch block.
+// The current exception as a status. Must be called in a catch block.
 inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
   try {
     throw;
@@ -145,9 +142,9 @@ inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
 
 }  // namespace internal
 
-// Runs `function` and turns LibTorch's exceptions into a status that begins with `doing` ("computing a loss"):
-// RESOURCE_EXHAUSTED if a device has no memory left, otherwise INTERNAL. Returns a Status, or a StatusOr of the
-// function's result; the function's own Status or StatusOr passes through.
+// Runs `function` and converts LibTorch's exceptions to a status that begins with `doing` ("computing a loss"):
+// RESOURCE_EXHAUSTED if a device's memory has run out, otherwise INTERNAL. Other results become a StatusOr; a Status or
+// StatusOr passes through.
 template <class Function>
 auto CatchTorch(absl::string_view doing, Function&& function) ->
     typename internal::CatchTorchResult<std::decay_t<decltype(function())>>::Type {

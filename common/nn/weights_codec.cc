@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// The first tensor in which the two differ, in words.
+// Describes the first tensor in which the two differ.
 std::string FirstDifference(const std::vector<ArraySpec>& got, const std::vector<ArraySpec>& wanted) {
   for (size_t i = 0; i < std::max(got.size(), wanted.size()); ++i) {
     if (i >= got.size() || i >= wanted.size() || got[i] != wanted[i]) {

@@ -9,13 +9,11 @@
 
 namespace waggle {
 
-// The parameters' values in their published form: one copy, to the CPU. The caller sets `model` and `version` of the
-// snapshot.
+// The parameters' published form: one copy to the CPU. The caller sets the snapshot's `model` and `version`.
 absl::StatusOr<ModelSnapshot> EncodeWeights(const FlatParameters& parameters, uint64_t network_hash);
 
 // Copies a snapshot's values into the parameters. FAILED_PRECONDITION, with both sides in the message, if it is another
-// network's; INVALID_ARGUMENT for a value that is not finite or data of the wrong size. After an error the parameters
-// are as before.
+// network's; INVALID_ARGUMENT for values that are not finite or data of the wrong size. Errors change nothing.
 absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash, FlatParameters* parameters);
 
 }  // namespace waggle

@@ -13,29 +13,28 @@
 
 namespace waggle {
 
-// The learner's half of an algorithm: what one batch changes. Networks, optimizers, targets, checkpoints and
-// publication follow from its plan; it holds references into the model and whatever else it needs to know. One thread.
+// The learner's half of an algorithm: the changes that one batch makes. Its plan decides networks, optimizers, targets,
+// checkpoints and publication. Holds references into the model. One thread.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  // Computes losses and descends them, in the paper's order. What LibTorch throws becomes the update's error.
+  // Computes losses and descends them, in the paper's order. The caller catches what LibTorch throws.
   virtual void Update(const Batches& batches, UpdateContext* context) = 0;
 
-  // What must survive beside the model and the noise: counters, normalisers.
+  // Visits state that must survive besides the model and the noise: counters, normalisers.
   virtual void VisitState(StateVisitor* /*visitor*/) {}
 };
 
-// The computing half of an algorithm; an AlgorithmDefinition has the same name.
+// The code of an algorithm; an AlgorithmDefinition has the same name.
 struct AlgorithmImplementation {
-  // `model` was built from the plan of these options, and outlives the algorithm. INVALID_ARGUMENT for the options of
-  // another algorithm.
+  // `model` must be of these options' plan and outlive this. INVALID_ARGUMENT for another algorithm's options.
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const AlgorithmOptions& options, Model* model)> create;
 };
 
 using AlgorithmImplementations = Registry<AlgorithmImplementation>;
 
-// That of a class whose constructor takes its own options and the model.
+// For a class whose constructor takes its own options and the model.
 template <class Implementation, class Options>
 AlgorithmImplementation Implement() {
   return {[](const AlgorithmOptions& options, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {

@@ -20,7 +20,7 @@ torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
   return torch::where(mask, values, torch::zeros({}, values.options()));
 }
 
-// What `column` gives by name of each leaf, [lead, …] with so many leading dimensions, as one action.
+// Joins `column`'s tensors of all leaves, with `lead` leading dimensions, to one action.
 template <class Column>
 torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, const Column& column) {
   const JointAction action = JointActionOf(environment);
@@ -35,7 +35,7 @@ torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, con
     shape.push_back(part.elements);
     leaves.push_back(values.reshape(shape));
   }
-  // Real ones stand last.
+  // Real leaves are last.
   const torch::ScalarType type = action.num_reals > 0 ? leaves.back().scalar_type() : torch::kInt64;
   for (torch::Tensor& values : leaves) {
     values = values.to(type);
@@ -43,7 +43,7 @@ torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, con
   return leaves.size() == 1 ? leaves[0] : torch::cat(leaves, -1);
 }
 
-// [rows], of this element type.
+// [rows] of `options`' type.
 torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, const torch::TensorOptions& options) {
   return importance_exponent == 0
              ? torch::ones({batch.size}, options)
@@ -73,7 +73,7 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   const EnvironmentSpec& environment = batches.environment();
   const TensorBatch& batch = batches.only();
   const torch::Tensor& length = batch.at(kItemLength);
-  // Items of a single row, which no actor writes, have no step; a batch of nothing else has one that does not count.
+  // At least 2, so that there is a step even if all items have one row, which no actor writes.
   const int64_t longest = std::max<int64_t>(2, length.max().item<int64_t>());
   const bool all_alike = length.min().item<int64_t>() == longest;
   const auto by_time = [&](const std::string& name) { return batch.at(name).transpose(0, 1).narrow(0, 0, longest); };
@@ -89,7 +89,7 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   const torch::Tensor acted = (step_type != static_cast<int32_t>(StepType::kLast)).logical_and(row < length - 1);
   unrolls.counts = Unrolls::Steps(acted);
   unrolls.last = unrolls.counts.logical_not();
-  // The action of a row without a step reaches no gradient.
+  // The action of a row without a step has no gradient.
   unrolls.action = ZerosElsewhere(acted, JointActions(environment, 2, by_time));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;

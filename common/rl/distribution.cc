@@ -11,7 +11,7 @@
 
 namespace waggle {
 
-// What a kind of distribution has; by default nothing.
+// A kind of distribution. By default it has no operations.
 class DistributionForm {
  public:
   explicit DistributionForm(const char* kind) : kind_(kind) {}
@@ -23,7 +23,7 @@ class DistributionForm {
   virtual torch::Tensor Mode() const = 0;
   virtual torch::Tensor LogProb(const torch::Tensor& /*action*/) const { return Refuse("log-probabilities"); }
   virtual torch::Tensor Entropy() const { return Refuse("entropy"); }
-  // `other` is of the same kind.
+  // `other` must be of the same kind.
   virtual torch::Tensor DivergenceFrom(const DistributionForm& /*other*/) const { return Refuse("divergence"); }
   virtual torch::Tensor LogProbabilities() const { return Refuse("list of its choices' log-probabilities"); }
 
@@ -44,8 +44,8 @@ void CheckParameters(const char* what, const torch::Tensor& tensor) {
               "; wanted Float or Double[..., at least 1]");
 }
 
-// Infinitely small logits take no part in the softmax, and the second fill keeps infinities out of what is computed
-// from its result; both fills stop gradients. `legal`: undefined for all.
+// Illegal logits are -infinity in the softmax. The second fill keeps infinities out of later results. Both stop
+// gradients. Undefined `legal` means all.
 torch::Tensor MaskedLogSoftmax(const torch::Tensor& logits, const torch::Tensor& legal) {
   if (!legal.defined()) {
     return logits.log_softmax(-1);
@@ -87,7 +87,7 @@ class CategoricalForm : public DistributionForm {
   const torch::Tensor log_probabilities_;
 };
 
-// Choices side by side, [..., choices, most values]: shorter ones are filled up with what is not legal.
+// Choices side by side, [..., choices, most values]. Shorter ones are padded with illegal values.
 class MultiCategoricalForm : public DistributionForm {
  public:
   MultiCategoricalForm(const torch::Tensor& logits, std::vector<int64_t> num_values, const torch::Tensor& mask)
@@ -159,15 +159,15 @@ class NormalForm : public DistributionForm {
     CheckTensor("the other's mean", from.mean_, mean_.scalar_type(), mean_.sizes());
     const torch::Tensor log_ratio = log_std_ - from.log_std_;
     const torch::Tensor distance = (from.mean_ - mean_) * (-log_std_).exp();
-    // expm1: policies that hardly differ are the usual case.
+    // expm1, because policies usually differ little.
     return (((log_ratio * -2).expm1() + distance.square()) * 0.5 + log_ratio).sum(-1);
   }
 
  protected:
   struct Draw {
-    torch::Tensor value, log_densities;  // [..., dimensions] both.
+    torch::Tensor value, log_densities;  // Both [..., dimensions].
   };
-  // The densities are computed from the noise, which the value may have lost to rounding.
+  // Densities are computed from the noise, because the value may have lost it to rounding.
   Draw DrawNormal(Noise* noise) const {
     const torch::Tensor epsilon = noise->NormalLike(mean_);
     return {mean_ + log_std_.exp() * epsilon, epsilon.square() * -0.5 - log_std_ - kHalfLog2Pi};
@@ -203,7 +203,7 @@ class TanhNormalForm : public NormalForm {
   }
 
  private:
-  // log(1 - tanh(u)^2), right where tanh(u) rounds to 1.
+  // log(1 - tanh(u)^2), also if tanh(u) rounds to 1.
   static torch::Tensor LogDerivative(const torch::Tensor& u) { return (kLog2 - u - at::softplus(u * -2)) * 2; }
 };
 

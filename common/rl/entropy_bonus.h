@@ -7,27 +7,26 @@
 
 namespace waggle {
 
-// What a policy's entropy is worth to an algorithm, as EntropyOptions say. May throw as LibTorch does.
+// Rewards a policy's entropy by EntropyOptions. May throw as LibTorch does.
 class EntropyBonus {
  public:
-  // The model is of a plan with EntropyScalars(options), and outlives the bonus.
+  // The model must be of a plan with EntropyScalars(options) and outlive this.
   EntropyBonus(const EntropyOptions& options, Model* model)
       : options_(options), scalar_(options.target.has_value() ? model->scalar(kLogEntropyWeight) : nullptr) {}
 
-  // Without dimensions, constant: what a nat counts now. `like` has the element type and device.
+  // The present worth of a nat: a constant without dimensions, of the type and device of `like`.
   torch::Tensor Weight(const UpdateContext& context, const torch::Tensor& like) const;
 
-  // A step of the group by loss - weight * mean entropy, and one of the weight where it is learned. Reports the
-  // entropy.
+  // Steps the group by loss - weight * mean entropy, and the weight if it is learned. Reports the entropy.
   void Descend(const torch::Tensor& loss, const torch::Tensor& mean_entropy, ParameterGroup* group,
                UpdateContext* context) const;
 
-  // Where the weight is learned, it is stepped: it grows while the mean entropy is below the target.
+  // Steps a learned weight: it grows while the mean entropy is below the target.
   void Learn(const torch::Tensor& mean_entropy, UpdateContext* context) const;
 
  private:
   const EntropyOptions options_;
-  Scalar* const scalar_;  // Null where it is given.
+  Scalar* const scalar_;  // Null if the weight is fixed.
 };
 
 }  // namespace waggle

@@ -10,7 +10,7 @@ namespace {
 
 OrnsteinUhlenbeckOptions DriftOptions(const ExplorationOptions& options) {
   OrnsteinUhlenbeckOptions drift;
-  drift.deviation = 1;  // Scaled by sigma, which moves.
+  drift.deviation = 1;  // Scaled by sigma's schedule.
   drift.rate = options.theta;
   drift.interval = options.time_step;
   return drift;
@@ -37,7 +37,7 @@ void Explorer::Advance(absl::Span<const uint8_t> first) {
 
 Progress Explorer::progress() const {
   Progress progress = progress_;
-  // Of a lane. Slots for lanes that may yet come do not count.
+  // Steps of one lane. Slots for lanes that may still come do not count.
   const int64_t own = lanes_.first_step + steps_ / std::min(lanes_.lanes, ladder_lanes_);
   progress.env_steps = std::max(progress.env_steps, own * lanes_.all_lanes);
   return progress;
@@ -92,7 +92,7 @@ int64_t Explorer::Choose(int64_t slot, const float* values, int64_t choices, int
   if (options_.type != "boltzmann") {
     return best;
   }
-  // The Gumbel-max draw of softmax(values / temperature).
+  // A Gumbel-max draw from softmax(values / temperature).
   const double temperature = options_.temperature.At(progress());
   int64_t chosen = best;
   double largest = -std::numeric_limits<double>::infinity();

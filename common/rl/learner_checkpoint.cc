@@ -17,7 +17,7 @@
 namespace waggle {
 namespace {
 
-// Before the names of the algorithm's own texts and arrays.
+// Prefix of the algorithm's texts and arrays.
 constexpr char kState[] = "state/";
 
 class StateSaver : public StateVisitor {
@@ -68,8 +68,7 @@ class StateSaver : public StateVisitor {
   std::vector<std::string> problems_;
 };
 
-// Compares in one walk, and puts values in only in a second one: a checkpoint of another network must not half replace
-// this one's state.
+// Compares in a first walk and loads in a second: another network's checkpoint must not change half of the state.
 class StateLoader : public StateVisitor {
  public:
   StateLoader(const CheckpointContents& contents, bool loading) : contents_(contents), loading_(loading) {
@@ -83,7 +82,7 @@ class StateLoader : public StateVisitor {
     return problems_.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrJoin(problems_, "; "));
   }
 
-  // What the checkpoint has and nobody asked for.
+  // Finds values that were not visited.
   void CheckNothingLeft() {
     for (const auto& [name, array] : arrays_) {
       if (used_.count(name) == 0) {

@@ -10,13 +10,12 @@
 
 namespace waggle {
 
-// All that a learner needs to go on at `step`: the algorithm's state, copied to the CPU. `algorithm_name` is kept
-// beside it; the caller may add texts of its own, whose names do not begin with "state/". INTERNAL where two parts of
-// the state have one name.
+// The state that a learner needs to continue at `step`, on the CPU, with `algorithm_name`. The caller may add texts
+// whose names do not begin with "state/". INTERNAL if two parts of the state have one name.
 absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Trainee* trainee);
 
-// Puts that back; the step to go on with is `contents.step`. FAILED_PRECONDITION, saying what was got and what was
-// wanted, if it is the state of another algorithm or network; the algorithm is then as before.
+// Restores the state. The learner continues at `contents.step`. FAILED_PRECONDITION, with what was got and wanted, if
+// it is another algorithm's or network's; nothing is changed then.
 absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name, Trainee* trainee);
 
 }  // namespace waggle

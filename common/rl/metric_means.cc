@@ -22,7 +22,7 @@ absl::Status MetricMeans::Add(const std::vector<std::pair<std::string, torch::Te
       totals.push_back(sum.on_device);
       values.push_back(value.to(torch::kFloat32));
     }
-    // All of them in one go, by one kernel.
+    // One kernel for all.
     if (!totals.empty()) {
       torch::_foreach_add_(totals, values);
     }

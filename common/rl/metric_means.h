@@ -12,20 +12,19 @@
 
 namespace waggle {
 
-// The means of an algorithm's metrics over its updates. Those on an accelerator are added up there, so that only Take()
-// waits for it. Not thread-safe.
+// Means of metrics over updates. Sums stay on an accelerator, so that only Take() waits for it. Not thread-safe.
 class MetricMeans {
  public:
-  // An update's metrics (see UpdateResult), which may be overwritten afterwards.
+  // Adds an update's metrics (see UpdateResult), which may be overwritten afterwards.
   absl::Status Add(const std::vector<std::pair<std::string, torch::Tensor>>& metrics);
 
-  // The mean of each metric over the updates since the last call that had it; begins anew.
+  // The mean of each metric over those updates since the last call that had it.
   absl::StatusOr<std::map<std::string, double>> Take();
 
  private:
   struct Sum {
     double total = 0;
-    torch::Tensor on_device;  // What else is in it: a scalar of type float32, or undefined.
+    torch::Tensor on_device;  // The part on an accelerator: a float32 scalar, or undefined.
     int64_t count = 0;
   };
 

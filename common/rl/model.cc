@@ -14,7 +14,7 @@
 namespace waggle {
 namespace {
 
-// Of what an optimizer's state means.
+// The options that give an optimizer's state its meaning.
 std::string Identity(const OptimizerOptions& options) {
   return absl::StrCat(options.type, " beta1 ", options.beta1, " beta2 ", options.beta2, " alpha ", options.alpha,
                       " momentum ", options.momentum, " epsilon ", options.epsilon, " weight_decay ",
@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<Net>> MakeNet(const NetworkNeed& need, const Netw
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> online, Network::Create(plan, device, seed, dtype));
   std::unique_ptr<Network> target;
   if (need.has_target) {
-    // The same seed: target and online network begin equal.
+    // The same seed, so that target and online network begin equal.
     WAGGLE_ASSIGN_OR_RETURN(target, Network::Create(plan, device, seed, dtype, /*learns=*/false));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ParameterGroup> group,

@@ -17,7 +17,7 @@
 
 namespace waggle {
 
-// A learned number, such as the logarithm of a temperature.
+// A learned number, for example the logarithm of a temperature.
 class Scalar {
  public:
   Scalar(std::unique_ptr<FlatParameters> parameters, std::unique_ptr<ParameterGroup> group)
@@ -33,12 +33,11 @@ class Scalar {
   const std::unique_ptr<ParameterGroup> group_;
 };
 
-// Everything that an algorithm's plan asks for, built: networks with their targets and optimizers, and scalars. What
-// must survive, what is published and what identifies it follow from the plan. Not thread-safe.
+// The networks, targets, optimizers and scalars of a plan, which decides what is saved and published. Not thread-safe.
 class Model {
  public:
-  // Every network begins with values of its own, which follow from `seed` and its name. INVALID_ARGUMENT where the
-  // options of an optimizer are wrong; otherwise errors as of Network::Create.
+  // Each network's initial values follow from `seed` and its name. INVALID_ARGUMENT for wrong optimizer options; other
+  // errors are Network::Create's.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const ExperimentPlan& plan, const EnvironmentSpec& environment,
                                                        torch::Device device, uint64_t seed,
                                                        torch::ScalarType dtype = torch::kFloat32);
@@ -50,10 +49,10 @@ class Model {
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }
 
-  // The values of the network that acts, copied to the CPU; `model` and `version` are left to the caller.
+  // Copies the acting network's values to the CPU. The caller sets `model` and `version`.
   absl::StatusOr<ModelSnapshot> Publish() const;
-  // The other way round; its target follows. FAILED_PRECONDITION if they are of another network, INVALID_ARGUMENT for
-  // values that are not finite; nothing has changed then.
+  // Loads values into the acting network and its target. FAILED_PRECONDITION if they are another network's,
+  // INVALID_ARGUMENT if some are not finite; nothing is changed then.
   absl::Status LoadPublished(const ModelSnapshot& snapshot);
 
   void VisitState(StateVisitor* visitor);
@@ -66,7 +65,7 @@ class Model {
   std::map<std::string, std::unique_ptr<Net>> nets_;
   std::map<std::string, std::unique_ptr<Scalar>> scalars_;
   std::map<std::string, std::string> optimizers_;  // Identities, by network or scalar.
-  Net* acting_ = nullptr;                          // Null where none acts.
+  Net* acting_ = nullptr;                          // Null if none acts.
 };
 
 }  // namespace waggle

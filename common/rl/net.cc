@@ -10,7 +10,7 @@ namespace {
 
 using torch::Tensor;
 
-// Of a choice that is not legal: below every value, and finite, so that sums and differences stay so.
+// Value of illegal choices: below all others, and finite, so that sums and differences are.
 constexpr double kIllegal = -1e9;
 
 void CheckKind(const HeadPlan& head, HeadKind wanted) {
@@ -18,7 +18,7 @@ void CheckKind(const HeadPlan& head, HeadKind wanted) {
               Name(wanted));
 }
 
-// That every input is there: what is computed with what is not is no message that anyone could read.
+// Checks that all inputs exist, because LibTorch's messages for missing ones are unreadable.
 void CheckInputs(const NetworkPlan& plan, const Observations& observations, const Tensor& action) {
   TORCH_CHECK(action.defined() == plan.takes_action, "the network ", plan.name,
               plan.takes_action ? " takes an action, and got none" : " takes no action, and got one");
@@ -35,7 +35,7 @@ void CheckInputs(const NetworkPlan& plan, const Observations& observations, cons
   }
 }
 
-// That of the joint action: leaves without a mask have one that is true. Undefined where none has a mask.
+// The joint action's mask, all true for leaves without one. Undefined if no leaf has a mask.
 Tensor MaskOf(const JointAction& action, const Observations& observations) {
   const auto masked = std::find_if(action.parts.begin(), action.parts.end(),
                                    [](const JointAction::Part& part) { return part.mask >= 0; });
@@ -56,7 +56,7 @@ Tensor MaskOf(const JointAction& action, const Observations& observations) {
   return masks.size() == 1 ? masks[0] : torch::cat(masks, -1);
 }
 
-// A mask for values that have a dimension of members before its own.
+// Adds the dimension of members to a mask if `values` has one.
 Tensor Like(const Tensor& mask, const Tensor& values) {
   return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
 }
@@ -65,7 +65,7 @@ struct Normals {
   Tensor mean, log_std;
 };
 
-// `values`: means, and where `log_std` is not defined the logarithms of deviations behind them.
+// Splits `values` into means and, if `log_std` is undefined, logarithms of deviations.
 Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& log_std) {
   if (!log_std.defined()) {
     const std::vector<Tensor> halves = values.chunk(2, -1);
@@ -81,7 +81,7 @@ Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& l
   return {values, log_std.view(shape).expand_as(values)};
 }
 
-// What `compute` makes of rows, for observations with several leading dimensions as well: all of these are rows alike.
+// Applies `compute` to all leading dimensions flattened to rows.
 template <class Compute>
 Output OfAllRows(const Network& network, const Observations& observations, const Tensor& action,
                  const Compute& compute) {

@@ -15,30 +15,28 @@
 
 namespace waggle {
 
-// What a network gives for rows of observations, by its heads. Each is [rows, …], or [members, rows, …] where the plan
-// has members; "rows" are the leading dimensions of the observations, of which there may be several ([T, rows]). Asking
-// for a head that the plan does not have, or as another kind than it is, is a c10::Error.
+// A network's outputs for rows of observations, by head: [rows, …], or [members, rows, …] if the plan has members.
+// "rows" are all leading dimensions of the observations. A missing head, or one of another kind, is a c10::Error.
 class Output {
  public:
-  // `plan` outlives it.
+  // `plan` must outlive it.
   Output(const NetworkPlan* plan, std::vector<Network::HeadOutput> heads, torch::Tensor mask,
          torch::Tensor core_state = {})
       : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)), core_state_(std::move(core_state)) {}
 
-  // [rows, choices]: a discrete action's values. Those of illegal choices are -1e9; where none is legal, all count.
+  // [rows, choices]: a discrete action's values. Illegal choices have -1e9, unless none is legal.
   torch::Tensor q(absl::string_view head = "q") const;
   // [rows].
   torch::Tensor value(absl::string_view head = "value") const;
-  // [rows, dimensions]: of a deterministic head, in (-1, 1).
+  // [rows, dimensions] in (-1, 1), of a deterministic head.
   torch::Tensor action(absl::string_view head = "action") const;
-  // Of a categorical, normal, tanh-normal or mixed head.
+  // For a categorical, normal, tanh-normal or mixed head.
   Distribution policy(absl::string_view head = "policy") const;
 
   const NetworkPlan& plan() const { return *plan_; }
-  // True where a choice is legal, [rows, choices of all elements of the joint action]; undefined where the environment
-  // has no mask.
+  // True for legal choices, [rows, choices of all elements of the joint action]; undefined without masks.
   const torch::Tensor& mask() const { return mask_; }
-  // Of an unroll, after its last step: [rows, state_size]. Of a network without a core what it was given.
+  // After the last step of an unroll, [rows, state_size]. Without a core the state that was given.
   const torch::Tensor& core_state() const { return core_state_; }
 
  private:
@@ -50,21 +48,20 @@ class Output {
   torch::Tensor core_state_;
 };
 
-// What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it
-// takes them. A c10::Error where the network has a core.
+// Applies `network` to observations, each leaf [rows, …] or with more leading dimensions, and to actions if it takes
+// them. A c10::Error if it has a core.
 Output Forward(const Network& network, const Observations& observations, const torch::Tensor& action = {});
 
-// The same over time, of a network with a core or without: each leaf is [T, rows, …], or [rows, …] of a single step.
-// `first`, bool of the same leading dimensions: the row is an episode's first, before which its state is zero;
-// undefined: none is. `core_state`: [rows, state_size] before the first step. Without a core the last two do nothing.
+// The same over time, with or without a core. Leaves are [T, rows, …], or [rows, …] for a single step. `first`, bool of
+// these dimensions, marks rows that begin an episode, whose state is zero; undefined if none does. `core_state` is
+// [rows, state_size] before the first step. Without a core both are ignored.
 Output Unroll(const Network& network, const Observations& observations, const torch::Tensor& first,
               const torch::Tensor& core_state, const torch::Tensor& action = {});
 
-// A network of an algorithm: what it learns, and the copy that follows it where the plan has one. Not thread-safe; may
-// throw as LibTorch does.
+// A learned network of an algorithm, and its target if the plan has one. Not thread-safe; may throw as LibTorch does.
 class Net {
  public:
-  // `target` is null where the plan has none. The group is of `online`'s parameters.
+  // `target` may be null. `group` must be of `online`'s parameters.
   Net(std::unique_ptr<Network> online, std::unique_ptr<Network> target, std::unique_ptr<ParameterGroup> group)
       : online_(std::move(online)), target_(std::move(target)), group_(std::move(group)) {}
 
@@ -76,8 +73,7 @@ class Net {
     return waggle::Unroll(*online_, observations, first, core_state, action);
   }
 
-  // The copy that follows, called like the network itself; without one, the network. Of a copy no gradient flows to any
-  // parameter, but to its inputs.
+  // The target, or the network if there is none, called likewise. Passes gradients to inputs, but not to parameters.
   class Target {
    public:
     explicit Target(const Network* network) : network_(network) {}
@@ -94,12 +90,12 @@ class Net {
   };
   Target target() const { return Target(target_ != nullptr ? target_.get() : online_.get()); }
 
-  // target <- rate * online + (1 - rate) * target: 1 copies. Nothing where there is none.
+  // target <- rate * online + (1 - rate) * target: 1 copies. Does nothing without a target.
   void FollowTarget(double rate);
 
   ParameterGroup* group() const { return group_.get(); }
   Network& network() const { return *online_; }
-  // Null where there is none.
+  // May be null.
   Network* target_network() const { return target_.get(); }
 
  private:

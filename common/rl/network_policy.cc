@@ -17,7 +17,7 @@ namespace {
 
 using torch::Tensor;
 
-// The head that chooses actions: the only one that can.
+// The only head that can choose actions.
 const HeadPlan* ActingHead(const NetworkPlan& network) {
   for (const HeadPlan& head : network.heads) {
     if (head.kind != HeadKind::kValue) {
@@ -32,7 +32,7 @@ bool HasValue(const NetworkPlan& network) {
                      [](const HeadPlan& head) { return head.kind == HeadKind::kValue; });
 }
 
-// A view of them.
+// A view of the slots.
 Tensor SlotsOf(const PolicyInput& input) {
   return torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
 }
@@ -173,7 +173,7 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
     const absl::Status acted = head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
                                                            : ActByDistribution(out, input, mode, output);
     if (!acted.ok() && before_.defined()) {
-      Remember(input, before_);  // What was not acted is not remembered.
+      Remember(input, before_);  // Restores the states of rows without an action.
     }
     return acted;
   });
@@ -248,7 +248,7 @@ absl::Status NetworkPolicy::WriteColumns(const Output& out, const Tensor& log_pr
     const std::string& name = columns_[i].name;
     const Tensor values = name == kCoreState ? before_ : name == "value" ? out.value() : log_prob;
     if (!values.defined()) {
-      continue;  // A greedy action's probability is nobody's to know.
+      continue;  // A greedy action has no probability.
     }
     const Tensor column = values.to(torch::kCPU, torch::kFloat32).contiguous();
     std::memcpy(output->columns[i], column.data_ptr(), column.nbytes());

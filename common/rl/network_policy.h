@@ -19,30 +19,27 @@
 
 namespace waggle {
 
-// What a policy is made from.
+// The inputs of NetworkPolicy::Create.
 struct PolicyContext {
-  const Experiment* experiment = nullptr;             // Outlives the call.
-  const AlgorithmDefinitions* definitions = nullptr;  // The same.
+  const Experiment* experiment = nullptr;             // Must outlive the call.
+  const AlgorithmDefinitions* definitions = nullptr;  // Must outlive the call.
   EnvironmentSpec environment;
   torch::Device device = torch::kCPU;
   int64_t lanes = 0;
-  int64_t max_rows = 0;  // Of one Act; 0: as many as there are lanes.
-  // This actor's lanes are [first_lane, first_lane + lanes) of the run's all_lanes: exploration differs by lane.
+  int64_t max_rows = 0;  // Limit of rows of one Act; 0 for `lanes`.
+  // The actor's lanes are [first_lane, first_lane + lanes) of the run's all_lanes. Exploration differs by lane.
   int64_t first_lane = 0;
   int64_t all_lanes = 0;
   uint64_t seed = 0;  // The actor's own.
-  // Exploring steps that its lanes have behind them, by actors of before its process was started again: what moves with
-  // the environment steps goes on from there.
+  // Exploring steps that the lanes did before a restart of the actor. Schedules of environment steps continue there.
   int64_t first_step = 0;
 };
 
-// Acts by the network of an algorithm's plan that acts, for any algorithm: greedily by its best action, otherwise as
-// its distribution draws, with the plan's exploration on top. The columns that the plan asks for are made here by name.
-// Where the network has a core, each slot's state is kept from one Act to the next, until an episode begins; new
-// weights leave it as it is.
+// Acts by the acting network of any plan: greedily, or as its distribution draws with the plan's exploration. Makes the
+// plan's columns by name. With a core, a slot's state is kept until an episode begins, also with new weights.
 class NetworkPolicy : public Policy {
  public:
-  // INVALID_ARGUMENT where the experiment does not fit the environment, or a column is asked for that no head gives.
+  // INVALID_ARGUMENT if the experiment does not fit the environment, or no head gives a wanted column.
   static absl::StatusOr<std::unique_ptr<Policy>> Create(const PolicyContext& context);
 
   std::vector<ArraySpec> columns() const override { return columns_; }
@@ -55,16 +52,15 @@ class NetworkPolicy : public Policy {
   NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::unique_ptr<Network> network);
 
   absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
-  // Copies the rows to where the network takes them from.
+  // Copies the rows to the network's inputs.
   Observations Stage(const PolicyInput& input);
-  // What the network says of the rows, by the states of their slots, which go on.
+  // The network's outputs. Advances the states of the rows' slots.
   Output Decide(const PolicyInput& input);
-  // Sets the states of the rows' slots.
   void Remember(const PolicyInput& input, const torch::Tensor& states);
-  // INVALID_ARGUMENT, naming the slot, where what the network gave is not finite.
+  // INVALID_ARGUMENT, naming the slot, if the network's outputs are not finite.
   absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
-  // Each leaf's own elements of actions [rows, …], which are on the CPU.
+  // Writes each leaf's elements of actions [rows, …], which must be on the CPU.
   void WriteActions(const torch::Tensor& actions, PolicyOutput* output) const;
   absl::Status WriteColumns(const Output& out, const torch::Tensor& log_prob, PolicyOutput* output);
 
@@ -72,12 +68,12 @@ class NetworkPolicy : public Policy {
   const EnvironmentSpec environment_;
   const torch::Device device_;
   const std::unique_ptr<Network> network_;
-  const HeadPlan* const head_;  // That chooses the action.
+  const HeadPlan* const head_;  // Chooses the action.
   const int64_t lanes_;
   const int64_t max_rows_;
   std::vector<ArraySpec> columns_;
   std::vector<std::string> private_columns_;
-  Observations staged_;   // On the CPU, [max_rows, …] a leaf; undefined where none is seen.
+  Observations staged_;   // On the CPU, [max_rows, …] a leaf; undefined if the network does not use it.
   torch::Tensor states_;  // [lanes, state_size]: of each slot, before its next row.
   torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;

@@ -10,7 +10,7 @@ torch::Generator NewGenerator(uint64_t seed, torch::Device device) {
   torch::Generator shared = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(shared.mutex());
   torch::Generator generator = shared.clone();
-  // LibTorch's generator for the CPU takes the lower half of a seed only.
+  // LibTorch's CPU generator only uses the lower half of a seed.
   generator.set_current_seed(seed ^ (seed >> 32));
   return generator;
 }
@@ -31,9 +31,8 @@ torch::Tensor Noise::Categorical(const torch::Tensor& probabilities) {
   torch::NoGradGuard no_grad;
   TORCH_CHECK(probabilities.dim() > 0 && probabilities.size(-1) > 0, "Noise::Categorical: probabilities are ",
               probabilities.sizes(), "; wanted [..., choices]");
-  // Of exponential times, each divided by its choice's probability, the first is that choice's with that probability.
-  // In float64, because times made of float32's coarse uniform numbers, as on some devices, draw the least likely
-  // choices far too often; at least the least positive number, because 0 / 0 would win.
+  // The first of exponential times, each divided by a probability, is a choice's with its probability. float64, because
+  // coarse float32 numbers, as on some devices, draw unlikely choices far too often. Above 0, because 0 / 0 would win.
   torch::Tensor times = torch::empty(probabilities.sizes(), torch::dtype(torch::kFloat64).device(device_));
   times.exponential_(1, generator_).clamp_min_(std::numeric_limits<double>::min());
   return (probabilities / times).argmax(-1);

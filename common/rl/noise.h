@@ -7,9 +7,8 @@
 
 namespace waggle {
 
-// An algorithm's own random numbers, drawn on its device: what it draws follows from its seed and from what it drew
-// before, whatever else the process draws. No draw waits for the device. A test may give numbers of its own instead.
-// Not thread-safe; may throw as LibTorch does.
+// An algorithm's random numbers, drawn on its device. They depend on the seed and earlier draws only. No draw waits for
+// the device. Tests may override the numbers. Not thread-safe; may throw as LibTorch does.
 class Noise {
  public:
   Noise(uint64_t seed, torch::Device device);
@@ -17,20 +16,18 @@ class Noise {
   Noise& operator=(const Noise&) = delete;
   virtual ~Noise() = default;
 
-  // Of `like`'s shape and element type, which is a floating-point one, on this generator's device: standard normal, and
-  // uniform in [0, 1).
+  // Standard normal, and uniform in [0, 1), of the shape and floating-point type of `like`, on the generator's device.
   virtual torch::Tensor NormalLike(const torch::Tensor& like);
   virtual torch::Tensor UniformLike(const torch::Tensor& like);
 
-  // One choice for each row: [..., choices] -> int64 [...]. A choice is drawn in proportion to its probability, which
-  // is at least 0; one of probability 0 never is, unless its whole row is 0: then the first is. Rows need not sum to 1.
+  // One choice for each row: [..., choices] -> int64 [...], in proportion to probabilities, which must be >= 0 and need
+  // not sum to 1. Choices of probability 0 are not drawn; a row of zeros gives the first.
   virtual torch::Tensor Categorical(const torch::Tensor& probabilities);
 
-  // The numbers 0 to n - 1 in an order of which all are equally likely: int64 [n].
+  // The numbers 0 to n - 1 in a uniformly random order: int64 [n].
   virtual torch::Tensor Permutation(int64_t n);
 
-  // The whole state: a restored generator goes on bit for bit. States of different kinds of device are no exchange for
-  // one another: they differ in size.
+  // The whole state: a restored generator continues bit for bit. Kinds of devices have states of different sizes.
   void VisitState(StateVisitor* visitor);
 
  private:

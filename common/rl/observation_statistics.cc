@@ -5,10 +5,10 @@
 namespace waggle {
 namespace {
 
-// Rows that published statistics count as.
+// Weight of published statistics, in rows.
 constexpr double kAdoptedRows = 10'000;
 
-// The rows of a field that a sampled item really has, [rows, …].
+// The rows of a field that sampled items have, without padding, [rows, …].
 torch::Tensor RowsOf(const TensorBatch& batch, const ViewField& field) {
   const torch::Tensor& values = batch.at(field.name);
   if (field.rows != ViewField::Rows::kAll) {

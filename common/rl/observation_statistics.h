@@ -14,19 +14,17 @@
 
 namespace waggle {
 
-// Mean and deviation of every observation that some network of a plan normalises, of what was learned from. The
-// networks hold them beside their parameters, so that they are published and saved with these. Not thread-safe; may
-// throw as LibTorch does.
+// Means and deviations of the learned observations that a plan's networks normalise. The networks store them beside
+// their parameters, so that both are published and saved. Not thread-safe; may throw as LibTorch does.
 class ObservationStatistics {
  public:
-  // The plan outlives it; models are of this plan.
+  // The plan must outlive this, and models must be of this plan.
   ObservationStatistics(const ExperimentPlan* plan, torch::Device device);
 
-  // Takes in a batch of each table of the plan, in their order, and tells the networks.
+  // Adds a batch of each table of the plan, in order, and updates the networks.
   void Update(absl::Span<const TensorBatch* const> batches, Model* model);
 
-  // Begins anew from the scale that was published with the acting network. That scale weighs as much as ten thousand
-  // rows, so that a few batches do not change it much.
+  // Restarts from the scale published with the acting network, with the weight of ten thousand rows.
   void Adopt(Model* model);
 
   void VisitState(StateVisitor* visitor);

@@ -6,7 +6,7 @@
 
 namespace waggle {
 
-// What an environment's steps show: a tensor for each leaf of its observations, in their order, [rows, …] each.
+// A tensor for each leaf of an environment's observations, in order, [rows, …] each.
 using Observations = std::vector<torch::Tensor>;
 
 }  // namespace waggle

@@ -13,27 +13,27 @@
 
 namespace waggle {
 
-// What a policy is given for one step of some of its slots. A slot is the policy's memory of one environment (recurrent
-// state, noise, epsilon): of an actor's lane, or of one of those that a server batches.
+// A policy's input for one step of some of its slots. A slot is the policy's memory of one environment (recurrent
+// state, noise, epsilon): an actor's lane, or one that a server batches.
 struct PolicyInput {
-  // [rows]: whose memory each row is about, each slot at most once.
+  // [rows]: each row's slot, each at most once.
   absl::Span<const int64_t> slots;
-  // One array for each leaf of the environment's observations, in their order: [rows, …].
+  // An array for each leaf of the environment's observations, in order: [rows, …].
   absl::Span<const void* const> observations;
-  // [rows]: whether the observation is the first of an episode (recurrent state starts anew).
+  // [rows]: 1 if the observation begins an episode (recurrent state starts anew).
   const uint8_t* first = nullptr;
 
   int64_t rows() const { return static_cast<int64_t>(slots.size()); }
 };
 
-// Where a policy writes its decisions. The caller owns the memory.
+// A policy's decisions. The caller owns the memory.
 struct PolicyOutput {
-  // One array for each leaf of the environment's actions, in their order: [rows, …]. What a kBox leaf of float32 has
-  // finite bounds for is given in [-1, 1]; see ScaleAction (actor/action_scaling.h).
+  // An array for each leaf of the environment's actions, in order: [rows, …]. float32 kBox leaves with finite bounds
+  // are in [-1, 1]; see ScaleAction (actor/action_scaling.h).
   std::vector<void*> actions;
-  // One pointer for each of columns(), [rows, …]; these become columns of the stream.
+  // An array for each of columns(), [rows, …]. They become columns of the stream.
   std::vector<void*> columns;
-  // [rows, private_columns().size()]: what only the initial priority sees.
+  // [rows, private_columns().size()]: for the initial priority only.
   float* private_values = nullptr;
 };
 
@@ -42,36 +42,33 @@ enum class ActMode {
   kGreedy,
 };
 
-// Chooses actions for environments, each of which has a slot of [0, PolicyContext::lanes): the actor's and the
-// evaluator's half of an algorithm. One thread.
+// Chooses actions for environments in slots [0, PolicyContext::lanes), for actors and evaluators. One thread.
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  // What it adds to the stream's rows (log-probabilities, recurrent state, …), one spec a row's column.
+  // Columns that it adds to the stream (log-probabilities, recurrent state, …).
   virtual std::vector<ArraySpec> columns() const = 0;
-  // Float scalars a row that the initial priority needs and that never leave the actor.
+  // Float scalars of a row for the initial priority, which never leave the actor.
   virtual std::vector<std::string> private_columns() const = 0;
 
-  // INVALID_ARGUMENT for slots that it does not have, or for observations of which no action follows.
+  // INVALID_ARGUMENT for unknown slots, or for observations that give no action.
   virtual absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) = 0;
 
-  // How many lanes all actors of the run have by now, at least this one's last: exploration differs over all of them.
+  // Sets the number of lanes of all actors, at least this one's last: exploration differs over all of them.
   virtual void SetAllLanes(int64_t /*all_lanes*/) {}
 
-  // Takes new weights, between two calls of Act. FAILED_PRECONDITION, with both sides in the message, if they are of
-  // another network; the old weights stay.
+  // Takes new weights between calls of Act. FAILED_PRECONDITION if they are another network's; the old ones stay.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;
 
-  // Where weights are not given to it because they are elsewhere: which ones chose the last actions. Absent for a
-  // policy that takes them from LoadWeights, and before the first Act.
+  // The weights of the last actions if it does not get them by LoadWeights; null otherwise and before the first Act.
   virtual std::optional<ModelVersion> acted_version() const { return std::nullopt; }
 
   struct Waits {
-    absl::Duration waited;  // In Act, for whoever computes the actions, the wait under way included.
-    bool waiting = false;   // There, now.
+    absl::Duration waited;  // In Act, for the process that computes actions, including the present wait.
+    bool waiting = false;   // True during such a wait.
   };
-  // Any thread.
+  // Any thread may call it.
   virtual Waits waits() const { return {}; }
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A row-major float32 matrix or vector in the CPU's memory.
+// A contiguous float32 tensor on the CPU.
 bool IsPlain(const torch::Tensor& tensor) {
   return tensor.is_cpu() && tensor.scalar_type() == torch::kFloat32 && tensor.is_contiguous();
 }
@@ -100,7 +100,7 @@ Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& acti
   const torch::Tensor row_gradient = weights * slope * (1.0 / static_cast<double>(q.size(0)));
   result.q_gradient =
       torch::zeros_like(q).scatter_(1, index.unsqueeze(1), row_gradient.to(q.scalar_type()).unsqueeze(1));
-  // Without waiting for the device: a loss that is not finite makes every gradient so, and the stepper refuses those.
+  // Does not wait for the device: a loss that is not finite makes all gradients so, and the stepper refuses those.
   result.q_gradient = torch::where(torch::isfinite(result.loss), result.q_gradient, nan);
   return result;
 }

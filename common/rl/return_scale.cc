@@ -23,7 +23,7 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
   if (returns.numel() > 0) {
     largest_reward_.copy_(torch::maximum(largest_reward_, unrolls.reward.masked_select(unrolls.counts).abs().max()));
     const torch::Tensor largest = largest_reward_ / (1 - unrolls.discount.masked_select(unrolls.counts).max());
-    // Without a reward so far nothing is known of a bound.
+    // No bound before the first reward.
     const torch::Tensor bound = torch::where(largest_reward_ > 0, largest, torch::full_like(largest, kInfinity));
     returns_.Update(torch::clamp(returns, -bound, bound));
   }

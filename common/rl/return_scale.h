@@ -7,21 +7,19 @@
 
 namespace waggle {
 
-// Puts rewards on the scale on which returns have a deviation of 1: what a loss of values weighs beside that of a
-// policy, and what gradients are clipped to, then do not depend on what an environment pays. Not thread-safe; may throw
-// as LibTorch does.
+// Scales rewards so that returns have a deviation of 1. Then the weight of a value loss beside a policy loss, and
+// gradient clipping, do not depend on the size of rewards. Not thread-safe; may throw as LibTorch does.
 class ReturnScale {
  public:
-  // Not `enabled`: rewards stay as they are.
+  // If not `enabled`, rewards stay unchanged.
   ReturnScale(bool enabled, torch::Device device)
       : enabled_(enabled), returns_({}, device), largest_reward_(torch::zeros({}, device)) {}
 
-  // [T, rows]: the unroll's rewards over the deviation of all lambda-returns so far, its own included. `value`
-  // [T + 1, rows] is on the scale of before; no gradient flows.
+  // [T, rows]: the unroll's rewards over the deviation of all lambda-returns so far, its own included. `value` [T + 1,
+  // rows] is on the earlier scale; no gradient flows.
   //
-  // A return counts as no more than the largest reward so far could add up to, for ever. Values follow the scale with a
-  // delay, so that they are too large for one that has grown: without the bound they make it grow on, without end.
-  // There is no bound with a discount of 1, nor before the first reward.
+  // The sum of the largest reward so far for ever bounds returns. Values follow the scale with a delay, so without the
+  // bound a scale that grew would grow for ever. No bound with a discount of 1 or before the first reward.
   torch::Tensor Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda);
 
   void VisitState(StateVisitor* visitor) {
@@ -32,7 +30,7 @@ class ReturnScale {
  private:
   const bool enabled_;
   RunningStatistics returns_;
-  torch::Tensor largest_reward_;  // Its size, of all that was learned from.
+  torch::Tensor largest_reward_;  // Absolute value, over all learned steps.
 };
 
 }  // namespace waggle

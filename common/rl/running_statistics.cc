@@ -35,7 +35,7 @@ void RunningStatistics::Update(const torch::Tensor& batch) {
   const torch::Tensor rows = batch.to(torch::kFloat64);
   const double count = static_cast<double>(rows.size(0));
   if (average_.average == "window") {
-    state_.zero_();  // A number that is not finite leaves with its batch.
+    state_.zero_();  // Values that are not finite leave with their batch.
     Add(rows, 0);
     window_.select(0, next_).copy_(state_);
     next_ = (next_ + 1) % average_.window;
@@ -122,11 +122,11 @@ void RunningStatistics::VisitState(StateVisitor* visitor) {
 void RunningStatistics::CheckShape(const torch::Tensor& x) const {
   TORCH_CHECK(x.dim() >= static_cast<int64_t>(shape_.size()) &&
                   x.sizes().slice(static_cast<size_t>(x.dim()) - shape_.size()) == at::IntArrayRef(shape_),
-              "what is to be normalised is ", x.sizes(), "; wanted [..., ", absl::StrJoin(shape_, ", "), "]");
+              "got values of shape ", x.sizes(), "; wanted [..., ", absl::StrJoin(shape_, ", "), "]");
 }
 
 void RunningStatistics::Derive() {
-  // A weight of 0 has no variance; the quotient, which is then not a number, is not chosen.
+  // A weight of 0 has no variance: the NaN quotient is not selected.
   variance_ = torch::where(weight_ > 0, squares_ / weight_, torch::ones({}, state_.options()));
   deviation_ = (variance_ + 1e-8).sqrt();
 }

@@ -9,34 +9,33 @@
 
 namespace waggle {
 
-// Mean and variance, element by element, of the rows that were given, in float64 on one device: for observations and
-// rewards on a common scale. NormalizerSpec says how much earlier rows weigh. Not thread-safe; may throw as LibTorch
-// does, and c10::Error with what was got and wanted for shapes that do not fit. Nothing waits for the device.
+// Elementwise mean and variance of rows, float64 on one device, for scaling observations and rewards. NormalizerSpec
+// decides the weight of earlier rows. Not thread-safe; may throw as LibTorch does, and c10::Error with what was got and
+// wanted for wrong shapes. Never waits for the device.
 class RunningStatistics {
  public:
   // Rows have this shape; {} for numbers.
   RunningStatistics(std::vector<int64_t> shape, torch::Device device, NormalizerSpec average = {});
 
-  // Takes in a batch, [rows, shape...] of any type; no rows change nothing. One number that is not finite makes that
-  // element's statistics so for good, or until its batch leaves the window.
+  // Adds a batch, [rows, shape...] of any type; without rows it does nothing. An element that is not finite makes its
+  // statistics so for ever, or until its batch leaves the window.
   void Update(const torch::Tensor& batch);
 
-  // (x - mean) / deviation, within [-clip, clip]; infinity: as it is. x is [..., shape...] and keeps its
-  // type if that is a floating-point one; else it becomes float32.
+  // (x - mean) / deviation in [-clip, clip], which may be infinite. x is [..., shape...]; keeps a floating-point type,
+  // else gives float32.
   torch::Tensor Normalize(const torch::Tensor& x, double clip) const;
 
-  // x / deviation, for rewards: their sign means something.
+  // x / deviation, for rewards, whose sign matters.
   torch::Tensor Scale(const torch::Tensor& x) const;
 
-  // Float64, `shape`, as of now; the next Update may write over them. 0 and 1 while there were no rows. The variance is
-  // the population's.
+  // Float64, `shape`. The next Update may overwrite them. 0 and 1 without rows. The variance is the population's.
   const torch::Tensor& mean() const { return mean_; }
   const torch::Tensor& variance() const { return variance_; }
-  // sqrt(variance + 1e-8): what Normalize and Scale divide by.
+  // sqrt(variance + 1e-8), the divisor of Normalize and Scale.
   const torch::Tensor& deviation() const { return deviation_; }
 
-  // What follows from the rows, flat: [1 + 2 * elements] float64: the weight of all rows, the means, and the weighted
-  // sums of squared deviations. Load takes such a tensor from any device, as if it were one batch and the first.
+  // The state, flat, [1 + 2 * elements] float64: the weight of all rows, the means, and the weighted sums of squared
+  // deviations. Load takes such a tensor from any device as the first batch.
   const torch::Tensor& state() const { return state_; }
   void Load(const torch::Tensor& state);
 
@@ -44,9 +43,9 @@ class RunningStatistics {
 
  private:
   void CheckShape(const torch::Tensor& x) const;
-  // Adds a batch of so many rows to a state whose weight is at most `most_before` first.
+  // Adds a batch to a state whose weight is first limited to `most_before`.
   void Add(const torch::Tensor& rows, double most_before);
-  // Makes the state that of all batches in the window.
+  // Sets the state to that of all batches in the window.
   void AddUpWindow();
   void Derive();
 
@@ -55,11 +54,11 @@ class RunningStatistics {
   torch::Tensor state_;
   // Views of the state.
   torch::Tensor weight_, mean_, squares_;
-  // What follows from it.
+  // Derived from the state.
   torch::Tensor variance_, deviation_;
-  double rows_ = 0;       // adaptive: all that were ever given.
-  torch::Tensor window_;  // window: [window, 1 + 2 * elements], the states of the newest batches.
-  int64_t next_ = 0;      // window: the batch that the next one replaces.
+  double rows_ = 0;       // adaptive: number of all rows so far.
+  torch::Tensor window_;  // window: [window, 1 + 2 * elements], states of the newest batches.
+  int64_t next_ = 0;      // window: the batch that is replaced next.
 };
 
 }  // namespace waggle

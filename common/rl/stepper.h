@@ -6,15 +6,13 @@
 
 namespace waggle {
 
-// What happens between a gradient and the next values of the parameters: the same algorithm can step here, average with
-// other learners, push its gradient to a server, or keep it, and does not know which.
+// Applies gradients to parameters: here, averaged with other learners, by a server, or not at all.
 class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  // Takes group.gradients(), at the learning rate of this progress. Returns whether the group's values changed; if so,
-  // targets may follow them. INVALID_ARGUMENT, with nothing changed, for a gradient that is not finite (see
-  // Optimizer::Step for when an accelerator says so).
+  // Takes group.gradients(), at the learning rate of `progress`. Returns true if the group's values changed, so that
+  // targets may follow. INVALID_ARGUMENT, with no change, if a gradient is not finite (see Optimizer::Step).
   virtual absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) = 0;
 };
 

@@ -10,13 +10,13 @@
 
 namespace waggle {
 
-// Steps here: the group's own optimizer, with its clipping and its schedule.
+// Steps by the group's own optimizer, with its clipping and schedule.
 class LocalStepper : public Stepper {
  public:
   absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
 };
 
-// Keeps a copy of each group's gradient and changes nothing: gradients computed here and applied elsewhere.
+// Copies each group's gradient and changes nothing, for gradients that are applied elsewhere.
 class CaptureStepper : public Stepper {
  public:
   absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
@@ -28,7 +28,7 @@ class CaptureStepper : public Stepper {
   std::map<std::string, torch::Tensor, std::less<>> gradients_;
 };
 
-// Puts a captured gradient into the group, where a stepper finds it. INVALID_ARGUMENT if its size is not the group's.
+// Copies a captured gradient into the group. INVALID_ARGUMENT if its size is not the group's.
 absl::Status SetGradients(const torch::Tensor& gradients, ParameterGroup* group);
 
 }  // namespace waggle

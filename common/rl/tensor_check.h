@@ -15,14 +15,14 @@ inline std::string DescribeTensor(const torch::Tensor& tensor) {
              : "nothing";
 }
 
-// Throws a c10::Error with what was got and wanted unless `tensor`, which the message calls `what`, is of exactly this
-// type and shape: LibTorch would broadcast [rows] against [rows, 1] to [rows, rows] in silence.
+// Throws a c10::Error with what was got and wanted unless `tensor`, named `what`, has this type and shape: LibTorch
+// would silently broadcast [rows] against [rows, 1] to [rows, rows].
 inline void CheckTensor(const char* what, const torch::Tensor& tensor, torch::ScalarType type, at::IntArrayRef sizes) {
   TORCH_CHECK(tensor.defined() && tensor.scalar_type() == type && tensor.sizes() == sizes, what, " is ",
               DescribeTensor(tensor), "; wanted ", torch::toString(type), "[", absl::StrJoin(sizes, ", "), "]");
 }
 
-// Whether a tensor is of a type that these computations are exact enough in.
+// True if the type is exact enough for these computations.
 inline bool IsFloat32Or64(const torch::Tensor& tensor) {
   return tensor.defined() && (tensor.scalar_type() == torch::kFloat32 || tensor.scalar_type() == torch::kFloat64);
 }

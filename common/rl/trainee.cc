@@ -53,11 +53,10 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
     algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
-  // Only now: what was learned from was acted on the scale of before.
+  // After the update, because its rows were acted on the earlier scale.
   WAGGLE_RETURN_IF_ERROR(CatchTorch("normalising observations", [&] { observations_.Update(batches, model_.get()); }));
   UpdateResult result;
   for (const TablePlan& table : tables) {
-    // Where the table picks nothing by them, nobody wants them.
     result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
   }
   result.metrics = context.TakeMetrics();

@@ -20,23 +20,21 @@
 
 namespace waggle {
 
-// What one update gives back. The tensors of metrics may be overwritten by the next update. Tensors stay on the device:
-// reading one on the CPU waits for the device, so metrics are read only when they are logged.
+// The result of an update. The next one may overwrite the metrics. Reading them waits for the device.
 struct UpdateResult {
-  // For each table of the plan, [size], at least 0: the items' new priorities; undefined where the algorithm has none,
-  // or the table picks nothing by them. Not overwritten later.
+  // New priorities of items for each table of the plan, [size], at least 0; undefined if unused. Not overwritten.
   std::vector<torch::Tensor> priorities;
   // Scalars by name ("q_loss", "q_mean").
   std::vector<std::pair<std::string, torch::Tensor>> metrics;
 };
 
-// What a train loop trains: it knows no algorithm. One thread.
+// A train loop's view of an algorithm. One thread.
 class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  // A batch of each table of the plan in: steps what it learns by `stepper`. A loss or gradient that is not finite is
-  // INVALID_ARGUMENT; what was stepped before it in the same update stays so.
+  // Learns from a batch of each table of the plan. `stepper` applies the gradients. INVALID_ARGUMENT if a loss or
+  // gradient is not finite; earlier steps of the update remain.
   virtual absl::StatusOr<UpdateResult> Update(absl::Span<const TensorBatch* const> batches, const Progress& progress,
                                               Stepper* stepper) = 0;
   // The same for one table.
@@ -45,22 +43,21 @@ class Trainee {
     return Update(absl::MakeConstSpan(&only, 1), progress, stepper);
   }
 
-  // The parameters that act, in the layout that the policy expects. One copy to the CPU.
+  // The acting parameters in the policy's layout. One copy to the CPU.
   virtual absl::StatusOr<ModelSnapshot> Publish() = 0;
 
-  // The other way round, for a learner that comes back without its state: the parameters that act, and targets that
-  // follow them, become the snapshot's. Optimizers and all else stay as they are. FAILED_PRECONDITION if it is of
-  // another network, INVALID_ARGUMENT for values that are not finite; nothing has changed then.
+  // Loads the acting parameters and their targets, for a learner that comes back without its state. FAILED_PRECONDITION
+  // if they are another network's, INVALID_ARGUMENT if some are not finite; nothing is changed then.
   virtual absl::Status LoadPublished(const ModelSnapshot& snapshot) = 0;
 
-  // Walks over everything that must survive.
+  // Visits all state that must survive.
   virtual void VisitState(StateVisitor* visitor) = 0;
 };
 
 // An experiment's algorithm with its model and its random numbers.
 class AlgorithmTrainee : public Trainee {
  public:
-  // INVALID_ARGUMENT where the experiment does not fit the environment. `dtype` is what is computed with.
+  // INVALID_ARGUMENT if the experiment does not fit the environment. `dtype` is the type of computations.
   static absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> Create(
       const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
       const AlgorithmImplementations& implementations, torch::Device device, torch::ScalarType dtype = torch::kFloat32);

@@ -14,7 +14,7 @@ UnrollSteps::UnrollSteps(const Unrolls& unrolls)
   }
 }
 
-// All that has a time, changed alike.
+// Applies `change` to all fields that have a time dimension.
 template <class Change>
 UnrollSteps UnrollSteps::With(const Change& change) const {
   UnrollSteps changed = *this;

@@ -9,22 +9,21 @@
 
 namespace waggle {
 
-// The steps of unrolls without the row behind the last one, [T, rows, …], of which an algorithm learns in parts. May
-// throw as LibTorch does.
+// The T steps of unrolls, [T, rows, …], for algorithms that learn from parts of them. May throw as LibTorch does.
 struct UnrollSteps {
   explicit UnrollSteps(const Unrolls& unrolls);
 
-  // What else an algorithm knows of each step, by name: [T, rows, …]. It must be there.
+  // An algorithm's own column, [T, rows, …]. It must exist.
   const torch::Tensor& at(const std::string& name) const { return columns.at(name); }
 
-  // Every step as a row of its own, [1, T * rows, …], before which there is no state.
+  // Each step as a row of its own, [1, T * rows, …], without state.
   UnrollSteps Flattened() const;
-  // The rows of these indices, int64.
+  // The rows of these int64 indices.
   UnrollSteps Select(const torch::Tensor& rows) const;
 
   Observations observation;
-  torch::Tensor first, action, counts;  // As Unrolls has them.
-  torch::Tensor core_state;             // [rows, values]: before the first step; undefined where there is none.
+  torch::Tensor first, action, counts;  // As in Unrolls.
+  torch::Tensor core_state;             // [rows, values]: before the first step; may be undefined.
   std::map<std::string, torch::Tensor> columns;
 
  private:

@@ -13,7 +13,7 @@ bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
     return false;
   }
   Report(absl::StrCat(group->name(), "_loss"), loss);
-  // On the CPU a look costs nothing; elsewhere the gradient carries the news to the stepper.
+  // A check is free on the CPU. Elsewhere the gradient tells the stepper.
   if (loss.is_cpu() && !std::isfinite(loss.item<double>())) {
     status_ = absl::InvalidArgumentError(
         absl::StrCat(group->name(), "_loss is ", loss.item<double>(),

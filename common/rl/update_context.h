@@ -14,34 +14,33 @@
 
 namespace waggle {
 
-// What one update may do to the world. After a first error it does nothing more, and the update's caller returns that
-// error: no algorithm writes error paths between its losses.
+// The effects of one update. After an error it does nothing, and the caller returns it: algorithms need no error paths.
 class UpdateContext {
  public:
-  // All of it outlives the context.
+  // The arguments must outlive the context.
   UpdateContext(Stepper* stepper, const Progress& progress, Noise* noise)
       : stepper_(stepper), progress_(progress), noise_(noise) {}
 
-  // theta <- Stepper(gradient of the loss by theta), where theta are the group's parameters: gradients flow into these
-  // and no others. True if their values changed. The loss is a scalar, and is reported as "GROUP_loss". One that is not
-  // finite is an error, found here on the CPU and by the stepper elsewhere.
+  // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values
+  // changed. Reports the scalar loss as "GROUP_loss". If it is not finite, this fails on the CPU, and the stepper
+  // elsewhere.
   bool Descend(const torch::Tensor& loss, ParameterGroup* group);
 
-  // The mean of `value`, which stays on the device, is read when metrics are logged.
+  // Reports the mean of `value`, which stays on the device until metrics are logged.
   void Report(const std::string& name, const torch::Tensor& value);
 
-  // [rows] of the batch of a table of the plan, or of its only one, at least 0: its items' new priorities.
+  // New priorities of the items, [rows], at least 0, of a table of the plan or of its only one.
   void SetPriorities(const std::string& table, const torch::Tensor& priorities) {
     priorities_[table] = priorities.detach();
   }
   void SetPriorities(const torch::Tensor& priorities) { SetPriorities("", priorities); }
 
   const Progress& progress() const { return progress_; }
-  // The algorithm's own.
+  // The algorithm's.
   Noise* noise() const { return noise_; }
 
   const absl::Status& status() const { return status_; }
-  // What was set for the table, or for the only one; undefined where nothing was.
+  // The table's or the only table's; undefined if not set.
   torch::Tensor priorities(const std::string& table = "") const;
   std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
 

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Blocks that wait to be used again: as many as a few streams fill at a time.
+// Spare blocks: as many as a few streams fill at a time.
 constexpr size_t kKept = 16;
 
 }  // namespace
@@ -88,7 +88,7 @@ class GradientBuffers::Shelf : public std::enable_shared_from_this<Shelf> {
   Mutex mutex_;
   int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<BufferPool> pool_ ABSL_GUARDED_BY(mutex_);  // Of the size that was asked for last.
+  std::shared_ptr<BufferPool> pool_ ABSL_GUARDED_BY(mutex_);  // Blocks of the last requested size.
   int64_t pool_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -5,16 +5,16 @@
 
 namespace waggle {
 
-// What is decided of gradients that come, without threads and clocks: GradientRunner calls it from one thread. All
-// times are of one clock that never goes back.
+// Decides what happens to gradients. Has no threads or clocks: GradientRunner calls it from one thread, with times of a
+// steady clock.
 class GradientCore {
  public:
   virtual ~GradientCore() = default;
 
-  // The numbers are finite. `answer` is called now or later, by whatever call it is.
+  // The gradient's numbers must be finite. `answer` is called during this call or a later one.
   virtual void Take(GradientPush push, GradientTaker::Answer answer, absl::Time now) = 0;
 
-  // Does what is due by then. When that is next; infinite: nothing is before the next Take.
+  // Does what is due at `now`. NextTick is the next such time; infinite: nothing is due before the next Take.
   virtual void Tick(absl::Time now) = 0;
   virtual absl::Time NextTick() const = 0;
 };

@@ -61,7 +61,7 @@ void GradientReducer::Flush() {
   auto* const values = reinterpret_cast<float*>(bytes.get());
   SumGradients(gradients, count, values);
   sum.data = std::shared_ptr<const float>(bytes, values);
-  // An answer may come when the reducer has gone, and then `post` calls nothing.
+  // An answer may come after the reducer's destruction; `post` runs nothing then.
   next_->Take(std::move(sum), [this, post = post_, inputs = std::move(inputs)](GradientAnswer answer) {
     post([this, inputs, answer = std::move(answer)] { OnAnswer(inputs, answer); });
   });

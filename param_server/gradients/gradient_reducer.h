@@ -11,19 +11,18 @@
 namespace waggle {
 
 struct GradientReducerOptions {
-  int64_t batch = 1;                                    // Gradients that make a sum…
-  absl::Duration flush_after = absl::Milliseconds(50);  // …fewer, where the first has waited for so long.
+  int64_t batch = 1;                                    // Gradients in a sum…
+  absl::Duration flush_after = absl::Milliseconds(50);  // …fewer, if the first has waited this long.
 };
 
-// Adds gradients up and hands the sum on. It keeps what it has added until the sum is answered: where that is to be
-// sent singly, it sends each by itself. Gradients of another model than those that are being gathered go on by
-// themselves.
+// Adds gradients and passes on the sum. Keeps the summands until the sum is answered, and sends them singly if the
+// answer asks for it. A gradient of another model than the gathered ones is passed on alone.
 //
 // Counts gradients_pushed, gradients_applied, gradients_refused, gradients_refused_REASON and gradient_sums_split.
 class GradientReducer final : public GradientCore {
  public:
-  // `next` takes the sums; it and `metrics` outlive the reducer. `post` has a function called by the thread that calls
-  // the reducer: for the answers of `next`, which come from any. Once the reducer has gone it calls none.
+  // `next` takes the sums; it and `metrics` outlive the reducer. `post` runs a function in the thread that calls the
+  // reducer, as the answers of `next` may come in any thread. It must run none after the reducer's destruction.
   GradientReducer(const GradientReducerOptions& options, GradientTaker* next, Metrics* metrics,
                   std::function<void(std::function<void()>)> post);
 

@@ -11,16 +11,15 @@
 
 namespace waggle {
 
-// Runs a core in a thread of its own, which does what it is given in its order. Thread-safe. What waits here is bounded
-// by those who hand it over: a stream waits for its answers.
+// Runs a core in a thread of its own, task after task. Thread-safe. The streams bound the queue: each limits its
+// unanswered gradients.
 class GradientRunner final : public GradientTaker {
  public:
-  // Sets the core, which outlives the thread, and starts. `after` is called by the thread whenever the core has done
-  // something. Once.
+  // Starts the thread. `core` outlives it; `after` is called in it after each task. Called once.
   void Start(GradientCore* core, std::function<void()> after = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
   ~GradientRunner() override { Stop(); }
 
-  // Returns when the core is called no more. What waits is dropped, and so is what comes later.
+  // Drops all waiting and later tasks. Returns after the last call of the core.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   void Take(GradientPush push, Answer answer) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -33,7 +32,7 @@ class GradientRunner final : public GradientTaker {
   CondVar changed_;
   std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  GradientCore* core_ = nullptr;  // Set before the thread starts; its alone.
+  GradientCore* core_ = nullptr;  // Set before the thread starts, then used by it alone.
   std::function<void()> after_;   // As core_.
   Thread thread_;
 };

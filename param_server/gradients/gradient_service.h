@@ -22,33 +22,33 @@
 namespace waggle {
 
 struct GradientServiceOptions {
-  int64_t max_bytes = int64_t{1} << 30;  // Of gradients that are not done with; beyond it streams wait.
-  int64_t max_unanswered = 1024;         // Of one stream; beyond it that waits.
-  // A stream of whose gradient nothing more comes for so long is ended: others may wait for its memory.
+  int64_t max_bytes = int64_t{1} << 30;  // Gradients in memory; streams wait if they would take more.
+  int64_t max_unanswered = 1024;         // Gradients of one stream without an answer; the stream waits if it has more.
+  // A stream that stalls amid a gradient for this long is ended, as others may wait for its memory.
   absl::Duration max_stall = absl::Seconds(30);
 };
 
 class GradientUpload;
 
-// waggle.v1.GradientService; see gradient.proto. Serves one run after the other. Checks what comes (sizes, checksum,
-// that all is finite) and hands it to the run's taker. A gradient that is refused here is counted, among
-// gradients_pushed, gradients_refused and gradients_refused_REASON.
+// waggle.v1.GradientService; see gradient.proto. Serves one run after another. Checks each gradient's sizes, checksum
+// and numbers, and passes it to the run's taker. Refused gradients count in gradients_pushed, gradients_refused and
+// gradients_refused_REASON.
 class GradientService final : public v1::GradientService::WithRawCallbackMethod_Push<
                                   v1::GradientService::WithRawCallbackMethod_Describe<v1::GradientService::Service>> {
  public:
   explicit GradientService(const GradientServiceOptions& options = {});
   ~GradientService() override { stop_.RequestStop(); }
 
-  // Begins an experiment's run: `role` is "primary" or "reducer", for people. `metrics` outlives the run's last stream.
+  // Begins an experiment's run. `role`, "primary" or "reducer", is shown to users. `metrics` outlives the run's last
+  // stream.
   void Begin(const std::string& role, const std::string& experiment_id, Metrics* metrics) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on gradients of the run go there; it outlives the run's last stream. Those of another model, and those for
-  // another experiment, such as of workers that have not heard of its end, are refused at their header, before they
-  // take memory. Before that streams are UNAVAILABLE.
+  // Passes the run's gradients to `taker`, which outlives the run's last stream. Gradients of another model or another
+  // experiment are refused at their header, before they take memory. Streams are UNAVAILABLE before this call.
   void SetTaker(GradientTaker* taker, GradientModel model) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the run, if one has begun: its streams are ended, at once if they have not ended by themselves within `grace`.
-  // Returns when none of them uses its taker or its metrics any more.
+  // Ends the run, if there is one. Streams that are still open after `grace` are aborted. Returns when no stream uses
+  // the taker or the metrics.
   void End(absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Push(grpc::CallbackServerContext* context) override;
@@ -56,10 +56,10 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
                                      grpc::ByteBuffer* response) override;
 
  private:
-  // Null before there is a taker.
+  // Null if there is no taker.
   std::shared_ptr<GradientUpload> NewUpload(std::shared_ptr<StreamPeer<Message<v1::PushGradientResponse>>> peer)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends streams that have stalled, until the service's end.
+  // Ends stalled streams until the service is destroyed.
   void Watch() ABSL_LOCKS_EXCLUDED(mutex_);
 
   std::vector<std::shared_ptr<GradientUpload>> Uploads() ABSL_LOCKS_EXCLUDED(mutex_);

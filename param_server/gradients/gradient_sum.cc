@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-// The part of the sum that is worked on stays in the nearest cache: each gradient is read once, the sum written once.
+// Elements of a part of the sum, which stays in the nearest cache: each gradient is read once, the sum written once.
 constexpr int64_t kBlock = 4096;
 
 }  // namespace

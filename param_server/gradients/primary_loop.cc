@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kSettled[] = "gradients/settled";
 constexpr absl::Duration kFinishTimeout = absl::Seconds(2);
-// Shorter than `waggle run` waits for a process that it has asked to end.
+// Shorter than `waggle run` waits for a process to end.
 constexpr absl::Duration kLastCheckpointTimeout = absl::Seconds(8);
 constexpr absl::Duration kSavePause = absl::Milliseconds(500);
 
@@ -46,7 +46,7 @@ PrimaryLoop::PrimaryLoop(const PrimaryLoopOptions& options, const PrimaryLoopPor
       seen_step_(options.primary.first_step) {}
 
 absl::Status PrimaryLoop::Run() {
-  // Those before a restore count too: limits are of the whole experiment.
+  // Steps before a restore count too: limits apply to the whole experiment.
   ports_.metrics->Add("learner_steps", static_cast<double>(seen_step_));
   ports_.metrics->SetActivity("waiting for gradients");
   WAGGLE_RETURN_IF_ERROR(Publish());
@@ -124,7 +124,7 @@ CheckpointContents PrimaryLoop::Checkpoint() const {
 
 absl::Status PrimaryLoop::SaveLastCheckpoint() {
   const Deadline deadline(kLastCheckpointTimeout);
-  saver_->Flush().IgnoreError();  // What became of an earlier one does not matter any more.
+  saver_->Flush().IgnoreError();  // The last checkpoint replaces it.
   while (true) {
     saver_->Save(Checkpoint());
     const absl::Status written = saver_->Flush();
@@ -141,22 +141,11 @@ absl::Status PrimaryLoop::Finish() {
   seen_step_ = primary_.step();
   WAGGLE_RETURN_IF_ERROR(Publish());
   ports_.hub->ReportFinalVersion({options_.primary.epoch, static_cast<uint64_t>(primary_.step())});
-  // The disk first: it is needed most, and never away.
+  // The disk comes first: it matters most and is always there.
   const absl::Status saved = saver_ == nullptr ? absl::OkStatus() : SaveLastCheckpoint();
-  const absl::Status flushed = FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok());
+  const absl::Status flushed =
+      publisher_.FlushLast(kFinishTimeout, &ports_.hub->run_over(), /*has_checkpoint=*/saver_ != nullptr && saved.ok());
   return saved.ok() ? flushed : saved;
-}
-
-absl::Status PrimaryLoop::FlushWeights(bool has_checkpoint) {
-  absl::Status flushed;
-  do {
-    flushed = publisher_.Flush(kFinishTimeout);
-  } while (absl::IsDeadlineExceeded(flushed) && !ports_.hub->run_over().StopRequested());
-  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
-    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
-    return absl::OkStatus();
-  }
-  return Annotate(flushed, "publishing weights");
 }
 
 void PrimaryLoop::InRunner(const std::function<void()>& function) {

@@ -25,8 +25,8 @@ struct PrimaryLoopOptions {
   GradientPrimaryOptions primary;
   int64_t publish_period_steps = 1;
   absl::Duration checkpoint_period = absl::Minutes(1);
-  std::string run;              // Which run it is, for checkpoints.
-  std::string experiment_yaml;  // What is trained, for checkpoints.
+  std::string run;              // The run's name, for checkpoints.
+  std::string experiment_yaml;  // For checkpoints.
 };
 
 struct PrimaryLoopPorts {
@@ -35,11 +35,11 @@ struct PrimaryLoopPorts {
   GradientRunner* runner = nullptr;
   ModelPublisher* publisher = nullptr;
   CheckpointStore* checkpoints = nullptr;    // Null: none are written.
-  std::function<void(GradientModel)> serve;  // Called once gradients, which are of this model, are taken.
+  std::function<void(GradientModel)> serve;  // Called with the gradients' model once gradients are taken.
 };
 
-// Steps weights from gradients until training is over, publishes them and writes checkpoints: what TrainLoop is to a
-// learner. Reports the counter learner_steps and the gauge gradient_norm.
+// A primary's counterpart of TrainLoop: steps weights from gradients until training is over, publishes them and writes
+// checkpoints. Reports the counter learner_steps and the gauge gradient_norm.
 class PrimaryLoop {
  public:
   // The ports, `parameters` and `settled` outlive it.
@@ -48,23 +48,22 @@ class PrimaryLoop {
   // Stops the runner.
   ~PrimaryLoop() { ports_.runner->Stop(); }
 
-  // Until training is over and the last weights and checkpoint are away. From then on until the end of the loop's life
-  // gradients are refused. FAILED_PRECONDITION if a later learner has published.
+  // Returns when training is over, the last weights are published and the last checkpoint is written. Gradients are
+  // refused from then on. FAILED_PRECONDITION if a later learner has published.
   absl::Status Run();
 
-  // Once Run has returned.
+  // Called after Run.
   int64_t step() const { return primary_.step(); }
 
  private:
-  // In the runner's thread, whenever the primary has done something.
+  // Called in the runner's thread after each task.
   void AfterWork();
   absl::Status Publish();
   void SaveIfDue(absl::Time now);
   CheckpointContents Checkpoint() const;
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
-  absl::Status FlushWeights(bool has_checkpoint);
-  // Has a function called by the runner's thread, and returns when it was.
+  // Runs a function in the runner's thread and waits for it.
   void InRunner(const std::function<void()>& function);
 
   const PrimaryLoopOptions options_;
@@ -72,7 +71,7 @@ class PrimaryLoop {
   SteppedParameters* const parameters_;
   SettledGradients* const settled_;
   const StopToken done_;  // Training is over, or has failed.
-  // Of the runner's thread while it runs.
+  // Used by the runner's thread alone while it runs.
   GradientPrimary primary_;
   AsyncPublisher publisher_;
   std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
@@ -82,8 +81,8 @@ class PrimaryLoop {
   absl::Status failure_;
 };
 
-// What a primary's checkpoint has beside the loop's own texts, and back. FAILED_PRECONDITION or DATA_LOSS where it is
-// of something else.
+// Restores a primary's parameters and settled gradients from its checkpoint. FAILED_PRECONDITION or DATA_LOSS for the
+// checkpoint of something else.
 absl::Status RestorePrimary(const CheckpointContents& contents, SteppedParameters* parameters,
                             SettledGradients* settled);
 

@@ -20,11 +20,11 @@
 namespace waggle {
 namespace {
 
-// What the hub's word becomes.
+// The experiment that the hub assigned.
 struct Job {
   Assignment assignment;
   Experiment experiment;
-  NetworkNeed need;  // Of the network that is stepped.
+  NetworkNeed need;  // The stepped network.
   NetworkPlan network;
 };
 
@@ -53,7 +53,7 @@ absl::StatusOr<Job> Prepare(const PrimaryConnections& connections) {
   return job;
 }
 
-// The newest weights at the hub: waits for the first.
+// Waits for the hub's first weights, and returns the newest.
 absl::StatusOr<ModelSnapshot> AwaitWeights(const Job& job, const PrimaryConnections& connections) {
   const std::unique_ptr<ModelSubscriber> subscriber = connections.new_subscriber(job.experiment.experiment.name);
   const StopToken& over = connections.hub->training_over();
@@ -72,7 +72,7 @@ absl::StatusOr<ModelSnapshot> AwaitWeights(const Job& job, const PrimaryConnecti
   return *std::move(newest);
 }
 
-// Of the network's shape, to be filled from a checkpoint.
+// Zeros in the network's shape; a checkpoint fills them.
 ModelSnapshot EmptyWeights(const Job& job) {
   ModelSnapshot weights;
   weights.tensors = job.network.parameters;
@@ -146,30 +146,11 @@ absl::StatusOr<std::string> Step(const PrimaryProcessOptions& options, const Pri
   return job.experiment.experiment.name;
 }
 
-// The hub has them too, so that failing to is no failure of this primary.
-void FetchBest(const std::string& model, const PrimaryProcessOptions& options, const PrimaryConnections& connections) {
-  const Assignment assignment = connections.hub->assignment();
-  if (options.output_dir.empty() || !IsOver(assignment.run_state)) {
-    return;
-  }
-  const absl::Status kept = KeepBest(assignment, options.output_dir, connections.new_subscriber(model).get());
-  if (!kept.ok()) {
-    LogWarning("the best weights are not in ", options.output_dir, ": ", kept.message());
-  }
-}
-
 }  // namespace
 
 absl::Status RunPrimary(const PrimaryProcessOptions& options, const PrimaryConnections& connections) {
-  const absl::StatusOr<std::string> model = Step(options, connections);
-  if (model.ok()) {
-    FetchBest(*model, options, connections);
-  } else if (absl::IsCancelled(model.status()) && connections.hub->training_over().StopRequested()) {
-    // There is nothing to learn any more. The seat is held until the run is over, or the hub would fill it again.
-    connections.metrics->SetActivity("done");
-    connections.hub->run_over().Wait();
-  }
-  return EndOfWork(model.status(), connections.hub);
+  return EndTraining(Step(options, connections), options.output_dir, connections.hub, connections.metrics,
+                     connections.new_subscriber);
 }
 
 }  // namespace waggle

@@ -13,27 +13,26 @@
 
 namespace waggle {
 
-// Where checkpoints are: see CheckpointFolderOptions.
 struct PrimaryProcessOptions {
-  std::string output_dir;  // The run's best weights are written to its folder "best", too.
+  std::string output_dir;  // See CheckpointFolderOptions. The run's best weights are written to its folder "best", too.
 };
 
-// How a primary reaches the others.
+// A primary's connections to other processes.
 struct PrimaryConnections {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
   GradientRunner* runner = nullptr;          // Not started yet.
-  std::function<void(GradientModel)> serve;  // Called once the runner takes gradients, of this model.
+  std::function<void(GradientModel)> serve;  // Called with the gradients' model once the runner takes gradients.
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
   const AlgorithmDefinitions* definitions = nullptr;
 };
 
-// A primary's whole life, which to the hub is a learner's: waits until the hub knows an experiment and its environment,
-// and until there are weights, from a checkpoint or those that a worker has published first; steps them from gradients,
-// publishes them, writes checkpoints. Once training is over it refuses gradients until the run is. Returns OK then or
-// after a stop; the hub's refusal where it refuses this primary; any other error is reported to the hub too. The runner
-// is stopped when it returns.
+// A primary's whole life; the hub sees a learner. Waits until the hub knows an experiment and its environment, and for
+// weights, from a checkpoint or the first that a worker publishes. Steps them from gradients, publishes them and writes
+// checkpoints. Refuses gradients between the end of training and the end of the run. Returns OK when the run is over or
+// after a stop; the hub's error if it refuses this primary; any other error is reported to the hub too. Stops the
+// runner.
 absl::Status RunPrimary(const PrimaryProcessOptions& options, const PrimaryConnections& connections);
 
 }  // namespace waggle

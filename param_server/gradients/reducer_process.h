@@ -13,20 +13,19 @@
 
 namespace waggle {
 
-// How a reducer reaches the others.
+// A reducer's connections to other processes.
 struct ReducerConnections {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
   GradientRunner* runner = nullptr;          // Not started yet.
-  std::function<void(GradientModel)> serve;  // Called once the runner takes gradients, of this model.
-  // The way to the primary, wherever `address` says that it is.
+  std::function<void(GradientModel)> serve;  // Called with the gradients' model once the runner takes gradients.
+  // A link to the primary at its present address.
   std::function<std::unique_ptr<GradientTaker>(std::function<std::string()> address)> link;
   const AlgorithmDefinitions* definitions = nullptr;
 };
 
-// A reducer's whole life: waits until the hub knows an experiment and its environment, and adds gradients up until the
-// run is over. Returns OK then or after a stop, and the hub's refusal where it refuses this reducer. The runner is
-// stopped when it returns.
+// A reducer's whole life. Waits until the hub knows an experiment and its environment, and adds gradients until the run
+// is over. Returns OK then or after a stop; the hub's error if it refuses this reducer. Stops the runner.
 absl::Status RunReducer(const ReducerConnections& connections);
 
 }  // namespace waggle

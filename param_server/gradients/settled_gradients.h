@@ -12,39 +12,38 @@
 
 namespace waggle {
 
-// What became of the gradients of each worker, so that none is applied twice however often it comes. Of a worker's life
-// it keeps the results above what the worker has acknowledged, at most kMaxGradientsAhead of them. Pure logic; not
-// thread-safe.
+// The results of each worker's gradients, so that a repeated gradient is not applied twice. Keeps, for each life of a
+// worker, the results that the worker has not acknowledged, at most kMaxGradientsAhead. Not thread-safe.
 class SettledGradients {
  public:
-  // Keeps so many lives; one more, and the one that was heard of the longest ago is forgotten.
+  // Keeps at most `max_lives`; another one replaces the life that was heard the longest ago.
   explicit SettledGradients(size_t max_lives = 10'000) : max_lives_(max_lives) {}
 
-  // Takes what the member says of its worker's other gradients. INVALID_ARGUMENT for a sequence that cannot be.
+  // Takes a member's acknowledgement of its worker's other gradients. INVALID_ARGUMENT for an impossible sequence.
   absl::Status Hear(const GradientMember& member);
 
-  // What became of the gradient; nothing where it is new. One that its worker has acknowledged is answered as applied
-  // without a version: nobody waits for that answer any more.
+  // The gradient's result; absent if it is new. An acknowledged gradient's is applied, without a version: its worker
+  // does not need the answer.
   std::optional<GradientResult> Find(const GradientMember& member) const;
 
-  // The member was heard, and is new.
+  // The member must have been heard, and must be new.
   void Settle(const GradientMember& member, GradientResult result);
 
-  // Gradients whose workers know that they were applied, and which are not in the weights: they were applied after the
-  // checkpoint that this state comes from. Counted when their worker is heard.
+  // Gradients that workers know as applied, but that were applied after the restored checkpoint, so that the weights
+  // lack them. Counted when their worker is heard.
   int64_t rolled_back() const { return rolled_back_; }
 
-  // For checkpoints: a line a life. The words of refusals are left out.
+  // For checkpoints: one line a life, without the messages of refusals.
   std::string ToText() const;
-  // DATA_LOSS for a text that is none.
+  // DATA_LOSS for a malformed text.
   static absl::StatusOr<SettledGradients> FromText(absl::string_view text, size_t max_lives = 10'000);
 
  private:
   struct Life {
     uint64_t acknowledged = 0;
-    uint64_t applied = 0;                        // Of those up to `acknowledged`.
-    std::map<uint64_t, GradientResult> results;  // Of those above, by sequence.
-    uint64_t heard = 0;                          // Larger for those heard later.
+    uint64_t applied = 0;                        // Up to `acknowledged`.
+    std::map<uint64_t, GradientResult> results;  // By sequence, above `acknowledged`.
+    uint64_t heard = 0;                          // The order in which lives were heard.
   };
   using Key = std::pair<std::string, uint64_t>;
 

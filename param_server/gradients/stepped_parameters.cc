@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<SteppedParameters>> SteppedParameters::Create(con
 }
 
 absl::Status SteppedParameters::Step(const float* gradient, double scale, const Progress& progress) {
-  for (Group& group : groups_) {  // All before the first is changed.
+  for (Group& group : groups_) {  // All are checked before the first is changed.
     WAGGLE_RETURN_IF_ERROR(Annotate(
         group.optimizer.Begin(gradient + group.begin, group.elements, scale, group.options.learning_rate.At(progress)),
         group.name));

@@ -16,37 +16,35 @@
 
 namespace waggle {
 
-// A group of parameters and what steps it.
+// A group of parameters and its optimizer.
 struct SteppedGroup {
   GradientGroup group;
   OptimizerOptions optimizer;
 };
 
-// The weights of one network, which gradients change: flat, in groups that stand one after the other from the first
-// element on, each with an optimizer of its own. What comes after the last group is not stepped: what normalizers hold.
-// Not thread-safe.
+// One network's weights in a flat array. Groups follow each other from the first element on, each with its own
+// optimizer. Elements after the last group belong to normalizers and are not stepped. Not thread-safe.
 class SteppedParameters {
  public:
-  // INVALID_ARGUMENT where the weights are not finite float32, or fewer than the groups have; or the options are wrong.
+  // INVALID_ARGUMENT if the weights are not finite float32, are fewer than the groups have, or the options are wrong.
   static absl::StatusOr<std::unique_ptr<SteppedParameters>> Create(const ModelSnapshot& weights,
                                                                    const std::vector<SteppedGroup>& groups);
 
   const GradientModel& model() const { return model_; }
 
-  // One step of every group by its own optimizer, learning rate and clipping, from a gradient whose elements each count
-  // `scale` times. INVALID_ARGUMENT, with nothing changed, where the gradient is not finite.
+  // Steps each group by its own optimizer, learning rate and clipping, from `scale` times the gradient.
+  // INVALID_ARGUMENT, with nothing changed, if the gradient is not finite.
   absl::Status Step(const float* gradient, double scale, const Progress& progress);
 
-  // L2, over all groups, of the last step's gradient before it was clipped.
+  // The L2 norm over all groups of the last step's gradient before clipping.
   double gradient_norm() const;
 
-  // A copy of the weights as they are; version and progress are left to the caller.
+  // A copy of the weights. The caller sets version and progress.
   ModelSnapshot Snapshot() const;
 
-  // The weights and all that the optimizers hold, bit for bit.
+  // Saves the weights and the optimizers' state, bit for bit.
   void Save(CheckpointContents* contents) const;
-  // FAILED_PRECONDITION, saying what was got and what was wanted, for those of other parameters or optimizers; then
-  // nothing has changed.
+  // FAILED_PRECONDITION, with nothing changed, for the state of other parameters or optimizers.
   absl::Status Restore(const CheckpointContents& contents);
 
  private:
@@ -56,7 +54,7 @@ class SteppedParameters {
     int64_t elements = 0;
     OptimizerOptions options;
     FlatOptimizer optimizer;
-    std::vector<std::shared_ptr<char>> arrays;  // options.StateArrays() of them.
+    std::vector<std::shared_ptr<char>> arrays;  // As many as options.StateArrays().
   };
 
   SteppedParameters() = default;

@@ -8,18 +8,18 @@
 
 namespace waggle {
 
-// Draws the curves of runs that have ended, one after the other, by processes of their own. Thread-safe.
+// Draws the curves of ended runs, one after another, in child processes. Thread-safe.
 class CurveDrawer {
  public:
-  // The folder of the executables, beside which the script lies. One drawing may take `timeout`.
+  // The script lies beside the executables' folder. `timeout` limits one drawing.
   explicit CurveDrawer(std::string binary_folder, absl::Duration timeout = absl::Minutes(1));
-  // Ends the drawing under way, and leaves out those that wait.
+  // Ends the drawing under way and drops waiting ones.
   ~CurveDrawer() { stop_.RequestStop(); }
   CurveDrawer(const CurveDrawer&) = delete;
   CurveDrawer& operator=(const CurveDrawer&) = delete;
 
-  // Has the run's curves.png drawn into its folder; see DrawCurves. Returns at once. What came of it is logged; if many
-  // wait already, it is left out.
+  // Draws curves.png into the run's folder later; see DrawCurves. Returns at once. The outcome is logged. The request
+  // is dropped if many wait already.
   void Draw(const std::string& run_folder, const std::string& log);
 
  private:

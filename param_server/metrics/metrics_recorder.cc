@@ -45,7 +45,7 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time wal
   const double seconds = absl::ToDoubleSeconds(overview.running);
   const size_t fresh = std::min<size_t>(overview.evaluations.size(), overview.evaluation_count - evaluations_);
   evaluations_ = overview.evaluation_count - fresh;
-  // Before the other figures, as they are older.
+  // Evaluations come first, as they are older.
   for (auto dated = overview.evaluations.end() - static_cast<int64_t>(fresh); dated != overview.evaluations.end();
        ++dated) {
     const absl::Time finished = std::min(wall, dated->finished);

@@ -17,28 +17,27 @@
 
 namespace waggle {
 
-// Writes a run's figures over its environment steps: metrics.csv and a TensorBoard event file, with the same names.
-// Neither steps nor seconds of these ever go back, also where a hub goes on with the file of one before it; an
-// evaluation stands at the steps when its weights were published, and when it was finished. Not thread-safe.
+// Writes a run's figures over its environment steps to metrics.csv and a TensorBoard event file, under the same names.
+// Steps and seconds never go back, even after a hub's restart. An evaluation has the steps at which its weights were
+// published, and the time at which it finished. Not thread-safe.
 class MetricsRecorder {
  public:
-  // The folder is created where it is missing; a metrics.csv in it is continued. `known` is the hub as it begins: the
-  // evaluations in it were recorded before.
+  // Creates a missing folder; continues a metrics.csv in it. The evaluations in `known`, the overview at the hub's
+  // start, were recorded before.
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
   struct Call {
     bool last = false;
-    // In lock-step figures are of a turn: a last call has none, and what the hub itself counts, which depends on when
-    // it is asked for weights, is left out.
+    // In lock-step, figures belong to a turn. A last call has none. The hub's own counters are left out, as they depend
+    // on the time of requests.
     bool in_lock_step = false;
   };
 
-  // Writes how the run stands, as far as something new was heard of it since the last call: a role of which no process
-  // has sent a heartbeat since has no figures, but in lock-step. Seconds are the time of the run. Also writes the
-  // evaluations that are new. A file that was removed begins anew. `wall` is the moment of the overview by the wall
-  // clock. Nothing while there is no experiment, or nobody left to work on one that is over. After an error what could
-  // not be written is kept and written with the next call, up to 16 MiB for each file. Beyond that, which the message
-  // says, the figures of now are lost, and evaluations wait with the hub, which has the newest 1,000.
+  // Writes the run's present figures, by its seconds, and its new evaluations. Leaves out a role without a heartbeat
+  // since the last call, except in lock-step. Starts a removed file anew. `wall` is the overview's wall-clock time.
+  // Does nothing without an experiment, or after its end if no worker is left. After an error, unwritten data is kept
+  // for the next call, up to 16 MiB for each file. Beyond that, as the error says, present figures are lost, and
+  // evaluations wait in the hub, which keeps the newest 1,000.
   absl::Status Record(const HubOverview& overview, absl::Time wall, const Call& call);
 
  private:
@@ -46,20 +45,20 @@ class MetricsRecorder {
       : folder_(std::move(folder)), csv_(std::move(csv)), last_(csv_->begins_after()), evaluations_(evaluations) {}
 
   absl::Status ReopenRemoved();
-  // Roles of which nothing was heard since this was called last.
+  // Roles without a heartbeat since the last call.
   std::set<Role> TakeUnheard(const HubOverview& overview);
-  // Whether all has been written that this run has to tell for now.
+  // True if the run has nothing more to record for now.
   bool IsAtRest(const HubOverview& overview);
-  // Whether the figures were taken, to be written or kept: by both files, or by neither.
+  // Returns true if both files took the figures, written or kept; otherwise neither did.
   bool Write(const CsvWriter::Position& position, absl::Time wall, const Figures& figures, absl::Status* status);
 
   const std::string folder_;
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<TensorBoardWriter> tensorboard_;  // Null until there is something to write.
-  CsvWriter::Position last_;                        // Of what was taken.
-  double evaluation_seconds_ = 0;                   // Of the evaluation that was taken last.
-  uint64_t evaluations_;                            // Taken, of those that the hub has had.
-  // Of each role's processes whose figures are of now, by worker: when they were taken. As of the last call.
+  CsvWriter::Position last_;                        // The last row's.
+  double evaluation_seconds_ = 0;                   // The last evaluation's.
+  uint64_t evaluations_;                            // Evaluations taken since the run's start.
+  // By role and worker: the time of the last heartbeat seen in the last call.
   std::map<Role, std::map<std::string, absl::Duration>> heard_;
   bool at_rest_ = false;
 };

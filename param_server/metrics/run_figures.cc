@@ -12,8 +12,8 @@
 namespace waggle {
 namespace {
 
-// The run's steps are the hub's to say: a sum over those that it knows now would fall when it forgets one, and counts
-// again what a learner was restored with.
+// The hub counts the run's steps. A sum over present workers would fall when the hub forgets one, and would count a
+// restored learner's steps twice.
 constexpr absl::string_view kEnvSteps = "env_steps";
 constexpr absl::string_view kLearnerSteps = "learner_steps";
 
@@ -28,14 +28,14 @@ const char* Group(Role role) {
   }
 }
 
-// What a mean or a histogram is made of, and dates, say nothing over time.
+// True for parts of means and histograms, and for dates: their rates mean nothing.
 bool IsFigure(const std::string& name) {
   return !absl::StartsWith(name, "policy_lag/") && !absl::EndsWith(name, "_sum") &&
          !absl::EndsWith(name, "_unix_seconds");
 }
 
-// Moves `at` to the first entry that is not before `name`. A thousand workers have the same names in the same order:
-// going along is a fifth of the work of looking each one up.
+// Moves `at` to the first entry that is not before `name`. A thousand workers have the same names in the same order, so
+// this takes a fifth of the time of lookups.
 template <class Iterator>
 bool MoveTo(const std::string& name, Iterator end, Iterator* at) {
   int order = -1;
@@ -54,7 +54,7 @@ Value& EntryOf(const std::string& name, std::map<std::string, Value>* entries,
   return (*at)->second;
 }
 
-// What the processes of one role report.
+// The reports of one role's processes.
 class RoleFigures {
  public:
   void Add(const WorkerView& worker) {
@@ -84,7 +84,7 @@ class RoleFigures {
     }
   }
 
-  // `wanted` processes must be current for a figure of the role to be known.
+  // The role's figures are known only if `wanted` processes are current.
   void WriteTo(Role role, int64_t wanted, Figures* figures) const {
     const std::string group = absl::StrCat(Group(role), "/");
     for (const auto& [name, counter] : counters_) {
@@ -114,8 +114,8 @@ class RoleFigures {
   struct Counter {
     double value = 0;
     double rate = 0;
-    bool current = false;       // A process that is current counts it.
-    int64_t unknown_rates = 0;  // Of processes that count it and have no rate of it yet.
+    bool current = false;       // A current process counts it.
+    int64_t unknown_rates = 0;  // Processes that count it and have no rate yet.
   };
 
   int64_t current_ = 0;

@@ -44,7 +44,7 @@ class LocalModelSubscriber final : public ModelSubscriber {
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
     const StopToken::Callback on_stop(stop, [signal = signal_] { signal->Notify(); });
     while (true) {
-      const int64_t seen = signal_->Count();  // Before looking, so that nothing in between is missed.
+      const int64_t seen = signal_->Count();  // Read before the check, so that no publication in between is missed.
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
@@ -57,7 +57,7 @@ class LocalModelSubscriber final : public ModelSubscriber {
   }
 
  private:
-  // Shared with callbacks that may outlive the subscriber for a moment.
+  // Shared with callbacks, which may outlive the subscriber.
   class Signal {
    public:
     void Notify() ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// The model ports in process, on a store that outlives them. They copy nothing.
+// The model ports in process, on a store that outlives them, without copies.
 std::unique_ptr<ModelPublisher> NewLocalModelPublisher(ModelStore* store);
 std::unique_ptr<ModelSubscriber> NewLocalModelSubscriber(ModelStore* store, const std::string& model);
 

@@ -103,7 +103,7 @@ void ModelStore::KeepHolders(const std::function<bool(const std::string& holder)
 }
 
 void ModelStore::DropLeftLocked(absl::Time now, HeldModels* models, std::vector<Held>* dropped) const {
-  // Each was left when the one after it came.
+  // The holder left each version when it pulled the next one.
   while (models->size() > 1 && now - (*models)[1].since >= options_.hold_after) {
     dropped->push_back(std::move(models->front()));
     models->pop_front();

@@ -17,27 +17,27 @@
 
 namespace waggle {
 
-// A published version, as it is handed to every reader. Immutable.
+// A published version, shared by all its readers. Immutable.
 struct StoredModel {
   ModelSnapshot snapshot;
-  uint64_t checksum = 0;  // Of snapshot.data; see common/tensor/checksum.h.
+  uint64_t checksum = 0;  // The checksum of snapshot.data: common/tensor/checksum.h.
 };
 
 struct ModelStoreOptions {
-  // Of all versions that are kept and of what is being uploaded, together; not of old versions that are still read or
-  // stay for `hold_after`, nor of one that is kept for the next upload to fill.
+  // Kept versions and uploads together, without old versions that are still read or stay for `hold_after`, and without
+  // the spare block.
   int64_t max_bytes = int64_t{16} << 30;
   int64_t max_models = 1'000;
-  int64_t max_holders = 16;  // One more, and the one that pulled the longest ago holds nothing any more.
-  // How long a version stays that a holder has left for another: what it has to say of it may be on its way.
+  int64_t max_holders = 16;  // Another one replaces the holder that pulled the longest ago.
+  // The time that a version stays after its holder took another one: an evaluation of it may still arrive.
   absl::Duration hold_after = absl::Seconds(2);
   std::function<absl::Time()> clock = &SteadyNow;
 
   absl::Status Validate() const;
 };
 
-// The newest version of each model, by name, its best one, and what holders have pulled last. Thread-safe. Readers
-// share one immutable copy, so an old version's memory goes when its last reader is done with it.
+// The newest version of each model, its best one, and each holder's last one. Thread-safe. Readers share one immutable
+// copy; an old version's memory is freed after its last reader.
 class ModelStore {
  public:
   // The options must be valid.
@@ -48,25 +48,25 @@ class ModelStore {
 
   // Makes a version the model's newest and tells its watchers. The snapshot's bytes are shared, not copied.
   // INVALID_ARGUMENT for a bad name or tensors that do not fit the bytes; FAILED_PRECONDITION for a version that is not
-  // newer than the one there is, with reasons::kLaterLearner where that is of a later epoch; RESOURCE_EXHAUSTED above
-  // the limits. The old version stays after every error.
+  // newer than the present one, with reasons::kLaterLearner if that has a later epoch; RESOURCE_EXHAUSTED above the
+  // limits. The old version stays after every error.
   absl::Status Publish(ModelSnapshot snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The newest version; null before the first.
   std::shared_ptr<const StoredModel> Newest(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Has a version kept until this holder pulls another one, and `hold_after` longer: so that what an evaluator found
-  // good is still there when it says so, though newer versions were published.
+  // Keeps a version until this holder pulls another one, and `hold_after` longer. A version that an evaluator found
+  // good is then still there when the evaluator reports, even if newer ones were published.
   void Hold(const std::string& holder, std::shared_ptr<const StoredModel> model) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Lets go what holders hold that do not stay.
+  // Releases the versions of holders for which `stays` is false.
   void KeepHolders(const std::function<bool(const std::string& holder)>& stays) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A version that is still kept, for whatever reason; null otherwise.
+  // A version that is still kept; otherwise null.
   std::shared_ptr<const StoredModel> Find(absl::string_view model, const ModelVersion& version) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a version the model's best. Returns what was that before, so that its memory goes where the caller lets it.
+  // Makes a version the model's best. Returns the former best, so that the caller frees its memory.
   std::shared_ptr<const StoredModel> SetBest(std::shared_ptr<const StoredModel> model) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null where none is known.
+  // Null if there is no best version.
   std::shared_ptr<const StoredModel> Best(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps a listener registered until it is destroyed.
@@ -83,12 +83,12 @@ class ModelStore {
     const int64_t id_;
   };
 
-  // Calls `listener` after each publication of the model, in the publishing thread and outside every lock; it reads
-  // Newest() for itself. It may still run while the subscription is destroyed, so it should own what it touches. The
-  // model need not exist yet. The store outlives the subscription.
+  // Calls `listener` after each publication of the model, in the publishing thread and outside every lock. It may still
+  // run while the subscription is destroyed, so it must own what it uses. The model need not exist yet. The store
+  // outlives the subscription.
   std::unique_ptr<Subscription> Watch(absl::string_view model, std::function<void()> listener)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Calls the listeners of all models, though nothing was published.
+  // Calls the listeners of all models.
   void WakeAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -99,40 +99,40 @@ class ModelStore {
     std::function<void()> listener;
   };
 
-  // What an upload needs to be begun: that the version would be accepted and `bytes` more fit. They count against the
-  // limit until they are released.
+  // Begins an upload: checks that the version would be accepted and that `bytes` more fit. They count against the limit
+  // until they are released.
   absl::Status Reserve(const ModelSnapshot& header, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void Release(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // `reserved` of the bytes have been counted by Reserve and are released whatever happens.
+  // `reserved` of the bytes were counted by Reserve; they are released in every case.
   absl::Status PublishChecked(std::shared_ptr<StoredModel> model, int64_t reserved) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckLocked(const ModelSnapshot& header, int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Of all versions that are kept, each once, but for `leaving` as the newest of its model.
+  // The bytes of all kept versions, each once, without `leaving` as the newest of its model.
   int64_t BytesLocked(const StoredModel* leaving) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   struct Held {
     std::shared_ptr<const StoredModel> model;
     absl::Time since;
   };
-  using HeldModels = std::deque<Held>;  // Of one holder; the last is what it has pulled last.
-  // Moves out what the holder left long enough ago.
+  using HeldModels = std::deque<Held>;  // One holder's; the last is its last pull.
+  // Moves out versions that the holder left longer than `hold_after` ago.
   void DropLeftLocked(absl::Time now, HeldModels* models, std::vector<Held>* dropped) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   using ByName = std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>>;
 
   const ModelStoreOptions options_;
-  SpareBlock spare_;  // The last version that nobody reads any more, for the next upload.
+  SpareBlock spare_;  // The memory of a version without readers, for the next upload.
   mutable Mutex mutex_;
   ByName models_ ABSL_GUARDED_BY(mutex_);
   ByName best_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HeldModels> held_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
   int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of uploads under way.
+  int64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Uploads under way.
 };
 
-// INVALID_ARGUMENT unless the model's name and its tensors are valid, with names of their own, and their sizes add up
-// to `bytes`.
+// INVALID_ARGUMENT unless the model's name and its tensors are valid, with different names, and their sizes add up to
+// `bytes`.
 absl::Status ValidateModel(const ModelSnapshot& header, uint64_t bytes);
 
 // "epoch 2, version 1500", for messages.

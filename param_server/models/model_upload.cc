@@ -39,7 +39,7 @@ absl::Status ModelUpload::Append(const ByteSlices& piece) {
   for (const ByteSlice& slice : piece.slices()) {
     char* const destination = bytes_.get() + received_;
     std::memcpy(destination, slice.data, slice.size);
-    checksummer_.Update(destination, slice.size);  // Of the copy: what is checked is what is published.
+    checksummer_.Update(destination, slice.size);  // Covers the copy, which is published.
     received_ += slice.size;
   }
   return absl::OkStatus();

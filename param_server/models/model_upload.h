@@ -11,8 +11,8 @@
 
 namespace waggle {
 
-// A version that arrives in pieces. Everything that can be checked is checked before memory is taken, and nothing of it
-// can be seen before it is complete. Not thread-safe. The store outlives it.
+// A version that arrives in pieces. Checks the header before it takes memory; readers see the version once it is
+// complete. Not thread-safe. The store outlives it.
 class ModelUpload {
  public:
   // `header` is the version without its data. The errors are those of ModelStore::Publish.
@@ -25,8 +25,8 @@ class ModelUpload {
   // Copies the next bytes in. INVALID_ARGUMENT if there are more than were announced.
   absl::Status Append(const ByteSlices& piece);
 
-  // Publishes what has arrived, once. INVALID_ARGUMENT if bytes are missing, DATA_LOSS if the checksum is not the one
-  // announced; otherwise as ModelStore::Publish.
+  // Publishes the version. Called once. INVALID_ARGUMENT if bytes are missing, DATA_LOSS for a wrong checksum;
+  // otherwise as ModelStore::Publish.
   absl::Status Commit();
 
  private:
@@ -39,7 +39,7 @@ class ModelUpload {
   ModelSnapshot header_;
   const std::shared_ptr<char> bytes_;
   uint64_t received_ = 0;
-  int64_t reserved_;  // With the store.
+  int64_t reserved_;  // In the store's limit.
   Checksummer checksummer_;
 };
 

@@ -20,28 +20,27 @@ struct WeightsFolderOptions {
   absl::Duration retry_pause = absl::Seconds(2);
 };
 
-// Keeps weights in a folder, written by a thread of its own. What cannot be written is tried again until it is, or
-// newer weights take its place. Thread-safe.
+// Keeps weights in a folder. A thread of its own writes them, and tries again after a failure until newer weights
+// replace them. Thread-safe.
 class WeightsFolder {
  public:
-  // Reads what is there. DATA_LOSS if that is damaged; an error that names the folder if it cannot be made or written
-  // to.
+  // Reads the folder's weights. DATA_LOSS if they are damaged; an error that names the folder if it cannot be made or
+  // written.
   static absl::StatusOr<std::unique_ptr<WeightsFolder>> Open(const WeightsFolderOptions& options);
   ~WeightsFolder();
 
-  // Tries a last time to write what is not written, and returns why it cannot be. Nothing may be saved after that.
+  // Tries a last time to write unwritten weights, and returns the error. Save must not be called after this.
   absl::Status Finish() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What was there when this was opened; once.
+  // The weights found by Open. Called once.
   std::optional<SavedModel> TakeRestored() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Has weights written in the place of what was written before and of what still waits. Nothing is written again for
-  // the same version and remark.
+  // Writes weights later, in place of written and waiting ones. Ignores a repeated version with the same remark.
   void Save(SavedModel model) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Whether something is not written yet.
+  // True if weights wait to be written.
   bool pending() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Why the last attempt failed; OK if it did not.
+  // The error of the last attempt; OK after a success.
   absl::Status failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -50,20 +49,20 @@ class WeightsFolder {
 
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenStore(const WeightsFolderOptions& options);
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The next to write; nothing once all is written and this object is being destroyed.
+  // Waits for the next weights to write; absent once all are written and this object is being destroyed.
   std::optional<SavedModel> WaitForNext() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Write(const SavedModel& model);
-  // Keeps weights that could not be written for the next attempt, unless newer ones wait.
+  // Keeps unwritten weights for the next attempt, unless newer ones wait.
   void Note(SavedModel model, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const WeightsFolderOptions options_;
   const StopToken closing_;
-  std::unique_ptr<CheckpointStore> store_;  // Of thread_. Null after a failure: the folder itself may have gone.
+  std::unique_ptr<CheckpointStore> store_;  // Used by thread_. Null after a failure, as the folder may have gone.
   mutable Mutex mutex_;
   CondVar changed_;
   std::optional<SavedModel> restored_ ABSL_GUARDED_BY(mutex_);
   std::optional<SavedModel> next_ ABSL_GUARDED_BY(mutex_);
-  ModelVersion last_version_ ABSL_GUARDED_BY(mutex_);               // Of what was handed over last.
+  ModelVersion last_version_ ABSL_GUARDED_BY(mutex_);               // The last saved version.
   std::optional<std::string> last_remark_ ABSL_GUARDED_BY(mutex_);  // Its remark; absent before the first.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);

@@ -16,8 +16,8 @@
 
 namespace waggle {
 
-// Items that a table has drawn, with their rows still where the table has them, to be put together as a batch by
-// whoever they are for. Its copies share the items. Any thread may use it, at any time, and after the table is gone.
+// Drawn items whose rows are still in the table. The receiver gathers them to a batch. Copies share the items. Any
+// thread may use it, even after the table is gone.
 class DrawnBatch {
  public:
   // `table` keeps the configuration and the rows' layout alive.
@@ -29,15 +29,14 @@ class DrawnBatch {
         layout_(std::move(layout)),
         sampled_(std::move(sampled)) {}
 
-  // In memory that it is given: as many bytes as the layout has, aligned to 64. Where the table has a memory_limit it
-  // may read from the disk, unless the rows are pinned, and so is for a thread that may wait. DATA_LOSS for rows that
-  // were damaged.
+  // Gathers into `bytes`, which must have the layout's size and be aligned to 64 bytes. In a table with a memory_limit
+  // unpinned rows may be read from disk, which blocks. DATA_LOSS if rows are damaged.
   absl::StatusOr<SampledBatch> Gather(std::shared_ptr<char> bytes) const {
     return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes), pinned_ != nullptr);
   }
 
-  // Pins all rows for as long as this, and what is copied from it from now on, is there. Never waits: false, with
-  // nothing pinned, where some are on disk, or where other readers wait for memory.
+  // Pins all rows for the life of this and of later copies. Does not wait: false, pinning nothing, if some are on disk
+  // or other readers wait.
   bool TryPin() {
     auto pinned = std::make_shared<PinnedRows>();
     if (pinned->TryPin(sampled_->items)) {
@@ -46,11 +45,10 @@ class DrawnBatch {
     return pinned_ != nullptr;
   }
 
-  // Whether there are rows large enough to be sent from where they lie. That spares a copy, and keeps HeldBytes() of
-  // memory from being freed until they are sent.
+  // True if rows are large enough to be sent in place. It spares a copy, but keeps HeldBytes() until they are sent.
   bool has_large_rows() const { return HasLargeRows(*config_, *rows_); }
   int64_t HeldBytes() const { return BlockBytes(*sampled_); }
-  // `allocate` gives memory for all that is copied; `keep` is kept as long as the slices are.
+  // `allocate` provides memory for copies. The slices keep `keep` alive.
   absl::StatusOr<SlicedBatch> GatherSlices(const std::function<std::shared_ptr<char>(size_t)>& allocate,
                                            std::shared_ptr<const void> keep) const {
     const auto owner =
@@ -64,7 +62,7 @@ class DrawnBatch {
   const RowLayout* rows_;
   std::shared_ptr<const BatchLayout> layout_;
   std::shared_ptr<const Sampled> sampled_;
-  std::shared_ptr<const PinnedRows> pinned_;  // Null while they are not. Gone before the rows are.
+  std::shared_ptr<const PinnedRows> pinned_;  // Null if unpinned. Destroyed before the rows.
 };
 
 }  // namespace waggle

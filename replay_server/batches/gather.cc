@@ -15,9 +15,9 @@
 namespace waggle {
 namespace {
 
-// Items whose rows are asked for ahead of the copying, so that cache misses overlap.
+// Items whose rows are prefetched, so that cache misses overlap.
 constexpr size_t kPrefetchAhead = 6;
-// Rows that lie together and are at least as large cost less to send from where they are than to copy.
+// Contiguous rows from this size on cost less to send in place than to copy.
 constexpr size_t kLargeBytes = 8192;
 
 size_t ColumnIndex(const RowLayout& rows, const std::string& name) {
@@ -26,7 +26,7 @@ size_t ColumnIndex(const RowLayout& rows, const std::string& name) {
   return static_cast<size_t>(it - rows.signature.begin());
 }
 
-// Those of items [first, end).
+// Copies items [first, end).
 void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, const Sampled& sampled, size_t first,
                 size_t end, RowSource* rows) {
   for (size_t i = first; i < end; ++i) {
@@ -47,7 +47,7 @@ void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, c
   }
 }
 
-// The same of all items, where their rows may be on disk: as many at a time as should be in memory together.
+// The same for rows that may be on disk. Copies as many items at a time as may be pinned together.
 absl::Status PinAndCopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, const Sampled& sampled,
                               RowSource* rows) {
   PinnedRows pinned;
@@ -67,7 +67,7 @@ void CopyFact(char* destination, const Sampled& sampled, const Value& value) {
   }
 }
 
-// In the order of MakeBatchLayout; the first one to `bytes`.
+// Copies the facts in the order of MakeBatchLayout, the first one to `bytes`.
 void CopyFacts(const BatchField* fact, bool has_future, char* bytes, const Sampled& sampled) {
   bytes -= fact->offset;
   const auto next = [&fact, bytes] { return bytes + (fact++)->offset; };
@@ -83,8 +83,7 @@ void CopyFacts(const BatchField* fact, bool has_future, char* bytes, const Sampl
   }
 }
 
-// Where a field ends, and how many bytes there are from there to the next one: they travel with the fields, and must
-// not be what the memory held before.
+// The end of a field, and the gap to the next one. Gaps are sent too, so they must not leak old memory.
 size_t EndOf(const BatchField& field) {
   return field.offset + static_cast<size_t>(field.spec.NumBytes());
 }
@@ -105,7 +104,7 @@ FieldCopy FieldOf(const TableConfig& config, const RowLayout& rows, const ViewFi
   return field;
 }
 
-// Whether it is worth while to send its rows from where they lie.
+// True if its rows should be sent in place.
 bool IsLarge(const RowLayout& rows, const FieldCopy& field) {
   return rows.codec_of[field.column] == Codec::kNone && field.row_bytes * field.stack >= kLargeBytes;
 }
@@ -166,7 +165,7 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
 }
 
 bool HasLargeRows(const TableConfig& config, const RowLayout& rows) {
-  // What may go to disk at any time cannot be lent to whoever sends it.
+  // Rows that may go to disk cannot be sent in place.
   return config.memory_limit == 0 && std::any_of(config.view.begin(), config.view.end(), [&](const ViewField& view) {
            return IsLarge(rows, FieldOf(config, rows, view));
          });
@@ -183,7 +182,7 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
   }
   const std::vector<BatchField>& places = batch.facts.layout->fields;
   const auto end_with_gap = [&](size_t i) { return EndOf(places[i]) + GapBehind(*batch.facts.layout, i); };
-  // What is copied lies together, field behind field with the gaps between.
+  // The copies are contiguous, with the gaps.
   std::vector<FieldCopy> fields;
   size_t copied_bytes = 0;
   for (size_t i = 0; i < places.size(); ++i) {
@@ -210,7 +209,7 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
       fields[i].destination = copy;
       copied.push_back(fields[i]);
     } else if (i == config.view.size()) {
-      CopyFacts(&places[i], config.HasFuture(), copy, sampled);  // All of them: they are the last.
+      CopyFacts(&places[i], config.HasFuture(), copy, sampled);  // Copies all facts, which come last.
     }
     std::memset(copy + size - GapBehind(*batch.facts.layout, i), 0, GapBehind(*batch.facts.layout, i));
     batch.data.Append({copy, size, copies});
@@ -225,7 +224,7 @@ int64_t BlockBytes(const Sampled& sampled) {
   std::vector<std::pair<const uint64_t*, int64_t>> blocks;
   for (const SampledItem& item : sampled.items) {
     for (const ChunkRef& chunk : item.window.chunks) {
-      blocks.emplace_back(chunk->pins(0), chunk->block_bytes());  // A block has its pins where no other one has.
+      blocks.emplace_back(chunk->pins(0), chunk->block_bytes());  // The address of its pins identifies a block.
     }
   }
   std::sort(blocks.begin(), blocks.end());

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-// In the order in which everybody pins them: tier by tier, so that no two readers wait for each other.
+// All readers pin in this order, tier by tier, so that they cannot deadlock.
 void Sort(std::vector<TieredRows*>* rows) {
   std::sort(rows->begin(), rows->end(), [](const TieredRows* a, const TieredRows* b) {
     return std::make_tuple(a->tier.get(), a) < std::make_tuple(b->tier.get(), b);

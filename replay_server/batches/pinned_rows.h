@@ -12,8 +12,7 @@
 
 namespace waggle {
 
-// Keeps rows in memory while they are read: of those blocks that have a tier, the others are there always. It keeps the
-// blocks alive, too. Not thread-safe.
+// Keeps the rows of blocks with a tier in memory while they are read, and the blocks alive. Not thread-safe.
 class PinnedRows {
  public:
   PinnedRows() = default;
@@ -21,26 +20,25 @@ class PinnedRows {
   PinnedRows(const PinnedRows&) = delete;
   PinnedRows& operator=(const PinnedRows&) = delete;
 
-  // Each of these lets go of what was pinned before. They read what is not in memory, in one go, and may wait for other
-  // readers: never to be called by one of the transport's threads, under a lock, or by who has others. DATA_LOSS,
-  // naming the table, for rows that cannot be read.
+  // Unpins earlier rows, and reads those that are not in memory. May wait for other readers: not for transport threads,
+  // under a lock, or with other rows pinned. DATA_LOSS, naming the table, if rows cannot be read.
   absl::Status Pin(const Chunk& chunk);
   absl::Status Pin(const Window& window);
-  // Of as many of the first items as should be pinned together, at least of one. Returns how many.
+  // Pins as many of the first items as should be pinned together, at least one. Returns their number.
   absl::StatusOr<size_t> Pin(absl::Span<const SampledItem> items);
 
-  // Never waits: false, with nothing pinned, unless all are in memory.
+  // Does not wait: returns false and pins nothing unless all are in memory.
   bool TryPin(absl::Span<const Chunk* const> chunks);
-  // The same of all of these items; false also where other readers wait for memory, whom this would go past.
+  // The same for items. Also false if other readers wait for memory, so that it does not overtake them.
   bool TryPin(absl::Span<const SampledItem> items);
 
   void Unpin();
 
  private:
-  // The rows of different blocks.
+  // `rows` must be of different blocks.
   absl::Status PinAll(std::vector<TieredRows*> rows);
   bool TryPinAll(std::vector<TieredRows*> rows, bool in_turn);
-  // Of one tier, which are pinned.
+  // `rows` must be pinned and of one tier.
   void Keep(std::vector<TieredRows*> rows);
 
   std::vector<std::vector<TieredRows*>> pinned_;  // By tier.

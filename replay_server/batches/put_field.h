@@ -10,21 +10,21 @@
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/row_source.h"
 
-// How one field of the view takes an item's rows, wherever they go: see gather.h, which is what others include.
+// Copies a field of the view from an item's rows. Included by gather.cc only.
 
 namespace waggle {
 
-// One field of the view, ready to be copied.
+// A field of the view, prepared for copying.
 struct FieldCopy {
   size_t column = 0;
   ViewField::Rows rows = ViewField::Rows::kFirst;
   size_t stack = 1;
   size_t row_bytes = 0;
-  size_t item_bytes = 0;  // Of the batch.
+  size_t item_bytes = 0;  // In the batch.
   char* destination = nullptr;
 };
 
-// Most rows of most columns are a few bytes, for which a call of memcpy would cost more than the copy.
+// Most rows have a few bytes, for which a call of memcpy would cost more than the copy.
 inline void CopyBytes(char* destination, const char* source, size_t bytes) {
   switch (bytes) {
     case 4:
@@ -44,7 +44,7 @@ inline void CopyBytes(char* destination, const char* source, size_t bytes) {
   }
 }
 
-// Where rows go: to memory, one after the other,
+// Copies rows to contiguous memory.
 struct CopySink {
   char* at = nullptr;
 
@@ -58,7 +58,7 @@ struct CopySink {
   }
 };
 
-// or to a list of where they lie already.
+// Lists the places of rows.
 class SliceSink {
  public:
   SliceSink(const std::shared_ptr<const void>& owner, ByteSlices* slices) : owner_(owner), slices_(*slices) {}
@@ -94,11 +94,11 @@ class SliceSink {
 
   const std::shared_ptr<const void>& owner_;
   ByteSlices& slices_;
-  const char* run_ = nullptr;  // Not in the list yet: it may go on.
+  const char* run_ = nullptr;  // The last run, which may be extended.
   size_t bytes_ = 0;
 };
 
-// Row `row` of an item, counted from the first one that it has, context included.
+// Row `row` of an item, counted with the context.
 inline const char* RowAt(RowSource* rows, size_t column, const Window& window, size_t row) {
   row += window.offset;
   size_t chunk = 0;
@@ -109,7 +109,6 @@ inline const char* RowAt(RowSource* rows, size_t column, const Window& window, s
   return rows->Row(*window.chunks[chunk], column, row);
 }
 
-// Rows [first, first + count) of an item.
 template <class Sink>
 void PutRows(RowSource* rows, const FieldCopy& field, const Window& window, size_t first, size_t count, Sink* sink) {
   size_t row = window.offset + first;
@@ -128,7 +127,7 @@ void PutRows(RowSource* rows, const FieldCopy& field, const Window& window, size
   }
 }
 
-// The rows that end with row `last` of an item, as many as a stack has; its first row stands in for those before it.
+// The stack that ends with row `last` of an item. The item's first row replaces missing ones.
 template <class Sink>
 void PutStack(RowSource* rows, const FieldCopy& field, const Window& window, size_t last, Sink* sink) {
   const size_t there = std::min(field.stack, last + 1);
@@ -138,7 +137,7 @@ void PutStack(RowSource* rows, const FieldCopy& field, const Window& window, siz
   PutRows(rows, field, window, last + 1 - there, there, sink);
 }
 
-// All rows of an item, each with its stack, and zeros for those that it has less than others may have.
+// All rows of an item, each with its stack, and zeros for missing rows.
 template <class Sink>
 void PutAllRows(RowSource* rows, const FieldCopy& field, const Window& window, Sink* sink) {
   if (field.stack == 1) {
@@ -162,7 +161,7 @@ void PutRow(RowSource* rows, const FieldCopy& field, const Window& window, size_
   }
 }
 
-// What the field has of an item.
+// The field's rows of an item.
 template <class Sink>
 void PutField(RowSource* rows, const FieldCopy& field, const SampledItem& item, Sink* sink) {
   const Window& window = item.window;

@@ -10,12 +10,11 @@
 
 namespace waggle {
 
-// When items were inserted, told from their generations: some points of that curve instead of a time for each item.
-// What it tells is too early by a second at most, or by a thousandth of the time since the first note where that is
-// more. Not thread-safe.
+// Tells when items were inserted from their generations, by some points of that curve. Times are too early by at most a
+// second, or a thousandth of the time since the first note. Not thread-safe.
 class InsertTimes {
  public:
-  // Items from this generation on are inserted at this time (by a steady clock), or later. Neither ever falls.
+  // Items from this generation on are inserted at this steady time or later. Neither may decrease.
   void Note(uint64_t generation, int64_t now_ns) {
     if (!points_.empty() && now_ns - points_.back().time_ns < spacing_ns_) {
       return;
@@ -30,7 +29,7 @@ class InsertTimes {
     }
   }
 
-  // None for an item that came before the first note.
+  // Null for items before the first note.
   std::optional<absl::Duration> TimeOf(uint64_t generation) const {
     const auto after = std::upper_bound(points_.begin(), points_.end(), generation,
                                         [](uint64_t wanted, const Point& point) { return wanted < point.generation; });

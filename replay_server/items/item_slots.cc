@@ -153,7 +153,7 @@ Window ItemSlots::window_parts(uint32_t slot, uint32_t head, uint32_t first, uin
   parts.offset = whole.offset;
   parts.rows = whole.rows;
   parts.context = whole.context;
-  // Counted from the first chunk's first row.
+  // Counted from the first row of the first chunk.
   const uint64_t head_end = uint64_t{whole.offset} + head;
   const uint64_t tail_begin = uint64_t{whole.offset} + first;
   const uint64_t tail_end = uint64_t{whole.offset} + end;

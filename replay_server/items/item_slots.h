@@ -11,28 +11,28 @@
 
 namespace waggle {
 
-// Consecutive rows of one stream: the chunks that hold them, in order. Nearly all windows lie in one chunk or two.
+// Consecutive rows of one stream and the chunks that hold them, in order: usually one or two.
 using WindowChunks = absl::InlinedVector<ChunkRef, 2>;
 struct Window {
   WindowChunks chunks;
-  uint32_t offset = 0;  // Of the first row, context included, in the first chunk.
-  uint32_t rows = 0;    // Without the context.
-  uint8_t context = 0;  // Rows before the window that its view's stacks reach back to.
+  uint32_t offset = 0;  // The first row's index, with context, in the first chunk.
+  uint32_t rows = 0;    // Without context.
+  uint8_t context = 0;  // Preceding rows that its view's stacks need.
 };
 
-// What a table knows of its items, in numbered slots that are used again: 32 bytes an item, and a list of chunks where
-// the window lies in several. A table of a hundred million small items is made of little else. Not thread-safe.
+// A table's items in numbered slots, which are reused. Takes 32 bytes an item, plus a list of chunks for windows over
+// several. Tables of a hundred million small items consist of little else. Not thread-safe.
 class ItemSlots {
  public:
-  // What there is to say of an item without its rows.
+  // An item without its rows.
   struct Facts {
     uint64_t generation = 0;  // Never 0.
     double priority = 0;
     uint64_t policy_version = 0;
     uint32_t times_sampled = 0;
-    uint16_t pins = 0;  // Which of the blocks' pins are the table's own.
+    uint16_t pins = 0;  // Holder number of the table in the blocks' pins.
   };
-  // Counting stops there.
+  // The count stops there.
   static constexpr uint32_t kMaxTimesSampled = (1U << 25) - 1;
 
   ItemSlots() = default;
@@ -40,21 +40,20 @@ class ItemSlots {
   ItemSlots& operator=(ItemSlots&& other) noexcept;
   ~ItemSlots();
 
-  // Slots that were ever used.
+  // Number of slots that were ever used.
   uint32_t size() const { return size_; }
-  // An empty slot, which must be filled. Of those that were used before, the one that was emptied last.
+  // An empty slot, which must be filled: the one that was emptied last, or a new one.
   uint32_t Take();
-  // Makes room up to there; the slots are to be filled, and then CollectFree called.
+  // Makes room for `slots` slots. The caller must fill items in and then call CollectFree.
   void Grow(uint32_t slots);
   void CollectFree();
 
-  // The slot is one of Take. The window has at least one chunk. Generations grow from one call to the next, and no item
-  // stays while 2^48 others come.
+  // `slot` is from Take. The window has a chunk. Generations increase, and an item leaves before 2^48 others come.
   void Fill(uint32_t slot, Window window, const Facts& facts);
-  // Hands over the rows; the slot may be taken again.
+  // Returns the rows. The slot may be reused.
   WindowChunks Empty(uint32_t slot);
 
-  // 0 if it holds no item; what follows is for slots that do.
+  // 0 if the slot holds no item. The functions below need one.
   uint64_t generation(uint32_t slot) const {
     const uint64_t stored = At(slot).generation;
     return stored == 0 ? 0 : first_generation_ + (stored - 1);
@@ -64,25 +63,25 @@ class ItemSlots {
   void set_priority(uint32_t slot, double priority) { At(slot).priority = priority; }
   uint32_t times_sampled(uint32_t slot) const { return At(slot).times_sampled; }
   void CountSampled(uint32_t slot) { At(slot).times_sampled += times_sampled(slot) < kMaxTimesSampled ? 1 : 0; }
-  // A mark that is the caller's to use, also of empty slots.
+  // A mark for the caller's use, also of empty slots.
   bool changed(uint32_t slot) const { return At(slot).changed; }
   void set_changed(uint32_t slot, bool changed) { At(slot).changed = changed; }
 
   Facts facts(uint32_t slot) const;
   Window window(uint32_t slot) const;
-  // The same without the chunks that have none of its rows [0, head) and [first, end), counted with the context;
-  // `left_out` is how many rows of those before `end` these have. 0 < head, first < end.
+  // The same without chunks that have no rows of [0, head) or [first, end), counted with the context. `left_out` is the
+  // number of rows before `end` in the omitted chunks. head > 0, first < end.
   Window window_parts(uint32_t slot, uint32_t head, uint32_t first, uint32_t end, uint32_t* left_out) const;
-  // Rows of the window, without and of its context.
+  // Rows of the window without its context, and of the context.
   uint32_t rows(uint32_t slot) const;
   uint8_t context(uint32_t slot) const;
   ChunkRef first_chunk(uint32_t slot) const;
-  // Calls `visit` with each of the window's chunks, and returns how many there are.
+  // Calls `visit` for each chunk of the window. Returns their number.
   template <class Visit>
   size_t VisitChunks(uint32_t slot, const Visit& visit) const;
   uint16_t pins(uint32_t slot) const;
 
-  // Ask for memory ahead: of the slot, and then, once that is here, of where its rows are known.
+  // Prefetch the slot and then, once that is in the cache, the head of its rows.
   void Prefetch(uint32_t slot) const { __builtin_prefetch(&At(slot), 1); }
   void PrefetchRows(uint32_t slot) const {
     __builtin_prefetch(reinterpret_cast<const void*>(At(slot).rows & ~uintptr_t{kLong}), 1);
@@ -90,20 +89,20 @@ class ItemSlots {
 
  private:
   static constexpr uint32_t kPageSlots = 4096;
-  static constexpr uintptr_t kLong = 1;  // A bit of Slot::rows that no address has.
+  static constexpr uintptr_t kLong = 1;  // Set if Slot::rows is a LongWindow.
 
-  // A window that a slot has no room for: of several chunks, or with numbers that are large.
+  // A window that does not fit into a slot: several chunks or large numbers.
   struct LongWindow {
     Window window;
     uint32_t policy_version = 0;
     uint16_t pins = 0;
   };
   struct alignas(32) Slot {
-    uintptr_t rows = 0;  // A Chunk, of which it has a reference, or, with the bit, a LongWindow. 0: none.
+    uintptr_t rows = 0;  // A Chunk with a reference, or a LongWindow with the kLong bit; 0 if empty.
     double priority = 0;
-    uint64_t generation : 48;  // From first_generation_ on, which is 1; 0: it holds no item.
+    uint64_t generation : 48;  // Counts from first_generation_, which is 1; 0 if the slot holds no item.
     uint64_t offset : 16;
-    uint64_t policy_version : 24;  // A number of versions_.
+    uint64_t policy_version : 24;  // Number in versions_.
     uint64_t times_sampled : 25;
     uint64_t window_rows : 8;
     uint64_t context : 3;
@@ -127,10 +126,10 @@ class ItemSlots {
   }
   static WindowChunks TakeRows(Slot* slot);
   uint32_t VersionOf(const Slot& slot) const;
-  // Counts generations from the oldest item's on.
+  // Renumbers generations from the oldest item's.
   void CountAnew();
 
-  std::vector<std::unique_ptr<Slot[]>> pages_;  // Of one size, so that a growing table never copies them.
+  std::vector<std::unique_ptr<Slot[]>> pages_;  // Pages have a fixed size, so growth copies no slots.
   std::vector<uint32_t> free_;
   uint32_t size_ = 0;
   uint32_t items_ = 0;

@@ -7,11 +7,10 @@
 
 namespace waggle {
 
-// Gives values that many users share small numbers, and counts the users of each: where few different values are in use
-// at a time, a number of a few bits stands for one of 64. Not thread-safe.
+// Replaces values by numbers, of a few bits if few values are in use. Counts their users. Not thread-safe.
 class NumberedValues {
  public:
-  // The value's number, for one more user.
+  // Adds a user and returns the value's number.
   uint32_t Use(uint64_t value) {
     if (last_ < entries_.size() && entries_[last_].users > 0 && entries_[last_].value == value) {
       ++entries_[last_].users;
@@ -23,7 +22,7 @@ class NumberedValues {
     return last_;
   }
 
-  // A user less; a number without any may soon stand for another value.
+  // Removes a user. Numbers without users may be reused.
   void Drop(uint32_t number) {
     Entry& entry = entries_[number];
     if (--entry.users == 0) {
@@ -33,7 +32,7 @@ class NumberedValues {
   }
 
   uint64_t value(uint32_t number) const { return entries_[number].value; }
-  // Different values in use.
+  // Number of values in use.
   size_t size() const { return numbers_.size(); }
 
  private:
@@ -42,7 +41,7 @@ class NumberedValues {
     uint64_t users = 0;
   };
 
-  // The number of a value that has none.
+  // Numbers a new value.
   uint32_t Add(uint64_t value) {
     uint32_t number = static_cast<uint32_t>(entries_.size());
     if (free_.empty()) {
@@ -57,9 +56,9 @@ class NumberedValues {
   }
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> free_;  // Numbers of entries without users.
+  std::vector<uint32_t> free_;  // Numbers without users.
   absl::flat_hash_map<uint64_t, uint32_t> numbers_;
-  uint32_t last_ = 0;  // That was used last, which is nearly always the next one as well.
+  uint32_t last_ = 0;  // Last used, and usually the next one too.
 };
 
 }  // namespace waggle

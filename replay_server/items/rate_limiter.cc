@@ -34,7 +34,7 @@ void RateLimiter::Reconfigure(const RateLimiterConfig& config, int64_t items) {
     carried_ += std::clamp(before, -most, most) - FromMiddle(config, items);
   }
   if (config.CountsInIntegers()) {
-    carried_ = std::floor(carried_);  // WhyStuck counts on no difference lying between two integers.
+    carried_ = std::floor(carried_);  // WhyStuck relies on an integer difference.
   }
 }
 

@@ -16,18 +16,17 @@
 #include "replay_server/rows/block_ledger.h"
 #include "replay_server/rows/chunk.h"
 
-// What tables and writers have to do with the disk. They note what has changed, and hand it over when they are asked;
-// how it is written is another folder's business (replay_server/storage).
+// The records that tables and writers save. They note changes and return them; replay_server/storage writes them.
 
 namespace waggle {
 
 class Table;
 class WriterSession;
 
-// A slot of a table as it is to be on disk.
+// A saved slot of a table.
 struct ItemRecord {
   uint32_t slot = 0;
-  uint64_t generation = 0;  // 0: it holds no item, and the rest means nothing.
+  uint64_t generation = 0;  // 0 if it holds no item; the other fields mean nothing then.
   double priority = 0;
   uint64_t policy_version = 0;
   uint32_t offset = 0;
@@ -48,18 +47,18 @@ struct TableCounters {
   double ratio_carried = 0;  // RateLimiter::carried().
 };
 
-// How far a writer's items are in a table: all of its blocks up to `sequence`, and the first `items` of the next
-// block's items for this table.
+// A writer's progress in a table: all of its blocks up to `sequence`, and the first `items` of the next block's items
+// for this table.
 struct WriterMark {
   uint64_t writer = 0;
   uint64_t sequence = 0;
   uint64_t items = 0;
-  uint64_t table = 0;  // Its number, where it is not known from elsewhere.
+  uint64_t table = 0;  // The table's number, unless known otherwise.
 };
 
-// What has changed in a table since it was asked last.
+// Changes of a table since the last request.
 struct TableChanges {
-  bool cleared = false;  // Before the rest: every slot.
+  bool cleared = false;  // True if all slots were emptied before the changes below.
   std::vector<ItemRecord> items;
   std::vector<WriterMark> marks;
   TableCounters counters;
@@ -67,14 +66,14 @@ struct TableChanges {
   uint64_t config_generation = 0;
 };
 
-// The newest rows of a stream, which windows to come may reach back to.
+// The newest rows of a stream, for later windows.
 struct StreamRecord {
   struct Part {
     uint64_t first_row = 0;
     ChunkRef chunk;
   };
   uint32_t stream = 0;
-  uint64_t first = 0;  // The first row that is held, and the stream's next one.
+  uint64_t first = 0;  // The first held row and the stream's next one.
   uint64_t next = 0;
   std::vector<Part> parts;
 };
@@ -84,18 +83,17 @@ struct WriterCounts {
   uint64_t items_without_rows = 0;
 };
 
-// By sequence: what a block is known by when it comes again, possibly under another number.
+// By sequence: identifies a block that is sent again, possibly under another number.
 using BlockFingerprints = std::vector<std::pair<uint64_t, uint64_t>>;
 
-// What has changed about a writer, as of a block.
+// Changes of a writer up to a block.
 struct WriterChanges {
-  uint64_t sequence = 0;  // That one.
+  uint64_t sequence = 0;  // The block's.
   std::vector<StreamRecord> streams;
   WriterCounts counts;
-  BlockFingerprints fingerprints;  // Of the blocks after that one.
+  BlockFingerprints fingerprints;  // Later blocks'.
 };
 
-// A writer as it was saved, until it comes back.
 struct SavedWriter {
   uint64_t number = 0;
   uint64_t incarnation = 0;
@@ -107,41 +105,39 @@ struct SavedWriter {
   WriterCounts counts;
   BlockFingerprints fingerprints;
   std::vector<StreamRecord> streams;
-  // For each of its tables that was saved, by name.
+  // Its marks in saved tables, by table name.
   std::vector<std::pair<std::string, WriterMark>> marks;
 };
 
-// A table as it was saved.
 struct SavedTable {
   uint64_t number = 0;
   TableConfig created;
   TableConfig config;
   uint64_t config_generation = 1;
   TableCounters counters;
-  std::vector<ItemRecord> items;  // In the order of their generations.
+  std::vector<ItemRecord> items;  // In order of generations.
   std::vector<WriterMark> marks;
-  std::shared_ptr<ChunkTier> tier = nullptr;  // Of the rows, where the configuration has a memory_limit.
+  std::shared_ptr<ChunkTier> tier = nullptr;  // For its rows, if it has a memory_limit.
 };
 
-// Where tables and writers are written down. Thread-safe; nothing here blocks.
+// Saves tables and writers. Thread-safe; never blocks.
 class TableLog {
  public:
-  // Called once: with OK when everything that was done before is on disk as far as was asked for; with the reason where
-  // that will not be.
+  // Called once: with OK when all earlier changes are on disk as required, or with the error that prevents it.
   using Answer = std::function<void(const absl::Status&)>;
 
   virtual ~TableLog() = default;
 
-  // OK, or why nothing can be written just now (UNAVAILABLE: the disk is full, …).
+  // OK, or why nothing can be written now (UNAVAILABLE: the disk is full, …).
   virtual absl::Status status() const = 0;
   virtual void AfterCommit(Answer answer) = 0;
   virtual const std::shared_ptr<BlockLedger>& ledger() const = 0;
 
-  // A number that no other table or writer has or had.
+  // Unique among all tables and writers, past ones too.
   virtual uint64_t NewNumber() = 0;
-  // Takes a table over. `replaced`, if given, goes with the same write: there are never two of one name on disk.
+  // Adds a table. `replaced`, if not null, is deleted by the same write, so the disk never has two tables of one name.
   virtual void AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) = 0;
-  // Forgets a table, with all that was saved of it, which nothing that is saved takes the place of.
+  // Deletes a table and its saved data, without a replacement.
   virtual void DropTable(const std::shared_ptr<Table>& table) = 0;
   virtual void AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) = 0;
   virtual void ForgetWriter(uint64_t number) = 0;

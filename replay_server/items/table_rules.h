@@ -10,27 +10,26 @@
 #include "common/table_config/table_config.h"
 #include "replay_server/items/rate_limiter.h"
 
-// When a table may be inserted into and sampled from: pure functions of its numbers, for the table and for whoever
-// explains what it waits for.
+// When a table allows inserts and samples: pure functions of its numbers, also used to explain waits.
 
 namespace waggle {
 
-// What is asked of a table at a time.
+// A request for samples.
 struct DrawRequest {
   int64_t items = 0;
-  // Samples that the rate limiter counts for it: of a batch that comes from several tables, this one's part.
+  // Samples that the rate limiter counts. A batch from several tables counts each table's part.
   int64_t counted = 0;
 };
 
-// What the rules go by, beside the configuration and the limiter.
+// The input of the rules, besides the configuration and the limiter.
 struct TableCounts {
   int64_t items = 0;
-  // Until every item is sampled max_times_sampled times, where that is limited.
+  // Draws until all items are sampled max_times_sampled times, if that is limited.
   int64_t draws_left = 0;
 };
 
-// Where a batch waits for more items, or for some that have not used up max_times_sampled, inserts are let through:
-// blocking them would block both for ever. `waiting_batch` is the size of the largest batch that waits.
+// True if a batch waits for more items, or for items with draws left. Then inserts are allowed, because blocking them
+// would block both sides for ever. `waiting_batch` is the size of the largest waiting batch.
 inline bool BatchLacksItems(const TableConfig& config, const TableCounts& counts, int64_t waiting_batch) {
   return (config.max_times_sampled > 0 && counts.draws_left < waiting_batch) ||
          (config.sampler.without_replacement && counts.items < waiting_batch);
@@ -41,14 +40,14 @@ inline bool MayInsert(const TableConfig& config, const RateLimiter& limiter, con
   return limiter.CanInsert(counts.items) || BatchLacksItems(config, counts, waiting_batch);
 }
 
-// What nobody but the batch that waits longest may use.
+// The part of a table that is reserved for the oldest waiting batch.
 struct SetAside {
-  int64_t samples = 0;  // Of those that the rate limiter allows.
-  int64_t items = 0;    // Of TableCounts::items.
-  int64_t draws = 0;    // Of TableCounts::draws_left.
+  int64_t samples = 0;  // Part of the rate limiter's allowance.
+  int64_t items = 0;    // Part of TableCounts::items.
+  int64_t draws = 0;    // Part of TableCounts::draws_left.
 };
 
-// The largest batch that the table can ever serve, if it never holds more than `most_items`.
+// The largest batch that a table of at most `most_items` can ever serve.
 inline int64_t LargestBatch(const TableConfig& config, int64_t most_items) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   int64_t largest = config.sampler.without_replacement ? most_items : kAny;
@@ -59,9 +58,8 @@ inline int64_t LargestBatch(const TableConfig& config, int64_t most_items) {
   return largest;
 }
 
-// For a batch that has been the oldest for so many inserts: half of what these brought, as far as it is what the batch
-// lacks. So smaller ones go past it without keeping it from being drawn for ever. The batch is one that the table can
-// serve: otherwise nothing is set aside, for it may well be that it is never drawn.
+// Reserves half of what `inserts` since the batch became the oldest have brought, up to what it lacks. So smaller
+// batches may overtake it but cannot starve it. The table must be able to serve the batch: others may never be drawn.
 inline SetAside SetAsideFor(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
                             const DrawRequest& request, int64_t inserts) {
   SetAside set_aside;
@@ -69,7 +67,7 @@ inline SetAside SetAsideFor(const TableConfig& config, const RateLimiter& limite
     return static_cast<int64_t>(std::min(static_cast<double>(inserts) * for_each / 2, static_cast<double>(most)));
   };
   const bool lacks_items = config.sampler.without_replacement && counts.items < request.items;
-  if (config.max_times_sampled > 0) {  // Otherwise sampling takes no items.
+  if (config.max_times_sampled > 0) {  // Otherwise sampling uses up no items.
     set_aside.items = lacks_items ? half(1, request.items) : 0;
     set_aside.draws =
         counts.draws_left < request.items ? half(static_cast<double>(config.max_times_sampled), request.items) : 0;
@@ -91,13 +89,12 @@ inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, con
          !BatchLacksItems(config, left, request.items);
 }
 
-// FAILED_PRECONDITION for what could never be granted, and whoever comes after it would wait for ever: says which
-// setting is too small.
+// FAILED_PRECONDITION, naming the setting, if the request could never be granted: later ones would wait for ever.
 inline absl::Status CheckDraw(const TableConfig& config, const DrawRequest& request) {
   if (request.items > 0) {
     WAGGLE_RETURN_IF_ERROR(config.CheckBatchSize(request.items));
   }
-  // What is possible for a number is for a smaller one too.
+  // Smaller counts are possible if a larger one is.
   const std::string stuck =
       request.counted > request.items ? config.rate_limiter.WhyStuck(request.counted) : std::string();
   return stuck.empty() ? absl::OkStatus() : absl::FailedPreconditionError(stuck);

@@ -13,14 +13,13 @@
 namespace waggle {
 namespace {
 
-// From the machine's entropy, not from the run's seed: two servers of one run must not agree on what is made of it.
-// Below 2^62, so that counting on from it stays positive as an int64 for longer than any server runs.
+// From the machine's entropy, so that two servers of one run differ. Below 2^62, so that counting on cannot overflow.
 uint64_t RandomNumber() {
   std::random_device entropy;
   return (((static_cast<uint64_t>(entropy()) << 32) | entropy()) >> 2) + 1;
 }
 
-// Whether items need not be put into new selectors.
+// True if the items can stay in their selectors.
 bool SameSelectors(const TableConfig& a, const TableConfig& b) {
   return a.sampler.priority_exponent == b.sampler.priority_exponent &&
          a.sampler.priority_epsilon == b.sampler.priority_epsilon &&
@@ -30,7 +29,7 @@ bool SameSelectors(const TableConfig& a, const TableConfig& b) {
          a.remover.priority_exponent == b.remover.priority_exponent;
 }
 
-// All but its rows, and what only a draw has.
+// Leaves out the rows and what only a draw has.
 SampledItem FactsOfSample(const ItemSlots& items, uint32_t slot) {
   const ItemSlots::Facts facts = items.facts(slot);
   SampledItem item;
@@ -114,7 +113,7 @@ double TableState::HighestPriority() {
   });
 }
 
-// Of an item that is there; the selectors are for the caller to tell.
+// The slot must hold an item. The caller must tell the selectors.
 void TableState::SetPriority(uint32_t slot, double priority) {
   if (priorities_.started()) {
     priorities_.Change(slot, in_.items.priority(slot), priority);
@@ -130,13 +129,12 @@ void TableState::RemoveOne(RemovedRows* removed) {
 }
 
 void TableState::Insert(NewItem item, RemovedRows* removed) {
-  // Before the others leave, of which one may have it.
+  // Computed first: the item of the highest priority may leave.
   const double priority = item.highest_priority ? HighestPriority() : Magnitude(item.priority);
   while (items_ >= config_.max_items) {
     RemoveOne(removed);
   }
-  // The item that came last stays even where it alone is too large: so the others leave before it is there to be
-  // picked.
+  // The new item stays even if it alone is too large, so others leave before the selectors know it.
   const uint32_t slot = in_.items.Take();
   in_.items.Fill(slot, std::move(item.window),
                  {next_generation_++, priority, item.policy_version, /*times_sampled=*/0, item.pins});
@@ -177,10 +175,10 @@ void TableState::RemoveSlot(uint32_t slot, RemovedRows* removed) {
 int64_t TableState::ItemsOver(const TableConfig& config) const {
   int64_t over = std::max<int64_t>(0, items_ - config.max_items);
   if (bytes() > config.max_bytes && items_ > 0) {
-    // As if all were of one size; blocks leave whole, so it may be more.
+    // Assumes equal sizes. Blocks leave whole, so more items may leave.
     const double item_bytes = static_cast<double>(bytes()) / static_cast<double>(items_);
     const auto fit = static_cast<int64_t>(static_cast<double>(config.max_bytes) / item_bytes);
-    over = std::max(over, items_ - std::max<int64_t>(1, fit));  // One stays.
+    over = std::max(over, items_ - std::max<int64_t>(1, fit));  // One item stays.
   }
   if (config.max_times_sampled > 0 && config.max_times_sampled != config_.max_times_sampled) {
     int64_t used_up = 0;
@@ -203,7 +201,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
     RebuildSelectors();
   }
   if (times) {
-    NoteAll();  // How often they were sampled may not have mattered so far.
+    NoteAll();  // Their counts may not have mattered before.
     RemoveExhausted(removed);
   }
   while (items_ > config_.max_items || (bytes_.AreShort(config_.max_bytes) && items_ > 1)) {
@@ -211,7 +209,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   }
 }
 
-// Those that were sampled often enough by the present limit leave; counts how often the others may still be.
+// Removes items that were sampled often enough, and counts the draws left of the others.
 void TableState::RemoveExhausted(RemovedRows* removed) {
   draws_left_ = 0;
   if (config_.max_times_sampled == 0) {
@@ -227,7 +225,7 @@ void TableState::RemoveExhausted(RemovedRows* removed) {
   }
 }
 
-// In the order in which the items came, which some selectors go by.
+// Inserts in order of generations, which some selectors use.
 void TableState::RebuildSelectors() {
   std::vector<std::pair<uint64_t, uint32_t>> order;
   order.reserve(static_cast<size_t>(items_));
@@ -245,7 +243,7 @@ void TableState::RebuildSelectors() {
   }
 }
 
-// What a batch says of a drawn item. Counts the draw.
+// Counts the draw.
 SampledItem TableState::Take(const Draw& draw) {
   in_.items.CountSampled(draw.slot);
   if (recording_draws_ || config_.max_times_sampled > 0) {
@@ -261,14 +259,14 @@ SampledItem TableState::Take(const Draw& draw) {
   return item;
 }
 
-// The rows between the transition and the future row are not looked at, so that nobody reads them from a disk either.
+// Leaves out the chunks between the transition and the future row, so that they are not read from disk.
 void TableState::DrawFuture(uint32_t slot, SampledItem* item) {
   const uint32_t rows = in_.items.rows(slot);
   const uint32_t context = in_.items.context(slot);
   const auto sampled = static_cast<uint32_t>(std::min<int64_t>(rows, config_.transition_rows));
   item->future_offset = 1 + static_cast<uint32_t>(rng_.UniformInt(rows - 1));
   const uint32_t row = context + item->future_offset;
-  // With what its stack reaches back to.
+  // Includes the rows that its stack needs.
   const uint32_t first = row - std::min(row, static_cast<uint32_t>(config_.MaxContextRows()));
   uint32_t left_out = 0;
   item->window = in_.items.window_parts(slot, context + sampled, first, row + 1, &left_out);
@@ -306,7 +304,7 @@ Sampled TableState::Sample(const DrawRequest& request, RemovedRows* removed) {
     DrawOneByOne(&draws, &sampled, removed);
     return sampled;
   }
-  // Two passes ahead, because a slot has to be here before it says where its chunk is.
+  // Two passes ahead: a slot must be in the cache before it tells where its chunk is.
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < draws.size() + 2 * kAhead; ++i) {
     if (i < draws.size()) {
@@ -319,7 +317,7 @@ Sampled TableState::Sample(const DrawRequest& request, RemovedRows* removed) {
       sampled.items.push_back(Take(draws[i - 2 * kAhead]));
     }
   }
-  if (config_.max_times_sampled > 0) {  // Of different items.
+  if (config_.max_times_sampled > 0) {  // The drawn items are different.
     draws_left_ -= request.items;
     for (size_t i = 0; i < draws.size(); ++i) {
       if (static_cast<int64_t>(sampled.items[i].times_sampled) >= config_.max_times_sampled) {
@@ -330,7 +328,7 @@ Sampled TableState::Sample(const DrawRequest& request, RemovedRows* removed) {
   return sampled;
 }
 
-// Where an item may leave in the middle of a batch, each draw sees what the one before has left.
+// If items may leave within a batch, each draw must see the removals before it.
 void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, RemovedRows* removed) {
   for (Draw& draw : *draws) {
     in_.sampler->SampleBatch(&rng_, absl::MakeSpan(&draw, 1));

@@ -7,17 +7,16 @@
 
 namespace waggle {
 
-// The head of a block's allocation; behind it lie its chunks, their pins, where its pieces end, and the rows, unless
-// the block has a tier.
+// The head of a block's allocation, before its chunks, pins, ends of pieces and rows. Rows of a tier are elsewhere.
 struct ChunkBlock {
   std::shared_ptr<const RowLayout> layout;
-  std::atomic<uint32_t> live_chunks{0};  // And others that keep it alive.
-  size_t bytes = 0;                      // Of the whole allocation, and of its rows where they lie elsewhere.
+  std::atomic<uint32_t> live_chunks{0};  // Plus other references to the block.
+  size_t bytes = 0;                      // Size of the allocation and of rows outside it.
   uint64_t* pins = nullptr;
   Chunk* chunks = nullptr;
   size_t chunk_count = 0;
-  size_t plain_bytes = 0;          // Of the rows: what is before the pieces.
-  uint64_t* piece_ends = nullptr;  // From the first piece on, by compressed column and then by chunk.
+  size_t plain_bytes = 0;          // Size of the plain columns, which precede the pieces.
+  uint64_t* piece_ends = nullptr;  // Offsets from the first piece, by compressed column and then by chunk.
   std::unique_ptr<DurableBlock> durable;
   std::unique_ptr<TieredRows> tiered;
 };
@@ -75,7 +74,7 @@ TieredRows* Chunk::tiered() const {
 }
 
 void Chunk::Unref() {
-  // Release, then acquire: whoever frees the memory sees everything that others did with it.
+  // Release, then acquire: the thread that frees the memory sees all earlier uses.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     ReleaseBlock(block_);
   }

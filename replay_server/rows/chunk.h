@@ -20,37 +20,36 @@ struct DurableBlock;
 struct NewBlock;
 struct TieredRows;
 
-// Consecutive rows of one stream; immutable and shared by reference count. The chunks that arrive in one block share
-// one allocation, which is freed when the last of them is. Where the block has a tier (chunk_tier.h), its rows are an
-// allocation of their own that may be on disk instead: they may be read only while they are pinned (pinned_rows.h).
+// Consecutive rows of one stream. Immutable, shared by reference count. The chunks of one block share one allocation,
+// which is freed with the last of them. If the block has a tier (chunk_tier.h), its rows are a second allocation, which
+// may be on disk instead: they can be read only while they are pinned (pinned_rows.h).
 class Chunk {
  public:
   uint32_t rows() const { return rows_; }
-  // Of the whole allocation that it keeps alive, which it shares with the other chunks of its block.
+  // The size of the block's whole allocation, which each of its chunks keeps alive.
   int64_t block_bytes() const;
-  // The writer that it came from; empty where that is not known.
+  // The writer of the rows; empty if unknown.
   const std::string& producer() const;
 
-  // The bytes of one row of one plain column; the column's next row lies right behind it. `layout` is that of the
-  // chunk's signature: the caller has it at hand, while the chunk's own lies in memory that is far from the cache.
+  // One row of one plain column; the column's next row follows it. `layout` must be that of the chunk's signature. The
+  // caller passes it because the chunk's own is rarely in the cache.
   const char* Row(const RowLayout& layout, size_t column, size_t row) const {
     return data() + layout.column_start[column] * block_rows_ + (first_row_ + row) * layout.column_bytes[column];
   }
 
-  // All rows of a compressed column. As many bytes as the rows have means that they are not compressed.
+  // All rows of a compressed column. They are stored uncompressed if they have their uncompressed size.
   absl::Span<const char> Piece(const RowLayout& layout, size_t column) const;
 
-  // How many references to chunks of this block holder number `holder` has: the writer's tables are holders 0, 1, …,
-  // and its session comes after them. Guarded by that holder's lock: each counts the block's bytes once, however many
-  // of its chunks it refers to, because one reference keeps all of them.
+  // The references of holder `holder` to chunks of this block. The writer's tables are holders 0, 1, …; its session is
+  // the last. Guarded by the holder's lock. Each holder counts the block's bytes once: one reference keeps them all.
   uint64_t* pins(size_t holder) const;
 
   // Null if its block has no ledger.
   DurableBlock* durable() const;
-  // Its number among the chunks of such a block.
+  // The chunk's index in its durable block.
   uint32_t index() const;
 
-  // Null if its block has no tier, and so is always in memory.
+  // Null if its block has no tier: the rows are always in memory.
   TieredRows* tiered() const;
 
  private:
@@ -65,18 +64,18 @@ class Chunk {
         first_row_(static_cast<uint32_t>(first_row)),
         rows_(static_cast<uint32_t>(rows)) {}
   void Unref();
-  // Relaxed: who reads the rows of a block with a tier has pinned them before, under its lock.
+  // Relaxed: readers of a tier's rows have pinned them before, under the tier's lock.
   const char* data() const { return data_.load(std::memory_order_relaxed); }
 
   ChunkBlock* const block_;
   std::atomic<const char*> data_;  // The block's rows; null while they are not in memory.
-  const uint32_t block_rows_;      // Of all chunks.
-  const uint32_t first_row_;       // In the block.
+  const uint32_t block_rows_;      // Rows of all chunks of the block.
+  const uint32_t first_row_;       // Index in the block.
   const uint32_t rows_;
   std::atomic<uint32_t> references_{0};
 };
 
-// One counted reference to a chunk, or none. Copies of one reference may be used by different threads.
+// A counted reference to a chunk, or null. Threads may use copies of one reference.
 class ChunkRef {
  public:
   ChunkRef() = default;
@@ -93,7 +92,7 @@ class ChunkRef {
     }
   }
 
-  // Hands the reference over to a bare pointer, and takes it back from one.
+  // Converts the reference to a bare pointer, and back.
   Chunk* Release() { return std::exchange(chunk_, nullptr); }
   static ChunkRef Adopt(Chunk* chunk) {
     ChunkRef adopted;
@@ -115,54 +114,50 @@ class ChunkRef {
   Chunk* chunk_ = nullptr;
 };
 
-// Keeps a block alive, whatever becomes of its chunks. Who has a reference to the block, or to one of its chunks, may
-// take one.
+// Keeps a block alive. The caller must hold a reference to the block or to one of its chunks.
 void HoldBlock(ChunkBlock* block);
-// The same for who knows of a block that may be about to be freed: false if it is.
+// The same without a reference. False if the block is about to be freed.
 bool TryHoldBlock(ChunkBlock* block);
 void ReleaseBlock(ChunkBlock* block);
-// Where the rows of all its chunks are from now on. Under the lock of its tier.
+// Sets the address of the rows of all its chunks. The caller holds the lock of its tier.
 void SetBlockRows(ChunkBlock* block, const char* data);
 
-// What is known of a block that may be written to disk.
+// Data of a block that may be written to disk.
 struct DurableBlock {
   BlockHome home;
-  uint64_t id = 0;  // In its ledger.
-  // The journal has written it, or it goes with what the journal writes next. Set by the journal's thread, while it has
-  // a reference; read by that thread, and when there is none left.
+  uint64_t id = 0;  // Id in its ledger.
+  // True if the journal has written it, or writes it next. The journal's thread sets it while it has a reference. Read
+  // by that thread, and when no reference is left.
   bool stored = false;
-  // Its record is in the database, whoever has written it: the journal, or the tier ahead of it.
+  // True if the database has its record, written by the journal or by the tier.
   std::atomic<bool> committed{false};
   uint32_t holders = 0;
   absl::Span<const Chunk> chunks;
   absl::Span<const uint64_t> piece_ends;
-  const char* data = nullptr;  // The rows; null where the block has a tier.
-  size_t bytes = 0;            // Theirs.
+  const char* data = nullptr;  // The rows; null if the block has a tier.
+  size_t bytes = 0;            // Size of the rows.
 };
 
-// Ends the making of a block that has a tier: from then on its rows may go to disk.
+// Releases the maker's pin of a block with a tier. From then on its rows may go to disk.
 struct EndMaking {
   void operator()(ChunkBlock* block) const;
 };
 
-// Uninitialised memory for the chunks of one block, to be filled by its maker before anyone else sees it, and before
-// this is destroyed.
+// Uninitialised memory for a block's chunks. The maker must fill it before it shares the chunks or destroys this.
 struct NewBlock {
   std::vector<ChunkRef> chunks;
-  // The plain columns, one after the other, of all rows, as `layout` says for the sum of `rows`; then the pieces, in
-  // the order of `piece_bytes`.
+  // The plain columns of all rows as `layout` says for the sum of `rows`, then the pieces in order of `piece_bytes`.
   char* data = nullptr;
-  size_t bytes = 0;                                         // Of all that.
-  std::unique_ptr<ChunkBlock, EndMaking> making = nullptr;  // Null where it has no tier.
+  size_t bytes = 0;                                         // Size of `data`.
+  std::unique_ptr<ChunkBlock, EndMaking> making = nullptr;  // Null if the block has no tier.
 };
 
-// Chunk i has `rows[i]` rows, behind those of the chunks before; the sum is below 2^32. `holders` is how many count
-// their pins. `piece_bytes` are those of each compressed column, and then of each chunk. `id` is given for a block that
-// was read from disk; otherwise its home's ledger, where it has one, gives it a new one.
+// Chunk i has `rows[i]` rows and follows chunk i - 1; the sum must be below 2^32. `holders` is the number of holders of
+// pins. `piece_bytes` has the size of each piece: by compressed column, then by chunk. `id` is given for a block that
+// was read from disk; 0 takes a new id from the ledger of `home`, if it has one.
 NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
                     absl::Span<const uint32_t> piece_bytes = {}, BlockHome home = {}, uint64_t id = 0);
-// The same for a block of a home with a ledger and a tier that is on disk, by this number, and stays there until
-// somebody pins it.
+// The same for block `id` of a home with a ledger and a tier. Its rows stay on disk until they are pinned.
 std::vector<ChunkRef> MakeColdChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows,
                                      size_t holders, absl::Span<const uint32_t> piece_bytes, BlockHome home,
                                      uint64_t id);

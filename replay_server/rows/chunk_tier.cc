@@ -14,10 +14,10 @@
 namespace waggle {
 namespace {
 
-// So many records of blocks that are gone are worth waking the thread for.
+// Wakes the thread when so many records wait to be deleted.
 constexpr size_t kManyGone = 256;
 
-// Under their tier's lock.
+// The caller holds their tier's lock.
 bool AllInMemory(absl::Span<TieredRows* const> rows) {
   return std::all_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->data != nullptr; });
 }
@@ -94,7 +94,7 @@ void ChunkTier::Remove(TieredRows* rows) {
   if (!freed.empty()) {
     changed_.SignalAll();
   }
-  // What the journal has referred to is for the journal to delete.
+  // The journal deletes the blocks that it has referred to.
   if (rows->cold_id != 0) {
     gone_.push_back({rows->cold_id, /*durable=*/false});
   } else if (rows->durable != nullptr && rows->durable->committed && !rows->durable->stored) {
@@ -107,7 +107,7 @@ void ChunkTier::Remove(TieredRows* rows) {
 
 absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
   std::vector<TieredRows*> missing;
-  missing.reserve(rows.size());  // Not under the lock.
+  missing.reserve(rows.size());  // Allocated outside the lock.
   TakeMissing(rows, &missing);
   absl::Cleanup unpin = [this, rows] { Unpin(rows); };
   for (;;) {
@@ -116,7 +116,7 @@ absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
       std::move(unpin).Cancel();
       return absl::OkStatus();
     }
-    // Whoever read the others could not; perhaps this one can.
+    // Another reader failed to load its rows; this one may succeed.
     MutexLock lock(&mutex_);
     FindMissingLocked(rows, &missing);
     clock_.BeginLoad(missing);
@@ -152,7 +152,7 @@ void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<Tier
     }
     if (!missing->empty()) {
       MakeRoomLocked(limit() - bytes, &freed);
-      // What is condemned leaves only as fast as the disk is.
+      // Condemned rows leave only as fast as the disk writes.
       clock_.DropWritten(HardLimit() - bytes, &freed);
     }
     if (missing->empty() || clock_.memory_bytes() + bytes <= HardLimit() || readers_ == 0) {
@@ -163,7 +163,7 @@ void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<Tier
       }
       return;
     }
-    // Not while it waits: otherwise those who wait could keep each other from going on.
+    // Unpinned while it waits: otherwise waiting readers could block each other.
     for (TieredRows* const each : rows) {
       --each->pins;
     }
@@ -176,7 +176,7 @@ void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<Tier
 absl::Status ChunkTier::Read(absl::Span<TieredRows* const> missing) {
   std::vector<ColdBlock> blocks;
   blocks.reserve(missing.size());
-  for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
+  for (const TieredRows* const each : missing) {  // Their ids are constant now.
     blocks.push_back({each->durable, each->cold_id, AllocateRows(each->bytes), each->bytes});
   }
   absl::Status status = WAGGLE_FAILPOINT("tier.before_read");
@@ -220,7 +220,7 @@ absl::Status ChunkTier::WhyNotRead(const absl::Status& status) const {
   if (absl::IsCancelled(status)) {
     return absl::CancelledError(text);
   }
-  // Memory, or files, that have run out: of the server, so whoever asks does well to come back.
+  // The server's memory or files have run out: callers can retry.
   if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kDisk, text);
   }

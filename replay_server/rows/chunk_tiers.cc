@@ -8,7 +8,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
-// Records of blocks that are gone wait no longer than this to be deleted.
+// The longest time before the records of removed blocks are deleted.
 constexpr absl::Duration kTidyPause = absl::Seconds(1);
 
 }  // namespace

@@ -10,30 +10,29 @@
 
 namespace waggle {
 
-// A block of rows as the disk knows it.
+// A block of rows on disk.
 struct ColdBlock {
-  // Of a block that a journal may write as well: it has one record, under its number there, whoever writes it. Null for
-  // all others, which have the number below.
+  // Set if the journal may write the block too. Its one record has the journal's id. Null if `id` is its id.
   const DurableBlock* durable = nullptr;
   uint64_t id = 0;
   char* data = nullptr;
   size_t bytes = 0;
 };
 
-// Where rows are that are not in memory: the port of ChunkTier to the disk. Thread-safe; every call may block.
+// The disk, as ChunkTier uses it. Thread-safe; every call may block.
 class ColdRows {
  public:
   virtual ~ColdRows() = default;
 
-  // All or nothing. RESOURCE_EXHAUSTED for a full disk; whatever the error, the same blocks may be written again.
+  // Writes all or nothing. RESOURCE_EXHAUSTED if the disk is full. After any error the blocks may be written again.
   virtual absl::Status Write(absl::Span<const ColdBlock> blocks) = 0;
-  // Fills in the rows of blocks that were written. DATA_LOSS where they cannot be read, or are not what was written;
-  // UNAVAILABLE where they may be later; CANCELLED once the server is about to end.
+  // Fills in the rows of written blocks. DATA_LOSS if they cannot be read or are corrupt, UNAVAILABLE if they may be
+  // read later, CANCELLED if the server is about to end.
   virtual absl::Status Read(absl::Span<const ColdBlock> blocks) = 0;
-  // Of blocks that nothing refers to any more. An error only costs their room on the disk.
+  // A block that nothing refers to any more. If Delete fails, its record only takes space on the disk.
   struct Gone {
     uint64_t id = 0;
-    bool durable = false;  // `id` is that of a DurableBlock.
+    bool durable = false;  // `id` is a DurableBlock's.
   };
   virtual absl::Status Delete(absl::Span<const Gone> blocks) = 0;
 };

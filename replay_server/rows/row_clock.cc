@@ -72,7 +72,7 @@ void RowClock::Drop(TieredRows* rows, FreedRows* freed) {
 }
 
 void RowClock::MakeRoom(int64_t target, FreedRows* freed) {
-  // Twice around is enough: the first time takes what was read off those that were.
+  // Two rounds are enough: the first clears `recent`.
   size_t looks = 2 * clock_.size();
   while (memory_bytes_ - condemned_bytes_ > target && looks-- > 0 && !clock_.empty()) {
     TieredRows* const rows = clock_.front();
@@ -90,7 +90,7 @@ void RowClock::MakeRoom(int64_t target, FreedRows* freed) {
 }
 
 void RowClock::DropWritten(int64_t target, FreedRows* freed) {
-  // None of the others moves. What was read lately goes last.
+  // The other rows keep their places. Recently read rows go last.
   for (const bool recent : {false, true}) {
     for (auto at = clock_.begin(); memory_bytes_ > target && at != clock_.end();) {
       TieredRows* const rows = *at++;

@@ -18,30 +18,30 @@ struct TieredRows {
 
   const std::shared_ptr<ChunkTier> tier;
   ChunkBlock* const block;
-  DurableBlock* const durable;  // Null where no journal may write it.
+  DurableBlock* const durable;  // Null if no journal may write it.
   const size_t bytes;
 
-  // The tier's, under its lock.
+  // Owned by the tier, under its lock.
   using List = std::list<TieredRows*>;
   char* data = nullptr;
-  uint64_t cold_id = 0;    // Its number on disk, where that is not the journal's; 0: it was never written.
-  uint32_t pins = 0;       // They may not be let go of.
-  bool recent = false;     // Pinned since it was looked at last.
-  bool written = false;    // They are on disk.
-  bool condemned = false;  // They are to be written, so that they can be let go of.
-  bool loading = false;    // Somebody reads them.
+  uint64_t cold_id = 0;    // Id on disk if it is not the journal's; 0 if never written.
+  uint32_t pins = 0;       // Pinned rows cannot be freed.
+  bool recent = false;     // Pinned since the clock passed it last.
+  bool written = false;    // On disk.
+  bool condemned = false;  // Must be written before it can be freed.
+  bool loading = false;    // A reader loads it.
   List* in = nullptr;
   List::iterator at;
 };
 
-// Whether its rows have a record on disk, whoever has written it.
+// True if the journal or the tier has written the rows.
 bool OnDisk(const TieredRows& rows);
 
-// Memory for rows, not initialised.
+// Uninitialised memory for rows.
 char* AllocateRows(size_t bytes);
 void FreeRows(char* data);
 
-// Memory of rows that is freed with it: after the lock under which they were let go of.
+// Frees the memory of rows when it is destroyed, which must be after the tier's lock is released.
 class FreedRows {
  public:
   FreedRows() = default;
@@ -49,7 +49,7 @@ class FreedRows {
   FreedRows& operator=(const FreedRows&) = delete;
   ~FreedRows();
 
-  // Of AllocateRows.
+  // `data` is from AllocateRows.
   void Add(char* data) { data_.push_back(data); }
   bool empty() const { return data_.empty(); }
 
@@ -57,34 +57,32 @@ class FreedRows {
   std::vector<char*> data_;
 };
 
-// Which of a tier's rows are in memory, how many bytes these are, and which of them leave it next: by second chance, a
-// block that was read since it was looked at last goes to the back of the queue. What leaves and is not on disk yet is
-// condemned first, for its tier to write. Not thread-safe.
+// Tracks which of a tier's rows are in memory, and chooses the ones that leave next by second chance: a block that was
+// read since its last turn goes to the back of the queue. Chosen rows that are not on disk yet are condemned: their
+// tier must write them first. Not thread-safe.
 class RowClock {
  public:
-  int64_t bytes() const { return bytes_; }                // Of all rows.
-  int64_t memory_bytes() const { return memory_bytes_; }  // Of those in memory, or being read.
+  int64_t bytes() const { return bytes_; }                // All rows.
+  int64_t memory_bytes() const { return memory_bytes_; }  // Rows in memory or being read.
   bool any_condemned() const { return !condemned_.empty(); }
 
   void Add(TieredRows* rows, char* data);
-  // Rows that are on disk only.
+  // Adds rows that are on disk only.
   void AddCold(TieredRows* rows);
-  // Nothing refers to them any more.
   void Remove(TieredRows* rows, FreedRows* freed);
 
-  // Lets go of rows, or condemns them, until no more than `target` bytes are left that are not condemned.
+  // Frees or condemns rows until at most `target` bytes that are not condemned remain.
   void MakeRoom(int64_t target, FreedRows* freed);
-  // Lets go of rows that are on disk already, out of turn, until no more than `target` bytes are left in all, as far as
-  // there are any.
+  // Frees rows that are on disk, out of turn, until at most `target` bytes are in memory or no such rows are left.
   void DropWritten(int64_t target, FreedRows* freed);
 
-  // Rows that are to be written, the ones that were condemned first; null where there are none.
+  // The rows that were condemned first, which the caller must write; null if there are none.
   TieredRows* TakeCondemned();
-  // What became of them. They are let go of unless somebody has pinned them meanwhile.
+  // End the writing of taken rows: EndWriting after success, which frees unread ones, WriteLater after an error.
   void EndWriting(TieredRows* rows, FreedRows* freed);
   void WriteLater(TieredRows* rows);
 
-  // Somebody reads these rows, whose memory counts from then on; it is there, or could not be read.
+  // The bytes count as memory from BeginLoad on. EndLoad ends a read, GiveLoadUp a failed one.
   void BeginLoad(const std::vector<TieredRows*>& rows);
   void EndLoad(TieredRows* rows, char* data);
   void GiveLoadUp(TieredRows* rows);
@@ -95,12 +93,12 @@ class RowClock {
   static void Move(TieredRows* rows, List* to);
   void Drop(TieredRows* rows, FreedRows* freed);
 
-  List clock_;      // In memory; the first one is looked at next.
-  List condemned_;  // In memory, and to be written.
+  List clock_;      // In memory. The front is the next to leave.
+  List condemned_;  // In memory, must be written.
   List away_;       // On disk only, or being written or read.
   int64_t bytes_ = 0;
   int64_t memory_bytes_ = 0;
-  int64_t condemned_bytes_ = 0;  // Of those to be written, or being written.
+  int64_t condemned_bytes_ = 0;  // Bytes that must be written or are being written.
 };
 
 }  // namespace waggle

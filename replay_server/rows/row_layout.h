@@ -10,10 +10,10 @@
 
 namespace waggle {
 
-// Where the columns of a block of rows lie: column after column, and in each the rows, with nothing between. Columns
-// that are compressed lie behind the others, in pieces of one chunk's rows.
+// The places of the columns in a block of rows: column after column, each with its rows, without gaps. Compressed
+// columns follow the plain ones, in a piece for each chunk.
 struct RowLayout {
-  // The signature must be valid; `codecs` has one for each column, or none at all.
+  // The signature must be valid. `codecs` has one entry for each column, or is empty.
   explicit RowLayout(std::vector<ArraySpec> columns, const std::vector<Codec>& codecs = {}, std::string writer = "")
       : signature(std::move(columns)), producer(std::move(writer)) {
     for (size_t i = 0; i < signature.size(); ++i) {
@@ -32,14 +32,14 @@ struct RowLayout {
   }
 
   std::vector<ArraySpec> signature;
-  std::string producer;                  // The writer whose rows have this layout; empty where it is nobody's.
-  std::vector<size_t> column_bytes;      // Of one row.
-  std::vector<size_t> column_start;      // Of one row: the bytes of the plain columns before.
+  std::string producer;                  // The writer of rows with this layout; empty if there is none.
+  std::vector<size_t> column_bytes;      // Bytes of a row.
+  std::vector<size_t> column_start;      // Bytes of a row's plain columns before this one.
   std::vector<Codec> codec_of;           // By column.
-  std::vector<size_t> compressed;        // The columns that are compressed.
-  std::vector<size_t> compressed_index;  // By column: in `compressed`, if it is.
-  size_t row_bytes = 0;                  // Of all columns, not compressed.
-  size_t plain_row_bytes = 0;            // Of the others than those.
+  std::vector<size_t> compressed;        // Indexes of compressed columns.
+  std::vector<size_t> compressed_index;  // By column: its index in `compressed`, if compressed.
+  size_t row_bytes = 0;                  // All columns, uncompressed.
+  size_t plain_row_bytes = 0;            // Plain columns only.
 };
 
 }  // namespace waggle

@@ -9,20 +9,19 @@
 
 namespace waggle {
 
-// Reads rows out of chunks, whether their column is compressed or not. Items that lie side by side in a batch often
-// share a chunk: a few decompressed ones are kept. Chunks are alive as long as it is. Not thread-safe.
+// Reads rows of plain and compressed columns. Neighbouring items of a batch often share a chunk, so it keeps a few
+// decompressed chunks. The chunks must outlive it. Not thread-safe.
 class RowSource {
  public:
   explicit RowSource(const RowLayout& layout) : layout_(layout), kept_(layout.compressed.size()) {}
 
-  // The bytes of one row of one column; the chunk's next row lies right behind it. Valid until the next call for this
-  // column.
+  // One row of one column; the chunk's next row follows it. Valid until the next call for this column.
   const char* Row(const Chunk& chunk, size_t column, size_t row) {
     return layout_.codec_of[column] == Codec::kNone ? chunk.Row(layout_, column, row)
                                                     : Decompressed(chunk, column) + row * layout_.column_bytes[column];
   }
 
-  // The first piece that could not be decompressed; its rows read as zeros.
+  // The first error of decompression. The rows of such a piece read as zeros.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -33,7 +32,7 @@ class RowSource {
   };
   struct KeptOfColumn {
     Kept kept[kKept];
-    size_t next = 0;  // To be given up.
+    size_t next = 0;  // The next entry that is replaced.
   };
 
   const char* Decompressed(const Chunk& chunk, size_t column);

@@ -7,12 +7,12 @@
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/rows/chunk_tiers.h"
 
-// How a tier's rows go to the disk, and leave it; and who waits for that.
+// Writes a tier's rows to disk, deletes them, and answers waiting inserts.
 
 namespace waggle {
 namespace {
 
-// Of one write.
+// Bytes of rows in one write.
 constexpr size_t kBatchBytes = size_t{4} << 20;
 
 }  // namespace
@@ -43,11 +43,11 @@ std::vector<TieredRows*> ChunkTier::TakeCondemned(std::vector<ColdBlock>* blocks
   for (size_t bytes = 0; bytes < kBatchBytes && clock_.any_condemned();) {
     TieredRows* const rows = clock_.TakeCondemned();
     if (!TryHoldBlock(rows->block)) {
-      continue;  // Remove is about to be called.
+      continue;  // Its Remove is about to be called.
     }
     batch.push_back(rows);
     if (OnDisk(*rows)) {
-      continue;  // By the journal, meanwhile.
+      continue;  // The journal has written it meanwhile.
     }
     if (rows->durable == nullptr && rows->cold_id == 0) {
       rows->cold_id = signal_->NewId();
@@ -97,7 +97,7 @@ absl::StatusOr<bool> ChunkTier::Spill() {
   }
   WAGGLE_FAILPOINT("tier.after_write").IgnoreError();
   for (TieredRows* const rows : batch) {
-    ReleaseBlock(rows->block);  // Perhaps the last one to do so.
+    ReleaseBlock(rows->block);  // May free the block.
   }
   return status.ok() ? absl::StatusOr<bool>(more) : absl::StatusOr<bool>(status);
 }

@@ -7,8 +7,7 @@
 
 namespace waggle {
 
-// Always picks the item of the lowest priority, or of the highest; of several the one that was inserted first. Takes
-// time in proportion to the logarithm of the size.
+// Always picks the item of the lowest priority, or of the highest. Picks the oldest of equal ones. Takes O(log size).
 class HeapSelector final : public Selector {
  public:
   enum class First { kLowest, kHighest };
@@ -24,7 +23,7 @@ class HeapSelector final : public Selector {
   double MinProbability() override { return heap_.empty() ? 0 : 1; }
 
  private:
-  // What an item is ordered by: the least comes first.
+  // The order of items: the smallest is picked first.
   struct Rank {
     double key = 0;
     uint64_t sequence = 0;  // Counts insertions.
@@ -41,7 +40,7 @@ class HeapSelector final : public Selector {
   void Erase(size_t position);
 
   const double sign_;
-  std::vector<uint32_t> heap_;      // Slots; the parent of position i is (i - 1) / 2, and never comes after it.
+  std::vector<uint32_t> heap_;      // Slots; the parent of position i is (i - 1) / 2 and ranks no later.
   std::vector<uint32_t> position_;  // In heap_, by slot.
   std::vector<Rank> ranks_;         // By slot.
   uint64_t inserted_ = 0;

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// What draws in proportion to a weight is the only kind that asks for one.
+// Only prioritized selectors use a weight.
 PriorityWeight SamplerWeight(const SamplerConfig& sampler) {
   return sampler.kind == SelectorKind::kPrioritized
              ? PriorityWeight{sampler.priority_exponent, sampler.priority_epsilon}

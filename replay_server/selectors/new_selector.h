@@ -10,16 +10,15 @@
 
 namespace waggle {
 
-// The selectors that a valid configuration asks for.
+// The selectors of a valid configuration.
 std::unique_ptr<Selector> NewSampler(const TableConfig& config);
 std::unique_ptr<Selector> NewRemover(const TableConfig& config);
 
-// INVALID_ARGUMENT for a priority that is not finite, that is negative where the table does not take magnitudes, or
-// that one of the table's selectors cannot sum.
+// INVALID_ARGUMENT if the priority is not finite, too large for a selector's sum, or negative without magnitudes.
 absl::Status ValidatePriority(const TableConfig& config, double priority);
 
-// The probability that a single draw gives an item of this priority, of `items` with this sum (Selector::Sum). None
-// where it does not follow from these: of fifo, lifo and heaps, and where the newest items are drawn more often.
+// The probability that one draw from `items` items with this `sum` (Selector::Sum) gives an item of this priority. Null
+// if these do not determine it: fifo, lifo, heaps, and draws that favour the newest items.
 std::optional<double> DrawProbability(const TableConfig& config, double priority, int64_t items, double sum);
 
 }  // namespace waggle

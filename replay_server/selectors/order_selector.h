@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-// Picks items by when they were inserted: always the oldest, or always the newest. Constant time.
+// Picks the oldest item, or the newest. Constant time.
 class OrderSelector final : public Selector {
  public:
   enum class First { kOldest, kNewest };

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-// Room that is taken at first. It costs address space, not memory, until it is used.
+// Limit of the first allocation. It costs address space, not memory, until it is used.
 constexpr int64_t kMaxInitialSlots = int64_t{1} << 24;
 constexpr size_t kStackQueries = 256;
 
@@ -74,7 +74,7 @@ double PrioritizedSelector::MinProbability() {
   if (!(sum > 0)) {
     return 1.0 / static_cast<double>(size_);
   }
-  // What weighs nothing is drawn by its uniform share, or never.
+  // An item of weight 0 is drawn by the uniform share or never.
   const bool without_weight = uniform_ != nullptr && weighing_ < size_;
   return Probability(without_weight ? 0 : smallest_.Of(tree_), sum);
 }
@@ -94,7 +94,7 @@ void PrioritizedSelector::SampleBatch(Rng* rng, absl::Span<Draw> draws) {
   }
   size_t uniform = 0;
   if (uniform_ != nullptr) {
-    // On average exactly the share, whatever the batch's size.
+    // The average over batches is exactly the share.
     uniform = static_cast<size_t>(options_.uniform_share * static_cast<double>(draws.size()) + rng->Uniform());
     uniform = std::min(uniform, draws.size());
     uniform_->SampleBatch(rng, draws.subspan(0, uniform));
@@ -122,7 +122,7 @@ void PrioritizedSelector::SampleByWeight(Rng* rng, double sum, absl::Span<Draw> 
   }
 }
 
-// What is drawn weighs nothing while the others are drawn. There is no uniform share where items are drawn this way.
+// Drawn items have weight 0 until the end. Tables that draw this way have no uniform share.
 void PrioritizedSelector::SampleDistinct(Rng* rng, absl::Span<Draw> draws) {
   const double sum = Sum();
   std::vector<double> weights;
@@ -135,7 +135,7 @@ void PrioritizedSelector::SampleDistinct(Rng* rng, absl::Span<Draw> draws) {
     tree_.Set(slot, 0);
   }
   const size_t weighted = weights.size();
-  if (weighted < draws.size()) {  // The others all have weight 0.
+  if (weighted < draws.size()) {  // The others have weight 0.
     const auto left = static_cast<uint64_t>(size_) - weighted;
     std::vector<uint64_t> ranks(left);
     for (uint64_t i = 0; i < left; ++i) {
@@ -169,9 +169,9 @@ void PrioritizedSelector::SampleUniformly(Rng* rng, absl::Span<Draw> draws) {
   }
 }
 
-// In one pass over all slots: this is rare, and no structure is kept for it.
+// One pass over all slots: this is too rare to keep an index for it.
 void PrioritizedSelector::FindRanks(const std::vector<uint64_t>& ranks, absl::Span<Draw> draws) const {
-  uint64_t rank = 0;  // Of the next item.
+  uint64_t rank = 0;  // Rank of the next item.
   size_t next = 0;
   for (size_t word = 0; next < ranks.size(); ++word) {
     const auto in_word = static_cast<uint64_t>(__builtin_popcountll(is_in_[word]));

@@ -15,19 +15,16 @@ namespace waggle {
 
 struct PrioritizedSelectorOptions {
   PriorityWeight weight;
-  // The draws of a batch do not know of each other. Otherwise a batch of n is stratified: the range of all weights is
-  // cut into n equal parts and one point is drawn from each. An item is drawn n * probability times on average either
-  // way, so importance weights are the same; but the number of times varies less, and a batch goes through memory in
-  // order.
+  // Makes the draws of a batch independent. Otherwise a batch of n is stratified: one point is drawn from each of n
+  // equal parts of the range of all weights. The expected count of an item, n * probability, and so its importance
+  // weight are the same; but counts vary less, and memory is read in order.
   bool independent_draws = false;
-  double uniform_share = 0;    // This share of the draws, in [0, 1], is made uniformly.
-  int64_t expected_items = 0;  // How many to take room for at first.
+  double uniform_share = 0;    // Share of the draws, in [0, 1], that are uniform.
+  int64_t expected_items = 0;  // Number of items to allocate for at first.
 };
 
-// Picks items with probability proportional to their weight, which is computed once when a priority is set.
-//
-// Where all weights are 0 every item is as likely as the others: no item can be kept from being sampled for ever
-// because all of them happen to have priority 0.
+// Picks items with probability proportional to their weight, which is computed when a priority is set. If all weights
+// are 0, all items are equally likely, so that an item of priority 0 can still be sampled.
 class PrioritizedSelector final : public Selector {
  public:
   explicit PrioritizedSelector(const PrioritizedSelectorOptions& options);
@@ -43,20 +40,20 @@ class PrioritizedSelector final : public Selector {
 
  private:
   void SetWeight(uint32_t slot, double weight);
-  // Of one draw of an item that weighs so much, where the sum is positive.
+  // The probability that one draw gives an item of this weight. `sum` must be positive.
   double Probability(double weight, double sum) const;
   void SampleByWeight(Rng* rng, double sum, absl::Span<Draw> draws);
   void SampleUniformly(Rng* rng, absl::Span<Draw> draws);
-  // Sets the slots of the items that have these ranks, in order, among all.
+  // Sets the slots of the items at these ranks in slot order. `ranks` must be sorted.
   void FindRanks(const std::vector<uint64_t>& ranks, absl::Span<Draw> draws) const;
 
   const PrioritizedSelectorOptions options_;
   int64_t size_ = 0;
   SumTree tree_;
   SmallestWeight smallest_;
-  int64_t weighing_ = 0;                      // Items that weigh more than 0.
-  std::vector<uint64_t> is_in_;               // A bit for each slot.
-  std::unique_ptr<UniformSelector> uniform_;  // The same items, where a share is drawn uniformly.
+  int64_t weighing_ = 0;                      // Items of weight > 0.
+  std::vector<uint64_t> is_in_;               // A bit a slot.
+  std::unique_ptr<UniformSelector> uniform_;  // The same items; null unless a share is uniform.
 };
 
 }  // namespace waggle

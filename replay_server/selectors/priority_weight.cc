@@ -8,7 +8,7 @@ absl::Status PriorityWeight::Validate(double priority) const {
   if (!std::isfinite(priority) || priority < 0) {
     return absl::InvalidArgumentError(absl::StrCat("priority ", priority, " is not a finite number >= 0"));
   }
-  // Nearly every priority is far from the limit, which is seen without computing its weight.
+  // Most priorities are far below the limit. This finds out without `pow`.
   const double base = priority + epsilon;
   const bool may_be_large = base > 1e100 || (base > 1 && exponent > 2);
   if (may_be_large && std::pow(base, exponent) > kMax) {

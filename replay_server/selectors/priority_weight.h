@@ -6,15 +6,14 @@
 
 namespace waggle {
 
-// What the probability of being drawn is proportional to: (priority + epsilon) ^ exponent. An exponent of 0 gives every
-// item the weight 1.
+// An item's weight: (priority + epsilon) ^ exponent. With exponent 0 all items have the weight 1.
 struct PriorityWeight {
   double exponent = 1;
   double epsilon = 0;
-  // 2^31 of these add up to a finite number.
+  // The sum of 2^31 of these is finite.
   static constexpr double kMax = 1e290;
 
-  // A sum of weights is always finite: a priority that has passed Validate with another exponent counts as the largest.
+  // A priority that has passed Validate with another exponent counts as kMax at most, so that sums are finite.
   double operator()(double priority) const {
     const double base = priority + epsilon;
     if (exponent == 1) {
@@ -24,7 +23,7 @@ struct PriorityWeight {
     return weight < kMax ? weight : kMax;
   }
 
-  // INVALID_ARGUMENT for a priority that is negative or not finite, or so large that a sum of weights could overflow.
+  // INVALID_ARGUMENT if the priority is negative, not finite, or so large that a sum of weights could overflow.
   absl::Status Validate(double priority) const;
 };
 

@@ -127,7 +127,7 @@ void RecentSelector::SampleFrom(Rng* rng, uint32_t first, double before, double 
   const double step = (tree.Sum() - from) / static_cast<double>(draws.size());
   for (size_t i = 0; i < draws.size(); ++i) {
     auto position = static_cast<uint32_t>(tree.Find(from + (static_cast<double>(i) + rng->Uniform()) * step));
-    if (position < first) {  // Rounding.
+    if (position < first) {  // Caused by rounding.
       position = static_cast<uint32_t>(present_.Find(present_.SumBefore(first) + 0.5));
     }
     draws[i].slot = slots_[position];

@@ -7,41 +7,35 @@
 
 namespace waggle {
 
-// One drawn item.
 struct Draw {
   uint32_t slot = 0;
-  // That a single draw from the table as it was gives this item, by its weight alone: the emphasis on the newest is
-  // left out. Importance weights are made of it. They undo what priorities do to the expectation; if they undid the
-  // emphasis too, it would have no effect.
+  // The probability that one draw gives this item, by its weight alone, for importance weights. The emphasis on newest
+  // items is left out: importance weights that undid it would leave it without effect.
   double probability = 0;
 };
 
-// Picks items, known by their slots: small numbers that are used again. A table has one to pick what is sampled and one
-// to pick what is removed. Not thread-safe; called under the table's lock, so nothing in it may block.
-//
-// Priorities are finite and >= 0, and pass ValidatePriority().
+// Picks items, named by their slots: small numbers that are reused. A table has a selector for samples and one for
+// removals. Not thread-safe. Must not block: the table's lock is held. Priorities must pass ValidatePriority.
 class Selector {
  public:
   virtual ~Selector() = default;
 
-  // The slot is not in it.
+  // The slot must not be in it.
   virtual void Insert(uint32_t slot, double priority) = 0;
-  // The slots are in it. Of several priorities for one slot the last one holds.
+  // The slots must be in it. The last of several priorities for one slot counts.
   virtual void Update(absl::Span<const uint32_t> slots, absl::Span<const double> priorities) = 0;
-  // The slot is in it.
+  // The slot must be in it.
   virtual void Remove(uint32_t slot) = 0;
 
-  // Fills `draws`, with replacement. It must not be empty.
+  // Draws with replacement. The selector must not be empty.
   virtual void SampleBatch(Rng* rng, absl::Span<Draw> draws) = 0;
-  // Fills `draws` with different items, drawn one after the other from what is left. There must be as many. The
-  // probabilities are those of a single draw from all.
+  // Draws different items, one after another; there must be as many. Probabilities are those of a draw from all items.
   virtual void SampleDistinct(Rng* rng, absl::Span<Draw> draws) = 0;
 
-  // Items in it.
   virtual int64_t size() const = 0;
-  // The sum over all items of what the probability of being drawn is proportional to.
+  // The sum of what an item's probability is proportional to: its weight, or 1.
   virtual double Sum() = 0;
-  // The smallest probability that an item of the next batch may have; 0 if it is empty.
+  // The smallest probability that an item of the next batch can have; 0 if the selector is empty.
   virtual double MinProbability() = 0;
 };
 

@@ -6,29 +6,28 @@
 
 namespace waggle {
 
-// Slots in the order in which they were added. Where items leave in the order in which they came, and slots are used
-// again as they become free, that is a few runs of consecutive numbers, which take no memory worth mentioning; in any
-// other case it becomes a list through the slots, 8 bytes each. Constant time. Not thread-safe.
+// Slots in order of insertion. If items leave in that order and free slots are reused, these are a few runs of numbers
+// and take hardly any memory. Otherwise it becomes a list of 8 bytes a slot. Constant time. Not thread-safe.
 class SlotOrder {
  public:
   int64_t size() const { return size_; }
-  // There is one.
+  // These need at least one slot.
   uint32_t oldest() const { return IsList() ? oldest_ : runs_.front().first; }
   uint32_t newest() const { return IsList() ? newest_ : runs_.back().last; }
 
-  // The slot is not in it.
+  // The slot must not be in it.
   void Add(uint32_t slot);
-  // The slot is in it.
+  // The slot must be in it.
   void Remove(uint32_t slot);
 
-  // The first `count` slots from the oldest on, or from the newest on; there are as many.
+  // The first `count` slots from the oldest or newest on. There must be as many.
   void Oldest(size_t count, std::vector<uint32_t>* slots) const;
   void Newest(size_t count, std::vector<uint32_t>* slots) const;
 
  private:
   static constexpr size_t kMaxRuns = 32;
 
-  // Both included; in the order of their numbers.
+  // First and last slot, in order of insertion.
   struct Run {
     uint32_t first;
     uint32_t last;
@@ -45,9 +44,9 @@ class SlotOrder {
   void MakeList();
 
   int64_t size_ = 0;
-  std::vector<Run> runs_;     // While it is no list.
-  std::vector<Links> links_;  // By slot, once it is.
-  uint32_t oldest_ = 0;       // Meaningless where size_ is 0.
+  std::vector<Run> runs_;     // Used until it becomes a list.
+  std::vector<Links> links_;  // By slot; empty until it becomes a list.
+  uint32_t oldest_ = 0;       // Meaningless if size_ is 0.
   uint32_t newest_ = 0;
 };
 

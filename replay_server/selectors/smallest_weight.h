@@ -7,17 +7,17 @@
 
 namespace waggle {
 
-// The smallest weight > 0 of a sum tree's leaves, exactly, while they change. Not thread-safe.
+// The exact smallest positive weight of a sum tree's leaves, while they change. Not thread-safe.
 class SmallestWeight {
  public:
-  // The leaf is to have another weight.
+  // Must be called for each change of a leaf's weight.
   void Change(size_t leaf, double before, double now) { negative_.Change(leaf, Negative(before), Negative(now)); }
-  // All leaves have other weights.
+  // Must be called if all leaves change.
   void Restart(const SumTree& tree) { negative_.Start(tree.capacity()); }
 
-  // 0 where no leaf weighs anything.
+  // 0 if no leaf has a positive weight.
   double Of(const SumTree& tree) { return Positive(negative_.Largest(Values{tree})); }
-  // Of leaves [begin, end).
+  // The same for leaves [begin, end).
   double Of(const SumTree& tree, size_t begin, size_t end) {
     return Positive(negative_.LargestOf(begin, end, Values{tree}));
   }

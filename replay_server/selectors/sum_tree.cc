@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFanOut = kSumTreeFanOut;
 constexpr size_t kPrefetchDistance = 32;
-// Where more than one in so many nodes is touched, whole levels are rebuilt, which goes through memory in order.
+// If more than one in so many nodes is touched, whole levels are rebuilt, which reads memory in order.
 constexpr size_t kRebuildAllFraction = 8;
 
 double SumOfNode(const double* values) {
@@ -61,7 +61,7 @@ void SumTree::BuildFrom(const double* weights, size_t count) {
   }
 }
 
-// Recomputes what is stored of a node: the sums before each entry, and the whole sum one level up.
+// Recomputes a node's data: the sums before each entry, and its whole sum one level up.
 inline void SumTree::RebuildNode(size_t level, size_t node) {
   const double* values = levels_[level].sums.data() + node * kFanOut;
   double sum;
@@ -96,7 +96,7 @@ void SumTree::Set(size_t leaf, double weight) {
   WAGGLE_CHECK(leaf < capacity_, "a leaf of the tree");
   levels_[0].sums.data()[leaf] = weight;
   size_t node = leaf / kFanOut;
-  // The whole path is known: ask for it at once instead of missing the cache level by level.
+  // Fetches the whole path at once instead of missing the cache level by level.
   for (size_t level = 1, entry = node; level < levels_.size(); ++level, entry /= kFanOut) {
     __builtin_prefetch(levels_[level].sums.data() + entry, 1);
     __builtin_prefetch(levels_[level].before.data() + entry, 1);
@@ -118,8 +118,7 @@ inline void SumTree::Touch(size_t node) {
 void SumTree::SetLater(size_t leaf, double weight) {
   WAGGLE_CHECK(leaf < capacity_, "a leaf of the tree");
   levels_[0].sums.data()[leaf] = weight;
-  // A node's leaves are one cache line, which is here now: summing them again for each of its leaves costs less than
-  // remembering that they have to be.
+  // A node's leaves are one cache line, which is cached now. Summing them for each leaf costs less than marking them.
   const size_t node = leaf / kFanOut;
   RebuildNode(0, node);
   Touch(node / kFanOut);
@@ -159,7 +158,7 @@ void SumTree::Rebuild() {
     }
     double* sums = level + 1 < levels_.size() ? levels_[level + 1].sums.data() : &total_;
     rebuild(levels_[level].sums.data(), levels_[level].before.data(), sums, touched_.data(), count);
-    // Their parents gather behind them.
+    // The touched parents are appended.
     for (size_t i = 0; i < count; ++i) {
       Touch(touched_[i] / kFanOut);
     }
@@ -200,8 +199,8 @@ void SumTree::FindBatch(absl::Span<const double> queries, uint32_t* leaves) cons
     path.before[level] = levels_[level + 1].before.data();
     path.last_child[level] = levels_[level].sums.size() / kFanOut - 1;
   }
-  // Groups of searches follow each other down the tree: while one goes through the upper levels, which are in the
-  // cache, the memory fetches what those before it need of the two lowest.
+  // Groups of searches follow each other down the tree. While one passes the upper levels, which are cached, the two
+  // lowest levels are fetched for the groups before it.
   constexpr size_t kGroup = kSumTreeSideBySide;
   constexpr size_t kGroups = 3;
   double query[kGroups][kGroup];
@@ -220,7 +219,7 @@ void SumTree::FindBatch(absl::Span<const double> queries, uint32_t* leaves) cons
     }
     if (group < groups) {
       for (size_t i = 0; i < count(group); ++i) {
-        // Above 0, so that leaves of weight 0 in front are passed over.
+        // Above 0, so that leading leaves of weight 0 are passed over.
         query[group % kGroups][i] = std::max(kLeast, queries[group * kGroup + i]);
       }
       std::fill_n(leaves + group * kGroup, count(group), 0U);
@@ -229,7 +228,7 @@ void SumTree::FindBatch(absl::Span<const double> queries, uint32_t* leaves) cons
   }
 }
 
-// Where rounding has put a query past the end of a node, the search went on to the node's last entry.
+// If rounding has put a query past a node's end, the search went on to the node's last entry.
 void SumTree::FindLostOnes(absl::Span<const double> queries, uint32_t* leaves) const {
   const double* weights = levels_[0].sums.data();
   for (size_t i = 0; i < queries.size(); ++i) {
@@ -239,7 +238,7 @@ void SumTree::FindLostOnes(absl::Span<const double> queries, uint32_t* leaves) c
   }
 }
 
-// The same search with every query held within its node, and entries of sum 0 passed over.
+// The same search, but each query stays within its node and entries of sum 0 are passed over.
 size_t SumTree::FindExactly(double query) const {
   size_t node = 0;
   for (size_t level = levels_.size(); level-- > 0;) {

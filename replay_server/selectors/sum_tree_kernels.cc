@@ -12,17 +12,17 @@ namespace {
 constexpr size_t kFanOut = kSumTreeFanOut;
 constexpr size_t kRebuildAhead = 8;
 
-// Two doubles, or two lanes of comparison results, in one register of any x86-64 or AArch64 processor.
+// Two doubles, or two lanes of comparison results, in a register of any x86-64 or AArch64 processor.
 using Pair = double __attribute__((vector_size(16), may_alias));
 using PairMask = int64_t __attribute__((vector_size(16)));
 
-// How many lanes are set, of masks that were added up.
+// The number of set lanes in a sum of masks.
 inline size_t CountLanes(PairMask sum) {
   return static_cast<size_t>(-(sum[0] + sum[1]));
 }
 
-// One level of a search: returns the child whose range holds `*query` and makes the query relative to it. `before` has
-// 0 first and the query is positive, so at least one entry is below it.
+// One level of a search: returns the child whose range holds `*query` and makes the query relative to it. At least one
+// entry is below the query, because `before[0]` is 0 and the query is positive.
 inline size_t Descend(const double* before, double* query) {
   const Pair wanted = {*query, *query};
   PairMask below = {0, 0};
@@ -34,8 +34,7 @@ inline size_t Descend(const double* before, double* query) {
   return child;
 }
 
-// The same among eight leaves, whose running sums are not stored but computed: as SumTreeRunningSums does, in
-// registers.
+// The same among eight leaves. Computes their running sums in registers, as SumTreeRunningSums does.
 inline size_t FindAmongLeaves(const double* values, double query) {
   const Pair zero = {0, 0};
   const Pair* pairs = reinterpret_cast<const Pair*>(values);
@@ -61,7 +60,7 @@ void PortableDescend(const SumTreePath& path, size_t top, size_t bottom, size_t 
     const size_t last_child = path.last_child[level];
     for (size_t i = 0; i < count; ++i) {
       const size_t first = size_t{entries[i]} * kFanOut;
-      // Where rounding has put a query past the end of the last node, the node's last entry may stand for nothing.
+      // If rounding has put a query past the end of the last node, the node's last entry may not exist.
       const size_t entry = std::min(first + Descend(before + first, &queries[i]), last_child);
       entries[i] = static_cast<uint32_t>(entry);
       __builtin_prefetch(next + entry * kFanOut);
@@ -78,7 +77,7 @@ void PortableFindLeaves(const SumTreePath& path, size_t count, const double* que
 
 #if defined(__x86_64__)
 
-// Running sums in three steps, added up in the order of SumTreeRunningSums: lanes that a step leaves alone get 0 added.
+// Running sums in three steps, added in the order of SumTreeRunningSums. Each step adds 0 to the other lanes.
 __attribute__((target("avx512f"))) inline __m512d Avx512RunningSums(const double* values) {
   __m512d sums = _mm512_load_pd(values);
   const __m512i from_pair = _mm512_setr_epi64(0, 0, 0, 2, 0, 4, 0, 6);
@@ -104,7 +103,7 @@ __attribute__((target("avx512f"))) void Avx512SumTreeRebuild(const double* value
   }
 }
 
-// A node is one register here.
+// A node is one register.
 __attribute__((target("avx512f,popcnt"))) void Avx512Descend(const SumTreePath& path, size_t top, size_t bottom,
                                                              size_t count, double* queries, uint32_t* entries) {
   for (size_t level = top; level-- > bottom;) {
@@ -132,7 +131,7 @@ __attribute__((target("avx512f,popcnt"))) void Avx512FindLeaves(const SumTreePat
   }
 }
 
-// Half a node a register.
+// Half a node is one register.
 __attribute__((target("avx2,popcnt"))) void Avx2Descend(const SumTreePath& path, size_t top, size_t bottom,
                                                         size_t count, double* queries, uint32_t* entries) {
   for (size_t level = top; level-- > bottom;) {

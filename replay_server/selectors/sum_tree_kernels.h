@@ -5,13 +5,12 @@
 
 namespace waggle {
 
-// The inner loops of SumTree, in as many forms as there are kinds of processors: all give the same leaves and sums to
-// the last bit.
+// The inner loops of SumTree, for several kinds of processors. All give the same leaves and sums to the last bit.
 
 inline constexpr size_t kSumTreeFanOut = 8;
 
-// The sums of the first 1, 2, … 8 of eight values. Pairs are summed first, so that the additions do not wait for each
-// other. Adding a 0 leaves a sum unchanged and no sum is less than the one before it, which the searches rely on.
+// The sums of the first 1, 2, … 8 of eight values. Pairs are summed first, so that the additions overlap. The searches
+// rely on two facts: adding 0 leaves a sum unchanged, and sums never decrease.
 struct SumTreeRunningSums {
   explicit SumTreeRunningSums(const double* values) {
     sums[0] = values[0];
@@ -27,37 +26,35 @@ struct SumTreeRunningSums {
   double sums[kSumTreeFanOut];
 };
 
-// What a search reads of a tree with nodes of 8 entries.
+// The parts of a tree that a search reads. Nodes have 8 entries.
 struct SumTreePath {
-  static constexpr size_t kMaxLevels = 12;  // 8^11 leaves are more than there can be.
+  static constexpr size_t kMaxLevels = 12;  // 8^11 leaves are more than can exist.
 
   size_t levels = 0;
-  // Of each level above the leaves: the sum of the entries of the same node that come before, and the last node of the
-  // level below.
+  // By level above the leaves: the sums of the preceding entries of the node, and the last node of the level below.
   const double* before[kMaxLevels] = {};
   size_t last_child[kMaxLevels] = {};
   const double* leaves = nullptr;
 };
 
-// Searches that go down the tree side by side: enough to hide memory's latency, few enough to stay in the first-level
-// cache.
+// Number of searches that descend side by side: enough to hide memory latency, few enough for the first-level cache.
 inline constexpr size_t kSumTreeSideBySide = 64;
 
-// The two steps of searches for `count` leaves. The queries are positive, and overwritten; `entries` are where each has
-// got, 0 at first. What the next step will read is asked of the memory ahead of it.
+// The two steps of searches for `count` leaves. Queries must be positive; they are overwritten. `entries` are the
+// positions of the searches, 0 at first. Each step prefetches the memory of the next.
 struct SumTreeSearch {
-  // Goes down from the levels `top` - 1 to `bottom` of the path.
+  // Descends from level `top` - 1 of the path to level `bottom`.
   void (*descend)(const SumTreePath& path, size_t top, size_t bottom, size_t count, double* queries, uint32_t* entries);
-  // Finds the leaves among those of each one's node.
+  // Finds each search's leaf in its node.
   void (*find_leaves)(const SumTreePath& path, size_t count, const double* queries, uint32_t* entries);
 };
 
-// Recomputes what is stored of these nodes of a level: from each one's entries in `values` the sums before each entry,
-// in `before` (null for leaves, of which they are not stored), and the whole sum in `sums`, a number a node.
+// Recomputes the data of these nodes of a level from their entries in `values`: in `before` the sums before each entry
+// (null for leaves), in `sums` the whole sum of each node.
 using SumTreeRebuild = void (*)(const double* values, double* before, double* sums, const uint32_t* nodes,
                                 size_t count);
 
-// The fastest forms that this processor can run, and those that any can.
+// The fastest forms for this processor, and the portable ones.
 SumTreeSearch FastestSumTreeSearch();
 SumTreeSearch PortableSumTreeSearch();
 SumTreeRebuild FastestSumTreeRebuild();

@@ -28,7 +28,7 @@ void UniformSelector::SampleBatch(Rng* rng, absl::Span<Draw> draws) {
   }
 }
 
-// The first steps of a shuffle: their order means nothing, so it is left as it comes out.
+// The first steps of a shuffle. The changed order stays: it has no meaning.
 void UniformSelector::SampleDistinct(Rng* rng, absl::Span<Draw> draws) {
   const double probability = 1.0 / static_cast<double>(slots_.size());
   for (size_t i = 0; i < draws.size(); ++i) {

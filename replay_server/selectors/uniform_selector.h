@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-// Picks every item with the same probability; the draws of a batch are independent. Constant time.
+// Picks each item with the same probability. Draws of a batch are independent. Constant time.
 class UniformSelector final : public Selector {
  public:
   void Insert(uint32_t slot, double priority) override;
@@ -20,8 +20,8 @@ class UniformSelector final : public Selector {
   double MinProbability() override { return slots_.empty() ? 0 : 1.0 / static_cast<double>(slots_.size()); }
 
  private:
-  std::vector<uint32_t> slots_;     // Those in it, in no order.
-  std::vector<uint32_t> position_;  // In slots_, by slot.
+  std::vector<uint32_t> slots_;     // In no particular order.
+  std::vector<uint32_t> position_;  // Index in slots_, by slot.
 };
 
 }  // namespace waggle

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kHugePage = size_t{2} << 20;
-// Below this the heap serves; above it a mapping's page granularity costs nothing that matters.
+// Smaller arrays use the heap. For larger ones rounding to pages hardly matters.
 constexpr size_t kMapFrom = size_t{1} << 20;
 
 }  // namespace
@@ -30,7 +30,7 @@ ZeroedArray::ZeroedArray(size_t size) : size_(size) {
     EndOutOfMemory();
   }
   if (bytes >= 2 * kHugePage) {
-    madvise(mapped, bytes, MADV_HUGEPAGE);  // A wish; without it the array is only slower.
+    madvise(mapped, bytes, MADV_HUGEPAGE);  // Advice; without it the array is only slower.
   }
   data_ = static_cast<double*>(mapped);
 }

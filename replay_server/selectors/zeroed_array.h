@@ -5,9 +5,8 @@
 
 namespace waggle {
 
-// A fixed number of doubles, zero at first and aligned to 64. A large one is asked of the kernel directly, so that what
-// is never written takes no memory, and in huge pages where there are any: random access to small ones misses the TLB.
-// Movable; not thread-safe.
+// A fixed number of doubles, initially 0, aligned to 64 bytes. Large arrays are mapped, so that unwritten parts take no
+// memory, and use huge pages if available: random access to small pages misses the TLB. Movable; not thread-safe.
 class ZeroedArray {
  public:
   ZeroedArray() = default;

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// A batch fails for a value of more than 4 GiB only.
+// Batches fail only for values of more than 4 GiB.
 void Check(const rocksdb::Status& status) {
   WAGGLE_CHECK(status.ok(), status.ToString());
 }

@@ -9,10 +9,10 @@
 
 namespace waggle {
 
-// Adds the two records of a block that has a tier; its rows lie at `data`.
+// Adds the two records of a block that has a tier. `data` has its rows.
 void PutTieredBlock(const DurableBlock& block, const char* data, Database* database, rocksdb::WriteBatch* batch);
 
-// Takes the records of a block off, of whichever kind they are.
+// Deletes the records of a block of either kind.
 void DeleteBlock(uint64_t block, Database* database, rocksdb::WriteBatch* batch);
 
 }  // namespace waggle

@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::Duration kColdReopenPause = absl::Seconds(1);
 
-// Its buffers are memory that no memory_limit counts, so they are small.
+// The buffers are small, because no memory_limit counts them.
 rocksdb::Options ColdOptions(bool create, rocksdb::Env* env) {
   rocksdb::Options options;
   options.create_if_missing = create;
@@ -70,8 +70,7 @@ absl::Status ColdDatabase::Write(rocksdb::WriteBatch* batch) {
   if (status.ok()) {
     return absl::OkStatus();
   }
-  // RocksDB takes a full disk for something that passes, and any other failure (a quota, a device that was away) for
-  // the end.
+  // RocksDB can resume after a full disk, but not after other failures (a quota, a missing device).
   if (!database_->Resume().ok() && !status.IsNoSpace()) {
     if (const absl::Status opened = OpenAnew(); !opened.ok()) {
       LogDebug("rows on disk cannot be written yet: ", opened.message());
@@ -99,7 +98,7 @@ absl::Status ColdDatabase::OpenAnew() {
   if (opened.ok()) {
     unflushed_.Clear();
   } else {
-    database_ = nullptr;  // Without those rows it would be taken for damaged.
+    database_ = nullptr;  // Without those rows it would look damaged.
   }
   why_closed_ = opened;
   gate_.Open();
@@ -117,7 +116,7 @@ absl::Status ColdDatabase::TryWriting() const {
 }
 
 absl::Status ColdDatabase::KeepUnflushed() {
-  unflushed_.Clear();  // Of an attempt that failed half way. What was kept is written as soon as the database is open.
+  unflushed_.Clear();  // Left from a failed attempt. Kept rows are written as soon as the database is open.
   rocksdb::ReadOptions options;
   options.read_tier = rocksdb::ReadTier::kMemtableTier;
   const std::unique_ptr<rocksdb::Iterator> at(database_->NewIterator(options));

@@ -14,11 +14,11 @@
 
 namespace waggle {
 
-// The RocksDB database of rows that mean nothing after a crash, and so are not written ahead. It has one writer, a
-// thread at a time; any thread may read, by a Use.
+// The RocksDB database of rows that are useless after a crash, so it has no write-ahead log. Only one thread at a time
+// may write. Any thread may read, through a Use.
 class ColdDatabase {
  public:
-  // Keeps it from being opened anew while somebody reads. Its constructor waits while that is under way.
+  // Prevents reopening while it exists. The constructor waits for a reopening to end.
   class Use {
    public:
     explicit Use(ColdDatabase* database) : database_(database) { database_->gate_.Enter(); }
@@ -26,20 +26,20 @@ class ColdDatabase {
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
-    // UNAVAILABLE while it could not be opened again.
+    // UNAVAILABLE if the database could not be reopened.
     absl::StatusOr<rocksdb::DB*> get() const;
 
    private:
     ColdDatabase* const database_;
   };
 
-  // Makes it; `path` is a folder that is not there yet. `env` outlives it; null for the machine's own.
+  // `path` must not exist yet. `env` must outlive the database; null for the machine's own.
   static absl::StatusOr<std::unique_ptr<ColdDatabase>> Create(const std::string& path, rocksdb::Env* env);
   ColdDatabase(const ColdDatabase&) = delete;
   ColdDatabase& operator=(const ColdDatabase&) = delete;
 
-  // All or nothing. After an error the same may be written again: what makes writing possible again, if need be opening
-  // the database anew, is tried here. Whatever was written before can be read as soon as it is open again.
+  // Writes all or nothing. After an error the same batch may be written again: the call tries to make writing possible
+  // again, if necessary by reopening the database. Earlier rows can be read once it is open.
   absl::Status Write(rocksdb::WriteBatch* batch);
 
  private:
@@ -47,19 +47,19 @@ class ColdDatabase {
 
   absl::Status OpenFiles(bool create);
   absl::Status OpenAnew();
-  // Whether files can be written at all: what can still be read is not given away for nothing.
+  // Tests if files can be written, before a readable database is closed to reopen it.
   absl::Status TryWriting() const;
-  // Sets unflushed_ to what is in the database's buffers only, and so would be gone once it is closed.
+  // Copies the rows that are only in the database's buffers to unflushed_. Closing would lose them.
   absl::Status KeepUnflushed();
 
   const std::string path_;
   rocksdb::Env* const env_;
-  UseGate gate_;                           // What readers use changes while it is shut.
-  std::unique_ptr<rocksdb::DB> database_;  // Null while it could not be opened again.
-  absl::Status why_closed_;                // Then.
-  // The writer's own.
-  rocksdb::WriteBatch unflushed_;                // To be written again once it is open.
-  absl::Time reopen_at_ = absl::InfinitePast();  // Not before.
+  UseGate gate_;                           // Shut while the database is reopened.
+  std::unique_ptr<rocksdb::DB> database_;  // Null if it could not be reopened.
+  absl::Status why_closed_;                // Set if database_ is null.
+  // Used by the writer only.
+  rocksdb::WriteBatch unflushed_;                // Rows to write again once it is open.
+  absl::Time reopen_at_ = absl::InfinitePast();  // The earliest next attempt.
 };
 
 }  // namespace waggle

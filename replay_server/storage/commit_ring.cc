@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// As it is in the file, in the machine's order of bytes: it means nothing to another one.
+// The entry's format in the file, in the machine's byte order: other machines do not read it.
 struct Entry {
   uint64_t sequence = 0;
   uint64_t items = 0;
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<CommitRing>> CommitRing::Open(const std::string& 
 void CommitRing::Note(uint64_t sequence, uint64_t items) {
   Entry entry{sequence, items, 0};
   entry.checksum = entry.Expected();
-  // Where it fails, less is known after a crash, and nothing else is wrong.
+  // After an error less is known after a crash. It does no other harm.
   file_.WriteAt(next_ * kEntryBytes, {reinterpret_cast<const char*>(&entry), sizeof(entry)}).IgnoreError();
   next_ = (next_ + 1) % kCommits;
 }
@@ -52,7 +52,7 @@ CommitRing::Lost CommitRing::After(uint64_t sequence) const {
 }
 
 void CommitRing::Clear() {
-  // Where it fails, what is in the file may be told again.
+  // After an error the file's commits may be reported again.
   file_.Truncate(0).IgnoreError();
   next_ = 0;
 }

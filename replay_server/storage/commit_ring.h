@@ -10,28 +10,26 @@
 
 namespace waggle {
 
-// The last commits to a database, in a small file beside it: what tells after a crash that the end of its log is
-// missing. RocksDB takes a log that was cut short for one that ends there. The file is never synced, as that would cost
-// each commit a wait for the disk: after a power cut it may know less than the log held. Not thread-safe.
+// The last commits to a database, in a small file beside it. After a crash it shows if the end of the log is missing,
+// which RocksDB cannot tell from a log that ends there. The file is never synced, as that would slow down each commit:
+// after a power cut it may lack commits. Not thread-safe.
 class CommitRing {
  public:
-  static constexpr int64_t kCommits = 1024;  // Past these the oldest ones are overwritten.
+  static constexpr int64_t kCommits = 1024;  // Later commits overwrite the oldest.
 
   struct Lost {
     int64_t commits = 0;
-    uint64_t items = 0;  // That changed with them.
+    uint64_t items = 0;  // Items that they changed.
   };
 
-  // Makes the file if it is missing.
+  // Creates the file if it is missing.
   static absl::StatusOr<std::unique_ptr<CommitRing>> Open(const std::string& path);
 
-  // A commit was written that begins with this sequence number of the database's, or a later one. Where the file cannot
-  // be written it is not known of.
+  // Records a commit whose first sequence number in the database is `sequence` or later. Write errors are ignored.
   void Note(uint64_t sequence, uint64_t items);
-  // Of the commits that are known of, those that a database does not have whose last sequence number is `sequence`. At
-  // least as many are lost.
+  // The recorded commits that a database with last sequence number `sequence` lacks: a lower bound of its loss.
   Lost After(uint64_t sequence) const;
-  // Forgets all: numbers are given anew to others.
+  // Forgets all commits. Must be called before sequence numbers are reused.
   void Clear();
 
  private:

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr char kDatabase[] = "db";
 constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kDamaged[] = "damaged";
-// Becomes the database once it is whole.
+// Becomes the database once it is complete.
 constexpr char kComing[] = "db.new";
 
 bool Exists(const std::string& path) {
@@ -48,7 +48,7 @@ std::string When(const SavedState& state) {
                                 absl::UTCTimeZone());
 }
 
-// A missing database counts as a damaged one where there are copies of it.
+// A missing database counts as damaged.
 absl::StatusOr<std::pair<std::unique_ptr<Database>, SavedState>> OpenAndLoad(const std::string& path) {
   if (!Exists(path)) {
     return absl::DataLossError(absl::StrCat(path, " is missing"));
@@ -58,10 +58,10 @@ absl::StatusOr<std::pair<std::unique_ptr<Database>, SavedState>> OpenAndLoad(con
   return std::make_pair(std::move(database), std::move(state));
 }
 
-// Beside the rows of its logs, a database that is opened writes little.
+// Space for what RocksDB writes when it opens a database, beside its logs.
 constexpr uint64_t kOpeningBytes = uint64_t{16} << 20;
 
-// Opening a database writes what its logs hold into tables, before the logs go.
+// Opening a database writes its logs into tables before it deletes them.
 uint64_t BytesToOpen(const std::string& database) {
   uint64_t bytes = kOpeningBytes;
   std::error_code error;
@@ -74,7 +74,7 @@ uint64_t BytesToOpen(const std::string& database) {
   return bytes;
 }
 
-// What to do where a database could not be opened for want of room.
+// Explains that a database could not be opened because the disk is full.
 absl::Status WithoutRoom(const absl::Status& failure, const std::string& folder, const std::string& database) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
@@ -127,7 +127,7 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
              damaged ? " with the damaged database" : " after a power cut, or because a file was cut short");
   }
   if (opened.state.format < kStorageFormat) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // As what it writes will be.
+    WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // New records have this format.
   }
   opened.folder = std::move(self);
   return opened;
@@ -164,7 +164,7 @@ absl::StatusOr<std::vector<uint64_t>> DataFolder::Numbers(const std::string& fol
     if (absl::SimpleAtoi(name, &number)) {
       numbers.push_back(number);
     } else if (folder == kCheckpoints) {
-      WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(folder, "/", name))));  // Never finished.
+      WAGGLE_RETURN_IF_ERROR(RemoveAll(Path(absl::StrCat(folder, "/", name))));  // An unfinished copy.
     }
   }
   std::sort(numbers.begin(), numbers.end());
@@ -224,7 +224,7 @@ absl::Status DataFolder::CopyCheckpoint(uint64_t number, const std::string& name
     const fs::path source = fs::path(from) / file;
     const fs::path copy = fs::path(to) / file;
     std::error_code error;
-    // These are never written to again.
+    // These are never modified.
     if (source.extension() == ".sst" || source.extension() == ".blob") {
       fs::create_hard_link(source, copy, error);
     } else {

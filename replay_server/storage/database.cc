@@ -18,8 +18,8 @@
 namespace waggle {
 namespace {
 
-// RocksDB's own words, for who debugs it: what matters comes back as a status. Never to a file of its own, as by
-// default: Debian builds it with assertions, and one of them ends the process when it logs to a disk that is full.
+// RocksDB's messages, for debugging. RocksDB must not log to its own file, the default: Debian builds it with
+// assertions, and one of them aborts when it logs to a full disk.
 class DebugLog final : public rocksdb::Logger {
  public:
   DebugLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
@@ -39,7 +39,7 @@ rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
   if (env != nullptr) {
     options.env = env;
   }
-  // A record that a crash has cut off at the end is none; damage before that is an error, not an end.
+  // A truncated last record is ignored. Damage before it is an error.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.track_and_verify_wals_in_manifest = true;
   options.max_open_files = MostOpenTables();
@@ -53,7 +53,7 @@ rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
 
 rocksdb::ColumnFamilyOptions BlockOptions(const rocksdb::Options& options) {
   rocksdb::ColumnFamilyOptions blocks(options);
-  // Rows are written once and deleted once: compactions need not move them.
+  // Rows are written once and deleted once, so compactions need not move them.
   blocks.enable_blob_files = true;
   blocks.min_blob_size = 2048;
   blocks.enable_blob_garbage_collection = true;
@@ -84,7 +84,7 @@ std::shared_ptr<rocksdb::Logger> NewRocksDbLog() {
 }
 
 int MostOpenTables() {
-  constexpr rlim_t kLeast = 20;  // RocksDB takes no fewer.
+  constexpr rlim_t kLeast = 20;  // RocksDB's minimum.
   rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) {
     return -1;
@@ -108,7 +108,7 @@ absl::Status FromRocksDb(const rocksdb::Status& status) {
   if (text.find("Permission denied") != std::string::npos || text.find("Read-only file system") != std::string::npos) {
     return absl::PermissionDeniedError(text);
   }
-  // A file that should be there and is not comes as one of the others of these.
+  // A missing file is reported as one of these.
   if (status.IsCorruption() || status.IsPathNotFound() || status.IsNotFound() || status.IsInvalidArgument() ||
       status.IsIOError()) {
     return absl::DataLossError(text);
@@ -174,8 +174,8 @@ absl::Status Database::Resume() {
   if (database_ != nullptr && database_->Resume().ok()) {
     return absl::OkStatus();
   }
-  // RocksDB takes a full disk for something that passes, and any other error of the log (a quota, a file that may not
-  // grow, a device that was away) for the end. What it has acknowledged is in its files.
+  // RocksDB can resume after a full disk, but not after other errors of the log (a quota, a file size limit, a missing
+  // device). Its acknowledged writes are in its files.
   const absl::Time now = SteadyNow();
   if (now < reopen_at_) {
     return ClosedDatabaseError(path_, why_closed_);

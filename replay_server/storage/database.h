@@ -15,26 +15,25 @@
 
 namespace waggle {
 
-// What every database of ours logs to.
+// The logger of all replay databases.
 std::shared_ptr<rocksdb::Logger> NewRocksDbLog();
 
-// How many of its files a database of ours keeps open, -1 for all: an eighth of what the process may have open. RocksDB
-// opens others as it needs them. Otherwise a database that has grown would leave no descriptors for connections.
+// The number of files that a database keeps open, -1 for all: an eighth of the process's limit, so that a large
+// database leaves descriptors for connections. RocksDB reopens others as needed.
 int MostOpenTables();
 
-// RocksDB's status as ours: RESOURCE_EXHAUSTED for a full disk, and where files or memory have
-// run out, DATA_LOSS for damage and for files that are missing,
-// UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.
+// Converts RocksDB's status: RESOURCE_EXHAUSTED if disk, files or memory have run out, DATA_LOSS for damage and missing
+// files, UNAVAILABLE if another process has the database, PERMISSION_DENIED, otherwise FAILED_PRECONDITION.
 absl::Status FromRocksDb(const rocksdb::Status& status);
 
-// UNAVAILABLE: the database in the folder `path` had to be closed and cannot be opened again yet. `why` may be OK.
+// UNAVAILABLE: the database in folder `path` is closed and cannot be reopened yet. `why` may be OK.
 absl::Status ClosedDatabaseError(const std::string& path, const absl::Status& why);
 
-// One RocksDB database with the column families of a replay server. It has one owner, whose thread calls Resume; what
-// get() and family() returned before means nothing after that. Others use it by a Use only, and are thread-safe then.
+// A RocksDB database with the column families of a replay server. Its owner's thread calls Resume, which invalidates
+// earlier results of get() and family(). Other threads need a Use, and may then call it concurrently.
 class Database {
  public:
-  // Keeps it from being opened anew while others than its owner use it. Its constructor waits while that is under way.
+  // Prevents reopening while other threads use the database. The constructor waits for a reopening to end.
   class Use {
    public:
     explicit Use(Database* database) : database_(database) { database_->gate_.Enter(); }
@@ -42,10 +41,9 @@ class Database {
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
-    // UNAVAILABLE where the database is not open: nothing of it may be asked for then.
+    // UNAVAILABLE if the database is not open. It must not be used then.
     absl::Status status() const;
-    // After a failed write: tries to make writing possible again without opening it anew. The owner does that when a
-    // write of its own fails.
+    // After a failed write: tries to make writing possible again without reopening, which only the owner does.
     void TryResume();
 
    private:
@@ -55,26 +53,26 @@ class Database {
   enum class Family { kMeta, kItems, kBlocks, kWriters };
   static constexpr int kFamilies = 4;
 
-  // `env` outlives it; null for the machine's own. NOT_FOUND if there is none and it is not to be created.
+  // `env` must outlive this; null for the machine's own. NOT_FOUND if there is no database and `create` is false.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, bool create, rocksdb::Env* env);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   rocksdb::DB* get() { return database_.get(); }
-  // Null while the database could not be opened again: what is made with that cannot be written either.
+  // Null if the database could not be reopened. Records made with a null family cannot be written.
   rocksdb::ColumnFamilyHandle* family(Family family) {
     return handles_.empty() ? nullptr : handles_[static_cast<size_t>(family)];
   }
 
-  // NOT_FOUND if there is no such key.
+  // NOT_FOUND if the key does not exist.
   absl::StatusOr<std::string> Get(Family family, absl::string_view key);
-  // All or nothing. With `sync` it returns once the disk has it.
+  // Writes all or nothing. With `sync` it returns once the disk has it.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);
-  // After a failed write: tries to make writing possible again, if need be by opening the database anew. Until that
-  // succeeds, everything is UNAVAILABLE.
+  // After a failed write: makes writing possible again, if necessary by reopening. All calls are UNAVAILABLE until
+  // then.
   absl::Status Resume();
-  // Makes a copy in a new folder, as of now: its large files are hard links to this one's.
+  // Copies the database to a new folder. Large files are hard links.
   absl::Status Copy(const std::string& path);
 
  private:
@@ -86,11 +84,11 @@ class Database {
 
   const std::string path_;
   rocksdb::Env* const env_;
-  absl::Time reopen_at_ = absl::InfinitePast();  // Not before: it reads the log each time.
-  std::unique_ptr<rocksdb::DB> database_;        // Null where it could not be opened again.
+  absl::Time reopen_at_ = absl::InfinitePast();  // The earliest next attempt: each one reads the log.
+  std::unique_ptr<rocksdb::DB> database_;        // Null if it could not be reopened.
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
-  absl::Status why_closed_;  // Where it could not.
-  UseGate gate_;             // The three above change by OpenAnew only, while it is shut.
+  absl::Status why_closed_;  // Set if database_ is null.
+  UseGate gate_;             // Shut while OpenAnew changes the three above.
 };
 
 }  // namespace waggle

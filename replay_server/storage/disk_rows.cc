@@ -16,28 +16,27 @@ uint64_t IdOf(const ColdBlock& block) {
   return block.durable != nullptr ? block.durable->id : block.id;
 }
 
-// Values may be larger than the cache, and are never read twice soon.
+// Values may exceed the cache and are rarely read again soon.
 rocksdb::ReadOptions OnceOptions() {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   return options;
 }
 
-// What is read at a time is in memory twice for a moment, once for each thread that reads.
+// Bytes of one read. They are in memory twice for a moment, in each reading thread.
 constexpr size_t kReadBytes = size_t{1} << 20;
-constexpr int kReaders = 3;  // Beside the one that asks. More would only wait for the same disk.
+constexpr int kReaders = 3;  // Besides the caller. More would only wait for the same disk.
 constexpr size_t kMaxQueued = 1024;
 
-// For files that this process has written: the rows' own checksums say whose they are and whether they were damaged,
-// and RocksDB's take longer than all the rest of reading. Of files of unknown origin they guard its own structures,
-// too.
+// Options for files of this process. Rows have their own checksums, and RocksDB's would take most of the time of a
+// read. In files of unknown origin RocksDB's also protect its structures.
 rocksdb::ReadOptions OwnOptions() {
   rocksdb::ReadOptions options = OnceOptions();
   options.verify_checksums = false;
   return options;
 }
 
-// Blocks whose records are read together.
+// Blocks that are read together.
 struct Share {
   size_t first = 0;
   size_t end = 0;
@@ -121,7 +120,7 @@ absl::Status DiskRows::MakeOwn() {
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<ColdDatabase> own, ColdDatabase::Create(path_, env_));
   MutexLock lock(&mutex_);
   if (database_ != nullptr) {
-    own_.swap(own);  // Otherwise it is closed again, outside the lock.
+    own_.swap(own);  // Otherwise it is closed, outside the lock.
   }
   return absl::OkStatus();
 }
@@ -149,7 +148,6 @@ absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
   return shared.empty() ? absl::OkStatus() : WriteShared(shared, open.database.get());
 }
 
-// Reads the blocks' records into their rows, a share in each thread.
 absl::Status DiskRows::ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB* database,
                                rocksdb::ColumnFamilyHandle* family, const std::vector<const ColdBlock*>& blocks) {
   const std::vector<Share> shares = CutIntoShares(blocks);
@@ -206,7 +204,7 @@ absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {
 }
 
 void DiskRows::Close() {
-  std::shared_ptr<Database> database;  // Closed outside the lock.
+  std::shared_ptr<Database> database;  // Destroyed outside the lock.
   std::shared_ptr<ColdDatabase> own;
   MutexLock lock(&mutex_);
   database.swap(database_);

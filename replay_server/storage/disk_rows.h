@@ -15,12 +15,11 @@
 
 namespace waggle {
 
-// Rows on disk. Those of blocks that the journal may write as well are kept in its database, once, whoever comes first.
-// All others are kept in one of their own (ColdDatabase). Thread-safe, but one thread at a time writes and deletes.
+// Rows on disk. Rows of blocks that the journal may write are written once, in its database. Others are in their own
+// database (ColdDatabase). Thread-safe, but only one thread at a time may write and delete.
 class DiskRows final : public ColdRows {
  public:
-  // `path` is a folder that is not there yet: it is made when it is needed first. `env` outlives this; null for the
-  // machine's own.
+  // `path` must not exist yet; it is created on first use. `env` must outlive this; null for the machine's own.
   DiskRows(std::shared_ptr<Database> database, std::string path, rocksdb::Env* env = nullptr);
   ~DiskRows() override { Close(); }
 
@@ -28,17 +27,17 @@ class DiskRows final : public ColdRows {
   absl::Status Read(absl::Span<const ColdBlock> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Delete(absl::Span<const Gone> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Lets go of both databases: every later call is answered CANCELLED, for blocks may outlive their server.
+  // Releases both databases. Later calls return CANCELLED: blocks may outlive their server.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Open {
     std::shared_ptr<Database> database;
-    std::shared_ptr<ColdDatabase> own;  // Null while nothing was written to it.
+    std::shared_ptr<ColdDatabase> own;  // Null until the first write to it.
   };
-  // CANCELLED once closed.
+  // CANCELLED after Close.
   absl::StatusOr<Open> Databases() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Makes the one of its own, if there is none.
+  // Creates `own_` if it is null.
   absl::Status MakeOwn() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
@@ -49,7 +48,7 @@ class DiskRows final : public ColdRows {
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<ColdDatabase> own_ ABSL_GUARDED_BY(mutex_);
-  Executor readers_;  // Help whoever reads much at a time.
+  Executor readers_;  // Help readers of many blocks.
 };
 
 }  // namespace waggle

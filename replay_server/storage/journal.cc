@@ -9,15 +9,14 @@
 namespace waggle {
 namespace {
 
-// Limits of the commits whose answers wait to be called. The limits on connections, calls and their bytes
-// (docs/replay.md) bound what the requests of these answers hold until then.
+// Limits of commits whose answers wait. The limits of connections and calls (docs/replay.md) bound their memory.
 constexpr size_t kMaxCommits = 64;
 constexpr int64_t kMaxAnswers = 4096;
 
 Executor::LaneOptions AnswerLimits() {
   Executor::LaneOptions options;
   options.max_queued = kMaxCommits;
-  options.max_queued_bytes = kMaxAnswers;  // A task's bytes are its answers.
+  options.max_queued_bytes = kMaxAnswers;  // A task's bytes are its number of answers.
   return options;
 }
 
@@ -130,7 +129,7 @@ void Journal::End(bool abandon) {
     changed_.Signal();
   }
   thread_.Join();
-  answerer_ = nullptr;  // Runs what is left.
+  answerer_ = nullptr;  // Runs the remaining answers.
 }
 
 Journal::Work Journal::AwaitWork() {
@@ -170,7 +169,7 @@ void Journal::Run() {
     if (work.stop || !work.checkpoints.empty() || last_checkpoint_ + options_.checkpoint_period <= SteadyNow()) {
       MakeCheckpoint(std::move(work.checkpoints));
     }
-    // What a write that was given up had taken over is lost: what comes later may refer to it.
+    // The changes of a write that was given up are lost, and later ones may refer to them.
     if (work.stop || gave_up_) {
       break;
     }
@@ -197,7 +196,7 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   const auto call = [shared, status] {
     for (Answer& answer : *shared) {
       answer(status);
-      answer = nullptr;  // Lets go of rows before the next one is called.
+      answer = nullptr;  // Frees its rows before the next call.
     }
   };
   if (!answers_.SubmitBytes(count, call).ok()) {
@@ -205,7 +204,7 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   }
 }
 
-// Writers are taken over after their tables' changes were: whoever has written by then is known.
+// Called after the tables' changes were taken: writers of those changes have registered by then.
 void Journal::TakeRegistrations() {
   NewWriters writers;
   {

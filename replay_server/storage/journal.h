@@ -23,39 +23,34 @@
 namespace waggle {
 
 struct JournalOptions {
-  // Between two checkpoints; infinite for none but those that are asked for.
+  // Time between checkpoints; infinite for requested ones only.
   absl::Duration checkpoint_period = absl::Minutes(5);
-  std::string folder;  // That the database is in: what is said to people.
-  // Keeps a copy of the database after a checkpoint and returns its number; may be empty.
+  std::string folder;  // The database's folder, for messages.
+  // Keeps a copy of the database after a checkpoint and returns its number. May be empty.
   std::function<absl::StatusOr<uint64_t>(Database*)> keep;
-  // Told of each commit, before whoever waits for it: see DataFolder::NoteCommit. May be empty.
+  // Called for each commit before its answers: see DataFolder::NoteCommit. May be empty.
   std::function<void(uint64_t sequence, uint64_t items)> note;
 };
 
-// What a checkpoint was.
 struct CheckpointInfo {
-  uint64_t number = 0;  // Of the copy that is kept; 0 if none is.
-  uint64_t items = 0;   // That had changed since the one before.
+  uint64_t number = 0;  // The copy's number; 0 if none was kept.
+  uint64_t items = 0;   // Items that changed since the last checkpoint.
 };
 
-// Writes tables and writers to a database, in one thread: what has changed since the last time is copied under the
-// tables' locks, all of it together, and goes to the disk in one atomic write. However often something has changed in
-// between, it is written once.
+// Writes tables and writers to a database, in one thread. It copies all changes since the last write under the tables'
+// locks, and writes them atomically. Several changes of one record are written once.
 //
-// What tables of durability "log" have done is written as soon as somebody waits for it, and all who do by then are
-// answered together. What tables of durability "checkpoint" have done is written by checkpoints only, at the same
-// moment for all tables. Rows, and what changed long before, are written ahead of that, so that the tables are locked
-// for the newest changes only.
+// Changes of tables of durability "log" are written as soon as a caller waits for them; all callers that wait by then
+// are answered together. Changes of tables of durability "checkpoint" are written by checkpoints only, of all tables at
+// the same moment. Rows and older changes are written ahead, so that the tables are locked for the newest changes only.
 //
-// While the disk cannot be written to, nobody is answered, status() says why, and the same write is tried again and
-// again. Thread-safe.
+// If the disk cannot be written, answers wait, status() says why, and the write is retried. Thread-safe.
 class Journal final : public TableLog {
  public:
   using CheckpointDone = std::function<void(absl::StatusOr<CheckpointInfo>)>;
 
-  // `saved` is what the database holds, whose tables are added as all others are.
+  // `saved` is the database's content. Its tables must be added like others.
   Journal(std::shared_ptr<Database> database, const SavedState& saved, JournalOptions options);
-  // Stops.
   ~Journal() override;
 
   absl::Status status() const override { return health_.status(); }
@@ -68,26 +63,26 @@ class Journal final : public TableLog {
   void AddWriter(const std::string& id, std::weak_ptr<WriterSession> session) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ForgetWriter(uint64_t number) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes a checkpoint as soon as it can; `done` is called by another thread. CANCELLED once stopped.
+  // Makes a checkpoint soon. Another thread calls `done`. CANCELLED after Stop.
   void Checkpoint(CheckpointDone done) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For people: without what is of one table.
+  // For people. Leaves out the table's own part.
   DiskPicture disk() const { return health_.picture(); }
 
-  // Writes everything down, answers who waits, and ends. Idempotent. After it, AfterCommit answers CANCELLED.
+  // Writes all changes, answers all callers, and ends. Idempotent. Later calls of AfterCommit are answered CANCELLED.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends without writing anything more, and without a checkpoint: of a server that could not start.
+  // Ends without another write, for a server that could not start.
   void Abandon() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using NewWriters = std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>>;
-  // What has come up since the last write.
+  // Requests since the last write.
   struct Work {
     std::vector<Answer> answers;
     std::vector<CheckpointDone> checkpoints;
     std::vector<std::shared_ptr<Table>> new_tables;
     std::vector<std::shared_ptr<Table>> dropped_tables;
-    bool housekeeping = false;  // Something has to be removed, though nobody waits for it.
+    bool housekeeping = false;  // Records must be deleted, though no caller waits for it.
     bool stop = false;
     bool abandon = false;
   };
@@ -97,21 +92,20 @@ class Journal final : public TableLog {
   void End(bool abandon) ABSL_LOCKS_EXCLUDED(mutex_);
   Work AwaitWork() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Commit(bool checkpoint, const std::vector<std::shared_ptr<Table>>& dropped, uint64_t* items);
-  // Those whose changes are written by a checkpoint, or by any other commit.
+  // The tables whose changes a checkpoint, or any other commit, writes.
   std::vector<std::shared_ptr<Table>> TablesOf(bool checkpoint) const;
-  // Where much has changed in the tables, copies it in portions, and writes its rows, so that the cut has little to
-  // copy.
+  // If tables have many changes, copies them in portions and writes their rows, so that the cut is short.
   absl::Status CopyAhead(const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch);
-  // Locks the tables together, takes their changes, and makes their writers keep theirs. Returns those writers.
+  // Locks the tables together, takes their changes and makes their writers hold theirs. Returns those writers.
   std::vector<std::shared_ptr<WriterSession>> TakeCut(bool checkpoint,
                                                       const std::vector<std::shared_ptr<Table>>& tables,
                                                       JournalBatch* batch) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status StoreBlocks(JournalBatch* batch);
-  // Tries until it succeeds, or until it has failed and is to stop.
+  // Retries until it succeeds, or until it has failed and the journal must stop.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);
   bool PauseAfterFailure(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
   void MakeCheckpoint(std::vector<CheckpointDone> done);
-  // In the answerer's thread; in this one if too many wait for that, so that no more is written meanwhile.
+  // Calls the answers in the answerer's thread, or in this one if that has too many, which delays the next write.
   void CallBack(std::vector<Answer> answers, const absl::Status& status);
   void TakeRegistrations() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -121,10 +115,10 @@ class Journal final : public TableLog {
   std::atomic<uint64_t> next_number_;
   JournalHealth health_;
 
-  // The thread's own.
+  // Used by the thread only.
   JournalState state_;
   absl::Time last_checkpoint_;
-  bool gave_up_ = false;  // A write has failed until the journal was to stop.
+  bool gave_up_ = false;  // A write failed until the journal had to stop.
 
   mutable Mutex mutex_;
   CondVar changed_;
@@ -133,9 +127,9 @@ class Journal final : public TableLog {
   std::vector<uint64_t> forgotten_writers_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 
-  std::unique_ptr<Executor> answerer_;  // Calls back, so that the next write need not wait for that.
+  std::unique_ptr<Executor> answerer_;  // Calls back, so that the next write need not wait.
   Executor::Lane answers_;              // The answerer's only one.
-  Thread thread_;                       // Last: it uses everything above.
+  Thread thread_;                       // Last: it uses the members above.
 };
 
 }  // namespace waggle

@@ -69,13 +69,13 @@ void JournalState::AddWriter(const std::string& id, const std::shared_ptr<Writer
       continue;
     }
     (table->logged() ? writer.logged : writer.checkpointed).push_back(table->number());
-    // One that was replaced since begins where its writer goes on.
+    // A table that replaced another begins where its writer continues.
     writer.marks.try_emplace(table->number(), WriterMark{session->number(), writer.sequence, 0, table->number()});
   }
 }
 
 void JournalBatch::Put(Family family, const std::string& key, const std::string& value) {
-  // It fails for a value of more than 4 GiB only.
+  // Fails only for a value of more than 4 GiB.
   const rocksdb::Status status = records_.Put(database_->family(family), key, value);
   WAGGLE_CHECK(status.ok(), status.ToString());
 }
@@ -122,7 +122,7 @@ void JournalBatch::Need(const ChunkRef& chunk) {
 void JournalBatch::AddBlock(const ChunkRef& chunk) {
   DurableBlock* const block = chunk->durable();
   if (block->stored) {
-    return;  // By another chunk of it.
+    return;  // Another chunk has added it.
   }
   if (chunk->tiered() != nullptr) {
     AddTieredBlock(chunk);
@@ -136,7 +136,7 @@ void JournalBatch::AddBlock(const ChunkRef& chunk) {
   const rocksdb::Status status = records_.Put(database_->family(Family::kBlocks), rocksdb::SliceParts(&key_slice, 1),
                                               rocksdb::SliceParts(parts, 3));
   WAGGLE_CHECK(status.ok(), status.ToString());
-  // Nothing else is written before this is.
+  // No other record is written before it.
   block->stored = true;
 }
 
@@ -144,7 +144,7 @@ void JournalBatch::AddTieredBlock(const ChunkRef& chunk) {
   const Chunk* const one = chunk.get();
   PinnedRows pinned;
   if (chunk->durable()->committed.load(std::memory_order_acquire) || !pinned.TryPin({&one, 1})) {
-    return;  // Its tier has written it: what is not in memory is on disk.
+    return;  // Its tier has written it: rows that are not in memory are on disk.
   }
   PutTieredBlock(*chunk->durable(), chunk->tiered()->data, database_, &records_);
   written_.push_back(chunk);
@@ -225,7 +225,7 @@ bool JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes)
 void JournalBatch::EncodeWriter(uint64_t number, JournalWriter* writer, const std::vector<WriterMark>& marks) {
   const std::shared_ptr<WriterSession> session = writer->session.lock();
   if (session == nullptr) {
-    return;  // It is about to be forgotten.
+    return;  // It will be forgotten soon.
   }
   for (const WriterMark& mark : marks) {
     writer->marks[mark.table] = mark;

@@ -18,55 +18,55 @@
 
 namespace waggle {
 
-// What is known of a table that is written down.
+// The journal's data of a saved table.
 struct JournalTable {
   std::shared_ptr<Table> table;
-  std::string counters;  // As they were written last.
+  std::string counters;  // As last written.
 };
 
-// What is known of a writer that is written down.
+// The journal's data of a saved writer.
 struct JournalWriter {
   std::string id;
   std::weak_ptr<WriterSession> session;
-  bool described = false;  // Its name and its columns are written.
+  bool described = false;  // Its name and columns are written.
   bool all_durable = false;
-  // Numbers of its tables that are logged, and that are saved by checkpoints.
+  // Numbers of its tables of durability "log" and of durability "checkpoint".
   std::vector<uint64_t> logged;
   std::vector<uint64_t> checkpointed;
-  // As they were written last, by table.
+  // As last written, by table.
   std::map<uint64_t, WriterMark> marks;
-  uint64_t sequence = 0;  // A writer that comes back goes on with the block behind it.
-  // What the database refers to: it is kept, so that it counts as gone only after that has changed.
+  uint64_t sequence = 0;  // A writer that comes back continues with the next block.
+  // The chunks that the database refers to. They are kept, so that their blocks count as gone only after a later write.
   absl::flat_hash_map<uint32_t, std::vector<ChunkRef>> streams;
 
-  // The block up to which the database will have it in its logged tables, if there are such: what they have is not
-  // asked for again, although tables that are saved by checkpoints may have lost it.
+  // The last block that the database will have in all of its logged tables, or in its other tables if it has no logged
+  // ones. The writer does not send these blocks again, although tables saved by checkpoints may have lost them.
   uint64_t InTables() const;
-  // All up to this block is in the database for all of its tables.
+  // The database has all blocks up to this one for all of its tables.
   uint64_t Durable() const;
 };
 
-// What the journal's thread knows of the tables and writers.
+// The journal thread's data of all tables and writers.
 struct JournalState {
   std::map<uint64_t, JournalTable> tables;
   std::map<uint64_t, JournalWriter> writers;
-  BlockLedger::Gone gone;  // Blocks to be deleted.
+  BlockLedger::Gone gone;  // Blocks to delete.
 
   void AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& session);
 };
 
-// One write in the making: what has changed, the rows that this refers to, and then the records of it. Rows may go to
-// disk ahead of everything else; all that refers to them, and all that is deleted, is one atomic write.
+// One write in preparation: first changes, then the rows that they refer to, then records. Rows may be written ahead.
+// All records that refer to them, and all deletions, are one atomic write.
 class JournalBatch {
  public:
   explicit JournalBatch(Database* database) : database_(database) {}
 
-  // Adds what a table has changed after what was added of it before.
+  // Adds changes of a table that follow those already added.
   void Add(uint64_t table, TableChanges changes);
   size_t items() const;
 
-  // Makes records of blocks that what was added refers to and that are not on disk. Calls `write` whenever there are
-  // many bytes; the rest stays in `records`. Before Encode: what refers to rows must not be on disk without them.
+  // Makes records of blocks that added changes refer to and that are not on disk. Calls `write` for each 8 MiB; the
+  // rest stays in `records`. Must precede Encode: records must not be on disk without the rows that they refer to.
   template <class WriteRecords>
   absl::Status AddBlocks(const WriteRecords& write) {
     WAGGLE_CHECK(!encoded_, "rows are written before what refers to them");
@@ -85,21 +85,20 @@ class JournalBatch {
     return absl::OkStatus();
   }
 
-  // Forgets a table or a writer at once; its records are deleted by Encode.
+  // Removes a table or a writer from `state`; Encode deletes its records.
   void DropTable(uint64_t table, JournalState* state);
   void DropWriter(uint64_t writer, JournalState* state);
-  // Makes records of all that was added and dropped, and of its writers. `sessions` have been told to hold their
-  // changes.
+  // Makes records of all additions and deletions, and of the writers. `sessions` hold their changes back.
   void Encode(bool checkpoint, JournalState* state, const std::vector<std::shared_ptr<WriterSession>>& sessions);
   void DeleteBlocks(const std::vector<uint64_t>& blocks);
   void Put(Database::Family family, const std::string& key, const std::string& value);
 
   rocksdb::WriteBatch* records() { return &records_; }
-  // After they were written.
+  // Must be called after records() were written.
   void NoteWritten();
-  // Whether a table wants to be sure that the disk has it.
+  // True if a change requires a sync.
   bool sync() const { return sync_; }
-  // After the write: tells the writers.
+  // Must be called after the write.
   void TellWriters(const JournalState& state) const;
 
  private:
@@ -107,7 +106,7 @@ class JournalBatch {
 
   struct DroppedTable {
     uint64_t number = 0;
-    std::vector<uint64_t> writers;  // That have a mark in it.
+    std::vector<uint64_t> writers;  // Writers that have a mark in it.
   };
 
   void Need(const ChunkRef& chunk);
@@ -115,7 +114,7 @@ class JournalBatch {
   void AddTieredBlock(const ChunkRef& chunk);
   void DeleteTable(const DroppedTable& table);
   void DeleteWriter(uint64_t writer);
-  // Whether there was anything to write.
+  // True if there was a change to write.
   bool EncodeTable(JournalTable* table, const TableChanges& changes);
   void EncodeWriter(uint64_t number, JournalWriter* writer, const std::vector<WriterMark>& marks);
   void EncodeStream(uint64_t number, const StreamRecord& stream, JournalWriter* writer);
@@ -125,11 +124,11 @@ class JournalBatch {
   std::map<uint64_t, TableChanges> tables_;
   std::vector<DroppedTable> dropped_tables_;
   std::vector<uint64_t> dropped_writers_;
-  std::vector<ChunkRef> pending_;  // Whose blocks are to be written.
+  std::vector<ChunkRef> pending_;  // Chunks whose blocks must be written.
   size_t block_item_ = 0;
-  std::vector<ChunkRef> written_;                // Of each block with a tier whose record is in `records_`, one.
-  std::vector<uint64_t> told_;                   // Writers.
-  std::vector<std::vector<ChunkRef>> replaced_;  // What the database refers to until this is written.
+  std::vector<ChunkRef> written_;                // One chunk of each tiered block in `records_`.
+  std::vector<uint64_t> told_;                   // Writers that TellWriters tells.
+  std::vector<std::vector<ChunkRef>> replaced_;  // Kept while the database refers to them.
   bool encoded_ = false;
   bool sync_ = false;
 };

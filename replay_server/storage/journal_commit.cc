@@ -12,15 +12,15 @@
 #include "replay_server/storage/records.h"
 #include "waggle/v1/replay_storage.pb.h"
 
-// What a journal writes at a time, and how it gets that onto the disk.
+// The journal's commits and checkpoints.
 
 namespace waggle {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
-// Changed slots that may be copied while tables are locked: of one, or of all together for a cut.
+// Changed slots that may be copied while tables are locked: of one table, or of all in a cut.
 constexpr size_t kFewSlots = 4096;
-// Where slots change as fast as they are copied there is no end to copying ahead.
+// Copying ahead may never finish if slots change as fast as they are copied.
 constexpr int kMaxRounds = 8;
 
 }  // namespace
@@ -28,11 +28,11 @@ constexpr int kMaxRounds = 8;
 std::vector<std::shared_ptr<WriterSession>> Journal::TakeCut(bool checkpoint,
                                                              const std::vector<std::shared_ptr<Table>>& tables,
                                                              JournalBatch* batch) {
-  // They outlive the locks: the last one to let go of a session takes its tables' locks.
+  // Declared before the locks are taken: releasing the last reference to a session takes its tables' locks.
   std::vector<std::shared_ptr<WriterSession>> held;
   std::vector<std::shared_ptr<WriterSession>> registered;
   std::vector<TableChanges> changes;
-  // A block that has gone by now is referred to by nothing that the tables will say.
+  // Taken first: later changes cannot refer to blocks that are gone by now.
   BlockLedger::Gone gone = ledger_->TakeGone();
   state_.gone.logged.insert(state_.gone.logged.end(), gone.logged.begin(), gone.logged.end());
   state_.gone.checkpointed.insert(state_.gone.checkpointed.end(), gone.checkpointed.begin(), gone.checkpointed.end());
@@ -94,7 +94,7 @@ absl::Status Journal::CopyAhead(const std::vector<std::shared_ptr<Table>>& table
       break;
     }
     for (const std::shared_ptr<Table>& table : tables) {
-      // As many as there are now: what changes meanwhile is for the next round.
+      // Only the current count: later changes belong to the next round.
       for (size_t left = table->changed_slots(); left > 0; left -= std::min(left, kFewSlots)) {
         TableChanges changes;
         table->TakeSomeChanges(std::min(left, kFewSlots), &changes);
@@ -131,7 +131,7 @@ absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<
   }
   *items = batch.items();
   if (batch.records()->Count() > 0) {
-    // Rows are written by others meanwhile: the commit's own numbers begin with the next one, or behind theirs.
+    // Others write rows meanwhile: the commit's first sequence number is this one plus 1, or later.
     const uint64_t before = database_->get() != nullptr ? database_->get()->GetLatestSequenceNumber() : 0;
     WAGGLE_RETURN_IF_ERROR(Write(batch.records(), batch.sync()));
     if (options_.note != nullptr) {

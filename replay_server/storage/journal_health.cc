@@ -48,7 +48,8 @@ void JournalHealth::CheckpointEnds(const absl::Status& status, uint64_t number) 
 DiskPicture JournalHealth::picture() const {
   DiskPicture picture;
   picture.folder = folder_;
-  const int64_t next = next_since_ns_.load();  // First: it becomes the other one's before it is nobody's.
+  // Read first: CommitBegins moves it to the other one before it clears it.
+  const int64_t next = next_since_ns_.load();
   for (const int64_t since : {next, commit_since_ns_.load()}) {
     if (since != 0) {
       picture.commit_waits = std::max(picture.commit_waits, absl::Nanoseconds(CoarseSteadyNanoseconds() - since));

@@ -12,48 +12,47 @@
 
 namespace waggle {
 
-// How a journal gets on with its disk: for those who may add to what waits for it, and for people who ask. Thread-safe.
+// State of the journal's writes, for callers that wait for it and for people. Thread-safe.
 class JournalHealth {
  public:
-  // The folder is for people, who may have to make room in it.
+  // `folder` is for messages.
   explicit JournalHealth(std::string folder) : folder_(std::move(folder)) {}
 
-  // OK, or why nothing can be written just now (UNAVAILABLE). Costs next to nothing while all is well.
+  // UNAVAILABLE with the reason while writes fail. Cheap while they succeed.
   absl::Status status() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // As of now; without what is of one table.
+  // The current state. Leaves out the table's own part.
   DiskPicture picture() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A write has failed. Returns whether it is the first one since one has not.
+  // Called after a failed write. True if the one before succeeded.
   bool Failed(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A write has succeeded. Returns whether it is the first one since one has not.
+  // Called after a successful write. True if the one before failed.
   bool Succeeded() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Somebody waits for the next commit, from now on; it begins; they are answered. Called by who has the journal's
-  // lock, but for the last.
+  // Called when a caller waits for the next commit, when a commit begins, and when it is answered. The first two need
+  // the journal's lock.
   void CommitAwaited();
   void CommitBegins() {
-    commit_since_ns_ = next_since_ns_.load();  // First: at no time it looks as if nobody waited.
+    commit_since_ns_ = next_since_ns_.load();  // First: otherwise no caller would seem to wait for a moment.
     next_since_ns_ = 0;
   }
   void CommitEnds() { commit_since_ns_ = 0; }
 
   void CheckpointBegins() { makes_checkpoint_ = true; }
-  // It was kept under this number, or not.
+  // `number` is the kept copy's.
   void CheckpointEnds(const absl::Status& status, uint64_t number);
 
  private:
   const std::string folder_;
   LastCheckpoint checkpoints_;
-  std::atomic<bool> healthy_{true};  // Whether failure_ is OK: asked for every block.
-  // On the coarse steady clock, of who waits longest for the next commit and for the one that is under way; 0: nobody.
-  // Atomic: written for every block.
+  std::atomic<bool> healthy_{true};  // True if failure_ is OK. Atomic: read for each block.
+  // Coarse steady time since when callers wait for the next and the current commit; 0: none. Written for each block.
   std::atomic<int64_t> next_since_ns_{0};
   std::atomic<int64_t> commit_since_ns_{0};
   std::atomic<bool> makes_checkpoint_{false};  // Written by the journal's thread.
 
   mutable Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  absl::Duration failed_at_ ABSL_GUARDED_BY(mutex_);  // By SteadyElapsed, the first of its kind.
+  absl::Duration failed_at_ ABSL_GUARDED_BY(mutex_);  // SteadyElapsed of the first failure.
 };
 
 }  // namespace waggle

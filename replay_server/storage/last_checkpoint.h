@@ -11,16 +11,15 @@
 
 namespace waggle {
 
-// What became of the checkpoints since the server was started: for people who ask. Thread-safe.
+// Outcome of the latest checkpoints since the start, for people. Thread-safe.
 class LastCheckpoint {
  public:
   struct Info {
-    uint64_t number = 0;             // Of the last one that was kept.
-    std::optional<absl::Time> kept;  // By SteadyNow(); none where none was.
-    std::string problem;             // Why the last one that was tried was not kept; empty where it was.
+    uint64_t number = 0;             // The last kept copy.
+    std::optional<absl::Time> kept;  // By SteadyNow(); null before the first.
+    std::string problem;             // Why the last attempt failed; empty if it succeeded.
   };
 
-  // One was tried.
   void Note(const absl::Status& status, uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     info_.problem = std::string(status.message());

@@ -10,12 +10,10 @@
 #include "common/base/status_macros.h"
 #include "replay_server/storage/database.h"
 
-// Reading a replay database from its first record to its last.
-
 namespace waggle {
 
-// Calls take(key, value) for each record, in the order of their keys, until that fails. Of one kind, if that is given:
-// the records of others are not touched, which may be many and large.
+// Calls take(key, value) for each record in the order of keys until it fails. If `kind` is not empty, other kinds'
+// records, which may be many and large, are not read.
 template <class Take>
 absl::Status ForEachRecord(Database* database, Database::Family family, const std::string& kind, const Take& take) {
   rocksdb::ReadOptions options;
@@ -33,7 +31,7 @@ absl::Status ForEachRecord(Database* database, Database::Family family, const st
   return FromRocksDb(it->status());
 }
 
-// A record that others speak of: DATA_LOSS where there is none.
+// Gets a record that other records refer to. DATA_LOSS if it is missing.
 inline absl::StatusOr<std::string> GetRecord(Database* database, Database::Family family, absl::string_view key) {
   absl::StatusOr<std::string> value = database->Get(family, key);
   return absl::IsNotFound(value.status()) ? absl::DataLossError(value.status().message()) : std::move(value);

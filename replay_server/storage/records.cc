@@ -42,11 +42,11 @@ template <class T>
 void Put(std::string* bytes, T value) {
   static_assert(std::is_arithmetic_v<T>);
   char raw[sizeof(T)];
-  std::memcpy(raw, &value, sizeof(T));  // Waggle runs on little-endian machines only; so does its wire.
+  std::memcpy(raw, &value, sizeof(T));  // Waggle and its wire format are little-endian.
   bytes->append(raw, sizeof(T));
 }
 
-// Takes what was put from the front; false where there is not enough.
+// Takes a value from the front; false if there are too few bytes.
 template <class T>
 bool Take(absl::string_view* bytes, T* value) {
   if (bytes->size() < sizeof(T)) {
@@ -104,7 +104,8 @@ absl::StatusOr<ParsedKey> ParseKey(absl::string_view key) {
     parsed.kind = key[0];
     parsed.first = BigEndian(key.data() + 1);
     parsed.second = two ? BigEndian(key.data() + kOne) : 0;
-    whole = parsed.kind == 'm' || parsed.second <= std::numeric_limits<uint32_t>::max();  // Of slots and streams.
+    // Slots and streams have 32 bits.
+    whole = parsed.kind == 'm' || parsed.second <= std::numeric_limits<uint32_t>::max();
   }
   if (!whole) {
     return absl::DataLossError(absl::StrCat("there is a key that is none: ", absl::BytesToHexString(key)));
@@ -170,7 +171,7 @@ std::string EncodeShape(const DurableBlock& block) {
   return bytes;
 }
 
-// Takes the checksum of all that is before it off the end.
+// Takes the checksum of the preceding bytes from the end.
 absl::Status TakeChecksum(absl::string_view* bytes) {
   uint64_t checksum = 0;
   const size_t size = bytes->size();
@@ -187,7 +188,7 @@ absl::Status TakeChecksum(absl::string_view* bytes) {
   return absl::OkStatus();
 }
 
-// What is left is the data.
+// Leaves the data.
 absl::StatusOr<StoredBlock> TakeShape(absl::string_view bytes) {
   StoredBlock block;
   const size_t size = bytes.size();
@@ -260,7 +261,7 @@ absl::Status DecodeRows(uint64_t block, absl::string_view record, char* data, si
   }
   absl::string_view trailer = record.substr(bytes);
   Take(&trailer, &stored);
-  // In the format before, it was that of the rows alone.
+  // Up to format 2 it was the checksum of the rows alone.
   if (const uint64_t computed = Checksum(record.data(), bytes); (computed ^ block) != stored && computed != stored) {
     return absl::DataLossError(absl::StrCat("a block of rows was damaged: its checksum is ", computed ^ block,
                                             ", it was ", stored, " when it was written"));

@@ -51,7 +51,7 @@ absl::Status SavedBlocks::Need(const ChunkNames& names, const std::shared_ptr<co
 }
 
 absl::Status SavedBlocks::Load() {
-  // New blocks must not be taken for those that are there.
+  // New blocks must not get the numbers of existing ones.
   uint64_t next = 1;
   WAGGLE_RETURN_IF_ERROR(NoteLast('b', &next));
   WAGGLE_RETURN_IF_ERROR(NoteLast('h', &next));
@@ -68,7 +68,6 @@ absl::Status SavedBlocks::Load() {
   return absl::OkStatus();
 }
 
-// Moves the next number past those of this kind of records.
 absl::Status SavedBlocks::NoteLast(char kind, uint64_t* next) {
   const std::unique_ptr<rocksdb::Iterator> it(
       database_->get()->NewIterator(rocksdb::ReadOptions(), database_->family(Family::kBlocks)));
@@ -111,7 +110,7 @@ absl::Status SavedBlocks::TakeBlock(absl::string_view key, absl::string_view val
   return absl::OkStatus();
 }
 
-// Of a block whose rows are a record of their own: they stay there, where all who may refer to them have a limit.
+// Reads a block whose rows have their own record. They stay there if all tables that may refer to them have a limit.
 absl::Status SavedBlocks::TakeHead(absl::string_view key, absl::string_view value) {
   WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("h", key));
   Block* const block = FindNeeded(parsed.first);
@@ -128,7 +127,7 @@ absl::Status SavedBlocks::TakeHead(absl::string_view key, absl::string_view valu
         MakeColdChunks(block->layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
     return absl::OkStatus();
   }
-  // Before memory is taken for what the head says.
+  // Checked before memory is allocated by the head's numbers.
   WAGGLE_ASSIGN_OR_RETURN(const std::string rows, GetRecord(database_, Family::kBlocks, RowsKey(parsed.first)));
   WAGGLE_RETURN_IF_ERROR(CheckRowsSize(rows, bytes));
   NewBlock made =

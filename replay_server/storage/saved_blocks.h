@@ -15,10 +15,9 @@
 
 namespace waggle {
 
-// Where the rows of a block are to be after a restore: on disk if all tables that may refer to them have a
-// memory_limit, and then in the tier of the largest.
+// The place of restored rows: on disk, in the tier of the largest limit, if all tables of the block have a limit.
 struct SavedTier {
-  // A table's; null if it has no limit.
+  // Adds a table's tier; null if the table has no limit.
   void Add(const std::shared_ptr<ChunkTier>& tier);
   void Add(const SavedTier& other);
 
@@ -26,29 +25,28 @@ struct SavedTier {
   bool in_memory = false;
 };
 
-// The blocks of rows of a database that is restored: its users name the chunks that they refer to, all blocks are read
-// at once, and then the names become chunks. What nobody has named is not read. All errors are DATA_LOSS, or what the
-// disk says. One thread.
+// The blocks of rows of a restored database. Users first name the chunks that they need, then all needed blocks are
+// read, then names are resolved to chunks. Errors are DATA_LOSS or the disk's. Used by one thread.
 class SavedBlocks {
  public:
-  // The database outlives it.
+  // The database must outlive this.
   explicit SavedBlocks(Database* database) : database_(database) {}
   SavedBlocks(const SavedBlocks&) = delete;
   SavedBlocks& operator=(const SavedBlocks&) = delete;
 
-  // Before Load(). The layout of one block is the same object for all who name it.
+  // Must precede Load(). All users of one block must pass the same layout object.
   absl::Status Need(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const SavedTier& tier);
 
-  // Reads and checks everything but rows that stay on disk, which are checked when they are read.
+  // Reads and checks all data but rows that stay on disk, which are checked when they are read.
   absl::Status Load();
 
-  // The chunk of this name, after Load(). `owner` is the number of the table or the writer that refers to it, and
-  // counts that among the block's pins alone.
+  // The chunk of this name, after Load(). `owner` is the table or writer of holder number `pins`; DATA_LOSS if another
+  // is.
   absl::StatusOr<ChunkRef> Resolve(const ChunkName& name, size_t pins, uint64_t owner);
 
-  // After Load(): of the rows' blocks; new ones get numbers past theirs.
+  // The ledger of the blocks, after Load(). New blocks get higher numbers.
   const std::shared_ptr<BlockLedger>& ledger() const { return ledger_; }
-  // After Load(): blocks that nobody has named.
+  // Blocks that were not named, after Load().
   const std::vector<uint64_t>& orphans() const { return orphans_; }
 
  private:
@@ -56,11 +54,11 @@ class SavedBlocks {
     std::shared_ptr<const RowLayout> layout;
     SavedTier tier;
     std::vector<ChunkRef> chunks;
-    std::vector<uint64_t> owners;  // By holder: the number of the table or writer that it is; 0 where nobody is yet.
+    std::vector<uint64_t> owners;  // The table's or writer's number by holder; 0 if unknown.
   };
 
   absl::Status NoteLast(char kind, uint64_t* next);
-  // Null for a block that nobody has named.
+  // Null if the block was not named.
   Block* FindNeeded(uint64_t number);
   absl::Status TakeBlock(absl::string_view key, absl::string_view value);
   absl::Status TakeHead(absl::string_view key, absl::string_view value);
@@ -70,8 +68,8 @@ class SavedBlocks {
   std::shared_ptr<BlockLedger> ledger_;
   absl::flat_hash_map<uint64_t, Block> needed_;
   std::vector<uint64_t> orphans_;
-  uint64_t bytes_ = 0;   // Of rows that are in memory.
-  uint64_t logged_ = 0;  // Of those, when that was last told.
+  uint64_t bytes_ = 0;   // Rows in memory.
+  uint64_t logged_ = 0;  // `bytes_` at the last log message.
 };
 
 }  // namespace waggle

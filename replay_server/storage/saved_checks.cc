@@ -11,18 +11,17 @@
 namespace waggle {
 namespace {
 
-// No table, writer or block is given a larger number, and nobody counts further: what counts on from these does not
-// overflow.
+// The largest number of a table, writer or block, and the largest count. Counting on cannot overflow.
 constexpr uint64_t kLargest = uint64_t{1} << 62;
 
-// Of one chunk's rows of a column, where they are compressed: many times what a writer may send in a block.
+// Limit of a compressed chunk's column, uncompressed: many times the largest block that a writer may send.
 constexpr uint64_t kMostCompressed = uint64_t{1} << 30;
 
 bool CanBeCount(int64_t count) {
   return count >= 0 && static_cast<uint64_t>(count) <= kLargest;
 }
 
-// The pieces of one chunk each, as a writer's are checked when they come (WriterSession).
+// Checks pieces of one chunk as WriterSession checks those of a new block.
 bool CanBePieces(const StoredBlock& stored, const RowLayout& layout) {
   if (stored.piece_bytes.size() != stored.rows.size() * layout.compressed.size()) {
     return false;
@@ -107,7 +106,7 @@ absl::Status CheckStream(const std::string& writer_id, const StreamRecord& strea
   for (size_t i = 0; i < stream.parts.size(); ++i) {
     const StreamRecord::Part& part = stream.parts[i];
     const uint64_t rows = part.chunk->rows();
-    // The first chunk may have rows that are held no longer.
+    // The first chunk may begin with rows that are no longer held.
     if ((i == 0 ? part.first_row > next || next - part.first_row >= rows : part.first_row != next) ||
         part.first_row > std::numeric_limits<uint64_t>::max() - rows) {
       return absl::DataLossError(

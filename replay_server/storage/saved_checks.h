@@ -10,27 +10,26 @@
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/storage/records.h"
 
-// What records in a replay database may say. Their checksums are RocksDB's, and tell what the disk has damaged, not
-// what was written wrongly; memory is taken, and rows are looked for, by what has passed these. All errors are
-// DATA_LOSS.
+// Checks of records of a replay database, before memory is allocated and rows are located by their values. RocksDB's
+// checksums find damage by the disk, but not wrong values. All errors are DATA_LOSS.
 
 namespace waggle {
 
-// A key of one of these kinds, with a number that can have been given to a table, a writer or a block.
+// Parses a key of one of `kinds`. Its number must be one that a table, writer or block can have.
 absl::StatusOr<ParsedKey> ParseKeyOf(absl::string_view kinds, absl::string_view key);
 
-// How many bytes the rows of block `number` have: all computations with them are far from overflow after this.
+// Returns the bytes of rows of block `number`. Later computations with them cannot overflow.
 absl::StatusOr<uint64_t> CheckShape(uint64_t number, const StoredBlock& stored, const RowLayout& layout);
 
 absl::Status CheckCounters(const TableCounters& counters);
 
-// Where a writer is, by one of its records.
+// Checks a writer's block sequence.
 absl::Status CheckSequence(uint64_t sequence);
 
-// An item of a table, with its chunks.
+// Checks an item and its chunks.
 absl::Status CheckItem(const SavedTable& table, const ItemRecord& item);
 
-// A stream, with its chunks: they follow one another without a gap, and hold all of its rows.
+// Checks a stream: its chunks must be contiguous and hold all of its rows.
 absl::Status CheckStream(const std::string& writer_id, const StreamRecord& stream);
 
 }  // namespace waggle

@@ -48,7 +48,7 @@ class Loader {
     SavedTable saved;
     bool configured = false;
     std::shared_ptr<const RowLayout> layout;
-    std::vector<ChunkNames> chunks;  // Of its items.
+    std::vector<ChunkNames> chunks;  // By item.
   };
   struct Stream {
     StreamRecord record;
@@ -62,7 +62,7 @@ class Loader {
     std::vector<WriterMark> marks;
   };
 
-  // One for all who have these columns: rows are shared by such only.
+  // One layout for each signature: only tables and writers with the same signature share rows.
   std::shared_ptr<const RowLayout> LayoutOf(const std::vector<ArraySpec>& signature, const std::vector<Codec>& codecs) {
     for (const std::shared_ptr<const RowLayout>& layout : layouts_) {
       if (layout->signature == signature && layout->codec_of == codecs) {
@@ -101,7 +101,7 @@ class Loader {
     return proto;
   }
 
-  // What was valid when it was written and is not now was damaged.
+  // Values were valid when they were written: an invalid one is damage.
   template <class T>
   static absl::StatusOr<T> Intact(absl::StatusOr<T> value) {
     return value.ok() ? value : absl::DataLossError(value.status().message());
@@ -215,7 +215,7 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Marks are by the tables' numbers; writers know them by their names.
+  // Marks have tables' numbers; writers refer to tables by name.
   absl::Status CompleteWriters() {
     for (auto& [number, table] : tables_) {
       if (!table.configured) {
@@ -244,8 +244,7 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // New items over a stream's rows may go to any of its writer's tables: where one is not there yet, or has no limit,
-  // the rows stay in memory.
+  // New items over a stream may go to any table of its writer. If one is missing or has no limit, rows stay in memory.
   SavedTier TierOf(const std::vector<std::string>& names) const {
     SavedTier tier;
     for (const std::string& name : names) {
@@ -299,7 +298,7 @@ class Loader {
         for (size_t i = 0; i < stream.names.size(); ++i) {
           WAGGLE_ASSIGN_OR_RETURN(stream.record.parts[i].chunk,
                                   blocks_.Resolve(stream.names[i], tables.size(), number));
-          // New items over these rows are held in the tables' order: what is there must not say otherwise.
+          // The tables' order is the holders' order for new items over these rows. Saved owners must agree.
           for (size_t pins = 0; pins < tables.size(); ++pins) {
             if (const auto table = FindTable(tables[pins]); table != tables_.end()) {
               WAGGLE_RETURN_IF_ERROR(blocks_.Resolve(stream.names[i], pins, table->first).status());
@@ -318,7 +317,7 @@ class Loader {
     state_.orphans = blocks_.orphans();
     std::set<std::string> names;
     for (auto& [number, table] : tables_) {
-      // Here, where a checkpoint can still take the place of what cannot be.
+      // Checked here, where a checkpoint can still replace the database.
       WAGGLE_RETURN_IF_ERROR(waggle::Table::CheckSaved(table.saved));
       if (!names.insert(table.saved.created.name).second) {
         return absl::DataLossError(absl::StrCat("table \"", table.saved.created.name, "\" was saved twice"));

@@ -10,22 +10,22 @@
 
 namespace waggle {
 
-// All that a database holds, with its rows in memory; those of tables with a memory_limit are left on disk.
+// All data of a database, with its rows in memory. Rows of tables with a memory_limit stay on disk.
 struct SavedState {
-  uint32_t format = 0;  // That it was written with.
+  uint32_t format = 0;  // Format of the database.
   std::vector<SavedTable> tables;
   std::vector<SavedWriter> writers;
-  std::shared_ptr<BlockLedger> ledger;  // Of the rows' blocks.
-  uint64_t next_number = 1;             // For tables and writers.
-  // Blocks that nothing refers to: a crash came between them and what they were for.
+  std::shared_ptr<BlockLedger> ledger;  // Has all blocks.
+  uint64_t next_number = 1;             // For new tables and writers.
+  // Blocks that no record refers to, left by a crash.
   std::vector<uint64_t> orphans;
-  // What the last checkpoint said of itself; 0 where there was none.
+  // The last checkpoint's own record; 0 if there is none.
   uint64_t checkpoint = 0;
   int64_t checkpoint_unix_seconds = 0;
 };
 
-// Reads and checks everything but rows that are left on disk, which are checked when they are read. DATA_LOSS for what
-// is damaged or missing; FAILED_PRECONDITION for a database that a newer server has written.
+// Reads and checks all data but rows that stay on disk, which are checked when they are read. DATA_LOSS if data is
+// damaged or missing, FAILED_PRECONDITION if a newer server has written the database.
 absl::StatusOr<SavedState> LoadSavedState(Database* database);
 
 }  // namespace waggle

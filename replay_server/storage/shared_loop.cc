@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Helpers that come when all is taken find it still there, and nothing to do.
+// Shared, because helpers may start after the loop has ended.
 struct Loop {
   Loop(size_t its_count, std::function<void(size_t)> its_work) : count(its_count), work(std::move(its_work)) {}
 

@@ -6,11 +6,10 @@
 
 namespace waggle {
 
-// Before something that many use and that its owner takes away now and then: nobody has it in use meanwhile.
-// Thread-safe.
+// Protects an object that many threads use and that its owner replaces at times. Thread-safe.
 class UseGate {
  public:
-  // For users, who call Leave afterwards. Waits while the gate is shut.
+  // For users, which must call Leave. Waits while the gate is shut.
   void Enter() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     while (shut_) {
@@ -24,7 +23,7 @@ class UseGate {
     changed_.SignalAll();
   }
 
-  // For the owner. Lets nobody in from now on, and waits until all have left.
+  // For the owner. Stops new users, and waits until all have left.
   void Shut() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     shut_ = true;

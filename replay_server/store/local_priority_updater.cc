@@ -26,10 +26,10 @@ struct LocalPriorityUpdater::State {
   Mutex mutex;
   CondVar changed;
   PriorityUpdateCounts counts ABSL_GUARDED_BY(mutex);
-  // Of updates that are on their way to the disk, and of those that came since.
+  // Updates that await the disk, and later ones.
   std::optional<PriorityUpdateCounts> under_way ABSL_GUARDED_BY(mutex);
   std::optional<PriorityUpdateCounts> next ABSL_GUARDED_BY(mutex);
-  absl::Status error ABSL_GUARDED_BY(mutex);  // The first one.
+  absl::Status error ABSL_GUARDED_BY(mutex);  // The first error.
 };
 
 LocalPriorityUpdater::LocalPriorityUpdater(std::shared_ptr<Table> table)

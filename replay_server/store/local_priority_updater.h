@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// The port to a table in this process. However many updates come, it waits for two answers of the table's log at most:
-// of those under way, and of all that came since.
+// Updates a table in this process. Waits for one answer of the table's log at a time; later updates share the next.
 class LocalPriorityUpdater final : public PriorityUpdater {
  public:
   explicit LocalPriorityUpdater(std::shared_ptr<Table> table);
@@ -25,11 +24,11 @@ class LocalPriorityUpdater final : public PriorityUpdater {
  private:
   struct State;
 
-  // Counts those under way once they are as safe as the table promises, and goes on with the next ones.
+  // Waits until the current updates are as safe as the table promises, counts them, and continues with the next.
   static void AwaitCommit(const std::shared_ptr<State>& state);
 
   const std::shared_ptr<Table> table_;
-  const std::shared_ptr<State> state_;  // Shared with what the table answers, which may come after the updater.
+  const std::shared_ptr<State> state_;  // Shared with the table's answers, which may outlive the updater.
 };
 
 }  // namespace waggle

@@ -26,8 +26,7 @@ absl::Status StoppedError() {
   return absl::CancelledError("stopped");
 }
 
-// Whether a stop was requested, kept under the mutex of whoever waits, so that no request falls between a look at it
-// and the wait.
+// True once a stop is requested. Set under the waiter's mutex, so that the waiter cannot miss it.
 class StopFlag {
  public:
   template <class State>
@@ -38,7 +37,7 @@ class StopFlag {
           state->changed.SignalAll();
         }) {}
 
-  // Under the mutex.
+  // The caller must hold the mutex.
   bool requested() const { return *flag_; }
 
  private:
@@ -46,7 +45,7 @@ class StopFlag {
   const StopToken::Callback on_stop_;
 };
 
-// A wait, from its construction to its destruction.
+// A wait that lasts from construction to destruction.
 class WaitTimer {
  public:
   explicit WaitTimer(WaitClock* clock) : clock_(clock) { clock->Begin(); }
@@ -58,14 +57,14 @@ class WaitTimer {
   WaitClock* const clock_;
 };
 
-// What a writer shares with the callbacks of its blocks, which may outlive it.
+// Shared by a writer and the callbacks of its blocks, which may outlive it.
 struct WriterState {
   Mutex mutex;
   CondVar changed;
   int64_t blocks ABSL_GUARDED_BY(mutex) = 0;  // Unacknowledged.
   int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
-  absl::Status error ABSL_GUARDED_BY(mutex);         // The first one.
-  ReplayWriter::Stats stats ABSL_GUARDED_BY(mutex);  // But for the waits.
+  absl::Status error ABSL_GUARDED_BY(mutex);         // The first error.
+  ReplayWriter::Stats stats ABSL_GUARDED_BY(mutex);  // Without the waits.
   WaitClock waiting ABSL_GUARDED_BY(mutex);
 };
 
@@ -123,7 +122,6 @@ class LocalWriter final : public ReplayWriter {
   }
 
  private:
-  // Reserves room for one more block.
   absl::Status WaitForRoom(int64_t bytes, const StopToken& stop) {
     const StopFlag stopped(stop, state_);
     MutexLock lock(&state_->mutex);
@@ -142,7 +140,7 @@ class LocalWriter final : public ReplayWriter {
     return absl::OkStatus();
   }
 
-  // One block goes in however large it is.
+  // One block is allowed whatever its size.
   bool HasRoomLocked(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
     return state_->blocks == 0 || (state_->blocks < max_blocks_ && state_->bytes + bytes <= max_bytes_);
   }
@@ -156,11 +154,10 @@ class LocalWriter final : public ReplayWriter {
   uint64_t sequence_;
 };
 
-// What the table has answered. Batches are gathered by the sampler's own thread, not by whichever writer's brought the
-// item that was waited for.
+// The table's answers. The sampler's own thread gathers the batches, not the thread that inserted the awaited item.
 using Answer = absl::StatusOr<DrawnBatch>;
 
-// Batches that a learner works with at a time.
+// Batches that a learner uses at a time.
 constexpr size_t kKeptBlocks = 2;
 
 struct SamplerState {
@@ -178,7 +175,7 @@ class LocalSampler final : public ReplaySampler {
       : table_(std::move(table)),
         layout_(std::move(layout)),
         batch_size_(options.batch_size),
-        prefetch_(std::max<int64_t>(1, options.prefetch)),  // It asks in Next alone.
+        prefetch_(std::max<int64_t>(1, options.prefetch)),  // Requests are made only in Next.
         requester_(table_->requesters()->Add(Requester::Kind::kSampler, options.sampler_id)),
         presence_({requester_}),
         pool_(layout_->total_bytes, kKeptBlocks) {}
@@ -219,7 +216,7 @@ class LocalSampler final : public ReplaySampler {
   }
 
  private:
-  // Keeps `prefetch_` requests with the table, or answered and not taken.
+  // Keeps `prefetch_` requests that wait in the table or are answered and not taken.
   void AskAhead() {
     while (outstanding_ < prefetch_) {
       ++outstanding_;
@@ -232,7 +229,7 @@ class LocalSampler final : public ReplaySampler {
       if (request != 0) {
         requests_.push_back(request);
         while (static_cast<int64_t>(requests_.size()) > prefetch_) {
-          requests_.pop_front();  // Answered long since: the table answers in order.
+          requests_.pop_front();  // Was answered: the table answers in order.
         }
       }
     }
@@ -251,7 +248,7 @@ class LocalSampler final : public ReplaySampler {
   absl::Status error_;
 };
 
-// Waits until what was done to a table is as safe as it promises.
+// Waits until earlier changes are as safe as the table promises.
 absl::Status AwaitCommit(const Table& table, const StopToken& stop) {
   struct State {
     Mutex mutex;

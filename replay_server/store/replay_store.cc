@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// The largest max_items, up to the table's own, with which the table needs no more memory than that; 0 where none does.
+// The largest max_items, up to the table's own, that needs at most `bytes`; 0 if there is none.
 int64_t MostItemsWithin(int64_t bytes, TableConfig config) {
   int64_t most = 0;
   for (int64_t step = std::max<int64_t>(config.max_items, 1); step > 0;) {
@@ -30,7 +30,7 @@ int64_t MostItemsWithin(int64_t bytes, TableConfig config) {
   return most;
 }
 
-// INVALID_ARGUMENT for a table that could hold no row. Of columns that are compressed nobody knows how much they take.
+// INVALID_ARGUMENT if the table cannot hold a row. The size of compressed columns is unknown, so they do not count.
 absl::Status CheckHoldsRow(const TableConfig& config) {
   const RowLayout rows(config.signature, ColumnCodecs(config.signature, config.compression));
   if (static_cast<int64_t>(rows.plain_row_bytes) <= config.max_bytes) {
@@ -83,7 +83,7 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
   for (SavedWriter& saved : writers) {
     std::shared_ptr<const SavedWriter>& known = saved_writers_[saved.id];
     if (known != nullptr) {
-      log_->ForgetWriter(known->number);  // A crash came between its end and its beginning anew.
+      log_->ForgetWriter(known->number);  // The server crashed between two sessions of this writer.
     }
     known = std::make_shared<const SavedWriter>(std::move(saved));
   }
@@ -161,14 +161,15 @@ absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, S
 absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy,
                                                     std::string* warning) const {
   const std::vector<std::string> differences = Differences(*table.config(), config);
-  // Who does not know of a change made since creates what was there at first.
+  // Clients that do not know of a later change request the initial configuration.
   if (differences.empty() || Differences(table.created(), config).empty()) {
     return true;
   }
   const bool saved = saved_tables_.count(config.name) > 0;
   if (saved && policy != SavedPolicy::kRefuse) {
     const bool keep = policy == SavedPolicy::kKeep;
-    WAGGLE_RETURN_IF_ERROR(keep ? absl::OkStatus() : CheckRoomLocked(config));  // Before anything is lost for it.
+    // Checked before the saved table is lost.
+    WAGGLE_RETURN_IF_ERROR(keep ? absl::OkStatus() : CheckRoomLocked(config));
     *warning = absl::StrCat("table \"", config.name, "\", as it was saved, ",
                             keep ? "is kept" : absl::StrCat("is dropped, with its ", table.info().items, " items"),
                             "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
@@ -201,7 +202,7 @@ absl::Status ReplayStore::MakeTableLocked(const TableConfig& config, const std::
 absl::StatusOr<Table::Reconfigured> ReplayStore::Reconfigure(const TableConfig& config, uint64_t generation,
                                                              bool dry_run) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(config.name));
-  // One that was restored may be larger than this server would make it, and smaller by and by.
+  // A restored table may exceed this server's limits. It may shrink in steps.
   const std::shared_ptr<const TableConfig> now = table->config();
   if (config.max_bytes < now->max_bytes) {
     WAGGLE_RETURN_IF_ERROR(CheckHoldsRow(config));

@@ -11,7 +11,7 @@
 #include "replay_server/items/table_memory.h"
 #include "replay_server/store/replay_store.h"
 
-// The tables of a replay store as those of experiments.
+// The experiments of a replay store's tables.
 
 namespace waggle {
 
@@ -57,7 +57,7 @@ std::vector<std::string> ReplayStore::Experiments() const {
   std::vector<std::string> experiments;
   for (const auto& [name, table] : tables_) {
     const absl::string_view experiment = ExperimentOfTable(name);
-    // In the order of their names, but "a.b/t" comes between "a-b/t" and "a/t".
+    // Names are sorted, but "a.b/t" comes between "a-b/t" and "a/t".
     if (!experiment.empty() && std::find(experiments.begin(), experiments.end(), experiment) == experiments.end()) {
       experiments.emplace_back(experiment);
     }
@@ -94,7 +94,7 @@ int64_t ReplayStore::DropExperiment(const std::string& experiment_id) {
     }
     for (const std::shared_ptr<Table>& table : dropped) {
       if (table->number() != 0) {
-        log_->DropTable(table);  // With the lock: one of this name that is made next is logged behind it.
+        log_->DropTable(table);  // Under the lock, so that a new table of this name is logged later.
       }
     }
   }

@@ -15,12 +15,12 @@
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/store/replay_store.h"
 
-// The writers of a replay store: how they come, go, and come back.
+// How writers of a replay store come, leave and return.
 
 namespace waggle {
 namespace {
 
-// A writer's rows are shared by its tables: what one of them keeps in memory the others do, too.
+// A writer's tables share its rows, so the rows stay in memory if one table keeps them there.
 void WarnOfLimits(const std::string& writer, const std::vector<std::shared_ptr<Table>>& tables) {
   std::vector<std::string> with;
   std::vector<std::string> without;
@@ -94,10 +94,10 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   }
   std::shared_ptr<WriterSession> known = writers_.Find(writer_id);
   if (known != nullptr && incarnation.has_value() && known->ended() && known->incarnation() != *incarnation) {
-    known = nullptr;  // Another one has the id now.
+    known = nullptr;  // Another writer has the id now.
   }
   if (known != nullptr && known->tables() != found && NamesOf(known->tables()) == tables) {
-    writers_.Forget(writer_id, forgotten);  // A table that it wrote to was replaced since.
+    writers_.Forget(writer_id, forgotten);  // One of its tables was replaced.
     known = nullptr;
   }
   if (known != nullptr) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
     return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWriters, "writer \"", writer_id,
                    "\": this server has ", writers_.size(), " writers that are connected, which is the most");
   }
-  // First, for it may refuse: nobody is to be forgotten for a writer that does not come.
+  // First, because it may fail: then no writer must be forgotten.
   WAGGLE_ASSIGN_OR_RETURN(
       std::shared_ptr<const SavedWriter> saved,
       FindSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
@@ -128,7 +128,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   if (session->number() != 0) {
     log_->AddWriter(writer_id, session);
   } else if (saved != nullptr && log_ != nullptr) {
-    log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
+    log_->ForgetWriter(saved->number);  // None of its tables is saved now.
   }
   writers_.Open(writer_id, session);
   saved_writers_.erase(writer_id);
@@ -162,7 +162,7 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::FindSavedLocked(
     return std::shared_ptr<const SavedWriter>();
   }
   if (found->second->signature != signature || found->second->codecs != codecs) {
-    // All of its tables were replaced by such as have other rows: nothing of it means anything to them.
+    // All of its tables were replaced by tables of other rows.
     log_->ForgetWriter(found->second->number);
     saved_writers_.erase(found);
     return std::shared_ptr<const SavedWriter>();
@@ -173,8 +173,7 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::FindSavedLocked(
                    absl::StrJoin(tables, ", "));
   }
   auto copy = std::make_shared<SavedWriter>(*found->second);
-  // What was in a table that was replaced since is in the new one no more, and the rows of its streams may be where the
-  // new one does not look for them.
+  // Marks of replaced tables no longer count. The writer's rows may be out of place for the new tables.
   const size_t marks = copy->marks.size();
   copy->marks.erase(std::remove_if(copy->marks.begin(), copy->marks.end(),
                                    [this](const auto& mark) ABSL_NO_THREAD_SAFETY_ANALYSIS {

@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// Slots, or items, that are looked at under the table's lock at a time.
+// Slots or items that are read under one lock of the table.
 constexpr size_t kStep = 4096;
 constexpr size_t kItemsAtATime = 64;
 
@@ -21,7 +21,7 @@ constexpr size_t kItemsAtATime = 64;
 
 struct TableExporter::Block {
   InsertBlock block;
-  std::vector<ChunkRef> chunks;  // Of block.chunks.
+  std::vector<ChunkRef> chunks;  // Parallel to block.chunks.
   int64_t bytes = 0;
 };
 
@@ -33,7 +33,7 @@ TableExporter::TableExporter(std::shared_ptr<Table> table, TableExporterOptions 
 void TableExporter::Prepare() {
   for (uint32_t slot = 0; table_->ListItems(slot, kStep, &order_); slot += kStep) {
   }
-  // Generations count the items as they come.
+  // Generations are in order of insertion.
   std::sort(order_.begin(), order_.end(),
             [](const Table::ItemAddress& a, const Table::ItemAddress& b) { return a.generation < b.generation; });
 }
@@ -46,7 +46,7 @@ absl::StatusOr<std::optional<InsertBlock>> TableExporter::Next() {
     const std::vector<SampledItem> items = table_->CopyItems(absl::MakeConstSpan(&order_[next_], count));
     next_ += count;
     for (const SampledItem& item : items) {
-      // One policy version a block. What does not go into this one begins the next.
+      // A block has one policy version. Items that do not fit begin the next block.
       if (!block.block.items.empty() && (full || item.policy_version != block.block.policy_version)) {
         full = true;
         while (order_[--next_].generation != item.generation) {
@@ -96,7 +96,7 @@ const TableExporter::Place& TableExporter::Locate(const Window& window, Block* b
     const Stream& stream = streams_[first->stream];
     const bool complete = known == window.chunks.size();
     const bool at_the_end = stream.last == window.chunks[known - 1].get();
-    // Who takes the blocks in holds the newest rows of a stream only, beside those of the present block.
+    // The receiver holds only the newest rows of a stream, besides the present block's.
     const bool held = first->block == blocks_ ||
                       first->first_row + window.offset + static_cast<uint64_t>(table_->max_rows()) >= stream.next_row;
     if (!held || (!complete && !at_the_end)) {
@@ -122,7 +122,7 @@ uint32_t TableExporter::NewStream(bool* begins) {
     streams_.emplace_back();
     return static_cast<uint32_t>(streams_.size() - 1);
   }
-  // The one that has been longest.
+  // Reuses the oldest stream.
   const uint32_t stream = next_stream_;
   next_stream_ = (next_stream_ + 1) % options_.max_streams;
   ++streams_[stream].segment;
@@ -142,12 +142,12 @@ const TableExporter::Place& TableExporter::Write(const ChunkRef& chunk, uint32_t
   place = {chunk, number, stream.segment, stream.next_row, blocks_};
   stream.next_row += chunk->rows();
   stream.last = chunk.get();
-  // Not the one that was just written: a window's chunks have to be known together.
+  // Never the newest: a window's chunks must be known together.
   while (static_cast<int64_t>(known_order_.size()) > options_.max_known_chunks) {
     const Chunk* oldest = known_order_.front();
     known_order_.pop_front();
     for (Stream& other : streams_) {
-      other.last = other.last == oldest ? nullptr : other.last;  // Another chunk may come to lie at its address.
+      other.last = other.last == oldest ? nullptr : other.last;  // A new chunk may get its address.
     }
     known_.erase(oldest);
   }
@@ -160,7 +160,7 @@ absl::StatusOr<InsertBlock> TableExporter::Finish(Block block) const {
   for (const ChunkRef& chunk : block.chunks) {
     rows += chunk->rows();
   }
-  // Chunk by chunk, because each may have to be read from the disk: those of one block follow each other.
+  // Chunk by chunk, because each may be on disk. Chunks of one block are adjacent.
   RowSource source(rows_);
   PinnedRows pinned;
   size_t row = 0;

@@ -16,51 +16,49 @@
 namespace waggle {
 
 struct TableExporterOptions {
-  int64_t max_block_bytes = int64_t{1} << 20;  // Of rows; one item's rows may be more.
+  int64_t max_block_bytes = int64_t{1} << 20;  // Rows of a block; a single item may have more.
   int64_t max_block_items = 4096;
-  // Chunks whose place is remembered, so that the next items over them need not bring them along again. They are kept
-  // alive meanwhile.
+  // Chunks whose places are remembered and that are kept alive, so that later items over them do not repeat them.
   int64_t max_known_chunks = 65536;
   uint32_t max_streams = 4096;
 };
 
-// Turns what a table holds into blocks that a writer could have sent: written into a table of the same configuration,
-// they make the same items, in the order in which they came, with the same windows, contexts, priorities and policy
-// versions. Rows that windows share are in one block only, as far as that was remembered.
+// Converts a table's content to blocks as a writer could send them. In a table of the same configuration they make the
+// same items, in order, with the same windows, contexts, priorities and policy versions. Shared rows are sent once as
+// long as their chunks are remembered.
 //
-// Items are looked up piece by piece, so the table goes on meanwhile; items that leave before their turn are left out,
-// and ones that came after Prepare are not in it. One thread.
+// The table continues meanwhile, because items are looked up in portions. Items that leave first and items that come
+// after Prepare are left out. Used by one thread.
 class TableExporter {
  public:
   explicit TableExporter(std::shared_ptr<Table> table, TableExporterOptions options = {});
 
-  // Finds out which items there are. Takes time in proportion to their number. To be called first.
+  // Lists the items. Takes O(items). Must be called first.
   void Prepare();
-  // Items that there were then.
+  // The number of listed items.
   int64_t items() const { return static_cast<int64_t>(order_.size()); }
 
-  // The next block, without a checksum and not compressed; none after the last one. DATA_LOSS for rows that were
-  // damaged.
+  // The next block, without checksum and uncompressed; null at the end. DATA_LOSS if rows are damaged.
   absl::StatusOr<std::optional<InsertBlock>> Next();
 
  private:
-  // Where in the streams of the blocks a chunk is.
+  // A chunk's place in the streams of the blocks.
   struct Place {
     ChunkRef chunk;
     uint32_t stream = 0;
-    uint64_t segment = 0;  // Of the stream, when it was written.
+    uint64_t segment = 0;  // The stream's, at that time.
     uint64_t first_row = 0;
-    uint64_t block = 0;  // That it was written in.
+    uint64_t block = 0;  // Block that has the chunk.
   };
   struct Stream {
     uint64_t next_row = 0;
-    uint64_t segment = 0;  // Counts the times that it began anew.
+    uint64_t segment = 0;  // Number of restarts.
     const Chunk* last = nullptr;
   };
-  // A block that is being put together.
+  // An unfinished block.
   struct Block;
 
-  // Makes sure that the window's chunks are in the streams, one after the other; returns where its first one is.
+  // Ensures that the window's chunks are contiguous in a stream. Returns the place of the first.
   const Place& Locate(const Window& window, Block* block);
   const Place* Known(const Chunk& chunk) const;
   const Place& Write(const ChunkRef& chunk, uint32_t stream, bool begins, Block* block);

@@ -7,12 +7,11 @@
 
 namespace waggle {
 
-// What is left to do once a lock is released: gathering, freeing, calling back.
+// Work for after a lock is released: gathering, freeing, calling back.
 using Actions = std::vector<std::function<void()>>;
 
-// Runs the actions in their order, in this thread. If an action calls this again, its actions are run after those
-// that wait already, by the outer call: a callback that asks for more each time it is called would otherwise recurse
-// without end. None may throw: whoever waits for one of the others would wait for ever.
+// Runs the actions in order in this thread. A nested call leaves its actions to the outer call, or callbacks that ask
+// for more would recurse without end. Actions must not throw: callers of later ones would hang.
 inline void RunAfterLock(Actions actions) noexcept {
   thread_local Actions* running = nullptr;
   if (running != nullptr) {
@@ -24,7 +23,7 @@ inline void RunAfterLock(Actions actions) noexcept {
   while (!actions.empty()) {
     for (std::function<void()>& action : actions) {
       action();
-      action = nullptr;  // Lets go of what it holds before the next one is called.
+      action = nullptr;  // Destroys what it holds before the next call.
     }
     actions.clear();
     actions.swap(more);

@@ -12,37 +12,36 @@
 
 namespace waggle {
 
-// How what a server's tables are to keep gets to its disk, at one moment. All as it is here where nothing is kept.
+// The state of a server's writes to disk at one moment. Has the defaults if no table is saved.
 struct DiskPicture {
-  std::string folder;      // The server's, as a path of its machine; empty where it is not known.
-  absl::Status failure;    // Why nothing can be written just now, in the words of the disk.
-  absl::Duration failing;  // How long that has been so: it is tried again and again.
-  // How long somebody has waited for the commit that is under way, or for the next one; zero where nobody does.
+  std::string folder;      // Absolute path on the server; empty if unknown.
+  absl::Status failure;    // The disk's error if writing fails now.
+  absl::Duration failing;  // Time since writing began to fail. It is retried.
+  // Longest wait of a caller for the current or next commit; zero if none waits.
   absl::Duration commit_waits;
-  bool makes_checkpoint = false;  // Now: commits wait for that.
-  // Of the last checkpoint that was kept since the server was started; none where none was.
+  bool makes_checkpoint = false;  // True while a checkpoint is made. Commits wait for it.
+  // The last checkpoint that was kept since the start; null if there is none.
   uint64_t checkpoint_number = 0;
   std::optional<absl::Duration> checkpoint_ago;
-  std::string checkpoint_problem;  // Why the last one that was tried was not kept; empty where it was.
+  std::string checkpoint_problem;  // Why the last attempt was not kept; empty if it was.
 
-  // Of one table: what its writers have sent and is not acknowledged yet.
+  // Blocks of one table's writers that are not acknowledged yet.
   int64_t unacknowledged_blocks = 0;
   int64_t unacknowledged_bytes = 0;
 };
 
-// Whether room on the disk would help: it is full, or a quota or a limit on files is reached. Where files or memory
-// have run out it would not.
+// True if space would help: a full disk, a quota, a limit of file sizes. False if files or memory have run out.
 inline bool LacksRoom(const absl::Status& failure) {
   const auto says = [&failure](absl::string_view words) { return absl::StrContains(failure.message(), words); };
   if (says("Too many open files") || says("Cannot allocate memory")) {
     return false;
   }
-  // Where a database could not be opened again, it is that what the disk has said.
+  // A database that could not be reopened has the disk's message.
   return absl::IsResourceExhausted(failure) || says("No space left") || says("quota exceeded") ||
          says("File too large");
 }
 
-// In words, why nothing that is to be kept is written just now. The failure is not OK.
+// Explains why nothing is saved now. The failure must not be OK.
 inline std::string WhyNotWritten(const absl::Status& failure) {
   return absl::StrCat("replay cannot be written to disk, and goes on when it can: ", failure.message());
 }

@@ -7,14 +7,14 @@
 #include "replay_server/table/requester.h"
 #include "replay_server/table/table_picture.h"
 
-// Who is at a table, in words.
+// Descriptions of a table's writers and samplers.
 
 namespace waggle {
 
-// "1 sampler is connected: learner (sampled 93 s ago), …", those who are there first; or that there is nobody.
+// "1 sampler is connected: learner (sampled 93 s ago), …", connected ones first.
 std::string DescribeParties(const TablePicture& picture, Requester::Kind kind);
 
-// Says of everyone at several tables of a server where else they wait: who waits for room in one table writes to none.
+// Sets `waits_at` of all parties: a writer that waits for room in one table cannot write to others.
 void LinkWaits(std::vector<TablePicture>* pictures);
 
 // "2.1 s", "93 s".

@@ -12,7 +12,7 @@ absl::Duration FromNanoseconds(int64_t ns) {
   return ns == 0 ? -absl::InfiniteDuration() : absl::Nanoseconds(ns);
 }
 
-// Nobody but the list knows of it.
+// True if only the list has it.
 bool IsGone(const std::shared_ptr<Requester>& requester) {
   return requester.use_count() == 1;
 }

@@ -12,8 +12,7 @@
 
 namespace waggle {
 
-// Somebody who inserts into a table or samples from it, for people who ask what it waits for, and for whom. A writer
-// has one for each of its tables. Thread-safe.
+// A writer to a table or a sampler from it, as people see it. A writer has one in each of its tables. Thread-safe.
 class Requester {
  public:
   enum class Kind { kWriter, kSampler };
@@ -23,25 +22,24 @@ class Requester {
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }
 
-  // Something was done for it: items inserted, or sampled; by CoarseSteadyNanoseconds(). Called under its table's lock,
-  // for every block and every batch: nothing here is an atomic operation that costs.
+  // Counts inserted or sampled items at a time by CoarseSteadyNanoseconds(). Called under the table's lock for each
+  // block and batch, so it uses no expensive atomic operations.
   void Count(int64_t items, int64_t now_ns);
   int64_t items() const { return items_.load(std::memory_order_relaxed); }
-  // By SteadyElapsed(); the infinite past where nothing was.
+  // By SteadyElapsed(); the infinite past if never.
   absl::Duration last_counted() const;
 
-  // It looks again and again whether it may have about so many items, without a request that waits; 0: it does not.
-  // Called by its stream alone.
+  // The items that a sampler polls for without a waiting request; 0 if it does not poll. Called by its stream only.
   void Looks(uint32_t waits_for, int64_t now_ns);
   uint32_t looks_for() const { return looks_for_.load(std::memory_order_relaxed); }
-  // Since when, by SteadyElapsed().
+  // Start of polling, by SteadyElapsed().
   absl::Duration looks_since() const;
 
-  // Whether it is connected; if not, since when (by SteadyElapsed(); the infinite past where it never was).
+  // True if connected. `left` is when it disconnected, by SteadyElapsed(); the infinite past if never.
   bool present() const { return connections_.load(std::memory_order_relaxed) > 0; }
   absl::Duration left() const;
 
-  // A connection, from its construction to its destruction.
+  // A connection for as long as the object lives.
   class Presence {
    public:
     Presence() = default;
@@ -58,22 +56,22 @@ class Requester {
  private:
   const Kind kind_;
   const std::string name_;
-  // Atomic, because they are read while others write.
+  // Atomic: read while other threads write.
   std::atomic<int64_t> items_{0};
-  std::atomic<int64_t> last_ns_{0};  // 0: never.
+  std::atomic<int64_t> last_ns_{0};  // 0 if never.
   std::atomic<uint32_t> looks_for_{0};
   std::atomic<int64_t> looks_since_ns_{0};
   std::atomic<int64_t> connections_{0};
   std::atomic<int64_t> left_ns_{0};
 };
 
-// All who are, or were, at one table. Thread-safe, with a lock of its own: nothing here holds up the table.
+// The present and former requesters of a table. Thread-safe. Has its own lock, so it does not block the table.
 class Requesters {
  public:
-  // Of those who have gone away this many are remembered.
+  // Number of former requesters that are kept.
   static constexpr size_t kMaxGone = 64;
 
-  // One of this name that has gone goes on, with its counts; otherwise a new one.
+  // Returns a former requester of this name with its counts, or a new one.
   std::shared_ptr<Requester> Add(Requester::Kind kind, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<const Requester>> all() const ABSL_LOCKS_EXCLUDED(mutex_);
 

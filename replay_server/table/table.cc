@@ -17,10 +17,10 @@
 namespace waggle {
 namespace {
 
-// Far more than there are learners; a bound so that no peer can fill the memory with requests.
+// Far more than there are learners, but bounds the memory of requests.
 constexpr size_t kMaxWaitingSamples = 65536;
 
-// Each insert looks at one of each size.
+// Each insert checks one batch of each size.
 constexpr size_t kMaxWaitingSizes = 256;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
@@ -180,7 +180,7 @@ uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_
                   return;
                 }
                 absl::StatusOr<SampledBatch> batch = drawn->Gather(AllocateBytes(bytes));
-                drawn = absl::UnknownError("gathered");  // Lets go of the rows.
+                drawn = absl::UnknownError("gathered");  // Releases the rows.
                 done(std::move(batch));
               });
 }
@@ -260,7 +260,7 @@ void Table::CancelSample(uint64_t request) {
       return;
     }
     done = std::move(samples_.Take(sample).done);
-    ServeLocked(&actions, &removed);  // Something may have been set aside for it.
+    ServeLocked(&actions, &removed);  // It may have had items set aside.
   }
   removed.clear();
   actions.push_back([done = std::move(done)] { done(absl::CancelledError("the request for a sample was cancelled")); });
@@ -309,12 +309,12 @@ int64_t Table::Clear() {
   RemovedRows removed;
   for (;;) {
     const std::shared_ptr<const TableConfig> config = this->config();
-    TableState::Contents contents(*config);  // Made, and with what was in it freed, outside the lock.
+    TableState::Contents contents(*config);  // Made and freed outside the lock.
     int64_t cleared;
     {
       MutexLock lock(&mutex_);
       if (config != config_) {
-        continue;  // It was made for another configuration.
+        continue;  // Made for an old configuration.
       }
       cleared = state_.Clear(&contents);
       ServeLocked(&actions, &removed);

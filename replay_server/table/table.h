@@ -32,157 +32,148 @@
 
 namespace waggle {
 
-// A table that many threads share: TableState under a lock, with those who wait for room or for items queued as
-// requests, never as blocked threads. Thread-safe. No call blocks, and no callback runs under the lock.
+// A table that threads share: TableState under a lock, with queues of requests that wait for room or items.
+// Thread-safe. No call blocks, and no callback runs under the lock.
 //
-// The lock covers index work only. Freeing the rows of removed items and calling back are done by whichever thread
-// called, after it has released the lock; the rows of a sampled batch are gathered by whom they are for.
+// The lock covers index work only. The calling thread frees removed items' rows and calls back after it has released
+// the lock. A batch's receiver gathers its rows.
 //
-// What takes requests in is in table.cc; how those that wait are served in table_serving.cc, how it is written down and
-// comes back in table_records.cc; how it is shown in table_view.cc, each with what it asks of TableState.
+// Requests are received in table.cc and served in table_serving.cc. table_records.cc saves and restores, table_view.cc
+// shows the table, each with its part of TableState.
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled. `memory` may be shared with other
-  // tables; null where only the table's own limit holds.
-  // `log` outlives the table, and writes down what its durability asks for; null for a table that is in memory only.
-  // `tier` is for its rows, if it has a memory_limit; without one they all stay in memory.
+  // INVALID_ARGUMENT if the configuration is wrong. `seed` decides the draws. `memory` may be shared with other tables;
+  // null if only the table's own limit counts. `log` saves the table by its durability, and must outlive it; null if
+  // the table is in memory only. `tier` is for rows of a table with a memory_limit; null keeps all rows in memory.
   static absl::StatusOr<std::shared_ptr<Table>> Create(TableConfig config, uint64_t seed,
                                                        std::shared_ptr<MemoryUse> memory = nullptr,
                                                        TableLog* log = nullptr,
                                                        std::shared_ptr<ChunkTier> tier = nullptr);
-  // DATA_LOSS for a saved table that cannot have been like that.
+  // DATA_LOSS if no table can have been saved like this.
   static absl::Status CheckSaved(const SavedTable& saved);
-  // The table that was saved. The same DATA_LOSS.
+  // Restores a saved table. DATA_LOSS as above.
   static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
                                                         TableLog* log);
 
-  // As it was created: what of it cannot be changed (FixedDifferences) holds for ever.
+  // The initial configuration. Its fixed settings (FixedDifferences) never change.
   const TableConfig& created() const { return created_; }
   const std::string& name() const { return created_.name; }
   int64_t max_window() const { return created_.max_window; }
   int64_t min_window() const { return min_window_; }
-  // Of an item, its context included.
+  // Rows of an item, with context.
   int64_t max_rows() const { return max_rows_; }
 
-  // As it is now.
+  // The current configuration.
   std::shared_ptr<const TableConfig> config() const;
 
   struct Reconfigured {
     std::vector<std::string> differences;
     int64_t items_removed = 0;
-    uint64_t generation = 0;  // Of the configuration, afterwards.
-    // What the rate limiter allows then: see RateLimiter.
+    uint64_t generation = 0;  // The new configuration's.
+    // The rate limiter's new allowance: see RateLimiter.
     double samples_allowed = 0;
     double inserts_allowed = 0;
-    std::vector<std::string> waits;  // In words, for what inserts and single samples wait then.
+    std::vector<std::string> waits;  // Reasons why inserts and single samples wait then.
   };
-  // Changes the configuration, which is of this generation: ABORTED if it is not, FAILED_PRECONDITION for a change that
-  // cannot be made while the table is in use, INVALID_ARGUMENT for a configuration that is wrong. Nothing is changed
-  // then, nor by a dry run.
+  // Changes the configuration if it is of this generation. ABORTED if it is not, FAILED_PRECONDITION if the change is
+  // impossible while the table is in use, INVALID_ARGUMENT if the new one is wrong. Errors and dry runs change nothing.
   absl::StatusOr<Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
 
-  // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn (see WaitingInserts).
-  // Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
-  // chunks and have at most max_window rows, and the priorities are valid. How much may wait is for the caller to
-  // bound. `requester` is one of requesters(), or null.
+  // Inserts items in order as far as the rate limiter allows. The rest waits (see WaitingInserts). Calls `done` once:
+  // OK when all are in, CANCELLED if the table is closed first. Windows must lie within their chunks and have at most
+  // max_window rows, and priorities must be valid. The caller must bound the number of waiting items. `requester` is
+  // one of requesters(), or null.
   //
-  // Here and below, what a table of durability "log" answers waits until it is on disk: other threads call back then,
-  // with the reason if it will not be.
+  // Here and below, answers of a table of durability "log" wait until the disk has the change. Other threads then call
+  // back, with the error if it cannot be written.
   void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<Requester>& requester = nullptr,
               const BlockOrigin& origin = {});
 
   using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
-  // Draws items as soon as the rate limiter allows it and they are there. Batches that have to wait do not keep others
-  // waiting that can be drawn, but for what is set aside for the one that came first (SetAside). FAILED_PRECONDITION if
-  // the limiter could never allow that many at once (the message says which setting is too small); CANCELLED if the
-  // table is closed or the request is cancelled; RESOURCE_EXHAUSTED if too many requests wait already; INVALID_ARGUMENT
-  // if the layout is not that of such a batch. `done` may be called by whoever inserts the item that was waited for:
-  // large batches are gathered elsewhere.
+  // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by what is
+  // set aside for the oldest (SetAside). FAILED_PRECONDITION if the limiter can never allow that many at once (the
+  // message names the setting), CANCELLED if the table is closed or the request is cancelled, RESOURCE_EXHAUSTED if too
+  // many requests wait, INVALID_ARGUMENT if the layout does not fit. `done` may be called by the thread that inserts
+  // the awaited item, so large batches are gathered elsewhere.
   //
-  // Returns a number by which the request can be cancelled; 0 if it is answered, or will be by this thread before it
-  // returns from the outermost callback.
+  // Returns a number for CancelSample; 0 if the request is answered, or will be by this thread before it returns from
+  // the outermost callback.
   uint64_t Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& request, DrawDone done,
                 const std::shared_ptr<Requester>& requester = nullptr);
-  // The same for a batch that is counted as what it is, gathered in whichever thread calls `done`, in new memory.
+  // The same, but counts the batch and gathers it into new memory in the thread that calls `done`.
   uint64_t Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done);
-  // The request's callback is called with CANCELLED unless it was answered already.
+  // Answers the request with CANCELLED unless it was answered.
   void CancelSample(uint64_t request);
 
-  // The spans have one length. INVALID_ARGUMENT, with nothing applied, for a priority that is negative or not finite.
-  // `who` asks for it, for people who want to know.
+  // The spans must have one length. INVALID_ARGUMENT, with no change, if a priority is negative or not finite. `who` is
+  // the requester, for people.
   absl::StatusOr<PriorityUpdateCounts> UpdatePriorities(absl::Span<const uint64_t> keys,
                                                         absl::Span<const uint64_t> generations,
                                                         absl::Span<const double> priorities,
                                                         absl::string_view who = "");
-  // "applied" counts what was deleted.
+  // "applied" counts deleted items.
   PriorityUpdateCounts Delete(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> generations);
-  // Returns how many items there were.
+  // Returns the number of removed items.
   int64_t Clear();
 
-  // Calls `answer` once what was done before is as safe as the table's durability promises: updates, deletions and the
-  // table itself are there before that.
+  // Calls `answer` once earlier updates and deletions, and the table itself, are as safe as its durability promises.
   void AfterCommit(const TableLog::Answer& answer) const;
-  // UNAVAILABLE while that could not be kept, because the disk refuses.
+  // UNAVAILABLE while the disk refuses changes of this table.
   absl::Status log_status() const { return logged() ? log_->status() : absl::OkStatus(); }
 
-  // What its log needs. A number that no other table has, 0 without a log.
+  // For the log. Unique among tables; 0 without a log.
   uint64_t number() const { return number_; }
-  // Where rows past its memory_limit go; null where it has none.
+  // Holds rows beyond the memory_limit; null without a limit.
   const std::shared_ptr<ChunkTier>& tier() const { return tier_; }
   bool logged() const { return log_ != nullptr && created_.durability == Durability::kLog; }
-  // Hands over up to `most` of the slots that have changed since they were handed over last, with all else that has:
-  // what changes again is handed over again. So much can be copied ahead of TakeChanges without holding anybody up.
+  // Takes up to `most` of the slots that changed since they were taken last, and all other changes. Slots that change
+  // again are taken again, so changes can be copied ahead of TakeChanges without long locks.
   void TakeSomeChanges(size_t most, TableChanges* changes);
-  // How many slots there are to hand over.
+  // The number of changed slots.
   size_t changed_slots() const;
-  // Hands over what has changed in the tables since it was handed over last. All of them are locked together, for as
-  // long as copying that takes; `while_locked` is called meanwhile.
+  // Takes the tables' changes since the last time. All are locked at once, also while `while_locked` is called.
   static void TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
                           const std::function<void()>& while_locked);
-  // The writer will send no more.
+  // Must be called when the writer sends no more.
   void ForgetWriter(uint64_t writer);
-  // The writer is to be written down with the next commit, though nothing of it has changed here.
+  // Saves the writer's mark with the next commit, even if it has not changed.
   void TouchMark(uint64_t writer);
-  // The writer numbers its blocks anew after block `sequence`: what is in of those that had these numbers counts no
-  // more. Those up to that one may still be on their way, or half in.
+  // The writer numbers blocks after `sequence` anew, so items of those count no more. Earlier ones may still arrive.
   void RestartMark(uint64_t writer, uint64_t sequence);
 
   using Info = TableInfo;
   using ItemAddress = waggle::ItemAddress;
   using HeldItem = waggle::HeldItem;
   using Ages = ItemAges;
-  // A picture of the table for people and for metrics.
   Info info() const;
 
-  // Appends the items of slots [first, first + count). Returns whether there are slots beyond.
+  // Appends the items of slots [first, first + count). Returns true if there are more slots.
   bool ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const;
-  // Those of the items that are still there, in this order, as if they had been drawn; nothing is counted.
+  // Returns those of the items that still exist, in order, as if drawn. Counts nothing.
   std::vector<SampledItem> CopyItems(absl::Span<const ItemAddress> items) const;
 
-  // Who writes to it and samples from it: everyone is to be added before the first request.
+  // Writers and samplers. Each must be added before its first request.
   Requesters* requesters() { return &requesters_; }
-  // What Explain goes by.
+  // The input of Explain.
   TablePicture picture() const;
 
-  // For people who look into a table: nothing of this holds its lock for long, however large the table is.
+  // For inspection by people. These hold the lock for short times only, however large the table is.
 
-  // How many slots a step of a scan looks at.
+  // Slots per step of Scan.
   static constexpr uint32_t kScanSlots = 4096;
-  // Appends the items in the next slots from `slot` (0 at first) on, and moves it past them. False once there are no
-  // more. Between two steps items may come and go.
+  // Appends the items of the next slots from `slot` (0 at first) on, and advances it. False at the end. Not atomic.
   bool Scan(uint32_t* slot, std::vector<ItemFacts>* items) const;
-  // The chunk with each item's first row; none where the item has left.
+  // The chunk of each item's first row; null if the item has left.
   std::vector<ChunkRef> FirstChunks(absl::Span<const ItemFacts> items) const;
   std::optional<HeldItem> Hold(uint64_t key) const;
   Ages ages() const;
   const RowLayout& rows() const { return rows_; }
 
-  // Answers every waiting request with CANCELLED, and every later one.
+  // Answers all waiting and later requests with CANCELLED.
   void Close();
-  // Closes it and frees all that it holds, in this thread, which takes long for many items. Its log, which has dropped
-  // it, does not hear of that.
+  // Closes the table and frees its content in this thread, which takes long. Its log must have dropped it before.
   void Discard();
 
  private:
@@ -195,40 +186,40 @@ class Table : public std::enable_shared_from_this<Table> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reconfigured> ReconfigureLocked(const TableConfig& config, uint64_t generation, bool dry_run,
                                                  RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Refuses the requests for batches that the configuration does not allow any more.
+  // Refuses the batches that the configuration no longer allows.
   void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts and samples what can be by now: writers in turns, batches of one size in their order.
+  // Inserts and samples as far as possible: writers in turns, batches of one size in order.
   void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts up to `most` of the items as far as that can be by now. Returns whether all are in; it is answered then.
+  // Inserts up to `most` of the items as far as possible. If all are in, answers the insert and returns true.
   bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeInsertsLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The batch that is to be drawn now: the one that came first among those that can be; null where there is none.
+  // The oldest batch that can be drawn now; null if there is none.
   WaitingSample* NextSampleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Appends to `text` what the batches that wait are waiting for, for each of their sizes, the first ones of many.
+  // Appends the reasons why batches wait, for the first few sizes.
   void AddWhySamplesWaitLocked(std::string* text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const TableConfig created_;
-  const int64_t max_rows_;  // Asked for once an item.
+  const int64_t max_rows_;  // Read once an item.
   const int64_t min_window_;
   const RowLayout rows_;
   Requesters requesters_;
-  TableLog* const log_;  // Null where nothing is recorded.
+  TableLog* const log_;  // Null if nothing is saved.
   const uint64_t number_;
   const std::shared_ptr<ChunkTier> tier_;
   mutable Mutex mutex_;
   std::shared_ptr<const TableConfig> config_ ABSL_GUARDED_BY(mutex_);
   uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;
-  mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Reading a sum may first bring it up to date.
+  mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Mutable: reading a sum may update it.
   WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
   WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
-  // The batch that was the oldest when it last had to wait, and the items that had been inserted when it became that:
-  // each has its half of what comes while it is the oldest, however many large ones wait behind it.
+  // The oldest batch when it last had to wait, and the number of inserts when it became the oldest. It gets half of the
+  // items that come while it is the oldest, however many large ones wait behind it.
   uint64_t set_aside_for_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t set_aside_since_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The one that was found right last, which is nearly always the next one as well.
+  // The last valid layout, which the next request usually has too.
   std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);
   int64_t checked_batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_request_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -237,7 +228,7 @@ class Table : public std::enable_shared_from_this<Table> {
   std::string updated_by_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool config_changed_ ABSL_GUARDED_BY(mutex_) = true;  // Since changes were taken.
-  WriterMarks marks_ ABSL_GUARDED_BY(mutex_);           // Nothing without a log.
+  WriterMarks marks_ ABSL_GUARDED_BY(mutex_);           // Empty without a log.
 };
 
 }  // namespace waggle

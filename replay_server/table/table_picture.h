@@ -17,55 +17,54 @@
 
 namespace waggle {
 
-// A table, who waits for it and who is there, at one moment and in numbers: all that Explain goes by.
+// A table, its waiting requests and its parties at one moment: the input of Explain.
 struct TablePicture {
   std::shared_ptr<const TableConfig> config;
   uint64_t config_generation = 1;
   TableCounts counts;
   int64_t bytes = 0;
-  int64_t inserts = 0;  // As the rate limiter counts them, and so are the samples.
+  int64_t inserts = 0;  // The rate limiter's count, as is `samples`.
   int64_t samples = 0;
   double ratio_carried = 0;  // RateLimiter::carried().
   std::optional<TableState::ByteShortage> byte_shortage;
-  ChunkTier::Info tier;        // Where the table has a memory_limit.
-  DiskPicture disk;            // Of the server; filled in by who knows it.
-  SampleMemory sample_memory;  // Where batches wait for it; filled in by who knows it.
-  // Of all tables of the server; no limit where it is 0.
+  ChunkTier::Info tier;        // Empty without a memory_limit.
+  DiskPicture disk;            // The server's; filled in by the caller.
+  SampleMemory sample_memory;  // If batches wait for it; filled in by the caller.
+  // Sums over the server's tables. No limit if server_max_bytes is 0.
   int64_t server_bytes = 0;
   int64_t server_max_bytes = 0;
 
   struct Wait {
-    std::string who;      // Empty where nobody has said.
-    bool present = true;  // Whether it is still connected.
-    DrawRequest asked;    // Of an insert, how many items are not in yet.
+    std::string who;      // Empty if unknown.
+    bool present = true;  // False if it has disconnected.
+    DrawRequest asked;    // Items that are not in yet, for an insert.
     absl::Duration waited;
-    bool looks =
-        false;  // A sampler of several servers, which looks whether they allow a batch; `asked` is about right.
+    bool looks = false;  // A sampler of several servers that polls; `asked` is approximate.
   };
-  // Requests, of which the first ones are listed, in their order, and then those who look.
+  // Counts of requests. The lists have the first requests in order, then polling samplers.
   int64_t inserts_waiting = 0;
   int64_t samples_waiting = 0;
   std::vector<Wait> first_inserts;
   std::vector<Wait> first_samples;
 
-  // Who writes and samples, and who did; of those who have left not all.
+  // A present or former writer or sampler. Only some former ones are listed.
   struct Party {
     Requester::Kind kind = Requester::Kind::kWriter;
     std::string name;
     bool present = false;
-    int64_t items = 0;                                     // Inserted, or sampled.
-    absl::Duration active_ago = absl::InfiniteDuration();  // Infinite: never.
-    absl::Duration left_ago = absl::InfiniteDuration();    // Where it is not present.
-    std::string waits_at = {};                             // Another table, at which it waits; see LinkWaits.
+    int64_t items = 0;                                     // Inserted or sampled.
+    absl::Duration active_ago = absl::InfiniteDuration();  // Infinite if never.
+    absl::Duration left_ago = absl::InfiniteDuration();    // If not present.
+    std::string waits_at = {};                             // Another table at which it waits; see LinkWaits.
   };
   std::vector<Party> parties;
 
   struct Activity {
-    absl::Duration ago = absl::InfiniteDuration();  // Infinite: never, or not known.
+    absl::Duration ago = absl::InfiniteDuration();  // Infinite if never or unknown.
     std::string who;
   };
   Activity last_update;
-  // The latest of the parties of this kind.
+  // The latest activity of parties of this kind.
   Activity Last(Requester::Kind kind) const {
     Activity last;
     for (const Party& party : parties) {

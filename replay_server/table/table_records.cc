@@ -8,7 +8,7 @@
 #include "common/table_config/table_name.h"
 #include "replay_server/table/table.h"
 
-// How a table is written down, and comes back.
+// Saves and restores tables.
 
 namespace waggle {
 
@@ -43,14 +43,14 @@ void TableState::TakeChanges(size_t most, TableChanges* changes) {
 
 absl::Status TableState::CheckSaved(const TableConfig& config, const TableCounters& counters,
                                     const std::vector<ItemRecord>& items) {
-  constexpr int64_t kMostItems = int64_t{1} << 31;  // The largest max_items that there is.
-  // Between the oldest item and the next one.
+  constexpr int64_t kMostItems = int64_t{1} << 31;  // The largest possible max_items.
+  // Limit of the distance from the oldest item to the next.
   constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
   constexpr uint64_t kLastGeneration = uint64_t{1} << 63;
   uint64_t newest = counters.next_generation;
   uint64_t oldest = std::numeric_limits<uint64_t>::max();
   for (const ItemRecord& item : items) {
-    // A slot is added for an item that finds none free: there are never more than items were inserted.
+    // Each slot was made for an insert, so inserts bound slots.
     if (int64_t{item.slot} >= counters.inserted || int64_t{item.slot} >= kMostItems || item.generation == 0 ||
         item.chunks.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
@@ -73,7 +73,7 @@ absl::Status TableState::CheckSaved(const TableConfig& config, const TableCounte
 }
 
 absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
-  // Far more than a server gives between being saved and its end.
+  // Far more generations than a server gives between a save and its end.
   constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
   WAGGLE_RETURN_IF_ERROR(CheckSaved(config_, counters, items));
   uint32_t slots = 0;
@@ -99,7 +99,7 @@ absl::Status TableState::Restore(const TableCounters& counters, std::vector<Item
   }
   in_.items.CollectFree();
   incarnation_ = counters.incarnation;
-  // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
+  // Draws depend on the seed and on the state when it was saved. They do not repeat the first ones.
   rng_ = Rng::Split(config_.seed, PlainTableName(config_.name), next_generation_);
   next_generation_ += kNeverGiven;
   limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
@@ -165,8 +165,7 @@ void Table::TakeChangesLocked(size_t most, TableChanges* changes) {
 
 void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
                         const std::function<void()>& while_locked) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  // In one order always: it is the order of the tables' numbers, which nobody else goes against because nobody else
-  // holds two of these locks.
+  // Always in order of numbers. Other code never holds two of these locks.
   changes->resize(tables.size());
   for (const std::shared_ptr<Table>& table : tables) {
     table->mutex_.Lock();

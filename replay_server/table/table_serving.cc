@@ -5,11 +5,11 @@
 #include "common/base/steady_now.h"
 #include "replay_server/table/table.h"
 
-// Who waits for a table goes on as its rate limiter lets them.
+// Serves waiting requests as far as the rate limiter allows.
 
 namespace waggle {
 
-// Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
+// Serves both sides in turn, so that neither starves the other.
 void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
   bool progress = true;
   while (progress) {
@@ -69,7 +69,7 @@ WaitingSample* Table::NextSampleLocked() {
     set_aside_since_ = state_.items_inserted();
   }
   const SetAside set_aside = state_.SetAsideSince(set_aside_since_, oldest->draw);
-  const TableState* const state = &state_;  // The lambda is not known to run under the lock.
+  const TableState* const state = &state_;  // Lambdas do not inherit the lock's annotation.
   return samples_.OldestThat([&](const DrawRequest& draw) { return state->CanSample(draw, set_aside); });
 }
 
@@ -83,7 +83,7 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
     }
     DrawnBatch drawn(shared_from_this(), created_, rows_, sample.layout, std::move(sampled));
     if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
-      // Otherwise a crash would take back what counts towards these limits, after it was given away.
+      // Otherwise a crash would undo samples that count towards these limits, after the batch was sent.
       actions->push_back(
           [self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)]() mutable {
             self->log_->AfterCommit([drawn = std::move(drawn), done = std::move(done)](const absl::Status& status) {

@@ -7,7 +7,7 @@
 #include "common/base/steady_now.h"
 #include "replay_server/table/table.h"
 
-// What people and metrics see of a table: none of it changes anything.
+// Read-only functions of Table and TableState, for people and metrics.
 
 namespace waggle {
 namespace {
@@ -85,7 +85,7 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
   return why;
 }
 
-// Batches of different sizes wait for different things.
+// Explains each size of batch: different sizes wait for different things.
 void Table::AddWhySamplesWaitLocked(std::string* text) const {
   constexpr size_t kMaxTold = 4;
   const std::vector<const WaitingSample*> waiting = samples_.FirstOfEach(kMaxTold);
@@ -164,7 +164,7 @@ std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) c
 }
 
 TablePicture Table::picture() const {
-  constexpr size_t kMaxListed = 64;  // The lock is held meanwhile.
+  constexpr size_t kMaxListed = 64;  // Bounds the time of the lock.
   const std::vector<std::shared_ptr<const Requester>> requesters = requesters_.all();
   TablePicture picture;
   const absl::Duration now = SteadyElapsed();

@@ -10,11 +10,9 @@
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk_tier.h"
 
-// What Table shows to people and to metrics.
-
 namespace waggle {
 
-// A picture of a table for people and for metrics.
+// A picture of a table for people and metrics.
 struct TableInfo {
   std::shared_ptr<const TableConfig> config;
   uint64_t config_generation = 0;
@@ -27,24 +25,24 @@ struct TableInfo {
   int64_t inserts_waiting = 0;  // Requests.
   int64_t samples_waiting = 0;
   double priority_sum = 0;
-  // In words, what the limiter waits for, and why nothing can be written to disk; empty where nobody is blocked.
+  // Why requests are blocked, by the limiter and by the disk; empty if none are.
   std::string blocked_because;
-  ChunkTier::Info tier;  // Of its tier, where it has one.
+  ChunkTier::Info tier;  // If it has one.
 };
 
-// Which item a slot holds.
+// The item of a slot.
 struct ItemAddress {
   uint64_t generation = 0;
   uint32_t slot = 0;  // The key.
 };
 
-// An item and its rows, which stay whatever becomes of it.
+// An item and its rows, which it keeps alive.
 struct HeldItem {
   ItemFacts facts;
   Window window;
 };
 
-// What tells an item's age from its generation.
+// Converts an item's generation to its age.
 struct ItemAges {
   uint64_t next_generation = 0;
   InsertTimes times;

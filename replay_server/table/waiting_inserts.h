@@ -16,21 +16,21 @@
 
 namespace waggle {
 
-// Items that are to be inserted, all or the rest of them.
+// Items to insert, of which some may be in.
 struct WaitingInsert {
   std::vector<NewItem> items;
-  size_t next = 0;  // The first one that is not in yet.
+  size_t next = 0;  // Index of the first that is not in.
   TableLog::Answer done;
   BlockOrigin origin;
   Requester* requester = nullptr;  // May be null.
-  // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
+  // Set when it has to wait. Keeps `requester` alive; `since` is by SteadyElapsed().
   std::shared_ptr<Requester> keeps_requester = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };
 
-// The inserts that wait for their turn at a table. Each writer's go in their order; the writers take turns of
-// kTurnItems items, so that none waits for more than that of each of the others, however large their blocks are.
-// Inserts without a requester count as one writer's. Not thread-safe.
+// Inserts that wait for their turn at a table. Each writer's inserts stay in order. Writers take turns of kTurnItems
+// items, so that a writer waits for no more than that of each other, however large their blocks are. Inserts without a
+// requester count as one writer's. Not thread-safe.
 class WaitingInserts {
  public:
   static constexpr int64_t kTurnItems = 64;
@@ -40,16 +40,15 @@ class WaitingInserts {
 
   void Push(WaitingInsert insert);
 
-  // The one whose turn it is, and how many items are left of the turn; there has to be one.
+  // The insert whose turn it is, which must exist, and the items that are left of its turn.
   WaitingInsert& front() { return writers_.front().inserts.front(); }
   int64_t turn_left() const { return turn_left_; }
-  // So many of its items have gone in, no more than turn_left(). Where these were its last ones it is gone. A turn that
-  // is used up is over, as is one in which its writer has nothing left to do.
+  // Counts inserted items, at most turn_left(). Removes a finished insert. A writer without more items ends its turn.
   void GoneIn(int64_t items);
 
-  // Of the first ones, in the order in which their turns come.
+  // The first inserts, in order of turns.
   std::vector<const WaitingInsert*> First(size_t most) const;
-  // Takes all of them, each writer's in their order.
+  // Takes all inserts. Each writer's are in order.
   std::vector<WaitingInsert> TakeAll();
 
  private:
@@ -58,7 +57,7 @@ class WaitingInserts {
     std::deque<WaitingInsert> inserts;  // At least one.
   };
 
-  std::list<Writer> writers_;  // In the order of their turns.
+  std::list<Writer> writers_;  // In order of turns.
   absl::flat_hash_map<const Requester*, std::list<Writer>::iterator> by_requester_;
   size_t size_ = 0;
   int64_t turn_left_ = kTurnItems;

@@ -17,33 +17,32 @@
 
 namespace waggle {
 
-// A batch that is to be drawn.
+// A batch to draw.
 struct WaitingSample {
-  uint64_t request = 0;  // Whoever comes later has a higher number.
+  uint64_t request = 0;  // Increases with each request.
   std::shared_ptr<const BatchLayout> layout;
   DrawRequest draw;
   std::function<void(absl::StatusOr<DrawnBatch>)> done;
   Requester* requester = nullptr;  // May be null.
-  // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
+  // Set when it has to wait. Keeps `requester` alive; `since` is by SteadyElapsed().
   std::shared_ptr<Requester> keeps_requester = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };
 
-// The batches that wait to be drawn from a table. Those that ask for the same wait for the same, and are drawn in the
-// order in which they came; the others do not wait for them. Not thread-safe.
+// Batches that wait to be drawn. Equal requests are drawn in order and do not delay others. Not thread-safe.
 class WaitingSamples {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  // How many sizes of batches there are.
+  // The number of different requests.
   size_t kinds() const { return empty() ? 0 : kinds_.size(); }
 
   void Push(WaitingSample sample);
 
-  // The one that came first of all; null where nobody waits.
+  // Null if empty.
   WaitingSample* oldest();
   const WaitingSample* oldest() const { return const_cast<WaitingSamples*>(this)->oldest(); }
-  // The one that came first among those for which `may(draw)` holds; null where there is none.
+  // The oldest batch for which `may(draw)` is true; null if there is none.
   template <class May>
   WaitingSample* OldestThat(const May& may) {
     WaitingSample* found = nullptr;
@@ -54,23 +53,23 @@ class WaitingSamples {
     }
     return found;
   }
-  // The one with this number; null where it does not wait. Takes as long as there are others.
+  // Null if the request does not wait. Takes O(size).
   WaitingSample* Find(uint64_t request);
-  // The one that came last of those that ask for this; null where nobody does.
+  // The newest batch of equal requests; null if there is none.
   WaitingSample* Newest(const DrawRequest& draw);
-  // Takes one out that was found so.
+  // `sample` must be from one of the functions above.
   WaitingSample Take(WaitingSample* sample);
   std::vector<WaitingSample> TakeAll();
 
-  // Items of the largest batch of no more than `most`; 0 where none waits.
+  // Items of the largest batch of at most `most`; 0 if there is none.
   int64_t LargestUpTo(int64_t most) const;
-  // The first ones, in their order.
+  // The oldest batches, in order.
   std::vector<const WaitingSample*> First(size_t most) const;
-  // The first one of each that ask for the same, in their order.
+  // The oldest batch of each kind, in order.
   std::vector<const WaitingSample*> FirstOfEach(size_t most) const;
 
  private:
-  // One for each size of batch. At most one is empty: the last one that there was.
+  // Equal requests share a queue. At most one queue is empty: the last one in use.
   std::list<std::deque<WaitingSample>> kinds_;
   size_t size_ = 0;
 };

@@ -43,7 +43,7 @@ void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
     mark.items = origin.skipped + items;
   } else {
     --mark.waiting;
-    // Later blocks that have no items for this table did not wait.
+    // Later blocks without items for this table did not wait.
     mark.sequence = mark.waiting == 0 ? mark.last : origin.sequence;
     mark.items = 0;
   }
@@ -51,7 +51,7 @@ void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
 
 void WriterMarks::Restart(uint64_t writer, uint64_t sequence) {
   Mark& mark = Change(writer);
-  if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
+  if (mark.sequence >= sequence) {  // Otherwise the items are of a block that keeps its number.
     mark.sequence = sequence;
     mark.items = 0;
   }

@@ -152,7 +152,7 @@ absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows::Range*
                    table.name(), "\" allows up to ", max_context, ", of those that the stream has");
   }
   if (range == nullptr) {
-    return absl::OkStatus();  // Its rows went with the server that had them; it is counted.
+    return absl::OkStatus();  // A lost server had its rows; the item is counted.
   }
   if (item.first_row > range->next || item.rows > range->next - item.first_row) {
     return Invalid("its ", item.rows, " rows from row ", item.first_row, " on reach past the last row of stream ",
@@ -161,7 +161,7 @@ absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows::Range*
   return absl::OkStatus();
 }
 
-// Of columns that are compressed nobody knows how much an item's rows take.
+// Only plain columns count: the sizes of an item's compressed rows are unknown.
 absl::Status BlockChecks::CheckItemBytes(const ItemInfo& item, const TableConfig& config) const {
   const uint64_t bytes = (uint64_t{item.rows} + item.context_rows) * rows_.plain_row_bytes;
   if (bytes <= static_cast<uint64_t>(config.max_bytes)) {
@@ -192,7 +192,7 @@ absl::Status BlockChecks::CheckPlainColumn(const InsertBlock& block, const NewBl
   return bad < 0 ? absl::OkStatus() : NotFiniteError(block, spec, 0, static_cast<uint64_t>(bad));
 }
 
-// Decompresses each piece: who samples it later must not be the one to find that it is none.
+// Decompresses each piece, so that sampling does not find damaged ones.
 absl::Status BlockChecks::CheckCompressedColumn(const InsertBlock& block, const NewBlock& made, size_t column) const {
   const ArraySpec& spec = rows_.signature[column];
   RowSource source(rows_);

@@ -15,37 +15,37 @@
 
 namespace waggle {
 
-// The most rows that an item of one of these tables may have, context included.
+// The most rows, with context, that an item of these tables may have.
 uint64_t LongestWindow(const std::vector<std::shared_ptr<Table>>& tables);
 
-// What has to hold of a block of rows and items before anything of it is applied: it was sent by somebody who may be
-// wrong, or worse. INVALID_ARGUMENT for what can never be right, RESOURCE_EXHAUSTED for more than the options or an
-// item's table allow; both say where. Constant, and so thread-safe.
+// Checks a block of rows and items, whose sender may be wrong or hostile, before any of it is applied. INVALID_ARGUMENT
+// if the block can never be right, RESOURCE_EXHAUSTED if it exceeds the options or an item's table; both messages say
+// where. Constant, so thread-safe.
 class BlockChecks {
  public:
-  // The tables have these rows; they and `rows` outlive it.
+  // The tables must have these rows. They and `rows` must outlive this.
   BlockChecks(const std::vector<std::shared_ptr<Table>>& tables, const RowLayout& rows,
               const WriterSessionOptions& options)
       : tables_(tables), rows_(rows), options_(options), longest_window_(LongestWindow(tables)) {}
 
-  // Of the chunks and of their bytes' number. Fills in where each of their streams will begin and end.
+  // Checks the chunks and the number of their bytes. Fills in the ranges of their streams, with the block.
   absl::Status CheckChunks(const InsertBlock& block, const HeldRows& held, HeldRows::Ranges* streams) const;
-  // Of the items, whose rows are held or in the block.
+  // Checks the items. Their rows must be held or in the block.
   absl::Status CheckItems(const InsertBlock& block, const HeldRows& held, const HeldRows::Ranges& streams) const;
-  // Of the values of the rows, which have been copied.
+  // Checks the values of the copied rows.
   absl::Status CheckRows(const InsertBlock& block, const NewBlock& made) const;
 
  private:
   absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows& held,
                           const HeldRows::Ranges& streams) const;
   absl::Status CheckPieces(const InsertBlock& block) const;
-  // `range` is its stream's, with the block; null for an unknown one.
+  // `range` is its stream's, with the block; null if the stream is unknown.
   absl::Status CheckItem(const ItemInfo& item, const HeldRows::Range* range) const;
-  // RESOURCE_EXHAUSTED for one that no table of this configuration can hold.
+  // RESOURCE_EXHAUSTED if no table of this configuration can hold the item.
   absl::Status CheckItemBytes(const ItemInfo& item, const TableConfig& config) const;
   absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;
   absl::Status CheckCompressedColumn(const InsertBlock& block, const NewBlock& made, size_t column) const;
-  // `element` counts from the first one of this chunk on.
+  // `element` counts from the chunk's first.
   static absl::Status NotFiniteError(const InsertBlock& block, const ArraySpec& column, size_t chunk, uint64_t element);
 
   const std::vector<std::shared_ptr<Table>>& tables_;

@@ -5,8 +5,7 @@
 namespace waggle {
 namespace {
 
-// The one of the largest limit: a block belongs to one tier only. None where a table has none, for that one's rows stay
-// in memory.
+// The tier of the largest limit: a block has only one. Null if a table has none: its rows stay in memory.
 std::shared_ptr<ChunkTier> TierOf(const std::vector<std::shared_ptr<Table>>& tables) {
   std::shared_ptr<ChunkTier> largest;
   for (const auto& table : tables) {

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// Where the blocks belong of a writer to these tables, of which those that need it write to `log`, if that is not null.
+// The home of blocks of a writer to these tables. `log` saves those that need it; it may be null.
 BlockHome HomeOf(const TableLog* log, const std::vector<std::shared_ptr<Table>>& tables);
 
 }  // namespace waggle

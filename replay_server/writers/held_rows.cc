@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// What may be held beyond twice the rows that are needed: so far copying them would not be worth its time.
+// Bytes beyond twice the needed rows that are not worth a copy.
 constexpr int64_t kSlackBytes = int64_t{1} << 20;
 
 }  // namespace
@@ -43,7 +43,7 @@ int64_t HeldRows::TailRows(const Range& range) const {
   return static_cast<int64_t>(std::min(range.next - range.first, longest_window_));
 }
 
-// At least 1: rows without bytes have to be counted as well.
+// At least 1, so that rows without bytes count.
 int64_t HeldRows::RowBytes() const {
   return std::max<int64_t>(1, static_cast<int64_t>(layout_->row_bytes));
 }
@@ -133,7 +133,7 @@ void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
     while (stream.chunks.size() > 1 && stream.chunks[1].first_row + longest_window_ <= stream.range.next) {
       PopFront(&stream);
     }
-    // What is left of it has at least the longest window's rows, or all: what is needed does not change by this.
+    // The remaining rows are at least the longest window or all, so the needed rows are the same.
     stream.range.first = stream.chunks.front().first_row;
   }
 }
@@ -147,7 +147,7 @@ bool HeldRows::Shrink() {
       tail_rows_ * RowBytes() > std::numeric_limits<uint32_t>::max()) {
     return false;
   }
-  // Rows that are on disk take no memory, and this is no place to wait for them.
+  // Rows on disk take no memory, and this must not wait for them.
   PinnedRows pinned;
   if (home_.tier != nullptr && !pinned.TryPin(AllChunks())) {
     return false;
@@ -157,7 +157,7 @@ bool HeldRows::Shrink() {
   for (const auto& [number, stream] : streams_) {
     rows.push_back(static_cast<uint32_t>(TailRows(stream.range)));
   }
-  // A few rows are not worth compressing.
+  // Few rows are not worth compressing.
   std::vector<uint32_t> pieces;
   for (const size_t column : layout_->compressed) {
     for (const uint32_t count : rows) {
@@ -225,7 +225,7 @@ void HeldRows::Restore(const std::vector<StreamRecord>& streams) {
   }
 }
 
-// Into rows `at` and on of a block of so many rows.
+// Copies to rows `at` and following of a block of `block_rows` rows.
 void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowSource* source, char* data) const {
   const uint64_t first = stream.range.next - static_cast<uint64_t>(TailRows(stream.range));
   for (const HeldChunk& held : stream.chunks) {
@@ -238,7 +238,7 @@ void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowS
     char* pieces = data + layout_->plain_row_bytes * block_rows;
     for (size_t column = 0; column < layout_->signature.size(); ++column) {
       const size_t bytes = layout_->column_bytes[column];
-      // The pieces of one column, one a stream, follow each other as the rows of a plain one do.
+      // The pieces of one column, one a stream, follow each other like a plain column's rows.
       char* to = data + layout_->column_start[column] * block_rows;
       if (layout_->codec_of[column] != Codec::kNone) {
         to = pieces;
@@ -257,7 +257,7 @@ HeldRows::Found HeldRows::FindWindow(const ItemInfo& item, size_t max_chunks, Wi
     return Found::kNoRows;
   }
   const std::deque<HeldChunk>& chunks = found->chunks;
-  // Nearly all windows begin in one of the two newest chunks; any other is searched for.
+  // Nearly all windows begin in one of the two newest chunks. Others need a search.
   size_t first = chunks.size() - 1;
   if (chunks[first].first_row > begin && first > 0 && chunks[--first].first_row > begin) {
     const auto after = std::upper_bound(chunks.begin(), chunks.end(), begin,

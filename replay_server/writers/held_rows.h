@@ -20,63 +20,58 @@ namespace waggle {
 
 class RowSource;
 
-// The newest rows of one writer's streams: of each at least as many as the longest window has, because windows of later
-// blocks may reach back to them. Not thread-safe.
+// The newest rows of one writer's streams. Each stream has at least as many as the longest window, because windows of
+// later blocks may reach back to them. Not thread-safe.
 //
-// A chunk keeps the whole block alive in which it came. Where that makes much more memory than the rows need, they are
-// copied to a block of their own.
+// A chunk keeps its block alive. If blocks take much more memory than the needed rows, these are copied to a new one.
 class HeldRows {
  public:
-  // Where a stream begins and ends, in rows.
+  // Row numbers of a stream.
   struct Range {
     uint64_t first = 0;
     uint64_t next = 0;
   };
   using Ranges = absl::flat_hash_map<uint32_t, Range>;
 
-  // The blocks have `holders` counts of pins, the last of which is this object's; those that it makes have this home.
+  // Blocks have `holders` pin counts; this object has the last one. `home` is the home of blocks that it makes.
   HeldRows(std::shared_ptr<const RowLayout> layout, uint64_t longest_window, size_t holders, BlockHome home = {})
       : layout_(std::move(layout)), longest_window_(longest_window), holders_(holders), home_(std::move(home)) {}
   HeldRows(const HeldRows&) = delete;
   HeldRows& operator=(const HeldRows&) = delete;
 
   int64_t streams() const { return static_cast<int64_t>(streams_.size()); }
-  // From the first row that is held to the stream's next one; null for an unknown stream.
+  // The range from the first held row to the next row; null if the stream is unknown.
   const Range* Find(uint32_t stream) const;
-  // Whether the stream is as it was saved, and may go on with a later row than its next one: what its writer sent in
-  // between was lost with the server.
+  // True if a restored stream may skip rows: those that its writer sent meanwhile were lost with the server.
   bool MayJump(uint32_t stream) const;
 
-  // What it takes to hold these streams up to there beside the others, at the least: what cannot be forgotten.
+  // The least bytes that all streams need if these are extended to `longer`.
   int64_t NeededBytes(const Ranges& longer) const;
-  // What it keeps alive.
+  // Bytes of the blocks that it keeps alive.
   int64_t bytes() const { return block_bytes_ + streams() * kStreamBytes; }
 
-  // Chunk i is what `infos[i]` says; it begins where its stream ends, or later where that may jump, or a new stream.
+  // Appends chunk i by `infos[i]`. It must begin at its stream's next row, or later if that may jump or is new.
   void Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks);
-  // Takes the last Append back, of which nothing was forgotten.
+  // Undoes the last Append. Nothing may have been forgotten since.
   void UndoAppend(absl::Span<const ChunkInfo> infos);
-  // Forgets rows of these streams, which were appended last, that no window to come may have.
+  // Forgets rows of these streams, which were appended last, that no later window can have.
   void ForgetOld(absl::Span<const ChunkInfo> infos);
-  // Whether so much more is kept alive than is needed that Shrink is worth its time, of which less may be lost where
-  // memory is tight.
+  // True if Shrink would free enough to be worth its time. `tight` lowers that amount, for when memory is short.
   bool IsWasteful(bool tight = false) const;
-  // Copies the rows that are needed to a block of their own, if that saves memory, and all of them are in memory.
-  // Returns whether it did.
+  // Copies the needed rows to a new block if that saves memory and all are in memory. Returns true if it did.
   bool Shrink();
 
-  // A stream that is held, as it is now; all of them.
   StreamRecord Record(uint32_t stream) const;
   std::vector<StreamRecord> RecordAll() const;
-  // Holds what was recorded. Called before anything else.
+  // Must be called before other functions.
   void Restore(const std::vector<StreamRecord>& streams);
 
-  // Fills in the window, with its context, unless it has more chunks than `max_chunks` or its first row is not held.
+  // Fills in the window and its context, unless they have more than `max_chunks` chunks or their first row is not held.
   enum class Found { kAll, kTooManyChunks, kNoRows };
   Found FindWindow(const ItemInfo& item, size_t max_chunks, Window* window) const;
 
  private:
-  // About what a stream costs beside its rows.
+  // Approximate cost of a stream besides its rows.
   static constexpr int64_t kStreamBytes = 1024;
 
   struct HeldChunk {
@@ -85,18 +80,18 @@ class HeldRows {
   };
   struct Stream {
     Range range;
-    std::deque<HeldChunk> chunks;  // In order, without a gap, over the whole range.
+    std::deque<HeldChunk> chunks;  // The whole range, in order.
     bool may_jump = false;
   };
 
   using Streams = absl::node_hash_map<uint32_t, Stream>;
 
-  // Null for an unknown one.
+  // Null if the stream is unknown.
   const Stream* FindStream(uint32_t stream) const;
   void Forget(Streams::iterator stream);
   int64_t TailRows(const Range& range) const;
   int64_t RowBytes() const;
-  // What the rows that are needed take in a block of their own.
+  // Bytes of the needed rows in a block of their own.
   int64_t TailBytes() const;
   std::vector<const Chunk*> AllChunks() const;
   void Hold(Stream* stream, uint64_t first_row, ChunkRef chunk);
@@ -109,9 +104,9 @@ class HeldRows {
   const size_t holders_;
   const BlockHome home_;
   Streams streams_;
-  mutable const Streams::value_type* found_ = nullptr;  // That was looked for last, and nearly always is the next time.
-  int64_t tail_rows_ = 0;                               // Of all streams, those that are needed.
-  int64_t block_bytes_ = 0;                             // Of the blocks that it has pinned.
+  mutable const Streams::value_type* found_ = nullptr;  // The last stream that was found, usually wanted again.
+  int64_t tail_rows_ = 0;                               // Needed rows of all streams.
+  int64_t block_bytes_ = 0;                             // Pinned blocks.
 };
 
 }  // namespace waggle

@@ -73,7 +73,7 @@ void KnownWriters::ForgetEnded(const std::string& id, uint64_t incarnation, Forg
 }
 
 void KnownWriters::Forget(Writers::iterator writer, Forgotten* forgotten) {
-  if (writer->second.away() || writer->second.session->ended()) {  // Otherwise a stream still goes on with it.
+  if (writer->second.away() || writer->second.session->ended()) {  // Otherwise a stream still uses it.
     forgotten_.Add(writer->first, *writer->second.session);
   }
   forgotten->push_back(std::move(writer->second.session));
@@ -141,8 +141,7 @@ std::pair<int64_t, int64_t> KnownWriters::CountThoseOf(const std::vector<std::sh
   return count_and_bytes;
 }
 
-// By the tables themselves, which are few: names would be made for each table of each writer. Whoever took the sessions
-// along instead would have writers that are away taken for connected ones.
+// Keyed by table: names would be copied. Copies of sessions would make writers that are away look connected.
 std::map<std::shared_ptr<Table>, WriterSession::Unanswered> KnownWriters::unanswered() const {
   std::map<std::shared_ptr<Table>, WriterSession::Unanswered> by_table;
   for (const auto& [id, writer] : writers_) {

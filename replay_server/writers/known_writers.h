@@ -16,38 +16,36 @@
 namespace waggle {
 
 struct KnownWritersOptions {
-  int64_t max_writers = 4096;  // Past these the writer that has been away longest is forgotten.
-  // Writers that are away are forgotten, longest first, while they keep more than this alive together, and after so
-  // long: their rows are, while how far they were is known as long as there are not too many of them (some hundred
-  // bytes each).
+  int64_t max_writers = 4096;  // Beyond it the writer that has been away longest is forgotten.
+  // Writers that are away are forgotten after max_idle_time, or, longest first, if together they keep more bytes alive.
+  // This frees their rows. Their progress (some hundred bytes) is kept for up to max_forgotten_writers.
   int64_t max_idle_writer_bytes = int64_t{512} << 20;
   absl::Duration max_idle_time = absl::Minutes(30);
   int64_t max_forgotten_writers = 65'536;
 
-  // INVALID_ARGUMENT where there could be no writer, or what is negative.
+  // INVALID_ARGUMENT if no writer would be allowed or a value is negative.
   absl::Status Validate() const;
 };
 
-// The writers of a replay server, connected or away. Not thread-safe. Sessions that are forgotten are handed over, to
-// be freed outside the lock.
+// The writers of a server, connected or away. Not thread-safe. Callers must free forgotten sessions outside the lock.
 class KnownWriters {
  public:
   using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
 
   explicit KnownWriters(const KnownWritersOptions& options);
 
-  // Null if it is not known.
+  // Null if unknown.
   std::shared_ptr<WriterSession> Find(const std::string& id) const;
-  // A known writer has come back, or a new one has come.
+  // Called when a writer comes or comes back.
   void Open(const std::string& id, const std::shared_ptr<WriterSession>& session);
-  // False if there are as many as there may be, and all are connected.
+  // False if max_writers are connected.
   bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
-  // Makes room for one more, where there is any.
+  // Makes room for one more writer, if possible.
   void MakeRoom(Forgotten* forgotten);
   void Forget(const std::string& id, Forgotten* forgotten);
-  // Forgets those whose tables are all among these.
+  // Forgets writers that write only to `tables`.
   void ForgetThoseOf(const std::vector<std::shared_ptr<Table>>& tables, Forgotten* forgotten);
-  // Forgets the writer that has this id, if it is another one than `incarnation` and has ended.
+  // Forgets the writer with this id if it has another incarnation and has ended.
   void ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten);
   // See ForgottenWriters.
   std::optional<ForgottenWriters::Writer> FindForgotten(const std::string& id, uint64_t incarnation,
@@ -56,31 +54,30 @@ class KnownWriters {
   }
   void DropForgotten(const std::string& id, uint64_t incarnation) { forgotten_.Drop(id, incarnation); }
 
-  // Forgets those that have been away for too long by now. Those that have just gone away are handed over too: they are
-  // to hold little.
+  // Forgets writers that have been away too long. Also returns those that have just left, so that they can be shrunk.
   void Tend(absl::Time now, Forgotten* forgotten, std::vector<std::shared_ptr<WriterSession>>* just_gone);
-  // Forgets those that are away and keep too much alive.
+  // Forgets writers that are away while those keep too many bytes alive.
   void ForgetForBytes(Forgotten* forgotten);
 
   int64_t size() const { return static_cast<int64_t>(writers_.size()); }
   int64_t held_bytes() const;  // See WriterSession::held_bytes.
-  // How many write to one of these tables, and what they hold.
+  // The number of writers to one of these tables, and their held bytes.
   std::pair<int64_t, int64_t> CountThoseOf(const std::vector<std::shared_ptr<Table>>& tables) const;
-  // By table: what its writers wait for together. A block for several tables is counted at each.
+  // The unanswered blocks of each table's writers. A block for several tables counts at each.
   std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
 
  private:
   struct Writer {
     std::shared_ptr<WriterSession> session;
-    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
-    absl::Time away_since = absl::InfiniteFuture();  // As far as Tend has seen.
+    uint64_t opened = 0;                             // Number of its last opening among all openings.
+    absl::Time away_since = absl::InfiniteFuture();  // As Tend last saw.
 
-    // Nobody has a stream of it open, and nothing of it waits in a table.
+    // True if no stream of it is open and it does not wait in a table.
     bool away() const { return session.use_count() == 1; }
   };
   using Writers = std::map<std::string, Writer>;
 
-  // Of those that are away the one that has been longest; the end if none is.
+  // The writer that has been away longest; the end if all are connected.
   Writers::iterator LongestAway();
   void Forget(Writers::iterator writer, Forgotten* forgotten);
 

@@ -10,10 +10,10 @@
 
 namespace waggle {
 
-// What a block is known by when it comes again: of what it says, and of its rows where it has a checksum of them.
+// Identifies a block that is sent again: covers its metadata and the checksum of its rows, if it has one.
 uint64_t Fingerprint(const InsertBlock& block);
 
-// What a block does to its writer, until its time has come to be written down.
+// A block's changes of its writer, kept until they can be saved.
 struct BlockChanges {
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
@@ -21,33 +21,30 @@ struct BlockChanges {
   std::vector<StreamRecord> streams;
 };
 
-// What of a writer is to be written down: all that its blocks have changed up to one of them, added up, and what each
-// later one changes. Not thread-safe.
+// A writer's unsaved changes: the sum up to one of its blocks, and each later block's. Not thread-safe.
 class WriterChangeLog {
  public:
-  // The writer goes on from there.
+  // The writer continues from there.
   void Restore(const SavedWriter& saved);
 
-  // Blocks come in their order.
+  // Blocks must come in order.
   void Add(BlockChanges changes) { later_.push_back(std::move(changes)); }
-  // All of the writer's streams are another way now, as of the last block. What that takes the place of, here and
-  // below, is left in `replaced`, to be freed outside the lock.
+  // Replaces all streams, as of the last block. `replaced` gets the old records, to be freed outside the lock.
   void ReplaceStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced);
-  // Adds the changes of blocks up to `sequence` up.
+  // Adds blocks up to `sequence` to the sum.
   void AddUp(uint64_t sequence, std::vector<StreamRecord>* replaced);
-  // Hands over what is added up and was not handed over yet.
+  // Returns the part of the sum that was not returned yet.
   WriterChanges Take();
 
-  // Of a restored writer: what is known of blocks that were in a table before they were in all, until they come again
-  // or one comes that is none of them. They are written down with the later ones: the server may crash before they
-  // come.
+  // Blocks of a restored writer that some of its tables had and others lacked. They are known until they come again or
+  // another block comes instead. Until then they are saved with later changes: the server may crash again.
   bool has_saved() const { return !saved_blocks_.empty(); }
   bool IsSaved(uint64_t sequence, uint64_t fingerprint) const;
   void ForgetSaved() { saved_blocks_.clear(); }
   void ForgetSavedUpTo(uint64_t sequence);
 
  private:
-  // Puts records in the place of those that it has of these streams.
+  // Replaces the records of these streams.
   void PutStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced);
 
   WriterCounts added_up_;

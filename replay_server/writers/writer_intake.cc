@@ -7,7 +7,7 @@
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/writers/writer_session.h"
 
-// How a writer's block is taken in: checked, copied, and made to items, or nothing of it.
+// Takes a block in: checks it, copies it and makes its items. All or nothing.
 
 namespace waggle {
 namespace {
@@ -64,7 +64,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
   WAGGLE_RETURN_IF_ERROR(broken_);
   const uint64_t accepted = applied_ + waiting_.size();
   if (sequence > applied_ && sequence <= accepted) {
-    // The one before is dropped, outside the lock: its stream is gone.
+    // The old callback is destroyed outside the lock. Its stream has ended.
     waiting_[sequence - applied_ - 1].done.swap(*done);
     return TakenIn::kWaitsAlready;
   }
@@ -94,7 +94,8 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   HeldRows::Ranges streams;
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, checks_.CheckChunks(block, held_, &streams)));
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
-  const absl::Cleanup count = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { CountHeldBytes(); };  // As it is in the end.
+  // Counts the final state.
+  const absl::Cleanup count = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { CountHeldBytes(); };
   WAGGLE_RETURN_IF_ERROR(CountNeeded(streams));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
   held_.Append(block.chunks, chunks);
@@ -150,8 +151,8 @@ void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerpri
       return;
     }
   }
-  // The writer has forgotten the block that had this number, and so numbers what it sends anew. The tables learn of it
-  // first: were this block written down before that, it would be taken for the other one when it comes again.
+  // The writer has lost the saved block of this number and numbers its blocks anew. The tables must learn it first: if
+  // this block were saved before, it would be taken for the lost one when it comes again.
   for (const auto& table : tables_) {
     table->RestartMark(number_, sequence - 1);
   }
@@ -185,7 +186,7 @@ absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock&
   }
   NewBlock made = MakeChunks(rows_, rows, tables_.size() + 1, block.compressed_bytes, home_);
   block.data.CopyTo(made.data);
-  if (block.checksum.has_value()) {  // Of the copy: what is kept is what was checked.
+  if (block.checksum.has_value()) {  // Checks the copy, which is kept.
     const uint64_t checksum = Checksum(made.data, block.data.size());
     if (checksum != *block.checksum) {
       return Refusal(absl::StatusCode::kDataLoss, reasons::kDamagedRows,

@@ -5,7 +5,7 @@
 
 #include "replay_server/writers/writer_session.h"
 
-// How a writer is written down, and waits for that.
+// Saves a writer's progress.
 
 namespace waggle {
 
@@ -58,7 +58,7 @@ void WriterSession::ProgressWritten(const absl::Status& status) {
     MutexLock lock(&mutex_);
     writing_ = false;
     if (!waiting_.empty() && waiting_.front().answers_left == 0 && written_ <= applied_) {
-      // A log that has written everything and not this does not know the writer's tables any more.
+      // The log has written everything else, so it does not know the writer's tables any more.
       waiting_.front().status =
           status.ok() ? absl::CancelledError("a table of this writer was replaced meanwhile") : status;
     }

@@ -125,13 +125,12 @@ void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
   }
 }
 
-// A writer that has come back may send its next block while a thread of its stream before is on its way with the last
-// one: tables have to get them in order all the same.
+// A writer's next block may come while a thread of its earlier stream passes on the last one. Tables need their order.
 void WriterSession::EnterTables() {
   {
     MutexLock lock(&mutex_);
     if (std::exchange(is_entering_, true)) {
-      return;  // Whoever does it takes this block along.
+      return;  // The other thread takes this block along.
     }
   }
   for (;;) {
@@ -152,13 +151,13 @@ void WriterSession::EnterTables() {
 void WriterSession::Enter(EnteringBlock* block) {
   const std::shared_ptr<WriterSession> self = shared_from_this();
   const uint64_t sequence = block->sequence;
-  // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
+  // Logged tables last: if they have written the block, the others have it too, unless they lack room.
   for (const bool logged : {false, true}) {
     for (size_t i = 0; i < tables_.size(); ++i) {
       if (tables_[i]->logged() != logged) {
         continue;
       }
-      // A table without items is asked as well: the block is then answered in one way only.
+      // Tables without items get it too, so that there is one way to answer a block.
       tables_[i]->Insert(
           std::move(block->items[i]),
           [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
@@ -166,7 +165,7 @@ void WriterSession::Enter(EnteringBlock* block) {
     }
   }
   if (home_.tier != nullptr) {
-    // While rows come faster than they can be written to disk, their writers are told later that they are in.
+    // While rows come faster than the disk writes, writers are answered later.
     home_.tier->AfterRoom(
         [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
   }
@@ -197,7 +196,7 @@ void WriterSession::AnswerLocked(Actions* actions) {
   };
   while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
     if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
-      // After a crash it would not be known of this block, whose rows would be missing for windows to come.
+      // After a crash this block would be unknown, and its rows missing for later windows.
       if (!std::exchange(writing_, true)) {
         actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
       }

@@ -7,18 +7,18 @@
 
 namespace waggle {
 
-// What one writer may have on one server.
+// Limits of one writer on one server.
 struct WriterSessionOptions {
-  int64_t max_block_bytes = int64_t{64} << 20;  // Of one block's rows.
+  int64_t max_block_bytes = int64_t{64} << 20;  // Rows of one block.
   int64_t max_streams = 65536;
-  // Of the newest rows of all its streams, which are held for windows to come.
+  // The newest rows of all streams, which are held for later windows.
   int64_t max_held_bytes = int64_t{1} << 30;
-  // Of blocks that wait for room in tables. One may always wait.
+  // Blocks that wait for room in tables. One may always wait.
   int64_t max_waiting_bytes = int64_t{256} << 20;
-  // Of all windows of one block together.
+  // Windows of one block together.
   int64_t max_block_references = int64_t{1} << 20;
 
-  // INVALID_ARGUMENT where nobody could write.
+  // INVALID_ARGUMENT if no writer could write.
   absl::Status Validate() const {
     return max_block_bytes > 0 && max_streams > 0 && max_held_bytes > 0 && max_waiting_bytes >= 0 &&
                    max_block_references > 0

@@ -22,7 +22,7 @@ using torch::Tensor;
 struct Size {
   int64_t steps = 0;
   int64_t rows = 0;
-  int64_t units = 0;  // Of the core and of its input.
+  int64_t units = 0;  // Units of the core, and values of its input.
 };
 
 // The output of `forward` for these features, and its backward pass.

@@ -23,7 +23,7 @@
 namespace waggle::bench {
 namespace {
 
-constexpr int64_t kRows = 4'000;  // Of all lanes, between two readings of the clock.
+constexpr int64_t kRows = 4'000;  // Rows of all lanes between two readings of the clock.
 
 grpc::ByteBuffer Encoded(const google::protobuf::MessageLite& message) {
   return EncodeMessage(message, ByteSlices());

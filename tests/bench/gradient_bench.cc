@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
   struct Size {
     const char* name;
     int64_t elements;
-    int64_t gradients;  // Of all workers in one round.
+    int64_t gradients;  // All workers', in one round.
   };
   for (const Size& size : {Size{"10kB", 2'500, 1'600}, Size{"1MB", 250'000, 160}, Size{"10MB", 2'500'000, 32}}) {
     for (const int workers : {1, 2, 8}) {

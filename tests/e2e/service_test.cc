@@ -37,7 +37,7 @@ TEST_CASE("three experiments at once reach their goals on one set of processes",
   for (const char* const name : {"cartpole_apex_dqn", "cartpole_impala", "cartpole_a3c"}) {
     ids.push_back(service.SubmitFile(Config(name), {"--set", "stop.max_seconds=280"}));
   }
-  // A user who watches may leave, and the experiment goes on.
+  // An experiment continues after its watcher has ended.
   const TemporaryFolder folder;
   RunningProcess watcher(folder, "watcher", {"waggle", "watch", ids[0], "--param-server", service.hub()});
   Eventually("figures of a watch", [&] { return absl::StrContains(watcher.Log(), "env steps"); });

@@ -23,7 +23,7 @@ void Check(const Unroll& unroll) {
   CheckTensor("last", unroll.last, torch::kBool, reward.sizes());
 }
 
-// One sweep from the last row to the first. Operators of LibTorch would pass over memory a dozen times for each row.
+// One sweep from the last row to the first. LibTorch's operators would pass over memory a dozen times a row.
 Advantages Sweep(const Unroll& unroll) {
   const int64_t steps = unroll.reward.size(0);
   const int64_t rows = unroll.reward.size(1);
@@ -34,7 +34,7 @@ Advantages Sweep(const Unroll& unroll) {
   Advantages result{torch::empty({steps, rows}, torch::kFloat32), torch::empty({steps, rows}, torch::kFloat32)};
   const float lambda = static_cast<float>(unroll.lambda);
   const float* next_values = value.data_ptr<float>() + steps * rows;
-  // Of the row after; that of an episode's last row is its value.
+  // The next row's return. An episode's last row has its value.
   std::vector<float> returns(next_values, next_values + rows);
   for (int64_t t = steps - 1; t >= 0; --t) {
     const float* rewards = reward.data_ptr<float>() + t * rows;
@@ -56,7 +56,7 @@ Advantages Sweep(const Unroll& unroll) {
   return result;
 }
 
-// The same with operators, on any device.
+// The same with operators, for any device.
 Advantages Loop(const Unroll& unroll) {
   const int64_t steps = unroll.reward.size(0);
   const torch::Tensor zero = torch::zeros({}, unroll.reward.options());
@@ -75,8 +75,8 @@ Advantages Loop(const Unroll& unroll) {
 }
 
 struct Counted {
-  torch::Tensor values;  // 0 where it does not count.
-  torch::Tensor number;  // How many count, at least 1.
+  torch::Tensor values;  // 0 outside of the mask.
+  torch::Tensor number;  // Size of the mask, at least 1.
 };
 
 Counted Count(const torch::Tensor& values, const torch::Tensor& mask) {

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Operators of LibTorch cost more than these few numbers do.
+// LibTorch's operators cost more than these few numbers.
 NStepReturn SweepNStepReturns(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& length,
                               double gamma) {
   const int64_t rows = reward.size(0);
@@ -58,7 +58,7 @@ torch::Tensor Bootstrapped(const torch::Tensor& reward, const torch::Tensor& boo
                   value.sizes().slice(static_cast<size_t>(value.dim() - reward.dim())) == sizes,
               "bootstrap is ", bootstrap.sizes(), " and value ", value.sizes(), "; wanted ", sizes,
               ", the value's behind any leading dimensions");
-  // The inner `where` keeps what is not finite out of the product, whose gradient by the bootstrap it would be.
+  // The inner `where` keeps values that are not finite out of the gradient by the bootstrap.
   const torch::Tensor ends = bootstrap == 0;
   return reward + bootstrap * torch::where(ends, torch::zeros({}, value.options()), value);
 }

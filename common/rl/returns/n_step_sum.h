@@ -6,17 +6,17 @@
 
 namespace waggle {
 
-// What some steps and the value of the state behind them come to.
+// The return of some steps and the factor of the next state's value.
 template <class Real>
 struct NStepSum {
   Real rewards = 0;    // Sum over k < steps of gamma^k * prod_{j<k} discount_j * reward_k.
   Real bootstrap = 1;  // gamma^steps * prod_{j<steps} discount_j.
 
-  // Where the bootstrap is 0 the value does not count, whatever it is.
+  // A bootstrap of 0 ignores the value, even if it is not finite.
   Real With(Real value) const { return bootstrap == 0 ? rewards : rewards + bootstrap * value; }
 };
 
-// `reward` and `discount` say those of step k; discount is the environment's.
+// `reward(k)` and `discount(k)` are those of step k; discount is the environment's.
 template <class Real, class Reward, class Discount>
 NStepSum<Real> SumSteps(int64_t steps, Real gamma, const Reward& reward, const Discount& discount) {
   NStepSum<Real> sum;
@@ -27,7 +27,7 @@ NStepSum<Real> SumSteps(int64_t steps, Real gamma, const Reward& reward, const D
   return sum;
 }
 
-// The same of a window's first rows.
+// The same for a window's first rows.
 inline NStepSum<double> SumSteps(const WindowRow* rows, int64_t steps, double gamma) {
   return SumSteps(
       steps, gamma, [rows](int64_t k) { return rows[k].reward; }, [rows](int64_t k) { return rows[k].discount; });

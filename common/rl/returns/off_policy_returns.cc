@@ -7,7 +7,7 @@ namespace {
 
 using torch::Tensor;
 
-// `values` where they count, and 0 elsewhere: multiplying by 0 would keep what is not finite.
+// `values` in `counts`, and 0 elsewhere. Multiplying by 0 would keep values that are not finite.
 Tensor Where(const Tensor& counts, const Tensor& values) {
   return torch::where(counts, values, torch::zeros({}, values.options()));
 }
@@ -28,8 +28,8 @@ void Sweep(const Tensor& own, const Tensor& weight, Tensor* result) {
   }
 }
 
-// x_t = own_t + weight_t * x_{t+1}, with x_T = 0, along the first dimension. One sweep over memory on the CPU, where
-// operators of LibTorch would take several calls for each row.
+// x_t = own_t + weight_t * x_{t+1}, with x_T = 0, along the first dimension. On the CPU one sweep over memory;
+// LibTorch's operators would need several calls a row.
 Tensor Backwards(const Tensor& own, const Tensor& weight) {
   if (own.is_cpu()) {
     Tensor result = torch::empty_like(own, torch::MemoryFormat::Contiguous);
@@ -55,7 +55,7 @@ void CheckSteps(const Tensor& log_ratio, const Tensor& reward, const Tensor& dis
   CheckTensor("last", last, torch::kBool, reward.sizes());
 }
 
-// [T + 1, rows] like `reward` [T, rows].
+// Checks for [T + 1, rows] if `reward` is [T, rows].
 void CheckRows(const char* what, const Tensor& values, const Tensor& reward) {
   CheckTensor(what, values, reward.scalar_type(), {reward.size(0) + 1, reward.size(1)});
 }
@@ -75,7 +75,7 @@ Advantages VTrace(const VTraceOptions& options, const Tensor& log_ratio, const T
   const Tensor own_value = Where(acts, value.narrow(0, 0, steps));
   const Tensor next_value = Where(goes_on, discount * value.narrow(0, 1, steps));
   const Tensor error = Where(acts, reward) + next_value - own_value;
-  // v - value: of an episode's last row 0, as what its own row counts and what follows are.
+  // v - value. 0 in an episode's last row, because its own error and weight are 0.
   const Tensor excess = Backwards(rho * error, c);
   const Tensor after = torch::cat({excess.narrow(0, 1, steps - 1), torch::zeros_like(excess.narrow(0, 0, 1))});
   const Tensor following = Where(goes_on, options.lambda * discount * after);
@@ -93,7 +93,7 @@ Tensor RetraceTargets(double lambda, const Tensor& log_ratio, const Tensor& rewa
   const Tensor goes_on = acts.logical_and(discount != 0);
   const Tensor own_q = Where(acts, q);
   const Tensor error = Where(acts, reward) + Where(goes_on, discount * expected.narrow(0, 1, steps)) - own_q;
-  // Of the step that follows; there is none after the unroll's end.
+  // The next step's; there is none after the unroll's end.
   const Tensor next_c = torch::cat({Where(acts, lambda * ClippedRatio(log_ratio, 1)).narrow(0, 1, steps - 1),
                                     torch::zeros_like(reward.narrow(0, 0, 1))});
   return own_q + Backwards(error, Where(goes_on, discount * next_c));

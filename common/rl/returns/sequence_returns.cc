@@ -25,7 +25,7 @@ Tensor SequenceReturns(const Tensor& reward, const Tensor& discount, const Tenso
   const int64_t steps = reward.size(0);
   const Tensor present = value.narrow(0, 0, steps);
   const Tensor final = value.narrow(0, steps, 1);
-  // Each round makes the returns of k steps from those of k - 1: more than there are steps change nothing.
+  // Each round extends returns of k - 1 steps to k; rounds beyond the number of steps change nothing.
   Tensor returns = value;
   for (int64_t k = 0; k < std::min(n_step, steps); ++k) {
     const Tensor longer = Bootstrapped(reward, discount, returns.narrow(0, 1, steps));

@@ -26,7 +26,7 @@ ProcessEnvironmentsOptions Corridor(int64_t lanes, int64_t processes) {
   options.environment_name = "Corridor";
   options.lanes = lanes;
   options.processes = processes;
-  options.first_retry = absl::Milliseconds(1);
+  options.restarts.first_retry = absl::Milliseconds(1);
   return options;
 }
 

@@ -345,7 +345,7 @@ TEST_CASE("A server that fails repeatedly ends the run with its error", "[grpc]"
     }
   });
   RpcEnvironmentsOptions options = LanesAt(server.address(), 1);
-  options.max_failures = 4;
+  options.restarts.max_failures = 4;
   const auto environments = Open(options);
   REQUIRE_OK(environments->Reset());
   const int64_t go = 1;
@@ -396,7 +396,7 @@ TEST_CASE("Lanes continue while another lane's stream is lost", "[grpc]") {
   });
   RpcEnvironmentsOptions options = LanesAt(server.address(), 3);
   options.answer_timeout = absl::Seconds(1);
-  options.first_retry = absl::Milliseconds(100);
+  options.restarts.first_retry = absl::Milliseconds(100);
   const auto environments = Open(options);
   REQUIRE_OK(environments->Reset());
   std::vector<int> rows(3);
@@ -418,7 +418,7 @@ TEST_CASE("A batch whose stream is lost ends all of its episodes and begins them
   const std::string address = served->address();
   RpcEnvironmentsOptions options = LanesAt(address, 4);
   options.batch = 4;
-  options.max_failures = 1000;
+  options.restarts.max_failures = 1000;
   const auto environments = Open(options);
   REQUIRE_OK(environments->Reset());
   int64_t begun = 0;
@@ -515,7 +515,7 @@ TEST_CASE("A reset after a final failure begins episodes", "[grpc]") {
     }
   });
   RpcEnvironmentsOptions options = LanesAt(server.address(), 1);
-  options.max_failures = 1;
+  options.restarts.max_failures = 1;
   const auto environments = Open(options);
   REQUIRE_OK(environments->Reset());
   const int64_t go = 1;

@@ -43,7 +43,7 @@ inline RpcEnvironmentsOptions LanesAt(const std::string& address, int64_t lanes)
   options.servers = {{address, NewChannel(address, "test")}};
   options.session.spec.environment_name = "dm_env_rpc";
   options.lanes = lanes;
-  options.first_retry = absl::Milliseconds(1);
+  options.restarts.first_retry = absl::Milliseconds(1);
   return options;
 }
 

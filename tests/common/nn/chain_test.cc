@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/nn/activations.h"
 #include "common/plan/layer_planner.h"
 #include "tests/support/catch.h"
 #include "tests/support/networks.h"

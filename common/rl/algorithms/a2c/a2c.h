@@ -4,8 +4,8 @@
 
 namespace waggle {
 
-// Advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783) whose actors wait for each other: every learner step
-// takes a few steps of all lanes, acted by the weights that it changes.
+// Advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783) with synchronous actors: each learner step takes a few
+// steps of all lanes, acted by the weights that it changes.
 struct A2cOptions : public ActorCriticOptions {
   A2cOptions();
 };

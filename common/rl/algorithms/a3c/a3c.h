@@ -4,8 +4,8 @@
 
 namespace waggle {
 
-// Asynchronous advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783): every actor computes the gradient of its
-// own unrolls and pushes it, and none waits for another.
+// Asynchronous advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783): each actor pushes the gradient of its own
+// unrolls and waits for no other.
 struct A3cOptions : public ActorCriticOptions {
   A3cOptions();
 };

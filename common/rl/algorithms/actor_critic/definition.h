@@ -13,14 +13,14 @@
 
 namespace waggle {
 
-// What algorithms have in common whose policy follows its advantages in unrolls of the newest weights.
+// Options of algorithms whose policy follows its advantages in unrolls of the newest weights.
 struct ActorCriticOptions : public AlgorithmOptions {
-  int64_t unroll = 64;     // Steps of each lane that a learner step learns from.
-  double discount = 0.99;  // A step.
-  double lambda = 0.95;    // Of the generalised advantages (arXiv 1506.02438): 0 trusts the values, 1 the rewards.
+  int64_t unroll = 64;     // Steps of each lane in a learner step.
+  double discount = 0.99;  // Per step.
+  double lambda = 0.95;    // lambda of generalised advantages (arXiv 1506.02438): 0 trusts values, 1 rewards.
   double value_weight = 0.5;
-  bool normalize_returns = true;     // Rewards are put on the scale on which returns have a deviation of 1.
-  bool normalize_advantages = true;  // To mean 0 and variance 1 over what a step of the optimizer learns from.
+  bool normalize_returns = true;     // Scales rewards so that returns have a deviation of 1.
+  bool normalize_advantages = true;  // Scales them to mean 0 and variance 1 within an optimizer step.
   EntropyOptions entropy;
   OptimizerOptions optimizer;
 
@@ -30,19 +30,18 @@ struct ActorCriticOptions : public AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// Their plan: one network, "actor_critic", with a policy of the action's kind and a value; a number for the entropy's
-// weight where that is learned; no exploration, as the policy is random itself; and a queue of unrolls, in which every
-// row has `columns` of the network too. `actors_wait`: all lanes act an unroll by one version of the weights, in step,
-// and wait for the next one. INVALID_ARGUMENT, behind its key, where the replay section asks for something else than a
-// queue.
+// Their plan: a network "actor_critic" with a policy of the action's kind and a value; a scalar for a learned entropy
+// weight; no exploration, because the policy is random; and a queue of unrolls whose rows have `columns` of the
+// network. If `actors_wait`, all lanes act an unroll in step by one version of the weights and wait for the next.
+// INVALID_ARGUMENT, behind its key, if the replay section is not a queue.
 absl::StatusOr<AlgorithmPlan> ActorCriticPlan(const ActorCriticOptions& options, const PlanContext& context,
                                               const std::vector<std::string>& columns, bool actors_wait);
 
-// A network with a policy and a value, which share nothing: dense layers of these widths each. Initialised as "The 37
-// implementation details of PPO" (Huang et al., 2022) have it: orthogonal, and a policy that begins close to uniform.
+// A network with a policy and a value that share nothing, each of dense layers of these widths. Initialised as in "The
+// 37 implementation details of PPO" (Huang et al., 2022): orthogonal, and with a nearly uniform policy.
 NetworkSpec ActorCriticNetwork(std::vector<int64_t> units);
 
-// OnPolicyDefaults for actors that wait for each learner step: nothing is learned from that older weights acted.
+// OnPolicyDefaults for actors that wait for each learner step: nothing is learned from older weights' actions.
 void ActorCriticDefaults(Experiment* experiment);
 
 }  // namespace waggle

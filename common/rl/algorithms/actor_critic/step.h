@@ -10,18 +10,18 @@
 
 namespace waggle {
 
-// The step of an actor-critic (Mnih et al. 2016, arXiv 1602.01783): the terms of the policy, the value and the entropy
-// together. The algorithm says in between what the advantages are.
+// The step of an actor-critic (Mnih et al. 2016, arXiv 1602.01783) by the sum of policy, value and entropy terms. The
+// algorithm computes the advantages between Forward and Descend.
 class ActorCriticStep {
  public:
-  // The model is of a plan with ActorCriticPlan.
+  // The model must be of a plan by ActorCriticPlan.
   ActorCriticStep(const ActorCriticOptions& options, Model* model);
 
-  // What the network makes of unrolls.
+  // The network's outputs for unrolls.
   struct Pass {
     torch::Tensor value;     // [T + 1, rows].
-    torch::Tensor reward;    // [T, rows]: the unrolls', on the scale of returns if they are normalised.
-    torch::Tensor log_prob;  // [T, rows]: of the actions.
+    torch::Tensor reward;    // [T, rows]: the unrolls', on the returns' scale if normalised.
+    torch::Tensor log_prob;  // [T, rows]: the actions'.
     torch::Tensor entropy;   // The mean over the steps that count.
   };
   Pass Forward(const Unrolls& unrolls);

@@ -5,7 +5,7 @@
 
 namespace waggle {
 
-// The update of an advantage actor-critic from unrolls that its own policy acted, by generalised advantages.
+// The update of an advantage actor-critic from its own policy's unrolls, by generalised advantages.
 class AdvantageActorCritic : public Algorithm {
  public:
   AdvantageActorCritic(const ActorCriticOptions& options, Model* model) : options_(options), step_(options, model) {}

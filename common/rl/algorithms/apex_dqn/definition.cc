@@ -12,8 +12,7 @@ namespace {
 
 constexpr double kDefaultTargetUpdateRate = 0.01;
 
-// |n-step TD error| by the weights that acted: of a row's private columns the first is the value of the action taken,
-// the second that of the best one.
+// |n-step TD error| by the acting weights. Private columns of a row: the taken action's value, the best one's.
 InitialPriority TdErrorPriority(double discount) {
   return [discount](const WindowRow* rows, int64_t count) {
     const auto value = static_cast<double>(rows[count - 1].extras[1]);

@@ -5,7 +5,7 @@
 namespace waggle {
 
 // Deep deterministic policy gradient (Lillicrap et al. 2015, arXiv 1509.02971): an actor that climbs the critic's value
-// of its actions, learned from transitions of any policy.
+// of its actions, learned from any policy's transitions.
 struct DdpgOptions : public OffPolicyActorCriticOptions {
   DdpgOptions();
 };

@@ -14,7 +14,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const DdpgOptions& options, const PlanContext
 
 }  // namespace
 
-// The noise that the paper adds to its actions.
+// The paper's noise.
 DdpgOptions::DdpgOptions() {
   exploration.type = "ornstein_uhlenbeck";
   exploration.sigma = 0.2;

@@ -14,7 +14,7 @@ class Ddpg : public Algorithm {
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
-    // The critic goes towards r + gamma^n Q'(s', mu'(s')).
+    // The critic's target is r + gamma^n Q'(s', mu'(s')).
     torch::Tensor target;
     {
       const torch::NoGradGuard no_grad;

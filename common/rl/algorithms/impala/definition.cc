@@ -6,12 +6,12 @@
 namespace waggle {
 namespace {
 
-// A short queue: actors that are faster than the learner wait for room in it, and what they write does not grow old.
+// A short queue: faster actors wait for room, so that their unrolls do not grow old.
 void Defaults(Experiment* experiment) {
   OnPolicyDefaults(experiment);
   experiment->replay.table.max_items = 64;
   experiment->learner.batch_size = 16;
-  // A chunk ends with its unroll in any case.
+  // A chunk always ends with its unroll.
   experiment->actor.chunk_rows = 128;
   experiment->actor.max_unacknowledged_blocks = 1;
   experiment->networks = {{"actor_critic", ActorCriticNetwork({64, 64})}};

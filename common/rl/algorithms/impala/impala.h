@@ -5,11 +5,12 @@
 
 namespace waggle {
 
-// IMPALA (Espeholt et al. 2018, arXiv 1802.01561): actors write unrolls and do not wait for the learner, which corrects
-// by V-trace for what its policy does otherwise than the one that acted.
+// IMPALA (Espeholt et al. 2018, arXiv 1802.01561): actors write unrolls without waiting for the learner, which corrects
+// by V-trace for the difference of its policy from the acting one.
 struct ImpalaOptions : public ActorCriticOptions {
-  double rho_clip = 1;  // Of the ratio by which a step's own error counts. 1: values are of a policy between the two.
-  double c_clip = 1;    // Of the ratio by which what follows a step counts; at most rho_clip.
+  // Limit of the ratio that weighs a step's own error. 1: values are of a policy between the two.
+  double rho_clip = 1;
+  double c_clip = 1;  // Limit of the ratio that weighs later steps; at most rho_clip.
 
   ImpalaOptions();
 

@@ -10,11 +10,11 @@
 
 namespace waggle {
 
-// What algorithms have in common that learn an actor and the critics which it climbs from transitions of any policy.
+// Options of algorithms that learn critics, and an actor that climbs them, from any policy's transitions.
 struct OffPolicyActorCriticOptions : public AlgorithmOptions {
-  int64_t n_step = 1;      // Rewards that are summed before the critics take over; fewer where an episode ends.
-  double discount = 0.99;  // A step.
-  double target_update_rate = 0.005;  // The share of a network that its target takes over when it follows.
+  int64_t n_step = 1;                 // Rewards summed before the critics take over; fewer at an episode's end.
+  double discount = 0.99;             // Per step.
+  double target_update_rate = 0.005;  // Share of a network that its target takes over.
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer;
@@ -25,11 +25,11 @@ struct OffPolicyActorCriticOptions : public AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// Their plan: an actor, which acts, and critics with a target; exploration; and a table of transitions.
+// Their plan: an acting actor, critics with a target, exploration, and a table of transitions.
 AlgorithmPlan OffPolicyActorCriticPlan(const OffPolicyActorCriticOptions& options, const PlanContext& context,
                                        NetworkNeed actor, NetworkNeed critic);
 
-// OffPolicyDefaults, and networks that are named "actor" and "critic".
+// OffPolicyDefaults, and networks "actor" and "critic".
 void OffPolicyActorCriticDefaults(Experiment* experiment);
 
 }  // namespace waggle

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-// Of a network with a core whole unrolls are learned from, else steps.
+// Networks with a core learn from whole unrolls, others from steps.
 absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& context) {
   const auto network = context.networks.find("actor_critic");
   const bool has_core = network != context.networks.end() && network->second.core.type != "none";

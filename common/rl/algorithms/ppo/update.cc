@@ -23,7 +23,7 @@ class Ppo : public Algorithm {
   void Update(const Batches& batches, UpdateContext* context) override {
     const UnrollSteps all = Prepare(UnrollsOf(batches, options_.discount));
     const int64_t rows = all.counts.size(1);
-    const int64_t parts = std::min(options_.minibatches, rows);  // What is too old is left out of a batch.
+    const int64_t parts = std::min(options_.minibatches, rows);  // A batch leaves out old items.
     for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
       for (const Tensor& chosen : context->noise()->Permutation(rows).tensor_split(parts)) {
         if (!Learn(all.Select(chosen), context)) {
@@ -36,7 +36,7 @@ class Ppo : public Algorithm {
   void VisitState(StateVisitor* visitor) override { scale_.VisitState(visitor); }
 
  private:
-  // Values and advantages are those of the weights before the first pass.
+  // Values and advantages are by the weights before the first pass.
   UnrollSteps Prepare(const Unrolls& u) {
     const torch::NoGradGuard no_grad;
     const Tensor value = net_.Unroll(u.observation, u.first, u.core_state).value();
@@ -47,24 +47,24 @@ class Ppo : public Algorithm {
                      {"value", Unrolls::Steps(value)},
                      {"advantage", gae.advantage},
                      {"value_target", gae.value_target}};
-    // A policy with memory is learned from whole unrolls.
+    // A policy with memory learns from whole unrolls.
     return u.core_state.defined() ? steps : steps.Flattened();
   }
 
-  // One step on a minibatch. False once the policy is too far from the one that acted.
+  // One step on a minibatch. False if the policy is too far from the acting one.
   bool Learn(const UnrollSteps& s, UpdateContext* context) const {
     const double clip = options_.clip.At(context->progress());
     const Output out = net_.Unroll(s.observation, s.first, s.core_state);
     const Distribution policy = out.policy();
     const Tensor log_ratio = torch::where(s.counts, policy.LogProb(s.action) - s.at("log_prob"), 0.0);
     const Tensor ratio = log_ratio.exp();
-    // An estimate of KL(acted || now) that is never negative (Schulman, "Approximating KL divergence", 2020).
+    // A non-negative estimate of KL(acted || now) (Schulman, "Approximating KL divergence", 2020).
     const Tensor divergence = MaskedMean((ratio - 1 - log_ratio).detach(), s.counts);
     context->Report("divergence", divergence);
     if (options_.max_divergence.has_value() && divergence.item<double>() > *options_.max_divergence) {
       return false;
     }
-    // (7): the smaller of the two, so that nothing is gained outside of the clip.
+    // (7): the smaller one, so that moves outside of the clip gain nothing.
     const Tensor advantage =
         options_.normalize_advantages ? Standardized(s.at("advantage"), s.counts) : s.at("advantage");
     const Tensor surrogate = torch::min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage);

@@ -11,8 +11,7 @@
 namespace waggle {
 namespace {
 
-// The TD error of row `t` by the weights that acted: of a row's private columns the first is the value of the action
-// taken, the second that of the best one. `rows` has `count` rows.
+// The TD error of row `t` of `count` by the acting weights. Private columns: the taken action's value, the best one's.
 double TdError(const R2d2Options& options, const WindowRow* rows, int64_t count, int64_t t) {
   const int64_t last = std::min(t + options.n_step, count - 1);
   const double value = UnrescaledValue(static_cast<double>(rows[last].extras[1]), options.rescaling_epsilon);
@@ -55,7 +54,7 @@ void Defaults(Experiment* experiment) {
   network.heads["q"].type = "dueling";
   experiment->networks = {{"q", network}};
   TableConfig& table = experiment->replay.table;
-  table.max_items = 25'000;  // A million steps and more.
+  table.max_items = 25'000;  // A million steps or more.
   table.sampler.priority_exponent = 0.9;
   table.rate_limiter.min_items = 100;
   table.rate_limiter.samples_per_insert = 8;

@@ -9,7 +9,7 @@ namespace {
 
 using torch::Tensor;
 
-// Rows [first, first + count) of time.
+// Time steps [first, first + count).
 Observations Between(const Observations& observation, int64_t first, int64_t count) {
   Observations part;
   for (const Tensor& leaf : observation) {
@@ -40,7 +40,7 @@ class R2d2 : public Algorithm {
   void VisitState(StateVisitor* visitor) override { visitor->Int("steps", &steps_); }
 
  private:
-  // Of each row's choices, [T + 1, rows, choices]. No gradient flows through the state that the burn-in leaves.
+  // Values of all choices, [T + 1, rows, choices]. No gradient flows through the burn-in's final state.
   Tensor Values(const Sequences& s) const {
     const int64_t rows = s.first.size(0);
     const int64_t burn_in = options_.burn_in;
@@ -48,7 +48,7 @@ class R2d2 : public Algorithm {
       return q_.Unroll(s.observation, s.first, s.core_state).q();
     }
     const Output before = q_.Unroll(Between(s.observation, 0, burn_in), s.first.narrow(0, 0, burn_in), s.core_state);
-    // A sequence that begins with its episode is learned from as a whole.
+    // All of a sequence that begins with its episode is learned from.
     const Tensor whole = s.first[0].unsqueeze(1);
     const Tensor state = torch::where(whole, before.core_state(), before.core_state().detach());
     const Output after =
@@ -56,7 +56,7 @@ class R2d2 : public Algorithm {
     return torch::cat({before.q(), after.q()});
   }
 
-  // Double Q-learning (arXiv 1509.06461): the target network says what the choices are worth that `q` prefers.
+  // Double Q-learning (arXiv 1509.06461): the target network's values of the choices that `q` prefers.
   Tensor Returns(const Sequences& s, const Tensor& q) const {
     const torch::NoGradGuard no_grad;
     const Tensor values = q_.target().Unroll(s.observation, s.first, s.core_state).q();

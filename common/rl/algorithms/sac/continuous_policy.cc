@@ -7,7 +7,7 @@ class ContinuousPolicy final : public SoftPolicy {
  public:
   ContinuousPolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
 
-  // By one action that is drawn for each row.
+  // Estimates by one drawn action a row.
   Expected Expect(const Network& critics, const Observations& observation, Noise* noise) const override {
     const SampledAction drawn = actor_(observation).policy().Sample(noise);
     const auto elements = static_cast<double>(drawn.action.size(-1));

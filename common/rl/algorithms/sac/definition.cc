@@ -25,7 +25,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext&
 
 }  // namespace
 
-// The paper's 0.005 takes tens of thousands of steps to carry values from 0 to 100, as where every step earns 1.
+// The paper's 0.005 takes tens of thousands of steps to move values from 0 to 100, as if each step earned 1.
 SacOptions::SacOptions() {
   target_update_rate = 0.02;
 }

@@ -8,7 +8,7 @@ class DiscretePolicy final : public SoftPolicy {
  public:
   DiscretePolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
 
-  // Exactly, over all choices (arXiv 1910.07207, section 3).
+  // Exact, over all choices (arXiv 1910.07207, section 3).
   Expected Expect(const Network& critics, const Observations& observation, Noise* /*noise*/) const override {
     const Output actor = actor_(observation);
     const Distribution policy = actor.policy();
@@ -23,7 +23,7 @@ class DiscretePolicy final : public SoftPolicy {
   }
 
  private:
-  // Where none is given, that of each row's legal choices.
+  // By default from the entropy of each row's legal choices.
   torch::Tensor TargetEntropy(const torch::Tensor& log_probabilities, const torch::Tensor& mask) const {
     if (target_.has_value()) {
       return torch::full({}, *target_, log_probabilities.options());

@@ -9,14 +9,12 @@
 
 namespace waggle {
 
-// SAC's policy as its equations see it: of real actions, of which one is drawn, or of one choice, of which all are
-// weighed. May throw as LibTorch does.
+// SAC's policy in its equations: draws one of real actions, or weighs all choices. May throw as LibTorch does.
 class SoftPolicy {
  public:
   virtual ~SoftPolicy() = default;
 
-  // What the policy of now expects in a state, [rows]: the least critic's value, and its own entropy, which is to come
-  // to target_entropy.
+  // The present policy's expectations in a state, [rows]: the least critic's value, its entropy and that one's target.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;
@@ -25,14 +23,14 @@ class SoftPolicy {
   // `critics` are the learned ones or their targets.
   virtual Expected Expect(const Network& critics, const Observations& observation, Noise* noise) const = 0;
 
-  // The critics' values of the actions that were taken, [members, rows].
+  // The critics' values of the actions taken, [members, rows].
   virtual torch::Tensor Taken(const Network& critics, const Transitions& transitions) const = 0;
 };
 
-// That of a tanh-normal head, and of critics that take the action. The actor outlives it.
+// For a tanh-normal head and critics that take the action. The actor must outlive it.
 std::unique_ptr<SoftPolicy> NewContinuousPolicy(const SacOptions& options, const Net* actor);
 
-// That of a categorical head, and of critics with a value for each choice (arXiv 1910.07207). The actor outlives it.
+// For a categorical head and critics with a value a choice (arXiv 1910.07207). The actor must outlive it.
 std::unique_ptr<SoftPolicy> NewDiscretePolicy(const SacOptions& options, const Net* actor);
 
 }  // namespace waggle

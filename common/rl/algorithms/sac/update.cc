@@ -16,13 +16,13 @@ class Sac : public Algorithm {
         policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
                                                                              : NewContinuousPolicy(options, &actor_)) {}
 
-  // Numbers are those of the paper's equations.
+  // Numbers are of the paper's equations.
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
     const torch::Tensor alpha = temperature_ != nullptr
                                     ? temperature_->value().detach().exp()
                                     : torch::full({}, options_.temperature, t.n_step_return.options());
-    // (5): towards r + gamma^n (min_i Q'_i(s', a') + alpha H), with the next action of the policy of now.
+    // (5): the target is r + gamma^n (min_i Q'_i(s', a') + alpha H), with the present policy's next action.
     torch::Tensor target;
     {
       const torch::NoGradGuard no_grad;
@@ -52,7 +52,7 @@ class Sac : public Algorithm {
   const SacOptions options_;
   Net& actor_;
   Net& critic_;
-  Scalar* const temperature_;  // Null where it is fixed.
+  Scalar* const temperature_;  // Null if it is fixed.
   const std::unique_ptr<SoftPolicy> policy_;
 };
 

@@ -6,14 +6,14 @@
 
 namespace waggle {
 
-// Twin delayed deep deterministic policy gradient (Fujimoto et al. 2018, arXiv 1802.09477): DDPG against critics that
-// overestimate, by the least of them, a noisy next action and an actor that waits for them.
+// Twin delayed deep deterministic policy gradient (Fujimoto et al. 2018, arXiv 1802.09477): DDPG that avoids
+// overestimates by the least of several critics, a noisy next action and delayed actor steps.
 struct Td3Options : public OffPolicyActorCriticOptions {
-  int64_t critics = 2;  // Of which the least counts.
+  int64_t critics = 2;  // The least of them counts.
 
-  double target_noise = 0.2;       // Added to each element of each next action in [-1, 1]: its standard deviation,
-  double target_noise_clip = 0.5;  // and the most that it may be.
-  int64_t policy_delay = 2;        // The critics' steps from one of the actor's to the next.
+  double target_noise = 0.2;       // Standard deviation of the noise added to next actions in [-1, 1],
+  double target_noise_clip = 0.5;  // and its largest absolute value.
+  int64_t policy_delay = 2;        // Critic steps for each actor step.
 
   Td3Options();
 

@@ -14,7 +14,7 @@ class Td3 : public Algorithm {
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
-    // The critics go towards r + gamma^n min_i Q'_i(s', mu'(s') + noise).
+    // The critics' target is r + gamma^n min_i Q'_i(s', mu'(s') + noise).
     torch::Tensor target;
     {
       const torch::NoGradGuard no_grad;
