@@ -13,10 +13,8 @@ enum class TableFieldSet {
   kChangeable,  // Fields that may change while the table is in use.
 };
 
-// Visits the fields of a table's configuration that users set, each of which is named here and nowhere else: those of
-// an experiment's `replay:` section, and those that `waggle reconfigure` changes. Left out are name, signature, view,
-// max_window, transition_rows and seed, which follow from the algorithm and the run. Ranges are those of single values;
-// TableConfig::ValidateSettings checks the rest.
+// Visits the fields of a table's configuration that users set: those of an experiment's `replay:` section, and those
+// that `waggle reconfigure` changes. Ranges are those of single values; TableConfig::ValidateSettings checks the rest.
 void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* visitor);
 
 // The keys of all fields that cannot be changed while the table is in use: "durability", "sampler.kind".

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,7 @@ namespace waggle {
 
 // Visits an enumerator, one of `values`, by its Name().
 template <class Enum>
-void VisitName(const char* key, Enum* value, std::initializer_list<Enum> values, ConfigVisitor* visitor) {
+void VisitName(const char* key, Enum* value, const std::vector<Enum>& values, ConfigVisitor* visitor) {
   std::vector<std::string> names;
   for (const Enum one : values) {
     names.emplace_back(Name(one));

@@ -109,28 +109,15 @@ absl::StatusOr<InsertBlock> FromProto(const v1::InsertBlock& proto, ByteSlices d
 }
 
 v1::ColumnCompression::Codec ToProto(Codec codec) {
-  switch (codec) {
-    case Codec::kNone:
-      break;
-    case Codec::kLz4:
-      return v1::ColumnCompression::CODEC_LZ4;
-    case Codec::kZstd:
-      return v1::ColumnCompression::CODEC_ZSTD;
-  }
-  return v1::ColumnCompression::CODEC_UNSPECIFIED;
+  return static_cast<v1::ColumnCompression::Codec>(codec);
 }
 
 absl::StatusOr<Codec> FromProto(v1::ColumnCompression::Codec codec) {
-  switch (codec) {
-    case v1::ColumnCompression::CODEC_UNSPECIFIED:
-      return Codec::kNone;
-    case v1::ColumnCompression::CODEC_LZ4:
-      return Codec::kLz4;
-    case v1::ColumnCompression::CODEC_ZSTD:
-      return Codec::kZstd;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("compression: ", static_cast<int>(codec), " is no codec"));
+  if (!v1::ColumnCompression::Codec_IsValid(codec)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("compression: got ", static_cast<int>(codec), "; wanted 0 to ", v1::ColumnCompression::Codec_MAX));
   }
+  return static_cast<Codec>(codec);
 }
 
 v1::SampleOpened ToProto(const BatchLayout& layout) {

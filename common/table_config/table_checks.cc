@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -9,38 +12,43 @@
 #include "absl/strings/str_join.h"
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
-#include "common/table_config/table_config.h"
+#include "common/table_config/table_fields.h"
 
 // Checks on a table's configuration.
 
 namespace waggle {
 namespace {
 
-// Slots are numbered with 32 bits.
-constexpr int64_t kMaxItems = int64_t{1} << 31;
-constexpr int64_t kMaxTimesSampled = int64_t{1} << 24;
-constexpr int64_t kMaxWindow = int64_t{1} << 24;
-constexpr int64_t kMaxRecentPeriod = int64_t{1} << 31;
 // For the facts that a batch has beside the view's fields.
 constexpr char kReservedPrefix[] = "item/";
 
-// True if a value is one of its enumeration: all others have one name.
-template <class Enumeration>
-bool IsKnown(Enumeration value) {
-  return Name(value) != Name(static_cast<Enumeration>(-1));
-}
+// Checks each field of a configuration, or of a part of it, by itself.
+struct FieldChecks {
+  template <class T>
+  void operator()(const TableField& field, const T& value) const {
+    if constexpr (std::is_aggregate_v<T>) {
+      T::Visit(FieldChecks{absl::StrCat(prefix, field.key, "."), problems}, value);
+    } else if constexpr (std::is_enum_v<T>) {
+      const auto known = KnownValues<T>(field.least);
+      const auto append = [](std::string* out, T one) { absl::StrAppend(out, Name(one)); };
+      problems->AddUnless(std::find(known.begin(), known.end(), value) != known.end(), prefix, field.key, ": got ",
+                          static_cast<int>(value), "; wanted one of ", absl::StrJoin(known, ", ", append));
+    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+      (*this)(field, value.value_or(0));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      const auto number = static_cast<double>(value);
+      const bool left_out = number == 0 && !field.meaningless.empty();
+      const bool fits = std::isfinite(number) && number >= field.least && number <= field.most;
+      problems->AddUnless(
+          fits || left_out, prefix, field.key, ": got ", value, "; wanted a finite number",
+          std::isfinite(field.least) ? absl::StrCat(", at least ", static_cast<int64_t>(field.least)) : "",
+          std::isfinite(field.most) ? absl::StrCat(", at most ", static_cast<int64_t>(field.most)) : "");
+    }
+  }
 
-void CheckRange(absl::string_view field, int64_t value, int64_t low, int64_t high, Problems* problems) {
-  problems->AddUnless(value >= low && value <= high, field, ": ", value, " is outside [", low, ", ", high, "]");
-}
-
-void CheckNotNegative(absl::string_view field, double value, Problems* problems) {
-  problems->AddUnless(std::isfinite(value) && value >= 0, field, ": ", value, " is not a finite number >= 0");
-}
-
-void CheckShare(absl::string_view field, double value, Problems* problems) {
-  problems->AddUnless(value >= 0 && value <= 1, field, ": ", value, " is not a share in [0, 1]");
-}
+  std::string prefix;
+  Problems* problems;
+};
 
 void CheckSignature(const TableConfig& config, Problems* problems) {
   if (config.signature.empty() || config.signature.size() > kMaxColumns) {
@@ -85,12 +93,7 @@ void CheckView(const TableConfig& config, Problems* problems) {
     if (!names.insert(field.name).second) {
       problems->Add("view: field ", field.name, " is there twice");
     }
-    if (!IsKnown(field.rows)) {
-      problems->Add("view: field ", field.name, ": ", static_cast<int>(field.rows), " is no choice of rows");
-    }
-    if (field.stack < 1 || field.stack > kMaxStack) {
-      problems->Add("view: field ", field.name, ": stack: ", field.stack, " is outside [1, ", kMaxStack, "]");
-    }
+    ViewField::Visit(FieldChecks{absl::StrCat("view: field ", field.name, ": "), problems}, field);
     const auto column = columns.find(field.column);
     if (column == columns.end()) {
       problems->Add("view: field ", field.name, ": no column named \"", field.column, "\"",
@@ -126,12 +129,6 @@ void CheckTransition(const TableConfig& config, Problems* problems) {
 void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
   const bool prioritized = sampler.kind == SelectorKind::kPrioritized;
   const bool has_recency = prioritized || sampler.kind == SelectorKind::kUniform;
-  problems->AddUnless(IsKnown(sampler.kind), "sampler: ", static_cast<int>(sampler.kind), " is no kind of sampler");
-  CheckNotNegative("sampler.priority_exponent", sampler.priority_exponent, problems);
-  CheckNotNegative("sampler.priority_epsilon", sampler.priority_epsilon, problems);
-  CheckShare("sampler.uniform_share", sampler.uniform_share, problems);
-  CheckShare("sampler.recent_share", sampler.recent_share, problems);
-  CheckShare("sampler.recent_decay", sampler.recent_decay, problems);
   if (sampler.uniform_share > 0 && !prioritized) {
     problems->Add("sampler.uniform_share: only a prioritized sampler has one; this is ", Name(sampler.kind));
   }
@@ -144,23 +141,6 @@ void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
     problems->AddUnless(!sampler.without_replacement,
                         "sampler.recent_share: cannot be combined with without_replacement");
   }
-  const int64_t least = sampler.recent_share > 0 ? 1 : 0;  // Without a share they may be left out.
-  CheckRange("sampler.recent_items", sampler.recent_items, least, kMaxItems, problems);
-  CheckRange("sampler.recent_period", sampler.recent_period, least, kMaxRecentPeriod, problems);
-}
-
-void CheckRemover(const RemoverConfig& remover, Problems* problems) {
-  problems->AddUnless(IsKnown(remover.kind), "remover: ", static_cast<int>(remover.kind), " is no kind of remover");
-  CheckNotNegative("remover.priority_exponent", remover.priority_exponent, problems);
-}
-
-void CheckLimits(const TableConfig& config, Problems* problems) {
-  CheckRange("max_items", config.max_items, 1, kMaxItems, problems);
-  CheckRange("max_window", config.max_window, 1, kMaxWindow, problems);
-  if (config.max_bytes < 1) {
-    problems->Add("max_bytes: ", config.max_bytes, " is less than 1");
-  }
-  CheckRange("max_times_sampled", config.max_times_sampled, 0, kMaxTimesSampled, problems);
 }
 
 void CheckDifferences(const RateLimiterConfig& limiter, Problems* problems) {
@@ -171,9 +151,6 @@ void CheckDifferences(const RateLimiterConfig& limiter, Problems* problems) {
   if (!limiter.min_difference.has_value()) {
     return;
   }
-  problems->AddUnless(std::isfinite(*limiter.min_difference) && std::isfinite(*limiter.max_difference),
-                      "rate_limiter: min_difference, ", *limiter.min_difference, ", and max_difference, ",
-                      *limiter.max_difference, ", have to be finite; samples_per_insert 0 turns the ratio off");
   problems->AddUnless(limiter.error_buffer == 0, "rate_limiter: has an error_buffer beside min_difference; choose one");
   problems->AddUnless(limiter.samples_per_insert > 0,
                       "rate_limiter.min_difference: means nothing if samples_per_insert is 0");
@@ -181,12 +158,7 @@ void CheckDifferences(const RateLimiterConfig& limiter, Problems* problems) {
 
 void CheckRateLimiter(const TableConfig& config, Problems* problems) {
   const RateLimiterConfig& limiter = config.rate_limiter;
-  CheckNotNegative("rate_limiter.samples_per_insert", limiter.samples_per_insert, problems);
-  CheckNotNegative("rate_limiter.error_buffer", limiter.error_buffer, problems);
   CheckDifferences(limiter, problems);
-  if (limiter.min_items < 1) {
-    problems->Add("rate_limiter.min_items: ", limiter.min_items, " is less than 1");
-  }
   if (limiter.min_items > config.max_items) {
     problems->Add("rate_limiter.min_items: ", limiter.min_items, " is more than max_items, ", config.max_items,
                   ": nothing could ever be sampled");
@@ -213,27 +185,17 @@ void CheckCompression(const TableConfig& config, Problems* problems) {
                         "\"", DidYouMean(compression.column, {columns.begin(), columns.end()}));
     problems->AddUnless(names.insert(compression.column).second, "compression: column ", compression.column,
                         " is there twice");
-    problems->AddUnless(compression.codec != Codec::kNone && IsKnown(compression.codec), "compression: column ",
-                        compression.column, ": ", static_cast<int>(compression.codec), " is no codec");
-  }
-}
-
-void CheckStorage(const TableConfig& config, Problems* problems) {
-  problems->AddUnless(IsKnown(config.durability), "durability: got ", static_cast<int>(config.durability),
-                      "; wanted none, checkpoint or log");
-  problems->AddUnless(!config.log_sync || config.durability == Durability::kLog,
-                      "log_sync: means nothing with durability ", Name(config.durability));
-  if (config.memory_limit < 0) {
-    problems->Add("memory_limit: ", config.memory_limit, " is less than 0");
+    ColumnCompression::Visit(FieldChecks{absl::StrCat("compression: column ", compression.column, ": "), problems},
+                             compression);
   }
 }
 
 void CheckSettings(const TableConfig& config, Problems* problems) {
+  TableConfig::Visit(FieldChecks{"", problems}, config);
   CheckSampler(config.sampler, problems);
-  CheckRemover(config.remover, problems);
-  CheckLimits(config, problems);
   CheckRateLimiter(config, problems);
-  CheckStorage(config, problems);
+  problems->AddUnless(!config.log_sync || config.durability == Durability::kLog,
+                      "log_sync: means nothing with durability ", Name(config.durability));
 }
 
 }  // namespace

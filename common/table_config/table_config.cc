@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "absl/strings/str_cat.h"
 
@@ -11,6 +12,12 @@ namespace {
 // Name()'s word for a value outside of its enumeration.
 constexpr char kUnknown[] = "unknown";
 
+template <class Enum>
+absl::string_view NameIn(std::initializer_list<const char*> names, Enum value) {
+  const auto number = static_cast<size_t>(value);  // Negative ones become large.
+  return number < names.size() ? names.begin()[number] : kUnknown;
+}
+
 bool IsInteger(double value) {
   return value == std::floor(value);
 }
@@ -18,59 +25,19 @@ bool IsInteger(double value) {
 }  // namespace
 
 absl::string_view Name(SelectorKind kind) {
-  switch (kind) {
-    case SelectorKind::kUniform:
-      return "uniform";
-    case SelectorKind::kPrioritized:
-      return "prioritized";
-    case SelectorKind::kFifo:
-      return "fifo";
-    case SelectorKind::kLifo:
-      return "lifo";
-    case SelectorKind::kMinHeap:
-      return "min_heap";
-    case SelectorKind::kMaxHeap:
-      return "max_heap";
-  }
-  return kUnknown;
+  return NameIn({kUnknown, "uniform", "prioritized", "fifo", "lifo", "min_heap", "max_heap"}, kind);
 }
 
 absl::string_view Name(ViewField::Rows rows) {
-  switch (rows) {
-    case ViewField::Rows::kFirst:
-      return "first";
-    case ViewField::Rows::kLast:
-      return "last";
-    case ViewField::Rows::kAll:
-      return "all";
-    case ViewField::Rows::kFuture:
-      return "future";
-  }
-  return kUnknown;
+  return NameIn({kUnknown, "first", "last", "all", "future"}, rows);
 }
 
 absl::string_view Name(Codec codec) {
-  switch (codec) {
-    case Codec::kNone:
-      return "none";
-    case Codec::kLz4:
-      return "lz4";
-    case Codec::kZstd:
-      return "zstd";
-  }
-  return kUnknown;
+  return NameIn({"none", "lz4", "zstd"}, codec);
 }
 
 absl::string_view Name(Durability durability) {
-  switch (durability) {
-    case Durability::kNone:
-      return "none";
-    case Durability::kCheckpoint:
-      return "checkpoint";
-    case Durability::kLog:
-      return "log";
-  }
-  return kUnknown;
+  return NameIn({"none", "checkpoint", "log"}, durability);
 }
 
 double RateLimiterConfig::MinDifference() const {

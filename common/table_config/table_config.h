@@ -12,9 +12,11 @@
 
 namespace waggle {
 
+// Enumerators are numbered as those of waggle.v1.
+
 // A table's rule for picking an item.
 enum class SelectorKind {
-  kUniform,
+  kUniform = 1,
   kPrioritized,  // With probability proportional to (priority + epsilon) ^ exponent.
   kFifo,         // The oldest.
   kLifo,         // The newest.
@@ -46,12 +48,18 @@ struct SamplerConfig {
   int64_t recent_items = 5000;
   double recent_decay = 0;
   int64_t recent_period = 1000;
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 };
 
 // Picks the items that leave a full table.
 struct RemoverConfig {
   SelectorKind kind = SelectorKind::kFifo;
   double priority_exponent = 1;  // Prioritized: items of a high priority leave first.
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 };
 
 // Keeps the ratio of samples to inserts near `samples_per_insert`; see waggle.v1.RateLimiterConfig for the exact rule.
@@ -62,6 +70,9 @@ struct RateLimiterConfig {
   // Instead of error_buffer: the bounds of inserts * samples_per_insert - samples. Both, or neither.
   std::optional<double> min_difference = std::nullopt;
   std::optional<double> max_difference = std::nullopt;
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 
   // The bounds in use: the two above, or those from min_items and error_buffer.
   double MinDifference() const;
@@ -83,7 +94,7 @@ struct RateLimiterConfig {
 // over them; a longer window costs 8 bytes for each further chunk that it reaches over.
 struct ViewField {
   enum class Rows {
-    kFirst,
+    kFirst = 1,
     kLast,
     kAll,  // Zero-padded to an item's most rows (SampledRows); its number of rows is a fact beside it.
     // One of the window's rows behind its first one, each as likely, drawn anew each time that the item is sampled: for
@@ -97,12 +108,18 @@ struct ViewField {
   // More than 1: each of these rows comes with the rows before it, `stack` in all, oldest first, along a new axis. If
   // the item has no more rows before, its first one is repeated, as at an episode's start.
   int64_t stack = 1;
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 };
 
 // The form of a column's rows from the writer on, stored and on the wire.
 struct ColumnCompression {
   std::string column;
   Codec codec = Codec::kLz4;  // Not kNone.
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 };
 
 // The part of a table that outlives its server.
@@ -134,6 +151,9 @@ struct TableConfig {
   bool log_sync = false;  // kLog: an answer waits for the disk, and so outlives the machine as well.
   // Bytes of rows in memory; rows beyond them are kept on disk. 0: no limit. Cannot be changed from or to 0.
   int64_t memory_limit = 0;
+
+  template <class Visitor, class... Self>
+  static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 
   // The most rows before a window that may belong to its item: the reach of the longest stack.
   int64_t MaxContextRows() const;

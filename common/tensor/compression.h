@@ -6,7 +6,7 @@
 
 namespace waggle {
 
-enum class Codec { kNone, kLz4, kZstd };
+enum class Codec { kNone, kLz4, kZstd };  // Numbered as waggle.v1.ColumnCompression.Codec.
 
 // The most bytes that Compress may need for `size` bytes.
 size_t MaxCompressedBytes(Codec codec, size_t size);

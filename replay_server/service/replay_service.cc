@@ -18,12 +18,11 @@
 #include "common/rpc/bidi_reactor.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/write_reactor.h"
+#include "replay_server/diagnose/describe.h"
 #include "replay_server/diagnose/explain.h"
+#include "replay_server/diagnose/inspect.h"
 #include "replay_server/service/counted_call.h"
-#include "replay_server/service/describe_convert.h"
-#include "replay_server/service/explain_convert.h"
 #include "replay_server/service/export_source.h"
-#include "replay_server/service/inspect_convert.h"
 #include "replay_server/service/lane_groups.h"
 #include "replay_server/table/parties.h"
 
@@ -33,9 +32,6 @@ namespace {
 // Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
-
-// Of one item's columns, which go into one message.
-constexpr uint64_t kMaxInspectedBytes = uint64_t{32} << 20;
 
 template <class T>
 absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
@@ -127,8 +123,14 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
   WAGGLE_RETURN_IF_ERROR(CheckRowFits(config));
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy,
-                          WithReason(reasons::kBadRequest, FromProto(request.if_saved_differs())));
+  std::optional<SavedPolicy> policy;
+  if (const int wanted = request.if_saved_differs(); wanted != v1::SAVED_POLICY_UNSPECIFIED) {
+    if (!v1::SavedPolicy_IsValid(wanted)) {
+      return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "if_saved_differs: got ", wanted,
+                     "; wanted 0 to ", v1::SavedPolicy_MAX);
+    }
+    policy = static_cast<SavedPolicy>(wanted);
+  }
   WAGGLE_ASSIGN_OR_RETURN(const bool created, store_->CreateTable(config, policy));
   response->set_created(created);
   return store_->FindTable(config.name);
@@ -301,7 +303,10 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
     }
     journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
       if (info.ok()) {
-        *response = EncodeMessage(ToProto(*info), ByteSlices());
+        v1::CheckpointResponse answer;
+        answer.set_number(info->number);
+        answer.set_items_changed(info->items);
+        *response = EncodeMessage(answer, ByteSlices());
       }
       call.FinishWritten(info.status());
     });
@@ -312,7 +317,7 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
 
 absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   for (const std::shared_ptr<Table>& table : store_->tables()) {
-    Fill(*table, response->add_tables());
+    *response->add_tables() = waggle::Describe(*table);
   }
   const ReplayStore::WriterInfo writers = store_->writer_info();
   response->set_writers(static_cast<uint64_t>(writers.writers));
@@ -325,7 +330,7 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   response->set_software_version(kVersion);
   response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));
   if (journal_ != nullptr) {
-    *response->mutable_storage() = ToProto(journal_->disk());
+    *response->mutable_storage() = waggle::Describe(journal_->disk());
   }
   return absl::OkStatus();
 }
@@ -358,7 +363,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   sample_readers_->Describe(options_.max_sample_bytes, &pictures);
   for (const TablePicture& picture : pictures) {
     if (request.table().empty() || picture.config->name == request.table()) {
-      *response->add_tables() = ToProto(picture, waggle::Explain(picture, ExplainOptions()));
+      *response->add_tables() = waggle::Explain(picture, ExplainOptions());
     }
   }
   return absl::OkStatus();
@@ -370,30 +375,11 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
   return Call(context, "Inspect")
       .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
           [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request,
-          response, kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
-}
-
-absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
-  WAGGLE_ASSIGN_OR_RETURN(const InspectRequest decoded, WithReason(reasons::kBadRequest, FromProto(request)));
-  WAGGLE_ASSIGN_OR_RETURN(const Inspection inspection,
-                          WithReason(reasons::kBadRequest, waggle::Inspect(*table, decoded)));
-  *response = ToProto(inspection, decoded.statistics);
-  if (!request.columns()) {
-    return absl::OkStatus();
-  }
-  const std::optional<Table::HeldItem> item = table->Hold(decoded.keys.front());
-  if (!item.has_value() || inspection.items.empty() ||
-      inspection.items.front().facts.generation != item->facts.generation) {
-    return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownItem, "keys: table \"", table->name(),
-                   "\" has no item of key ", decoded.keys.front());
-  }
-  const auto max_bytes = static_cast<int64_t>(std::min(request.max_column_bytes(), kMaxInspectedBytes));
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<InspectedColumn> columns, InspectColumns(*table, item->window, max_bytes));
-  for (InspectedColumn& column : columns) {
-    *response->add_columns() = ToProto(std::move(column));
-  }
-  return absl::OkStatus();
+          response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) -> absl::Status {
+            WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
+            return waggle::Inspect(*table, decoded, answer);
+          });
 }
 
 }  // namespace waggle

@@ -104,7 +104,6 @@ class ReplayService final : public ReplayServiceBase {
   absl::StatusOr<std::unique_ptr<WriteSource>> NewExport(const grpc::ByteBuffer& request);
   absl::Status Describe(v1::DescribeResponse* response) const;
   absl::Status Explain(const v1::ExplainRequest& request, v1::ExplainResponse* response) const;
-  absl::Status Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const;
 
   ReplayStore* const store_;
   Journal* const journal_;

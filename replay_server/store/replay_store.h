@@ -21,11 +21,11 @@
 
 namespace waggle {
 
-// The treatment of a saved table if a different one of its name is created.
+// The treatment of a saved table if a different one of its name is created. Numbered as waggle.v1.SavedPolicy.
 enum class SavedPolicy {
-  kRefuse,   // The saved one stays. Creating the other is an error.
-  kKeep,     // The saved one is used.
-  kReplace,  // The saved one is dropped with its content.
+  kRefuse = 1,  // The saved one stays. Creating the other is an error.
+  kKeep,        // The saved one is used.
+  kReplace,     // The saved one is dropped with its content.
 };
 
 struct ReplayStoreOptions {

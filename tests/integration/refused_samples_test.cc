@@ -56,7 +56,7 @@ std::vector<RefusalCase<Sent>> Cases() {
        "sampler_id: a name holds only", "bad_name"},
       {"open.compression", "none",
        [](Sent* s) { s->open()->set_compression(static_cast<v1::ColumnCompression::Codec>(9)); }, kInvalid,
-       "compression: 9 is no codec", "bad_request"},
+       "compression: got 9", "bad_request"},
       {"credits", "more than may be outstanding", [](Sent* s) { s->second.set_credits(1'000'000); }, kExhausted,
        "got 1000001 credits where 0 were left; at most 1024 may be outstanding", "too_many_credits"},
       {"draw_items", "more than a batch", [](Sent* s) { s->second.set_draw_items(0, 5); }, kInvalid,

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/config_keys.h"
 #include "common/config/yaml_file.h"
 #include "tests/common/config/sample_options.h"
 #include "tests/support/config_text.h"
@@ -324,10 +323,6 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(stored.exponent == 0.6);
   CHECK(errors.ToStatus().message() == "x.yaml:1: sampler.exponnet: unknown key; did you mean \"exponent\"?");
   CHECK(testing::Printed(sampler) == "kind: prioritized\nexponent: 0.5\n");
-  Sampler any;
-  ConfigKeys keys;
-  any.Visit(keys);
-  CHECK(keys.paths() == std::vector<std::string>{"kind", "exponent"});
 }
 
 TEST_CASE("a key's earlier name is refused with the name of now, and is no key to be meant", "[unit]") {

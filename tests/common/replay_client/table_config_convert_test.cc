@@ -3,8 +3,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -57,6 +60,24 @@ TEST_CASE("A table's configuration survives the wire whole", "[unit]") {
   config.sampler.uniform_share = 0;
   config.sampler.without_replacement = true;
   CHECK(Differences(ValueOf(FromProto(ToProto(config))), config).empty());
+}
+
+// Checks that equal numbers have equal names, but for the message's prefix; an unspecified number has no name.
+template <class Enum>
+void CheckNames(const google::protobuf::EnumDescriptor& descriptor, const std::string& prefix) {
+  for (int i = 0; i < descriptor.value_count(); ++i) {
+    const auto& value = *descriptor.value(i);
+    CAPTURE(value.name());
+    CHECK((absl::EndsWith(value.name(), "_UNSPECIFIED") ||
+           value.name() == prefix + absl::AsciiStrToUpper(Name(static_cast<Enum>(value.number())))));
+  }
+}
+
+TEST_CASE("Enumerators are numbered as in the messages", "[unit]") {
+  CheckNames<SelectorKind>(*v1::SelectorKind_descriptor(), "SELECTOR_KIND_");
+  CheckNames<ViewField::Rows>(*v1::ViewField::Rows_descriptor(), "ROWS_");
+  CheckNames<Durability>(*v1::Durability_descriptor(), "DURABILITY_");
+  CheckNames<Codec>(*v1::ColumnCompression::Codec_descriptor(), "CODEC_");
 }
 
 TEST_CASE("A configuration that is wrong is refused", "[unit]") {

@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/table_config/batch_layout.h"
-#include "replay_server/diagnose/inspect.h"
+#include "replay_server/batches/gather.h"
 #include "replay_server/store/replay_store.h"
 #include "replay_server/store/table_exporter.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
@@ -133,12 +133,15 @@ struct Bed {
     }
   }
 
-  std::string InspectBytes(uint64_t key) {
+  std::string ColumnBytes(uint64_t key) {
     const auto item = table->Hold(key);
     REQUIRE(item.has_value());
     std::string bytes;
-    for (const InspectedColumn& column : ValueOf(InspectColumns(*table, item->window, 1 << 20))) {
-      bytes += column.data;
+    PinnedRows pinned;
+    REQUIRE_OK(pinned.Pin(item->window));
+    for (size_t i = 0; i < table->rows().signature.size(); ++i) {
+      REQUIRE_OK(VisitColumn(table->rows(), i, item->window,
+                             [&](absl::string_view run) { bytes.append(run.data(), run.size()); }));
     }
     return bytes;
   }
@@ -164,7 +167,7 @@ TEST_CASE("what is read of a table with a memory limit is what is read of one wi
   }
   REQUIRE((limited.ExportBytes() == whole.ExportBytes()));
   for (uint64_t key = 0; key < 20; ++key) {
-    REQUIRE((limited.InspectBytes(key) == whole.InspectBytes(key)));
+    REQUIRE((limited.ColumnBytes(key) == whole.ColumnBytes(key)));
   }
   // All rows count, wherever they are.
   const Table::Info info = limited.table->info();

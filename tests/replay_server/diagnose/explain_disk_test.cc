@@ -1,23 +1,24 @@
-#include "replay_server/diagnose/explain_disk.h"
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "replay_server/diagnose/explain.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
+using Explanation = v1::TableExplanation;
+
 struct Case {
   const char* name;
   Durability durability;
   std::function<void(TableConfig*, TablePicture*)> make;
-  Verdict verdict;
-  Cause cause;
+  Explanation::Verdict verdict;
+  std::string cause;
   std::string summary;
   std::string who_could;
   std::string remedy;  // The first one; empty where there is none.
@@ -53,7 +54,7 @@ std::vector<Case> Cases() {
          picture->disk.folder = "/data";
          picture->tier.status = absl::ResourceExhaustedError("no space left");
        },
-       Verdict::kWaiting, Cause::kDiskRefuses,
+       Explanation::VERDICT_WAITING, causes::kDiskRefuses,
        "inserts wait: rows past memory_limit cannot be written to disk, and go on when they can: no space left; 5 of "
        "100 items",
        kRoom, "room in /data"},
@@ -64,7 +65,7 @@ std::vector<Case> Cases() {
          picture->disk.unacknowledged_blocks = 3;
          picture->disk.unacknowledged_bytes = 4096;
        },
-       Verdict::kWaiting, Cause::kDiskRefuses,
+       Explanation::VERDICT_WAITING, causes::kDiskRefuses,
        absl::StrCat("for 40 s: writers wait for the disk of /data, which refuses what is to be kept: no space left; 3 "
                     "blocks of its writers, with 4096 bytes, have come and are not acknowledged; for 93 s: ",
                     kNobodySamples),
@@ -79,7 +80,7 @@ std::vector<Case> Cases() {
          picture->disk.checkpoint_number = 7;
          picture->disk.checkpoint_ago = absl::Seconds(400);
        },
-       Verdict::kWaiting, Cause::kDiskRefuses,
+       Explanation::VERDICT_WAITING, causes::kDiskRefuses,
        "for 40 s: writers wait for the disk of /data, which refuses what is to be kept: Input/output error; 1 block of "
        "its writers, with 7 bytes, has come and is not acknowledged; the last checkpoint was not kept: keeping "
        "checkpoint 8: no space left; the newest one that was, number 7, is 400 s old; 0 of 100 items",
@@ -91,15 +92,15 @@ std::vector<Case> Cases() {
          FillDisk(picture);
          picture->disk.failure = absl::ResourceExhaustedError("Too many open files");
        },
-       Verdict::kWaiting, Cause::kDiskRefuses,
+       Explanation::VERDICT_WAITING, causes::kDiskRefuses,
        "for 40 s: writers wait for the disk of /data, which refuses what is to be kept: Too many open files; 0 of 100 "
        "items",
        "whoever makes it possible to write to /data: then all goes on by itself, and nothing that was acknowledged is "
        "lost",
        ""},
       {"what is another table's", Durability::kNone,
-       [](TableConfig* /*config*/, TablePicture* picture) { FillDisk(picture); }, Verdict::kFlowing, Cause::kNone,
-       "nobody waits; 0 of 100 items", "", ""},
+       [](TableConfig* /*config*/, TablePicture* picture) { FillDisk(picture); }, Explanation::VERDICT_FLOWING,
+       causes::kNone, "nobody waits; 0 of 100 items", "", ""},
       {"nothing, but a commit takes long", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
@@ -107,7 +108,7 @@ std::vector<Case> Cases() {
          picture->disk.unacknowledged_blocks = 2;
          picture->disk.unacknowledged_bytes = 9;
        },
-       Verdict::kWaiting, Cause::kDiskSlow,
+       Explanation::VERDICT_WAITING, causes::kDiskSlow,
        "for 5 s: writers wait for the disk of /data, which is slow: a commit is under way; 2 blocks of its writers, "
        "with 9 bytes, have come and are not acknowledged; 0 of 100 items",
        "the disk of /data: all goes on by itself once it has written that", ""},
@@ -117,7 +118,7 @@ std::vector<Case> Cases() {
          picture->disk.makes_checkpoint = true;
          picture->disk.unacknowledged_blocks = 1;
        },
-       Verdict::kWaiting, Cause::kDiskSlow,
+       Explanation::VERDICT_WAITING, causes::kDiskSlow,
        "for 5 s: writers wait for the disk, which is slow: a checkpoint is being made, and the next commit comes "
        "after it; 1 block of its writers, with 0 bytes, has come and is not acknowledged; 0 of 100 items",
        "the disk: all goes on by itself once it has written that", ""},
@@ -126,7 +127,7 @@ std::vector<Case> Cases() {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
        },
-       Verdict::kFlowing, Cause::kDiskSlow,
+       Explanation::VERDICT_FLOWING, causes::kDiskSlow,
        "a commit of this server takes long, 5 s so far, on the disk of /data: a commit is under way; nobody waits; 0 "
        "of 100 items",
        "", ""},
@@ -135,7 +136,7 @@ std::vector<Case> Cases() {
          MakeInsertWait(config, picture);
          picture->disk.commit_waits = absl::Seconds(5);
        },
-       Verdict::kWaiting, Cause::kNobodySamples,
+       Explanation::VERDICT_WAITING, causes::kNobodySamples,
        absl::StrCat("for 93 s: ", kNobodySamples,
                     "; a commit of this server takes long, 5 s so far, on the disk: a commit is under way"),
        "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
@@ -144,7 +145,7 @@ std::vector<Case> Cases() {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.checkpoint_problem = "no space left";
        },
-       Verdict::kFlowing, Cause::kCheckpointFails,
+       Explanation::VERDICT_FLOWING, causes::kCheckpointFails,
        "a commit of this server takes long, 5 s so far, on the disk: a commit is under way; the last checkpoint was "
        "not kept: no space left; none was since the server was started; nobody waits; 0 of 100 items",
        "", ""},
@@ -158,17 +159,17 @@ std::vector<Case> Cases() {
          picture->samples_waiting = 1;
          FillDisk(picture);
        },
-       Verdict::kDeadlock, Cause::kBatchTooLarge,
+       Explanation::VERDICT_DEADLOCK, causes::kBatchTooLarge,
        "for 5 s: samples wait for 32 items, which there can never be: a batch of 32 different ones "
        "(without_replacement) is asked for, and max_items is 20; for 40 s: writers wait for the disk of /data, which "
        "refuses what is to be kept: no space left",
        "no writer is connected", "batch_size"},
       {"nothing, and a commit takes a moment", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.commit_waits = absl::Seconds(1); },
-       Verdict::kFlowing, Cause::kNone, "nobody waits; 0 of 100 items", "", ""},
+       Explanation::VERDICT_FLOWING, causes::kNone, "nobody waits; 0 of 100 items", "", ""},
       {"the copy that a checkpoint is, and nobody waits", Durability::kCheckpoint,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.checkpoint_problem = "no space left"; },
-       Verdict::kFlowing, Cause::kCheckpointFails,
+       Explanation::VERDICT_FLOWING, causes::kCheckpointFails,
        "the last checkpoint was not kept: no space left; none was since the server was started; nobody waits; 0 of 100 "
        "items",
        "", ""},
@@ -177,7 +178,7 @@ std::vector<Case> Cases() {
          MakeInsertWait(config, picture);
          picture->disk.checkpoint_problem = "no space left";
        },
-       Verdict::kWaiting, Cause::kNobodySamples,
+       Explanation::VERDICT_WAITING, causes::kNobodySamples,
        absl::StrCat("for 93 s: ", kNobodySamples,
                     "; the last checkpoint was not kept: no space left; none was since the server was started"),
        "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
@@ -193,11 +194,11 @@ TEST_CASE("It is told what the disk refuses, who waits for it, and what would he
     refused.make(&config, &picture);
     picture.config = std::make_shared<const TableConfig>(config);
     const Explanation explanation = Explain(picture, ExplainOptions());
-    CHECK(Name(explanation.verdict) == Name(refused.verdict));
-    CHECK(Name(explanation.cause) == Name(refused.cause));
-    CHECK(explanation.summary == refused.summary);
-    CHECK(explanation.who_could == refused.who_could);
-    CHECK((explanation.remedies.empty() ? "" : explanation.remedies.front().setting) == refused.remedy);
+    CHECK(explanation.verdict() == refused.verdict);
+    CHECK(explanation.cause() == refused.cause);
+    CHECK(explanation.summary() == refused.summary);
+    CHECK(explanation.who_could() == refused.who_could);
+    CHECK((explanation.remedies().empty() ? "" : explanation.remedies(0).setting()) == refused.remedy);
   }
 }
 

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "common/table_config/batch_layout.h"
-#include "replay_server/diagnose/inspect.h"
 #include "replay_server/storage/records.h"
 #include "tests/replay_server/storage/durable_replay.h"
 

@@ -1,5 +1,3 @@
-#include "replay_server/service/explain_convert.h"
-
 #include <atomic>
 #include <memory>
 #include <string>
