@@ -231,14 +231,10 @@ TEST_CASE("Unary calls with nonsense are refused", "[grpc]") {
   const auto create = [&](const v1::TableConfig& config) {
     v1::CreateTableRequest request;
     *request.mutable_config() = config;
-    v1::CreateTableResponse response;
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &response); });
+    return CallUnary(stub.get(), &v1::ReplayService::Stub::CreateTable, request, absl::Seconds(30));
   };
   const auto update = [&](const v1::UpdatePrioritiesRequest& request) {
-    v1::UpdatePrioritiesResponse response;
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->UpdatePriorities(context, request, &response); });
+    return CallUnary(stub.get(), &v1::ReplayService::Stub::UpdatePriorities, request, absl::Seconds(30));
   };
   v1::TableConfig config = ToProto(SimpleTable("other"));
   config.mutable_sampler()->set_kind(static_cast<v1::SelectorKind>(77));
@@ -299,11 +295,9 @@ TEST_CASE("Samplers that wait are cancelled with their streams", "[grpc]") {
   REQUIRE_OK(server.Connect()->CreateTable(table, StopToken()));
   const auto stub = v1::ReplayService::NewStub(NewChannel(server.address(), "observer"));
   const auto waiting = [&] {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Describe(context, v1::DescribeRequest(), &response);
-    }));
-    return response.tables(0).samples_waiting();
+    const auto described =
+        CallUnary(stub.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(30));
+    return testing::ValueOf(described).tables(0).samples_waiting();
   };
   const auto becomes = [&](uint64_t expected) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
