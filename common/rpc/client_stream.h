@@ -29,8 +29,8 @@ using RawClientStreamHandler = ClientStreamHandler<grpc::ByteBuffer, grpc::ByteB
 // threads and must not block.
 //
 // The peer that OnOpen gets: Close(OK) ends the client's half after the queued messages, and the server answers by
-// ending its own. Any other status cancels the stream at once. The end of a stream is noticed by a read or a write, so a
-// handler must keep asking for messages to learn of it.
+// ending its own. Any other status cancels the stream at once. The end of a stream is noticed by a read or a write, so
+// a handler must keep asking for messages to learn of it.
 void OpenRawClientStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                          std::unique_ptr<RawClientStreamHandler> handler);
 

@@ -42,7 +42,9 @@ class StreamCore final : public RawStreamPeer {
   enum class Side { kServer, kClient };
   StreamCore(Side side, StreamOperations* reactor) : side_(side), reactor_(reactor) {}
 
-  void Send(grpc::ByteBuffer message, std::function<void()> sent) override { Queue({&message, std::move(sent), false}); }
+  void Send(grpc::ByteBuffer message, std::function<void()> sent) override {
+    Queue({&message, std::move(sent), false});
+  }
   // A server's side: the same as Send and Close with OK, in one operation.
   void SendLast(grpc::ByteBuffer message) { Queue({&message, nullptr, true}); }
   void RequestNext() override ABSL_LOCKS_EXCLUDED(mutex_);

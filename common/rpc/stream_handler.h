@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// The calls by which a handler acts on its stream. Thread-safe. Every call is a no-op once the stream has ended, so late
-// callbacks need no guard.
+// The calls by which a handler acts on its stream. Thread-safe. Every call is a no-op once the stream has ended, so
+// late callbacks need no guard.
 template <class Outgoing>
 class StreamPeer {
  public:

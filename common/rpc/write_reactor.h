@@ -15,8 +15,8 @@
 
 namespace waggle {
 
-// The messages of a server-streaming method. The source is asked for a message only when the transport has taken the one
-// before. So a slow reader costs one message, and a source of changing values skips those that nobody has read.
+// The messages of a server-streaming method. The source is asked for a message only when the transport has taken the
+// one before. So a slow reader costs one message, and a source of changing values skips those that nobody has read.
 class WriteSource {
  public:
   virtual ~WriteSource() = default;

@@ -11,6 +11,7 @@
 #include "common/rpc/bidi_reactor.h"
 #include "common/rpc/client_stream.h"
 #include "common/rpc/server.h"
+#include "tests/integration/raw_stream.h"
 #include "tests/support/catch.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
@@ -20,8 +21,6 @@ using Request = Message<v1::InsertRequest>;
 using Response = Message<v1::InsertResponse>;
 using ServerHandler = StreamHandler<Request, Response>;
 using ServerPeer = StreamPeer<Response>;
-
-inline constexpr char kInsertMethod[] = "/waggle.v1.ReplayService/Insert";
 
 // A service whose Insert method is served by whatever handlers the test makes.
 class StreamService final : public v1::ReplayService::WithRawCallbackMethod_Insert<v1::ReplayService::Service> {
@@ -147,7 +146,7 @@ struct OpenStream {
 };
 
 inline OpenStream Open(const std::shared_ptr<grpc::Channel>& channel, bool reads_on = true,
-                       const std::string& method = kInsertMethod) {
+                       const std::string& method = kInsert) {
   OpenStream stream;
   stream.seen = std::make_shared<Seen>();
   OpenClientStream<v1::InsertRequest, v1::InsertResponse>(

@@ -1,4 +1,4 @@
-#include "common/replay_client/stream_keeper.h"
+#include "common/rpc/stream_keeper.h"
 
 #include <atomic>
 #include <deque>
@@ -19,8 +19,7 @@ class Script {
   StreamKeeperOptions Options() {
     StreamKeeperOptions options;
     options.name = "test";
-    options.open = [this](std::function<void(absl::Status)> ended) { Open(std::move(ended)); };
-    options.cancel = [this] { Cancel(); };
+    options.open = [this](StreamKeeper* keeper) { return Open(keeper); };
     options.restore = [this](const StopToken& /*stop*/) {
       ++restored;
       return absl::OkStatus();
@@ -46,41 +45,21 @@ class Script {
   StopToken failed;
 
  private:
-  void Open(std::function<void(absl::Status)> ended) {
+  bool Open(StreamKeeper* keeper) {
     ++opened;
-    absl::Status end;
-    {
-      MutexLock lock(&mutex_);
-      if (ends_.empty() && !cancelled_) {
-        open_ = std::move(ended);
-        last_opened.RequestStop();
-        return;
-      }
-      end = cancelled_ ? absl::CancelledError("cancelled") : ends_.front();
-      if (!cancelled_) {
-        ends_.pop_front();
-      }
+    if (ends_.empty()) {
+      keeper->Began([keeper] { keeper->Ended(absl::CancelledError("cancelled")); });
+      last_opened.RequestStop();
+      return true;
     }
-    ended(std::move(end));
+    keeper->Ended(ends_.front());
+    ends_.pop_front();
+    return true;
   }
 
-  void Cancel() {
-    std::function<void(absl::Status)> ended;
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-      ended.swap(open_);
-    }
-    if (ended != nullptr) {
-      ended(absl::CancelledError("cancelled"));
-    }
-  }
-
+  std::deque<absl::Status> ends_;  // Used by the keeper's thread.
   Mutex mutex_;
-  std::deque<absl::Status> ends_;
-  std::function<void(absl::Status)> open_;
   absl::Status failure_;
-  bool cancelled_ = false;
 };
 
 TEST_CASE("A stream that is lost is opened again until it stays", "[unit]") {
