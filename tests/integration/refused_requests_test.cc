@@ -150,7 +150,7 @@ absl::Status SendBytes(const RefusalFixture& fixture, const std::string& method,
   const grpc::Slice slice(bytes.data(), bytes.size());
   const RawStream stream(fixture.address(), "/waggle.v1.ReplayService/" + method);
   stream.peer->Send(grpc::ByteBuffer(&slice, 1));
-  return stream.outcome->AwaitClosed();
+  return stream.seen->AwaitEnd();
 }
 
 TEST_CASE("Every method refuses bytes that are no request of it, and more than it may have", "[grpc]") {
@@ -204,9 +204,9 @@ TEST_CASE("Who goes away, and what is served, counts as no refusal", "[grpc]") {
   {
     const RawStream stream(fixture.address(), testing::kSample);
     stream.peer->Send(EncodeMessage(open, ByteSlices()));
-    REQUIRE(stream.outcome->AwaitMessages(2));
+    REQUIRE(stream.seen->AwaitCount(2));
     stream.peer->Close(absl::CancelledError("enough"));
-    (void)stream.outcome->AwaitClosed();
+    (void)stream.seen->AwaitEnd();
   }
   CHECK(fixture.Refusals().empty());
 }

@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "common/base/reason.h"
+#include "common/base/stop_token.h"
 #include "common/base/thread.h"
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
