@@ -34,7 +34,7 @@ struct State {
   Mutex mutex;
   std::map<uint64_t, std::shared_ptr<const Outgoing>> unanswered ABSL_GUARDED_BY(mutex);  // By request.
   uint64_t last_request ABSL_GUARDED_BY(mutex) = 0;
-  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // The open stream's; null if there is none.
+  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // The open stream's; null without one.
   int64_t failed ABSL_GUARDED_BY(mutex) = 0;          // Attempts since the last answer.
   bool ending ABSL_GUARDED_BY(mutex) = false;
 };

@@ -16,7 +16,7 @@
 namespace waggle {
 
 // The messages of a server-streaming method. The source is asked for a message only when the transport has taken the
-// one before. So a slow reader costs one message, and a source of changing values skips those that nobody has read.
+// one before. So a slow reader costs one message, and a source of changing values skips those in between.
 class WriteSource {
  public:
   virtual ~WriteSource() = default;

@@ -82,8 +82,8 @@ uint64_t SequenceOf([[maybe_unused]] const Incoming& message) {
   }
 }
 
-// A client's stream and its records. Its end cancels the stream and waits until it has closed: a stream that nobody
-// reads would never end.
+// A client's stream and its records. Its end cancels the stream and waits until it has closed: an unread
+// stream would never end.
 template <class Incoming, class Outgoing>
 struct SeenStream {
   using Peer = StreamPeer<Outgoing>;

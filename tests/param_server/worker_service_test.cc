@@ -139,16 +139,14 @@ TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
   constexpr char kWatch[] = "/waggle.v1.WorkerService/Watch";
   const auto channel = NewChannel(fixture.server.address, "test");
   BlockingStream early(channel, kWatch, absl::Minutes(2), StopToken());
-  REQUIRE(early.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(early.WritesDone());
+  REQUIRE(early.WriteLast(EncodeMessage(request, ByteSlices())));
   grpc::ByteBuffer nothing;
   CHECK_FALSE(early.Read(&nothing));
   CHECK(early.Finish().code() == absl::StatusCode::kNotFound);
 
   const v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kLearner)));
   BlockingStream watch(channel, kWatch, absl::Minutes(2), StopToken());
-  REQUIRE(watch.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(watch.WritesDone());
+  REQUIRE(watch.WriteLast(EncodeMessage(request, ByteSlices())));
   const v1::Assignment first = Next(&watch);
   CHECK(first.run_state() == v1::RUN_STATE_RUNNING);
   CHECK(first.experiment_yaml().empty());

@@ -274,7 +274,7 @@ class Payload {
           std::move(response), sent == nullptr ? std::function<void()>() : [sent, i] { sent->Add(i); });
     }
   }
-  // Whether nobody holds it any more, now or soon.
+  // True if no copy of the bytes is left, now or soon.
   bool AwaitFreed() {
     bytes_.reset();
     return freed_.WaitFor(absl::Seconds(20));

@@ -54,7 +54,7 @@ TEST_CASE("A client stream sends and receives in order, and ends with OK after C
   CHECK(stream.seen->closed() == 1);
 }
 
-TEST_CASE("A stream to where nobody listens ends as unavailable", "[grpc]") {
+TEST_CASE("A stream to a port without a server ends as unavailable", "[grpc]") {
   const OpenStream stream = Open(NewChannel("127.0.0.1:1", "test"));
   stream.peer->Send(BlockRequest(1));
   REQUIRE(stream.seen->AwaitClosed());
@@ -101,7 +101,7 @@ class LastWords final : public ServerHandler {
   const std::shared_ptr<testing::Seen> gone_;
 };
 
-TEST_CASE("A stream that the server has ended is ended by Close too, whatever has not been read of it", "[grpc]") {
+TEST_CASE("Close ends a stream that the server has ended too, even if messages are unread", "[grpc]") {
   std::shared_ptr<testing::Seen> gone;
   StreamService service([&gone]() -> std::unique_ptr<ServerHandler> {
     return gone != nullptr ? std::make_unique<LastWords>(std::exchange(gone, nullptr)) : NewEcho();

@@ -83,7 +83,7 @@ TEST_CASE("An error that cannot pass is reported, and nothing is opened after it
   }
 }
 
-TEST_CASE("What is not found is restored and tried again, for as long as there is patience", "[unit]") {
+TEST_CASE("A table that is not found is restored and tried again until the patience ends", "[unit]") {
   {
     Script script({absl::NotFoundError("no table"), absl::NotFoundError("no table")});
     const StreamKeeper keeper(script.Options());
@@ -97,7 +97,7 @@ TEST_CASE("What is not found is restored and tried again, for as long as there i
   REQUIRE(script.failed.WaitFor(absl::Seconds(30)));
   CHECK(script.failure().code() == absl::StatusCode::kNotFound);
   CHECK_THAT(std::string(script.failure().message()), Catch::Contains("still missing"));
-  CHECK(script.opened == 2);  // What was restored is tried before it is given up.
+  CHECK(script.opened == 2);  // A restored table is tried before the keeper gives up.
   CHECK(script.restored == 2);
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("A server that loses its memory again while it restarts is no reason t
   }
 }
 
-TEST_CASE("What cannot be restored is reported", "[unit]") {
+TEST_CASE("An error of the restoration is reported", "[unit]") {
   Script script({absl::NotFoundError("no table")});
   StreamKeeperOptions options = script.Options();
   options.restore = [](const StopToken& /*stop*/) { return absl::FailedPreconditionError("another table"); };
