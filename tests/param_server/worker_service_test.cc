@@ -15,6 +15,7 @@
 #include "common/hub_client/hub_convert.h"
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/raw_codec.h"
 #include "common/rpc/unary_call.h"
 #include "common/tensor/checksum.h"
 #include "tests/support/model_conformance.h"
