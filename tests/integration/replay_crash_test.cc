@@ -155,12 +155,14 @@ class Crashes {
   // Begins again, to die at a place, or not. Its tables are within their limits from the beginning.
   void Start(const std::string& failpoints) {
     server_.Start(failpoints);
-    absl::StatusOr<v1::DescribeResponse> response;
+    v1::DescribeResponse response;
     Eventually("a description", [&] {
-      response = CallUnary(stub_.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(1));
-      return server_.ended() || response.ok();
+      const auto described =
+          CallUnary(stub_.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(1));
+      response = described.value_or(v1::DescribeResponse());
+      return server_.ended() || described.ok();
     });
-    for (const v1::TableInfo& table : response.value_or(v1::DescribeResponse()).tables()) {
+    for (const v1::TableInfo& table : response.tables()) {
       INFO(table.config().name());
       if (table.config().name() == "ring") {
         CHECK(table.items() <= kRingItems);
