@@ -129,12 +129,11 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
   found.experiment_id = experiment.id();
   v1::OverviewRequest request;
   request.set_experiment_id(experiment.id());
-  v1::OverviewResponse overview;
   const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kQuestionPurpose));
+  const auto answer = CallUnary(hub.get(), &v1::WorkerService::Stub::Overview, request, timeout);
   WAGGLE_RETURN_IF_ERROR(
-      Annotate(CallUnary(timeout, StopToken(),
-                         [&](grpc::ClientContext* context) { return hub->Overview(context, request, &overview); }),
-               absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+      Annotate(answer.status(), absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+  const v1::OverviewResponse& overview = *answer;
   const auto parsed =
       ParseStoredExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
   if (parsed.ok() && parsed->learner.pushes()) {

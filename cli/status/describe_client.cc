@@ -76,7 +76,7 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
     const absl::Status status = FromGrpcStatus(calls[i].status);
     (*servers)[i].status = absl::IsUnimplemented(status)
                                ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer,
-                                                AnsweredAsParamServer(calls[i].hub_status))
+                                                AnsweredAsParamServer(FromGrpcStatus(calls[i].hub_status)))
                                : status;
   }
 }

@@ -4,15 +4,12 @@
 #include <map>
 #include <utility>
 
-#include "common/base/backoff.h"
-#include "common/base/log.h"
 #include "common/base/mutex.h"
-#include "common/base/stop_token.h"
-#include "common/base/thread.h"
+#include "common/base/status_macros.h"
 #include "common/gradient_client/gradient_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
-#include "common/rpc/retry.h"
+#include "common/rpc/stream_keeper.h"
 #include "common/tensor/checksum.h"
 #include "waggle/v1/gradient.pb.h"
 
@@ -20,9 +17,6 @@ namespace waggle {
 namespace {
 
 constexpr char kPush[] = "/waggle.v1.GradientService/Push";
-
-// One attempt of this many is logged.
-constexpr int64_t kAttemptsALine = 30;
 
 using Request = v1::PushGradientRequest;
 using Response = v1::PushGradientResponse;
@@ -38,13 +32,10 @@ struct Outgoing {
 // State that the link and its streams share; a stream may outlive the link for a moment.
 struct State {
   Mutex mutex;
-  CondVar changed;
   std::map<uint64_t, std::shared_ptr<const Outgoing>> unanswered ABSL_GUARDED_BY(mutex);  // By request.
   uint64_t last_request ABSL_GUARDED_BY(mutex) = 0;
-  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // The open stream's; null if there is none.
-  bool closed ABSL_GUARDED_BY(mutex) = true;          // No stream is left.
-  absl::Status closed_with ABSL_GUARDED_BY(mutex);
-  int64_t failed ABSL_GUARDED_BY(mutex) = 0;  // Attempts since the last answer.
+  std::shared_ptr<Peer> peer ABSL_GUARDED_BY(mutex);  // The open stream's; null without one.
+  int64_t failed ABSL_GUARDED_BY(mutex) = 0;          // Attempts since the last answer.
   bool ending ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -62,20 +53,20 @@ void Send(const Outgoing& outgoing, Peer* peer) {
   }
 }
 
-class PushStream final : public ClientStreamHandler<Message<Response>, Message<Request>> {
+class PushStream final : public StreamAttempt<Message<Response>, Message<Request>> {
  public:
-  explicit PushStream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  PushStream(std::shared_ptr<State> state, StreamKeeper* keeper) : StreamAttempt(keeper), state_(std::move(state)) {}
 
-  void OnOpen(std::shared_ptr<Peer> peer) override {
-    peer_ = peer;
+ private:
+  void Begin() override {
     MutexLock lock(&state_->mutex);
     for (const auto& [request, outgoing] : state_->unanswered) {
-      Send(*outgoing, peer.get());
+      Send(*outgoing, peer().get());
     }
-    state_->peer = std::move(peer);
+    state_->peer = peer();
   }
 
-  void OnMessage(Message<Response> message) override {
+  absl::Status Handle(Message<Response> message) override {
     std::shared_ptr<const Outgoing> answered;
     {
       MutexLock lock(&state_->mutex);
@@ -84,39 +75,29 @@ class PushStream final : public ClientStreamHandler<Message<Response>, Message<R
         answered = it->second;
       }
     }
-    absl::StatusOr<GradientAnswer> answer =
-        answered == nullptr ? absl::InvalidArgumentError("an answer to a gradient that was not pushed")
-                            : FromProto(message.header, answered->push.members.size());
-    if (!answer.ok()) {
-      peer_->Close(answer.status());
-      return;
+    if (answered == nullptr) {
+      return absl::InvalidArgumentError("an answer to a gradient that was not pushed");
     }
+    WAGGLE_ASSIGN_OR_RETURN(GradientAnswer answer, FromProto(message.header, answered->push.members.size()));
     {
       MutexLock lock(&state_->mutex);
       state_->failed = 0;
       if (state_->ending || state_->unanswered.erase(message.header.request()) == 0) {
-        return;
+        return absl::OkStatus();
       }
     }
-    answered->answer(*std::move(answer));
-    peer_->RequestNext();
+    SetOpen();
+    answered->answer(std::move(answer));
+    return absl::OkStatus();
   }
 
-  void OnPeerDone() override {}
-
-  void OnClosed(absl::Status status) override {
+  void Closed() override {
     std::shared_ptr<Peer> dropped;  // Destroyed outside the lock.
     MutexLock lock(&state_->mutex);
-    dropped = std::move(state_->peer);
-    state_->peer = nullptr;
-    state_->closed = true;
-    state_->closed_with = std::move(status);
-    state_->changed.SignalAll();
+    dropped.swap(state_->peer);
   }
 
- private:
   const std::shared_ptr<State> state_;
-  std::shared_ptr<Peer> peer_;
 };
 
 class GradientLink final : public GradientTaker {
@@ -125,28 +106,14 @@ class GradientLink final : public GradientTaker {
       : experiment_id_(std::move(experiment_id)),
         address_(std::move(address)),
         state_(std::make_shared<State>()),
-        thread_("gradient link", [this] { Run(); }) {}
+        keeper_({"pushing gradients", [this](StreamKeeper* keeper) { return Open(keeper); }}) {}
 
+  // The end of keeper_ waits until no answer is being given.
   ~GradientLink() override {
-    stop_.RequestStop();
     std::map<uint64_t, std::shared_ptr<const Outgoing>> dropped;  // Destroyed outside the lock.
-    std::shared_ptr<Peer> peer;
-    {
-      MutexLock lock(&state_->mutex);
-      state_->ending = true;
-      peer = state_->peer;
-      dropped.swap(state_->unanswered);
-      state_->changed.SignalAll();
-    }
-    if (peer != nullptr) {
-      peer->Close(absl::CancelledError("the link ends"));
-    }
-    thread_.Join();
-    // Waits until no answer is being given.
     MutexLock lock(&state_->mutex);
-    while (!state_->closed) {
-      state_->changed.Wait(&state_->mutex);
-    }
+    state_->ending = true;
+    dropped.swap(state_->unanswered);
   }
 
   void Take(GradientPush push, Answer answer) override {
@@ -166,71 +133,34 @@ class GradientLink final : public GradientTaker {
     if (state_->peer != nullptr) {  // Under the lock, so that the pieces of two gradients do not mix.
       Send(*outgoing, state_->peer.get());
     }
-    state_->changed.SignalAll();
   }
 
  private:
-  // Connects, again after each loss, until the link ends.
-  void Run() {
-    Backoff backoff = NewReconnectBackoff();
-    std::string connected;
-    std::shared_ptr<grpc::Channel> channel;
-    while (!stop_.StopRequested()) {
-      int64_t failed = 0;
-      {
-        MutexLock lock(&state_->mutex);
-        failed = state_->failed++;
-      }
-      const std::string address = address_(failed);
-      if (!address.empty()) {
-        channel = address == connected ? channel : NewChannel(address, "gradients");
-        connected = address;
-        const absl::Status ended = Stream(channel);
-        if (!stop_.StopRequested() && failed % kAttemptsALine == 0) {
-          LogInfo("gradients cannot be pushed to ", address, " for now: ", ended.message());
-        }
-      }
-      {
-        MutexLock lock(&state_->mutex);
-        if (state_->failed == 0) {
-          backoff.Reset();
-        }
-      }
-      stop_.WaitFor(backoff.Next());
-    }
-  }
-
-  // Runs a stream to its end, and returns its status.
-  absl::Status Stream(const std::shared_ptr<grpc::Channel>& channel) {
+  bool Open(StreamKeeper* keeper) {
+    int64_t failed = 0;
     {
       MutexLock lock(&state_->mutex);
-      if (state_->ending) {
-        return absl::OkStatus();
-      }
-      state_->closed = false;
+      failed = state_->failed++;
     }
-    OpenClientStream<Request, Response>(channel, kPush, std::make_unique<PushStream>(state_));
-    std::shared_ptr<Peer> peer;
-    absl::Status status;
-    {
-      MutexLock lock(&state_->mutex);
-      while (!state_->closed && !state_->ending) {
-        state_->changed.Wait(&state_->mutex);
-      }
-      peer = state_->peer;
-      status = state_->closed_with;
+    const std::string address = address_(failed);
+    if (address.empty()) {
+      return false;
     }
-    if (peer != nullptr) {
-      peer->Close(absl::CancelledError("the link ends"));
+    if (address != connected_) {
+      channel_ = NewChannel(address, "gradients");
+      connected_ = address;
     }
-    return status;
+    OpenClientStream<Request, Response>(channel_, kPush, std::make_unique<PushStream>(state_, keeper));
+    return true;
   }
 
   const std::string experiment_id_;
   const std::function<std::string(int64_t)> address_;
-  const StopToken stop_;
   const std::shared_ptr<State> state_;
-  Thread thread_;  // Last: it uses everything above.
+  // Owned by the keeper's thread.
+  std::string connected_;
+  std::shared_ptr<grpc::Channel> channel_;
+  StreamKeeper keeper_;  // Last: it uses everything above.
 };
 
 }  // namespace

@@ -170,10 +170,9 @@ class GrpcHubLink final : public HubLink {
     v1::TakeStepsRequest request = ToProto(steps);
     request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(options_.worker_id);
-    v1::TakeStepsResponse response;
-    const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
-      return stub_->TakeSteps(context, request, &response);
-    });
+    const absl::StatusOr<v1::TakeStepsResponse> response =
+        CallUnary(stub_.get(), &Stub::TakeSteps, request, kCallTimeout, stop);
+    const absl::Status& status = response.status();
     if (stop.StopRequested()) {
       return absl::CancelledError("stopped while asking for environment steps");
     }
@@ -185,7 +184,7 @@ class GrpcHubLink final : public HubLink {
       return absl::UnavailableError(status.message());
     }
     WAGGLE_RETURN_IF_ERROR(status);
-    return static_cast<int64_t>(response.allowed());
+    return static_cast<int64_t>(response->allowed());
   }
 
   const StopToken& run_over() const override { return run_over_; }
@@ -212,6 +211,8 @@ class GrpcHubLink final : public HubLink {
   }
 
  private:
+  using Stub = v1::WorkerService::Stub;
+
   // Callbacks of stop tokens touch this, and may outlive the link for a moment.
   struct Shared {
     Mutex mutex;
@@ -237,9 +238,8 @@ class GrpcHubLink final : public HubLink {
       request.set_epoch(epoch_);
       request.set_life(life_);
     }
-    v1::JoinResponse response;
-    WAGGLE_RETURN_IF_ERROR(CallUnary(
-        kCallTimeout, stop, [&](grpc::ClientContext* context) { return stub_->Join(context, request, &response); }));
+    WAGGLE_ASSIGN_OR_RETURN(const v1::JoinResponse response,
+                            CallUnary(stub_.get(), &Stub::Join, request, kCallTimeout, stop));
     if (!std::exchange(joined_, true)) {
       index_ = response.index();
       epoch_ = response.epoch();
@@ -322,10 +322,8 @@ class GrpcHubLink final : public HubLink {
       reports_.Fill(&request);
     }
     FillFigures(options_, &request);  // After the reports: a turn that is done is in the figures.
-    v1::HeartbeatResponse response;
-    WAGGLE_RETURN_IF_ERROR(CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
-      return stub_->Heartbeat(context, request, &response);
-    }));
+    WAGGLE_ASSIGN_OR_RETURN(const v1::HeartbeatResponse response,
+                            CallUnary(stub_.get(), &Stub::Heartbeat, request, kCallTimeout, abandon_));
     {
       MutexLock lock(&shared_->mutex);
       reports_.Acknowledge(request);
@@ -393,18 +391,15 @@ class GrpcHubLink final : public HubLink {
     v1::LeaveRequest request;
     request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(options_.worker_id);
-    v1::LeaveResponse response;
-    const absl::Status status = CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
-      return stub_->Leave(context, request, &response);
-    });
-    if (!status.ok()) {
-      LogWarning("the goodbye to the parameter server was lost: ", status.message());
+    const auto response = CallUnary(stub_.get(), &Stub::Leave, request, kCallTimeout, abandon_);
+    if (!response.ok()) {
+      LogWarning("the goodbye to the parameter server was lost: ", response.status().message());
     }
   }
 
   const HubClientOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::unique_ptr<Stub> stub_;
   const std::shared_ptr<Shared> shared_;
   const StopToken training_over_;
   const StopToken run_over_;

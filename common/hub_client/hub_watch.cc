@@ -43,9 +43,9 @@ absl::Status HubWatch::Listen(Backoff* backoff) {
   request.set_experiment_id(experiment_id_);
   request.set_worker_id(worker_id_);
   BlockingStream stream(channel_, kMethod, absl::InfiniteDuration(), stop_);
-  bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();
+  stream.WriteLast(EncodeMessage(request, ByteSlices()));
   grpc::ByteBuffer buffer;
-  while (open && (open = stream.Read(&buffer))) {
+  while (stream.Read(&buffer)) {
     Message<v1::Assignment> message;
     WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
     WAGGLE_RETURN_IF_ERROR(take_(message.header));

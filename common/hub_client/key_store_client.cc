@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "waggle/v1/store.grpc.pb.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kWaitTimeout = absl::Hours(24);
+
+using Stub = v1::StoreService::Stub;
 
 class GrpcKeyStore final : public KeyStore {
  public:
@@ -26,9 +29,7 @@ class GrpcKeyStore final : public KeyStore {
     request.set_epoch(epoch_);
     request.set_key(key);
     request.set_value(value);
-    v1::SetKeyResponse response;
-    return CallUnary(kCallTimeout, stop,
-                     [&](grpc::ClientContext* context) { return stub_->Set(context, request, &response); });
+    return CallUnary(stub_.get(), &Stub::Set, request, kCallTimeout, stop).status();
   }
 
   absl::StatusOr<std::vector<std::string>> Get(const std::vector<std::string>& keys, bool wait,
@@ -38,13 +39,8 @@ class GrpcKeyStore final : public KeyStore {
     request.set_epoch(epoch_);
     request.mutable_keys()->Add(keys.begin(), keys.end());
     request.set_wait(wait);
-    v1::GetKeysResponse response;
-    const absl::Status status = CallUnary(wait ? kWaitTimeout : kCallTimeout, stop, [&](grpc::ClientContext* context) {
-      return stub_->Get(context, request, &response);
-    });
-    if (!status.ok()) {
-      return status;
-    }
+    WAGGLE_ASSIGN_OR_RETURN(const v1::GetKeysResponse response,
+                            CallUnary(stub_.get(), &Stub::Get, request, wait ? kWaitTimeout : kCallTimeout, stop));
     if (response.values_size() != static_cast<int>(keys.size())) {
       return absl::InternalError(
           absl::StrCat("the parameter server answers ", keys.size(), " keys with ", response.values_size(), " values"));
@@ -58,10 +54,9 @@ class GrpcKeyStore final : public KeyStore {
     request.set_epoch(epoch_);
     request.set_key(key);
     request.set_amount(amount);
-    v1::AddToKeyResponse response;
-    const absl::Status status = CallUnary(
-        kCallTimeout, stop, [&](grpc::ClientContext* context) { return stub_->Add(context, request, &response); });
-    return status.ok() ? absl::StatusOr<int64_t>(response.value()) : status;
+    WAGGLE_ASSIGN_OR_RETURN(const v1::AddToKeyResponse response,
+                            CallUnary(stub_.get(), &Stub::Add, request, kCallTimeout, stop));
+    return response.value();
   }
 
   absl::StatusOr<bool> Delete(const std::string& key, const StopToken& stop) override {
@@ -69,14 +64,13 @@ class GrpcKeyStore final : public KeyStore {
     request.set_experiment_id(experiment_id_);
     request.set_epoch(epoch_);
     request.set_key(key);
-    v1::DeleteKeyResponse response;
-    const absl::Status status = CallUnary(
-        kCallTimeout, stop, [&](grpc::ClientContext* context) { return stub_->Delete(context, request, &response); });
-    return status.ok() ? absl::StatusOr<bool>(response.existed()) : status;
+    WAGGLE_ASSIGN_OR_RETURN(const v1::DeleteKeyResponse response,
+                            CallUnary(stub_.get(), &Stub::Delete, request, kCallTimeout, stop));
+    return response.existed();
   }
 
  private:
-  const std::unique_ptr<v1::StoreService::Stub> stub_;
+  const std::unique_ptr<Stub> stub_;
   const std::string experiment_id_;
   const uint64_t epoch_;
 };

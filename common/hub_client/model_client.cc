@@ -67,8 +67,8 @@ class GrpcModelPublisher final : public ModelPublisher {
       open = stream.Write(EncodeMessage(message));
     }
     grpc::ByteBuffer response;
-    open = open && stream.WritesDone();
-    while (open && stream.Read(&response)) {
+    stream.WritesDone();
+    while (stream.Read(&response)) {
     }
     return PortStatus(stream.Finish(), stop, absl::StrCat("publishing model ", snapshot.model));
   }
@@ -211,10 +211,10 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       *request.mutable_newer_than() = ToProto(*version);
     }
     BlockingStream stream(channel_, kPull, kIdleTimeout, stop);
-    bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
+    stream.WriteLast(EncodeMessage(request, ByteSlices()));
     Assembly assembly(&spare_);
     grpc::ByteBuffer buffer;
-    while (open && (open = stream.Read(&buffer))) {
+    while (stream.Read(&buffer)) {
       Message<v1::PullModelResponse> message;
       WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
       WAGGLE_RETURN_IF_ERROR(assembly.Take(std::move(message)));
@@ -229,9 +229,9 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     request.set_experiment_id(experiment_id_);
     request.set_model(model_);
     BlockingStream stream(channel_, kWatch, absl::InfiniteDuration(), stop);
-    bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
+    stream.WriteLast(EncodeMessage(request, ByteSlices()));
     grpc::ByteBuffer buffer;
-    while (open && (open = stream.Read(&buffer))) {
+    while (stream.Read(&buffer)) {
       backoff->Reset();
       Message<v1::ModelVersion> message;
       WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));

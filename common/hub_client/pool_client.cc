@@ -133,20 +133,18 @@ class PoolWorker {
         request.add_kept(id);
       }
     }
-    v1::AttendResponse response;
-    absl::Status status = CallUnary(
-        timeout, call, [&](grpc::ClientContext* context) { return stub_->Attend(context, request, &response); });
-    if (absl::IsCancelled(status) && call.StopRequested()) {
+    const absl::StatusOr<v1::AttendResponse> response = Attend(request, timeout, call);
+    if (absl::IsCancelled(response.status()) && call.StopRequested()) {
       return absl::OkStatus();
     }
-    if (!status.ok()) {
-      return PauseAfter(status);
+    if (!response.ok()) {
+      return PauseAfter(response.status());
     }
     if (const bool first = !std::exchange(found_, true); std::exchange(lost_, false) || first) {
       LogInfo("takes orders of the parameter server at ", options_.hub_address, first ? "" : " again");
     }
     backoff_.Reset();
-    const absl::StatusOr<bool> changed = Obey(response, leaving);
+    const absl::StatusOr<bool> changed = Obey(*response, leaving);
     if (!changed.ok()) {
       const absl::Status wrong = Annotate(changed.status(), "the parameter server's answer");
       LogError(wrong.message());
@@ -156,6 +154,11 @@ class PoolWorker {
       WaitForNews(kLeastInterval - since.Elapsed());
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<v1::AttendResponse> Attend(const v1::AttendRequest& request, absl::Duration timeout,
+                                            const StopToken& stop) {
+    return CallUnary(stub_.get(), &v1::PoolService::Stub::Attend, request, timeout, stop);
   }
 
   // OK after a pause if the error may pass.
@@ -312,11 +315,7 @@ class PoolWorker {
     }
     v1::AttendRequest request = introduction_;
     request.set_leaving(true);
-    v1::AttendResponse response;
-    const absl::Status status = CallUnary(kGoodbyeTimeout, StopToken(), [&](grpc::ClientContext* context) {
-      return stub_->Attend(context, request, &response);
-    });
-    if (!status.ok()) {
+    if (const absl::Status status = Attend(request, kGoodbyeTimeout, StopToken()).status(); !status.ok()) {
       LogWarning("the goodbye to the parameter server was lost: ", status.message());
     }
   }

@@ -111,18 +111,19 @@ absl::Status GrpcPriorityUpdater::SendUntilAnswered(const v1::UpdatePrioritiesRe
   Backoff backoff = NewReconnectBackoff();
   bool logged = false;
   for (;;) {
-    v1::UpdatePrioritiesResponse response;
-    const absl::Status status = CallUnary(kTimeout, stop_, [&](grpc::ClientContext* context) {
-      return link_->stub()->UpdatePriorities(context, request, &response);
-    });
-    PriorityUpdateCounts counts{response.applied(), response.stale(), response.unknown()};
-    if (absl::IsNotFound(status) && link_->HasCreated(table_)) {
+    const absl::StatusOr<v1::UpdatePrioritiesResponse> response =
+        CallUnary(link_->stub().get(), &v1::ReplayService::StubInterface::UpdatePriorities, request, kTimeout, stop_);
+    const absl::Status& status = response.status();
+    PriorityUpdateCounts counts;
+    if (response.ok()) {
+      counts = {response->applied(), response->stale(), response->unknown()};
+    } else if (absl::IsNotFound(status) && link_->HasCreated(table_)) {
       counts.unknown = request.keys_size();  // The table went with a server that was restarted, and all its items.
     } else if (stop_.StopRequested()) {
       return absl::CancelledError("stopped");
-    } else if (!status.ok() && !MayPass(status)) {
+    } else if (!MayPass(status)) {
       return Annotate(status, absl::StrCat("updating priorities at ", link_->address()));
-    } else if (!status.ok()) {
+    } else {
       if (!std::exchange(logged, true)) {
         LogWarning("updating priorities at ", link_->address(), ": ", status.message(), "; trying again");
       }

@@ -13,7 +13,6 @@
 #include "common/base/wait_clock.h"
 #include "common/replay_client/batch_assembler.h"
 #include "common/replay_client/replay_convert.h"
-#include "common/replay_client/stream_attempt.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/buffer_pool.h"
 
@@ -95,10 +94,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
       peer->Send(std::move(request));
       peer_ = peer;
     }
-    current_.Begins(peer);
   }
-
-  void Cancel() { current_.Cancel(); }
 
   absl::Status Ready(SampledBatch batch) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
@@ -111,7 +107,6 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
-    current_.Ended();
     MutexLock lock(&mutex_);
     peer_ = nullptr;
   }
@@ -161,7 +156,6 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   const size_t prefetch_;  // At least 1.
   BufferPool pool_;
   v1::SampleRequest open_;
-  CurrentPeer<Message<v1::SampleRequest>> current_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
@@ -176,10 +170,8 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
 // One stream of the sampler.
 class GrpcReplaySampler::Handler final : public StreamAttempt<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
  public:
-  Handler(std::shared_ptr<State> state, std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : StreamAttempt(std::move(opened), std::move(ended)),
-        state_(std::move(state)),
-        assembler_(state_->layout(), state_->pool()) {}
+  Handler(std::shared_ptr<State> state, StreamKeeper* keeper)
+      : StreamAttempt(keeper), state_(std::move(state)), assembler_(state_->layout(), state_->pool()) {}
 
  private:
   void Begin() override { state_->Opening(peer()); }
@@ -217,13 +209,12 @@ GrpcReplaySampler::GrpcReplaySampler(std::shared_ptr<ReplayLink> link, const Rep
       state_(std::make_shared<State>(*link_, options, std::move(layout))),
       keeper_({
           absl::StrCat("sampling from replay at ", link_->address()),
-          [this](std::function<void(absl::Status)> ended) {
+          [this](StreamKeeper* keeper) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
                 NewChannel(link_->FindAgain(), "replay-sample", link_->keepalive()), kMethod,
-                std::make_unique<Handler>(
-                    state_, [this] { keeper_.Opened(); }, std::move(ended)));
+                std::make_unique<Handler>(state_, keeper));
+            return true;
           },
-          [state = state_] { state->Cancel(); },
           [link = link_](const StopToken& stop) { return link->RestoreTables(stop); },
           [state = state_](absl::Status failure) { state->Fail(std::move(failure)); },
       }) {}

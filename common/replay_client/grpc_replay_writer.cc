@@ -14,7 +14,6 @@
 #include "common/base/wait_clock.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/replay_client/replay_convert.h"
-#include "common/replay_client/stream_attempt.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
@@ -103,11 +102,9 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     return stats;
   }
 
-  // Notes the stream that is being opened, so that Cancel can end it.
-  void Opening(const std::shared_ptr<RawStreamPeer>& peer) { current_.Begins(peer); }
-  // Ends the stream, and every later one. Where all is acknowledged the server is given a moment to say that it has
-  // seen the end: from then on another writer may have the id.
-  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
+  // If all blocks are acknowledged, waits a moment until the server has seen the stream's end. From then on another
+  // writer may have the id.
+  void SayGoodbye() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<RawStreamPeer> peer;
     {
       MutexLock lock(&mutex_);
@@ -121,7 +118,6 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
         changed_.WaitFor(&mutex_, deadline.Left());
       }
     }
-    current_.Cancel();
   }
 
   // Goes on with what the server has not applied, on this stream.
@@ -170,7 +166,6 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
-    current_.Ended();
     {
       MutexLock lock(&mutex_);
       peer_ = nullptr;
@@ -274,7 +269,6 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   const size_t max_blocks_;
   const size_t max_bytes_;
   v1::InsertRequest open_;
-  CurrentPeer<grpc::ByteBuffer> current_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Not acknowledged, in their order.
@@ -293,14 +287,10 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
 // One stream of the writer.
 class GrpcReplayWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  Handler(std::shared_ptr<State> state, std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : StreamAttempt(std::move(opened), std::move(ended)), state_(std::move(state)) {}
+  Handler(std::shared_ptr<State> state, StreamKeeper* keeper) : StreamAttempt(keeper), state_(std::move(state)) {}
 
  private:
-  void Begin() override {
-    peer()->Send(EncodeMessage(state_->open(), ByteSlices()));
-    state_->Opening(peer());
-  }
+  void Begin() override { peer()->Send(EncodeMessage(state_->open(), ByteSlices())); }
   absl::Status Handle(grpc::ByteBuffer buffer) override {
     v1::InsertResponse response;
     ByteSlices data;
@@ -336,14 +326,14 @@ GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWrite
       state_(std::make_shared<State>(*link_, options, std::move(changed))),
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
-          [this](std::function<void(absl::Status)> ended) {
+          [this](StreamKeeper* keeper) {
             OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert", link_->keepalive()), kInsertMethod,
-                                std::make_unique<Handler>(
-                                    state_, [this] { keeper_.Opened(); }, std::move(ended)));
+                                std::make_unique<Handler>(state_, keeper));
+            return true;
           },
-          [state = state_] { state->Cancel(); },
           [link = link_](const StopToken& stop) { return link->RestoreTables(stop); },
           [state = state_](absl::Status failure) { state->Fail(std::move(failure)); },
+          [state = state_] { state->SayGoodbye(); },
       }) {}
 
 absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken& stop) {

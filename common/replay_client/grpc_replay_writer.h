@@ -8,7 +8,7 @@
 #include "common/api/replay.h"
 #include "common/replay_client/replay_link.h"
 #include "common/replay_client/shards/shard.h"
-#include "common/replay_client/stream_keeper.h"
+#include "common/rpc/stream_keeper.h"
 
 namespace waggle {
 

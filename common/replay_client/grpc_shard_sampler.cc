@@ -10,7 +10,6 @@
 #include "common/base/status_macros.h"
 #include "common/replay_client/batch_assembler.h"
 #include "common/replay_client/replay_convert.h"
-#include "common/replay_client/stream_attempt.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/buffer_pool.h"
 
@@ -55,7 +54,6 @@ class GrpcShardSampler::State {
     request.header.mutable_open()->set_sampler_id(options_.sampler_id);
     request.header.mutable_open()->set_compression(ToProto(options_.compression));
     peer->Send(std::move(request));
-    current_.Begins(peer);
   }
 
   void Opened(std::shared_ptr<Peer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -64,19 +62,15 @@ class GrpcShardSampler::State {
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
-    current_.Ended();
     MutexLock lock(&mutex_);
     opened_ = nullptr;
   }
-
-  void Cancel() { current_.Cancel(); }
 
  private:
   const ReplaySamplerOptions options_;
   const std::string name_there_;  // Of the table.
   const BatchLayout layout_;      // Of a whole batch.
   BufferPool pool_;
-  CurrentPeer<Message<v1::SampleRequest>> current_;
   Mutex mutex_;
   std::shared_ptr<Peer> opened_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once the server has answered on it.
 };
@@ -85,8 +79,8 @@ class GrpcShardSampler::State {
 class GrpcShardSampler::Handler final : public StreamAttempt<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
  public:
   Handler(size_t shard, std::shared_ptr<ShardSampleReceiver> receiver, std::shared_ptr<State> state,
-          std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : StreamAttempt(std::move(opened), std::move(ended)),
+          StreamKeeper* keeper)
+      : StreamAttempt(keeper),
         shard_(shard),
         receiver_(std::move(receiver)),
         state_(std::move(state)),
@@ -163,13 +157,12 @@ GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared
       state_(std::move(state)),
       keeper_({
           absl::StrCat("sampling from replay at ", link_->address()),
-          [this, shard, receiver](std::function<void(absl::Status)> ended) {
+          [this, shard, receiver](StreamKeeper* keeper) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
                 NewChannel(link_->FindAgain(), "replay-sample", link_->keepalive()), kShardSampleMethod,
-                std::make_unique<Handler>(
-                    shard, receiver, state_, [this] { keeper_.Opened(); }, std::move(ended)));
+                std::make_unique<Handler>(shard, receiver, state_, keeper));
+            return true;
           },
-          [state = state_] { state->Cancel(); },
           [link = link_](const StopToken& stop) { return link->RestoreTables(stop); },
           [shard, receiver](absl::Status failure) { receiver->Failed(shard, std::move(failure)); },
       }) {}

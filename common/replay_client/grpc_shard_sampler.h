@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/replay_client/replay_link.h"
 #include "common/replay_client/shards/shard.h"
-#include "common/replay_client/stream_keeper.h"
+#include "common/rpc/stream_keeper.h"
 
 namespace waggle {
 

@@ -135,11 +135,9 @@ absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& s
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(config);
   request.mutable_config()->set_name(NameThere(config.name));
-  v1::CreateTableResponse response;
-  return Annotate(
-      CallUnary(kCreateTimeout, stop,
-                [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &response); }),
-      absl::StrCat("replay server ", address()));
+  const auto response =
+      CallUnary(stub.get(), &v1::ReplayService::StubInterface::CreateTable, request, kCreateTimeout, stop);
+  return Annotate(response.status(), absl::StrCat("replay server ", address()));
 }
 
 }  // namespace waggle

@@ -37,13 +37,13 @@ class ReplayTables::Stub {
   explicit Stub(const std::string& address) : stub_(v1::ReplayService::NewStub(NewChannel(address, "replay-tables"))) {}
 
   template <class Request, class Response>
-  absl::Status Call(const ReplayTables& tables,
-                    grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) {
-    return Annotate(
-        CallUnary(tables.timeout_, StopToken(),
-                  [&](grpc::ClientContext* context) { return (stub_.get()->*method)(context, request, response); }),
-        absl::StrCat("replay server ", tables.address_));
+  absl::StatusOr<Response> Call(const ReplayTables& tables,
+                                StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
+    absl::StatusOr<Response> response = CallUnary(stub_.get(), method, request, tables.timeout_);
+    if (!response.ok()) {
+      return Annotate(response.status(), absl::StrCat("replay server ", tables.address_));
+    }
+    return response;
   }
 
  private:
@@ -59,14 +59,14 @@ absl::StatusOr<bool> ReplayTables::Create(const TableConfig& config) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(config);
-  v1::CreateTableResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::CreateTable, request, &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::CreateTableResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::CreateTable, request));
   return response.created();
 }
 
 absl::StatusOr<std::vector<TableStatus>> ReplayTables::List() {
-  v1::DescribeResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::DescribeResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   std::vector<TableStatus> tables;
   for (const v1::TableInfo& info : response.tables()) {
     WAGGLE_ASSIGN_OR_RETURN(TableStatus table, StatusOf(info));
@@ -95,8 +95,8 @@ absl::StatusOr<TableChange> ReplayTables::Reconfigure(const TableConfig& config,
   *request.mutable_config() = ToProto(config);
   request.set_config_generation(generation);
   request.set_dry_run(dry_run);
-  v1::ReconfigureResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Reconfigure, request, &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ReconfigureResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::Reconfigure, request));
   return TableChange{{response.differences().begin(), response.differences().end()},
                      response.items_removed(),
                      response.config_generation()};
@@ -108,8 +108,8 @@ absl::StatusOr<PriorityUpdateCounts> ReplayTables::Delete(const std::string& tab
   request.set_table(table);
   request.mutable_keys()->Add(keys.begin(), keys.end());
   request.mutable_generations()->Add(generations.begin(), generations.end());
-  v1::DeleteResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Delete, request, &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::DeleteResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::Delete, request));
   return PriorityUpdateCounts{response.deleted(), response.stale(), response.unknown()};
 }
 
@@ -122,16 +122,16 @@ absl::StatusOr<PriorityUpdateCounts> ReplayTables::UpdatePriorities(const std::s
   request.mutable_keys()->Add(keys.begin(), keys.end());
   request.mutable_generations()->Add(generations.begin(), generations.end());
   request.mutable_priorities()->Add(priorities.begin(), priorities.end());
-  v1::UpdatePrioritiesResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::UpdatePriorities, request, &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::UpdatePrioritiesResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::UpdatePriorities, request));
   return PriorityUpdateCounts{response.applied(), response.stale(), response.unknown()};
 }
 
 absl::StatusOr<uint64_t> ReplayTables::Clear(const std::string& table) {
   v1::ClearRequest request;
   request.set_table(table);
-  v1::ClearResponse response;
-  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Clear, request, &response));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ClearResponse response,
+                          stub_->Call(*this, &v1::ReplayService::Stub::Clear, request));
   return response.deleted();
 }
 

@@ -176,8 +176,8 @@ absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const s
   std::unique_ptr<ReplayFileWriter> file;
   TransferProgress progress;
   grpc::ByteBuffer buffer;
-  bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
-  while (open && (open = stream.Read(&buffer))) {
+  stream.WriteLast(EncodeMessage(request, ByteSlices()));
+  while (stream.Read(&buffer)) {
     Message<v1::ExportResponse> message;
     WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
     if (message.header.has_header() == (file != nullptr)) {

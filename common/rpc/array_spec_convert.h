@@ -12,10 +12,10 @@ namespace waggle {
 
 v1::ArraySpec ToProto(const ArraySpec& spec);
 
-// INVALID_ARGUMENT unless what comes out is valid (ArraySpec::Validate).
+// INVALID_ARGUMENT if the result is not valid (ArraySpec::Validate).
 absl::StatusOr<ArraySpec> FromProto(const v1::ArraySpec& proto);
 
-// A list of them. INVALID_ARGUMENT for more than kMaxColumns and for the first one that is wrong.
+// A list of specs. INVALID_ARGUMENT for more than kMaxColumns and for the first spec that is not valid.
 absl::StatusOr<std::vector<ArraySpec>> FromProto(const google::protobuf::RepeatedPtrField<v1::ArraySpec>& protos);
 
 }  // namespace waggle

@@ -11,8 +11,8 @@
 namespace waggle {
 namespace {
 
-// The library has been seen not to wake a thread that waits on a queue of its own (grpc#21227). An event that has come
-// is found by whoever looks again, so that a lost wake-up costs this long instead of for ever.
+// The library sometimes does not wake a thread that waits on a queue of its own (grpc#21227). A second look finds the
+// event, so that a lost wake-up costs this long.
 constexpr absl::Duration kLook = absl::Seconds(1);
 
 gpr_timespec FromNow(absl::Duration duration) {
@@ -30,7 +30,7 @@ BlockingStream::BlockingStream(const std::shared_ptr<grpc::Channel>& channel, co
       call_(grpc::GenericStub(channel).PrepareCall(context_.get(), method, &queue_)),
       on_stop_(stop, [context = context_] { context->TryCancel(); }) {
   context_->set_initial_metadata_corked(true);
-  call_->StartCall(nullptr);  // What begins the call travels with its first message.
+  call_->StartCall(nullptr);  // The call begins with its first message.
 }
 
 BlockingStream::~BlockingStream() {
@@ -46,32 +46,24 @@ BlockingStream::~BlockingStream() {
 }
 
 bool BlockingStream::Write(const grpc::ByteBuffer& message) {
-  if (!broken_) {
-    call_->Write(message, nullptr);
-    broken_ = !WaitForStep();
-  }
-  return !broken_;
+  return Step([&] { call_->Write(message, nullptr); });
 }
 
 bool BlockingStream::WriteLast(const grpc::ByteBuffer& message) {
-  if (!broken_) {
-    call_->WriteLast(message, grpc::WriteOptions(), nullptr);
-    broken_ = !WaitForStep();
-  }
-  return !broken_;
+  return Step([&] { call_->WriteLast(message, grpc::WriteOptions(), nullptr); });
 }
 
 bool BlockingStream::WritesDone() {
-  if (!broken_) {
-    call_->WritesDone(nullptr);
-    broken_ = !WaitForStep();
-  }
-  return !broken_;
+  return Step([&] { call_->WritesDone(nullptr); });
 }
 
 bool BlockingStream::Read(grpc::ByteBuffer* message) {
+  return Step([&] { call_->Read(message, nullptr); });
+}
+
+bool BlockingStream::Step(absl::FunctionRef<void()> begin) {
   if (!broken_) {
-    call_->Read(message, nullptr);
+    begin();
     broken_ = !WaitForStep();
   }
   return !broken_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -16,11 +17,10 @@
 
 namespace waggle {
 
-// The client's side of a streaming call of raw messages, for a thread that has nothing else to do meanwhile. One
-// thread.
+// The client's side of a streaming call of raw messages, for a thread that waits for each step. One thread.
 //
-// Every step waits for at most `idle_timeout`, after which the call is cancelled: a peer that hangs is noticed however
-// long the whole call may rightly take. A stop cancels the call too.
+// A step that takes longer than `idle_timeout` cancels the call: a peer that hangs is noticed, however long the whole
+// call may take. A stop cancels the call too.
 class BlockingStream {
  public:
   BlockingStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, absl::Duration idle_timeout,
@@ -29,17 +29,20 @@ class BlockingStream {
   BlockingStream(const BlockingStream&) = delete;
   BlockingStream& operator=(const BlockingStream&) = delete;
 
-  // False: the stream has ended; Finish says why. The call begins with the first of these three.
+  // These return false if the stream has ended, and then do nothing; Finish returns the reason. The call begins with
+  // the first write.
   bool Write(const grpc::ByteBuffer& message);
   bool WriteLast(const grpc::ByteBuffer& message);  // Write and WritesDone at once.
   bool WritesDone();
   bool Read(grpc::ByteBuffer* message);
 
-  // How the call ended, once the peer has ended it. CANCELLED after a stop; UNAVAILABLE after a timeout.
+  // Waits until the peer has ended the call, and returns its status. CANCELLED after a stop; UNAVAILABLE after a
+  // timeout.
   absl::Status Finish();
 
  private:
-  // Waits for the one operation that is under way.
+  // Begins an operation and waits for it.
+  bool Step(absl::FunctionRef<void()> begin);
   bool WaitForStep();
 
   const absl::Duration idle_timeout_;

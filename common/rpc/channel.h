@@ -13,14 +13,14 @@
 
 namespace waggle {
 
-// The largest message that any of our processes takes or sends; larger things travel in pieces.
+// The largest message that our processes take or send. Larger data travels in pieces.
 inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
-// Bulk data is cut into pieces of this size: larger ones gain little and cost memory on both sides.
+// The size of the pieces of bulk data: larger ones gain little and cost memory on both sides.
 inline constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
 // A channel to HOST:PORT. Connects when first used and again after a loss, with a short back-off. Channels with
-// different `purpose` do not share a connection: bulk data would hold up control messages behind it. No credentials: it
-// is not encrypted.
+// different `purpose` do not share a connection: bulk data would hold up control messages behind it. Without
+// credentials the channel is not encrypted.
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
                                           const Keepalive& keepalive = kClientKeepalive,
                                           const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr);

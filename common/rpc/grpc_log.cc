@@ -51,7 +51,7 @@ void TakeGrpcLog() {
   static_cast<void>(at_exit);
 }
 
-#else  // From there on it logs by Abseil, whose lines are the program's own affair.
+#else  // From this version on gRPC logs by Abseil, which the program itself sets up.
 
 void TakeGrpcLog() {}
 

@@ -1,16 +1,15 @@
 #pragma once
 
-// gRPC as a process has it: what it has to say, which it would write to the standard error stream in a form of its own,
-// and how long it lives.
+// The log of gRPC, which it would write to the standard error stream in a form of its own, and its end.
 
 namespace waggle {
 
-// From now on gRPC's lines are ours: of the same level (which of them come, GRPC_VERBOSITY says: errors alone unless
-// it is set), with gRPC's file and line before them. Thread-safe; idempotent.
+// Writes gRPC's lines to the process's log from now on, with the same level, after gRPC's file and line. GRPC_VERBOSITY
+// chooses the lines; only errors if it is not set. Thread-safe; idempotent.
 void TakeGrpcLog();
 
-// Keeps gRPC from being shut down with its last server or channel, for as long as the process lives. It would join a
-// thread of its own that polls for up to ten seconds, for connections that are gone (1.51): large messages start one.
+// Keeps gRPC from being shut down with its last server or channel while the process lives. The shutdown of 1.51 joins a
+// thread that polls for up to ten seconds for connections that are gone; large messages start one.
 void KeepGrpc();
 
 }  // namespace waggle

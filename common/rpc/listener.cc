@@ -27,10 +27,10 @@
 namespace waggle {
 namespace {
 
-// Between two tries to accept where there was no descriptor, or something else that others have to give back.
+// The pause between two tries to accept after there was no descriptor, or nothing left of another resource.
 constexpr int kPauseMs = 100;
 constexpr int kTriesForAPort = 20;
-// Connections, and failures: however many come, it is seen in between that it is to stop.
+// The most connections and failures of one round, so that a stop is seen however many come.
 constexpr int kMostAtATime = 1024;
 constexpr absl::Duration kComplainInterval = absl::Seconds(30);
 
@@ -88,9 +88,9 @@ int ListenOn(const Address& address) {
   if (address.storage.ss_family == AF_INET6) {
     setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, IsAny(address) ? &both : &on, sizeof(on));
   }
-  // Connections of a server before may linger; another server's port cannot be had all the same.
+  // Connections of an earlier server may linger. The port of a running server is still refused.
   setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  // Those who are accepted inherit these two.
+  // Accepted connections inherit these two.
   setsockopt(opened, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(opened, IPPROTO_TCP, TCP_USER_TIMEOUT, &Listener::kSendTimeoutMs, sizeof(Listener::kSendTimeoutMs));
   if (bind(opened, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 ||
@@ -110,7 +110,7 @@ bool HasIpv6() {
   return probe >= 0;
 }
 
-// All addresses of the machine: by one socket for both protocols, if it has both.
+// All addresses of the machine, by one socket for both protocols if it has both.
 Address Any(int port) {
   Address any;
   if (HasIpv6()) {
@@ -128,7 +128,7 @@ Address Any(int port) {
   return any;
 }
 
-// Each once: a name may have one twice.
+// Each address once: a name may have one twice.
 absl::StatusOr<std::vector<Address>> Resolve(const std::string& listen) {
   const size_t colon = listen.rfind(':');
   std::string host = listen.substr(0, colon);
@@ -171,10 +171,10 @@ int ListenOnAll(std::vector<Address> addresses, std::vector<int>* sockets) {
       sockets->push_back(opened);
       port = PortOf(opened);
     } else if (error = -opened; error != EADDRNOTAVAIL && error != EAFNOSUPPORT) {
-      break;  // Clients of that address would find another server, or none.
+      break;  // Clients of that address would find another server, or no server.
     }
   }
-  // Of the addresses that a name has the machine need not have all.
+  // The machine need not have all addresses of a name.
   if (!sockets->empty() && (error == 0 || error == EADDRNOTAVAIL || error == EAFNOSUPPORT)) {
     return 0;
   }
@@ -185,7 +185,7 @@ int ListenOnAll(std::vector<Address> addresses, std::vector<int>* sockets) {
   return error;
 }
 
-// Past it descriptors are for files.
+// Descriptors past this number are for files.
 int MostForConnections() {
   rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t{1} << 30)
@@ -201,7 +201,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& list
   const bool any_port = PortIn(addresses.front().storage) == 0;
   std::vector<int> sockets;
   int error = ListenOnAll(addresses, &sockets);
-  // One that is free for one address may be taken for another.
+  // A port that is free at one address may be taken at another.
   for (int i = 0; any_port && error == EADDRINUSE && i < kTriesForAPort; ++i) {
     error = ListenOnAll(addresses, &sockets);
   }
@@ -252,7 +252,7 @@ void Listener::Run() {
   waits.push_back({wake_, POLLIN, 0});
   bool pause = false;
   for (;;) {
-    // While it pauses, connections that are there would wake it at once.
+    // During a pause, waiting connections would wake the thread at once.
     pollfd* const first = pause ? &waits.back() : waits.data();
     poll(first, pause ? 1 : waits.size(), pause ? kPauseMs : -1);
     if ((waits.back().revents & POLLIN) != 0) {
@@ -276,7 +276,7 @@ bool Listener::AcceptSome(int socket) {
 #endif
           return false;
         case EINTR:
-        case ECONNABORTED:  // That client has gone; these others are errors of its network.
+        case ECONNABORTED:  // The client has gone. The others are errors of its network.
         case EPROTO:
         case ENETDOWN:
         case ENOPROTOOPT:
@@ -290,7 +290,7 @@ bool Listener::AcceptSome(int socket) {
           return true;
       }
     }
-    // The lowest number that is free: so all below are taken.
+    // A new descriptor is the lowest free number, so all below are taken.
     if (accepted >= MostForConnections()) {
       close(accepted);
       Complain(absl::StrCat("this process has ", accepted,
@@ -298,7 +298,7 @@ bool Listener::AcceptSome(int socket) {
                             "clients are turned away until there are fewer"));
       continue;
     }
-    // gRPC asks for it, and would complain of each that has gone.
+    // gRPC asks for the peer, and would log an error for each that has gone.
     sockaddr_storage peer;
     socklen_t size = sizeof(peer);
     if (getpeername(accepted, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {

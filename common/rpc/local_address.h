@@ -7,13 +7,13 @@
 
 namespace waggle {
 
-// The address of this machine from which it reaches `host_port` (HOST:PORT), without a port: by it others of that
-// network reach this machine. Nothing is sent. UNAVAILABLE where the host is not known, or no way leads there.
+// The address, without a port, from which this machine reaches `host_port` (HOST:PORT). Others of that network reach
+// this machine by it. Nothing is sent. UNAVAILABLE if the host is not known, or no way leads there.
 absl::StatusOr<std::string> LocalAddressTowards(const std::string& host_port);
 
-// HOST:PORT by which others reach a server of this process that listens at `listening`: `advertised` where that is not
-// empty; else `listening`, but where it stands for all addresses of this machine the one towards `peer`, which is
-// waited for while no way leads there. INVALID_ARGUMENT where `advertised` cannot be connected to; CANCELLED after a
+// HOST:PORT by which others reach a server of this process that listens at `listening`: `advertised` unless that is
+// empty; otherwise `listening`. If `listening` stands for all addresses of this machine, the one towards `peer` is
+// taken; waits while no way leads there. INVALID_ARGUMENT if `advertised` cannot be connected to; CANCELLED after a
 // stop.
 absl::StatusOr<std::string> ReachableAddress(const std::string& listening, const std::string& advertised,
                                              const std::string& peer, const StopToken& stop);

@@ -26,7 +26,7 @@ void AppendVarint(uint64_t value, std::string* out) {
   out->push_back(static_cast<char>(value));
 }
 
-// Hands a part of a ByteSlices to gRPC, which drops its share of the owner when it has sent the bytes.
+// A slice for gRPC that shares the owner until gRPC has sent the bytes.
 grpc::Slice BorrowedSlice(const ByteSlice& slice) {
   auto owner = std::make_unique<std::shared_ptr<const void>>(slice.owner);
   return grpc::Slice(
@@ -70,7 +70,7 @@ class Cursor {
                                absl::StrCat("a field is ", size - left_, " bytes longer than the message"));
   }
 
-  // Calls `take(begin, size)` for each run of the next `size` bytes, which there are.
+  // Calls `take(begin, size)` for each run of the next `size` bytes. CheckLeft comes first.
   template <class Take>
   void Read(uint64_t size, const Take& take) {
     while (size > 0) {
@@ -102,8 +102,8 @@ class Cursor {
   uint64_t left_ = 0;
 };
 
-// The bytes that follow a tag of this wire type; for a length-delimited field, past its length. The length is appended
-// to `header` too.
+// The number of bytes that follow a tag of this wire type; for a length-delimited field, after its length. Appends the
+// length to `header` too.
 absl::Status FieldSize(uint64_t tag, Cursor* cursor, std::string* header, uint64_t* size) {
   switch (tag & 7) {
     case 0: {
@@ -134,7 +134,7 @@ grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, cons
   }
   const size_t header_size = header.ByteSizeLong();
   grpc::Slice front(header_size + data_front.size());
-  auto* const bytes = const_cast<uint8_t*>(front.begin());  // Ours alone until it is in the buffer.
+  auto* const bytes = const_cast<uint8_t*>(front.begin());  // Not shared before it is in the buffer.
   header.SerializeWithCachedSizesToArray(bytes);
   std::memcpy(bytes + header_size, data_front.data(), data_front.size());
   std::vector<grpc::Slice> slices;
@@ -152,7 +152,7 @@ namespace {
 
 absl::Status Decode(const grpc::ByteBuffer& buffer, size_t max_header_bytes, google::protobuf::MessageLite* header,
                     ByteSlices* data) {
-  const auto slices = std::make_shared<std::vector<grpc::Slice>>();  // Keeps alive what `data` points into.
+  const auto slices = std::make_shared<std::vector<grpc::Slice>>();  // Keeps the bytes of `data` alive.
   if (!buffer.Dump(slices.get()).ok()) {
     return absl::InvalidArgumentError("the message could not be read");
   }
@@ -168,7 +168,7 @@ absl::Status Decode(const grpc::ByteBuffer& buffer, size_t max_header_bytes, goo
     WAGGLE_RETURN_IF_ERROR(cursor.CheckLeft(size));
     if (tag == kDataTag) {
       fields.resize(before);
-      *data = ByteSlices();  // As protobuf has it, the last one of a repeated singular field counts.
+      *data = ByteSlices();  // The last one of a repeated singular field counts, as in protobuf.
       cursor.Read(size, [&slices, data](const char* begin, size_t run) { data->Append({begin, run, slices}); });
       continue;
     }

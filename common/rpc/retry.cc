@@ -9,7 +9,7 @@ namespace waggle {
 bool MayPass(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kCancelled:  // By the peer: it is stopping.
+    case absl::StatusCode::kCancelled:  // The peer is stopping.
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kAborted:
       return true;

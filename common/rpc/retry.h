@@ -5,11 +5,11 @@
 
 namespace waggle {
 
-// Whether a call that failed so may succeed later: the server is away, restarting or overloaded. NOT_FOUND is not among
-// these: what is missing has to be made first.
+// True if a call with this error may succeed later: the server is away, restarting or overloaded. False for NOT_FOUND:
+// the missing thing must be made first.
 bool MayPass(const absl::Status& status);
 
-// The pauses between attempts to reach a server: 0.1 s to 2 s. Those of two clients differ.
+// The pauses between attempts to reach a server: 0.1 s to 2 s. The pauses of two clients differ.
 Backoff NewReconnectBackoff();
 
 }  // namespace waggle

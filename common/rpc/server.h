@@ -14,12 +14,12 @@
 
 namespace waggle {
 
-// A listening gRPC server with what all of ours have: health and reflection services, limits on messages, keepalive,
-// no compression (a small compressed message could unfold into any amount of memory), a port that is its own.
+// A listening gRPC server, with health and reflection services, limits on messages, keepalive and a port of its own.
+// Compression is off: a small compressed message could unfold into any amount of memory.
 class RpcServer {
  public:
-  // Listens on HOST:PORT; port 0 takes a free one. The services outlive the server. INVALID_ARGUMENT for an address
-  // that is none; UNAVAILABLE where it cannot be listened on, as when another server has the port.
+  // Listens on HOST:PORT; port 0 takes a free one. The services outlive the server. INVALID_ARGUMENT for text that is
+  // not an address; UNAVAILABLE if it cannot be listened on, for example because another server has the port.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
                                                           const std::vector<grpc::Service*>& services,
                                                           const Keepalive& keepalive = kServerKeepalive);

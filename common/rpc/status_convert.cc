@@ -11,23 +11,23 @@
 namespace waggle {
 namespace {
 
-// In the trailing metadata, as gRPC encodes it. A longer one would not fit, and the peer would see nothing of it.
+// The longest message, as gRPC encodes it in the trailing metadata. The peer would see nothing of a longer one.
 constexpr size_t kMaxTextBytes = 4096;
-// Where the text is there a second time, in the details and by a third longer.
+// The same for a message with details: these repeat it, a third longer.
 constexpr size_t kMaxRepeatedTextBytes = 3072;
 
 constexpr char kErrorInfo[] = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr char kDomain[] = "waggle";
 constexpr size_t kMaxReasonBytes = 64;
 
-// What our INTERNAL carries: a google.rpc.Status of that code, which is what other programs expect in this place.
+// The details of our INTERNAL: a google.rpc.Status of that code, as other programs expect it in this place.
 constexpr char kOwnInternal[] = "\x08\x0D";
 
 bool ContinuesCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// As much of a message as fits, without half a character at its end.
+// The part of a message that fits, without half a character at its end.
 absl::string_view FittingPart(absl::string_view text, size_t max_bytes) {
   size_t encoded = 0;
   size_t size = 0;
@@ -58,13 +58,13 @@ std::string Details(grpc::StatusCode code, const std::string& message, const std
   return status.SerializeAsString();
 }
 
-// A word as all reasons are: it ends up before people, and came from anybody.
+// True for a word of the form that all reasons have. It comes from any peer and is shown to people.
 bool IsReason(absl::string_view text) {
   return text.size() <= kMaxReasonBytes &&
          std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
 }
 
-// Empty where there is none of ours.
+// The reason in the details; empty without one of our domain.
 std::string ReasonIn(const std::string& details) {
   v1::ErrorStatus status;
   if (details.empty() || !status.ParseFromString(details)) {
@@ -102,7 +102,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNKNOWN && status.error_message() == "Stream removed") {
     return absl::UnavailableError("the peer went away");
   }
-  // gRPC's words for what was going on when a server was shut down.
+  // gRPC's words for calls that were under way when a server was shut down.
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_message() == "Cancelling all calls") {
     return absl::UnavailableError("the server has ended");
   }

@@ -3,10 +3,10 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
-#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/stop_token.h"
 #include "common/rpc/channel.h"
@@ -14,15 +14,18 @@
 
 namespace waggle {
 
-// Makes the unary call in `call`, which is handed the context to use, and waits for its answer:
+// A unary method of a generated stub: `&v1::ReplayService::Stub::CreateTable`.
+template <class Stub, class Request, class Response>
+using StubMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+// Calls a unary method, waits for its response and returns it:
 //
-//   CallUnary(absl::Seconds(5), stop, [&](grpc::ClientContext* context) {
-//     return stub->CreateTable(context, request, &response);
-//   });
+//   CallUnary(stub.get(), &v1::ReplayService::Stub::CreateTable, request, absl::Seconds(5), stop)
 //
-// CANCELLED soon after a stop; DEADLINE_EXCEEDED after `timeout`.
-inline absl::Status CallUnary(absl::Duration timeout, const StopToken& stop,
-                              const std::function<grpc::Status(grpc::ClientContext*)>& call) {
+// Errors are those of FromGrpcStatus; CANCELLED soon after a stop; DEADLINE_EXCEEDED after `timeout`.
+template <class Stub, class Request, class Response>
+absl::StatusOr<Response> CallUnary(Stub* stub, StubMethod<Stub, Request, Response> method, const Request& request,
+                                   absl::Duration timeout, const StopToken& stop = StopToken()) {
   // Shared: the callback may still run when the call has returned.
   const auto context = std::make_shared<grpc::ClientContext>();
   SetDeadline(timeout, context.get());
@@ -30,7 +33,12 @@ inline absl::Status CallUnary(absl::Duration timeout, const StopToken& stop,
   if (stop.StopRequested()) {
     return absl::CancelledError("stopped before the call was made");
   }
-  return FromGrpcStatus(call(context.get()));
+  Response response;
+  absl::Status status = FromGrpcStatus((stub->*method)(context.get(), request, &response));
+  if (!status.ok()) {
+    return status;
+  }
+  return response;
 }
 
 }  // namespace waggle

@@ -17,15 +17,15 @@
 
 namespace waggle {
 
-// What a request of an ordinary unary method may have. The transport takes messages of up to kMaxMessageBytes, and
-// generated code would parse them before any of our checks: where an empty submessage is two bytes on the wire and
-// eighty in memory, gigabytes of them.
+// The largest request of an ordinary unary method. The transport takes messages of up to kMaxMessageBytes. Generated
+// code would parse those before any of our checks, into gigabytes: an empty submessage is two bytes on the wire and
+// eighty in memory.
 inline constexpr size_t kMaxUnaryBytes = size_t{1} << 20;
 
-// RESOURCE_EXHAUSTED for more bytes than allowed, INVALID_ARGUMENT for bytes that are no such message.
+// RESOURCE_EXHAUSTED for more bytes than allowed, INVALID_ARGUMENT for bytes that are not such a message.
 inline absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes,
                                   google::protobuf::MessageLite* request) {
-  ByteSlices ignored;  // As any field that a message does not have.
+  ByteSlices ignored;  // Like any field that a message does not have.
   return DecodeMessage(bytes, max_bytes, request, &ignored);
 }
 
@@ -35,7 +35,7 @@ inline grpc::ServerUnaryReactor* FinishUnary(grpc::CallbackServerContext* contex
   return reactor;
 }
 
-// Answers a call of a raw unary method by `method(const Request&, Response*)`, which returns a status and does not
+// Answers a call of a raw unary method by `method(const Request&, Response*)`, which returns a status and must not
 // block:
 //
 //   return AnswerUnary<v1::DeleteRequest, v1::DeleteResponse>(context, *bytes, response, kMaxUnaryBytes,

@@ -113,8 +113,8 @@ grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   // Freeing a large table that it takes the place of takes long.
   return Call(context, "CreateTable")
-      .ChangeLater<v1::CreateTableRequest, v1::CreateTableResponse>(
-          &long_lane_, *request, response, kMaxUnaryBytes,
+      .AnswerLater<v1::CreateTableRequest, v1::CreateTableResponse>(
+          [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) { return CreateTable(decoded, answer); });
 }
 
@@ -140,8 +140,8 @@ grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
   // Removing much, and new selectors for many items, take long.
-  return call.ChangeLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
-      &long_lane_, *request, response, kMaxUnaryBytes,
+  return call.AnswerLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
+      [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
       [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
 }
 
@@ -192,7 +192,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Samp
 grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "UpdatePriorities");
-  return call.ChangeNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
+  return call.AnswerNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
       *request, response, kMaxKeysBytes,
       [&](const auto& decoded, auto* answer) { return UpdatePriorities(decoded, call.peer(), answer); });
 }
@@ -221,7 +221,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1:
 grpc::ServerUnaryReactor* ReplayService::Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return Call(context, "Delete")
-      .ChangeNow<v1::DeleteRequest, v1::DeleteResponse>(
+      .AnswerNow<v1::DeleteRequest, v1::DeleteResponse>(
           *request, response, kMaxKeysBytes,
           [this](const auto& decoded, auto* answer) { return Delete(decoded, answer); });
 }
@@ -241,8 +241,8 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
                                                grpc::ByteBuffer* response) {
   // Freeing the rows of a large table takes long.
   return Call(context, "Clear")
-      .ChangeLater<v1::ClearRequest, v1::ClearResponse>(
-          &long_lane_, *request, response, kMaxUnaryBytes,
+      .AnswerLater<v1::ClearRequest, v1::ClearResponse>(
+          [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) -> absl::StatusOr<std::shared_ptr<Table>> {
             WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
             answer->set_deleted(table->Clear());
@@ -291,12 +291,7 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
-  if (!request->Valid()) {
-    return call.FinishWithoutRequest();
-  }
-  const absl::Status begun = GuardedStatus([&]() -> absl::Status {
-    v1::CheckpointRequest decoded;
-    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
+  return call.Begin<v1::CheckpointRequest>(*request, kMaxUnaryBytes, [&](const auto& /*decoded*/) -> absl::Status {
     if (journal_ == nullptr) {
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
                      "this server has no folder to keep a checkpoint in (--data-dir)");
@@ -312,7 +307,6 @@ grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext*
     });
     return absl::OkStatus();
   });
-  return begun.ok() ? call.reactor() : call.Finish(begun);
 }
 
 absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {

@@ -205,25 +205,16 @@ class Cluster {
   }
 
   v1::OverviewResponse AskWorkers(const v1::OverviewRequest& request) {
-    v1::OverviewResponse response;
-    Must(CallUnary(kPatience, StopToken(),
-                   [&](grpc::ClientContext* context) { return workers_->Overview(context, request, &response); }));
-    return response;
+    auto response = CallUnary(workers_.get(), &v1::WorkerService::Stub::Overview, request, kPatience);
+    Must(response.status());
+    return *std::move(response);
   }
   using Experiments = v1::ExperimentService;
   template <class Request, class Response>
-  absl::Status TryAsk(grpc::Status (Experiments::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                      const Request& request, Response* response) {
-    return CallUnary(kPatience, StopToken(), [&](grpc::ClientContext* context) {
-      return (experiments_.get()->*method)(context, request, response);
-    });
-  }
-  template <class Request, class Response>
-  Response Ask(grpc::Status (Experiments::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-               const Request& request) {
-    Response response;
-    Must(TryAsk(method, request, &response));
-    return response;
+  Response Ask(StubMethod<Experiments::Stub, Request, Response> method, const Request& request) {
+    auto response = CallUnary(experiments_.get(), method, request, kPatience);
+    Must(response.status());
+    return *std::move(response);
   }
   std::string Submit(const std::string& yaml) {
     v1::SubmitRequest request;
@@ -244,8 +235,7 @@ class Cluster {
     Ask(&Experiments::Stub::Stop, stop);
     v1::DeleteExperimentRequest remove;
     remove.set_id(get.id());
-    v1::DeleteExperimentResponse removed;
-    Must(TryAsk(&Experiments::Stub::Delete, remove, &removed));
+    Ask(&Experiments::Stub::Delete, remove);
   }
 
   // The processor time of the hub's process so far.

@@ -82,11 +82,9 @@ class CheckpointedProducer {
         acknowledged.insert(id);
       }
       if (i % 8 == 0) {
-        v1::CheckpointResponse response;
-        const absl::Status status = CallUnary(absl::Seconds(20), give_up_, [&](grpc::ClientContext* context) {
-          return stub_->Checkpoint(context, v1::CheckpointRequest(), &response);
-        });
-        if (status.ok() && *epoch_ == epoch) {
+        const auto response = CallUnary(stub_.get(), &v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest(),
+                                        absl::Seconds(20), give_up_);
+        if (response.ok() && *epoch_ == epoch) {
           durable_.insert(acknowledged.begin(), acknowledged.end());
           ++checkpoints_;
         }

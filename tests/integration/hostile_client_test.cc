@@ -24,14 +24,12 @@ namespace {
 
 using testing::kInsert;
 using testing::kSample;
-using testing::RawClient;
 using testing::RawStream;
 using testing::ServerFixture;
 using testing::SimpleBlock;
 using testing::SimpleSampler;
 using testing::SimpleTable;
 using testing::SimpleWriter;
-using testing::StreamOutcome;
 using testing::ValueOf;
 
 v1::InsertRequest OpenRequest(const TableConfig& table) {
@@ -62,7 +60,7 @@ absl::Status InsertOutcome(const ServerFixture& server, const TableConfig& table
   const RawStream stream(server.address(), kInsert);
   stream.peer->Send(EncodeMessage(OpenRequest(table), ByteSlices()));
   stream.peer->Send(EncodeMessage(block.header, block.data));
-  return stream.outcome->AwaitClosed();
+  return stream.seen->AwaitEnd();
 }
 
 // Whether an honest writer and sampler are served.
@@ -143,12 +141,12 @@ TEST_CASE("Opening a stream wrongly is refused", "[grpc]") {
   const auto insert = [&](const v1::InsertRequest& request, const ByteSlices& data) {
     const RawStream stream(server.address(), kInsert);
     stream.peer->Send(EncodeMessage(request, data));
-    return stream.outcome->AwaitClosed();
+    return stream.seen->AwaitEnd();
   };
   const auto sample = [&](const v1::SampleRequest& request) {
     const RawStream stream(server.address(), kSample);
     stream.peer->Send(EncodeMessage(request, ByteSlices()));
-    return stream.outcome->AwaitClosed();
+    return stream.seen->AwaitEnd();
   };
   v1::InsertRequest open = OpenRequest(table);
   REQUIRE_CODE(insert(open, SimpleBlock(0, 1).data), absl::StatusCode::kInvalidArgument);
@@ -199,7 +197,7 @@ TEST_CASE("Random bytes on the streams are refused", "[grpc]") {
     const grpc::Slice slice(bytes.data(), bytes.size());
     const RawStream stream(server.address(), i % 2 == 0 ? kInsert : kSample);
     stream.peer->Send(grpc::ByteBuffer(&slice, 1));
-    REQUIRE_CODE(stream.outcome->AwaitClosed(), absl::StatusCode::kInvalidArgument);
+    REQUIRE_CODE(stream.seen->AwaitEnd(), absl::StatusCode::kInvalidArgument);
   }
   CheckStillServes(server, table);
 }
@@ -211,13 +209,11 @@ TEST_CASE("A message above the server's limit is refused by the server", "[grpc]
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);  // This client has no limit of its own.
   const auto channel = grpc::CreateCustomChannel(server.address(), grpc::InsecureChannelCredentials(), arguments);
-  const auto outcome = std::make_shared<StreamOutcome>();
-  std::shared_ptr<RawStreamPeer> peer;
-  OpenRawClientStream(channel, kInsert, std::make_unique<RawClient>(outcome, &peer, true));
+  const RawStream stream(channel, kInsert);
   const std::string bytes(kMaxMessageBytes + 1'000, 'x');
   const grpc::Slice slice(bytes.data(), bytes.size());
-  peer->Send(grpc::ByteBuffer(&slice, 1));
-  const absl::Status status = outcome->AwaitClosed();
+  stream.peer->Send(grpc::ByteBuffer(&slice, 1));
+  const absl::Status status = stream.seen->AwaitEnd();
   // The server ends the stream while the client still sends.
   CHECK((absl::IsResourceExhausted(status) || absl::IsCancelled(status)));
   CheckStillServes(server, table);
@@ -231,14 +227,10 @@ TEST_CASE("Unary calls with nonsense are refused", "[grpc]") {
   const auto create = [&](const v1::TableConfig& config) {
     v1::CreateTableRequest request;
     *request.mutable_config() = config;
-    v1::CreateTableResponse response;
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &response); });
+    return CallUnary(stub.get(), &v1::ReplayService::Stub::CreateTable, request, absl::Seconds(30));
   };
   const auto update = [&](const v1::UpdatePrioritiesRequest& request) {
-    v1::UpdatePrioritiesResponse response;
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->UpdatePriorities(context, request, &response); });
+    return CallUnary(stub.get(), &v1::ReplayService::Stub::UpdatePriorities, request, absl::Seconds(30));
   };
   v1::TableConfig config = ToProto(SimpleTable("other"));
   config.mutable_sampler()->set_kind(static_cast<v1::SelectorKind>(77));
@@ -279,7 +271,7 @@ TEST_CASE("A sampler that stops reading costs a bounded amount of work, and othe
     request.mutable_open()->set_batch_size(32);
     request.set_credits(1'000);  // 1.3 GB.
     stream.peer->Send(EncodeMessage(request, ByteSlices()));
-    REQUIRE(stream.outcome->AwaitMessages(1));
+    REQUIRE(stream.seen->AwaitCount(1));
     ReplaySamplerOptions sampling = SimpleSampler(table, 10);
     sampling.prefetch = 1;
     const auto sampler = ValueOf(connection->NewSampler(sampling));
@@ -299,11 +291,9 @@ TEST_CASE("Samplers that wait are cancelled with their streams", "[grpc]") {
   REQUIRE_OK(server.Connect()->CreateTable(table, StopToken()));
   const auto stub = v1::ReplayService::NewStub(NewChannel(server.address(), "observer"));
   const auto waiting = [&] {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Describe(context, v1::DescribeRequest(), &response);
-    }));
-    return response.tables(0).samples_waiting();
+    const auto described =
+        CallUnary(stub.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(30));
+    return testing::ValueOf(described).tables(0).samples_waiting();
   };
   const auto becomes = [&](uint64_t expected) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);

@@ -41,10 +41,8 @@ class ProxiedServer {
   const Metrics& metrics() const { return metrics_; }
 
   v1::TableInfo Info(const std::string& table) {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub_->Describe(context, v1::DescribeRequest(), &response);
-    }));
+    const auto response =
+        ValueOf(CallUnary(stub_.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(30)));
     for (const v1::TableInfo& info : response.tables()) {
       if (info.config().name() == table) {
         return info;
@@ -57,10 +55,7 @@ class ProxiedServer {
   v1::TableExplanation Explain(const std::string& table) {
     v1::ExplainRequest request;
     request.set_table(table);
-    v1::ExplainResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
-                         [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
-    return response.tables(0);
+    return ValueOf(CallUnary(stub_.get(), &v1::ReplayService::Stub::Explain, request, absl::Seconds(30))).tables(0);
   }
 
   // Whether a sampler of the table is connected.

@@ -101,8 +101,7 @@ void RefusalFixture::Fill(const TableConfig& table, const std::string& writer, I
 }
 
 std::string RefusalFixture::State() const {
-  v1::DescribeResponse described;
-  REQUIRE_OK(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
+  auto described = ValueOf(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   described.clear_refusals();
   described.clear_seconds_running();
   std::string state = described.DebugString();
@@ -111,8 +110,7 @@ std::string RefusalFixture::State() const {
     request.set_table(table.config().name());
     request.set_page_size(1000);
     request.set_statistics(true);
-    v1::InspectResponse items;
-    REQUIRE_OK(Call(&v1::ReplayService::Stub::Inspect, request, &items));
+    auto items = ValueOf(Call(&v1::ReplayService::Stub::Inspect, request));
     for (v1::InspectedItem& item : *items.mutable_items()) {
       item.clear_age_seconds();
     }
@@ -125,8 +123,7 @@ std::string RefusalFixture::State() const {
 }
 
 RefusalCounts RefusalFixture::Refusals() const {
-  v1::DescribeResponse described;
-  REQUIRE_OK(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
+  const auto described = ValueOf(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   return {described.refusals().begin(), described.refusals().end()};
 }
 

@@ -13,7 +13,7 @@
 #include "common/base/executor.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/server.h"
-#include "common/rpc/status_convert.h"
+#include "common/rpc/unary_call.h"
 #include "replay_server/service/replay_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -43,11 +43,9 @@ class RefusalFixture {
 
   // A call of a unary method.
   template <class Request, class Response>
-  absl::Status Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) const {
-    grpc::ClientContext context;
-    SetDeadline(absl::Minutes(1), &context);
-    return FromGrpcStatus((stub_.get()->*method)(&context, request, response));
+  absl::StatusOr<Response> Call(StubMethod<v1::ReplayService::Stub, Request, Response> method,
+                                const Request& request) const {
+    return CallUnary(stub_.get(), method, request, absl::Minutes(1));
   }
   // A stream: these messages are sent, and all that is answered is read.
   absl::Status Insert(const std::vector<v1::InsertRequest>& requests) const;

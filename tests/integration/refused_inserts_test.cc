@@ -257,8 +257,7 @@ TEST_CASE("A window over rows that nobody has is no error, for a server may have
   Sent sent = GoodSent();
   sent.block()->set_item_stream(1, 77);
   REQUIRE_OK(fixture.Insert({sent.first, sent.second}));
-  v1::DescribeResponse described;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
+  const auto described = testing::ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   REQUIRE(described.tables(2).config().name() == "t");
   CHECK(described.tables(2).items() == 5 + 3);
   CHECK(described.refusals().empty());

@@ -31,8 +31,7 @@ Request OfItems(const RefusalFixture& fixture) {
   v1::InspectRequest inspect;
   inspect.set_table("t");
   inspect.set_page_size(3);
-  v1::InspectResponse page;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Inspect, inspect, &page));
+  const auto page = testing::ValueOf(fixture.Call(&v1::ReplayService::Stub::Inspect, inspect));
   Request request;
   request.set_table("t");
   for (const v1::InspectedItem& item : page.items()) {
@@ -66,8 +65,7 @@ TEST_CASE("Updates of priorities are refused whole where one is wrong", "[grpc]"
                      kInvalid, "table \"t\", update 2: priority ", "bad_priority"});
   }
   CheckRefusals<Request>(fixture, *Request::descriptor(), good, cases, AnyValue(), [&](const Request& request) {
-    v1::UpdatePrioritiesResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, request).status();
   });
 }
 
@@ -81,8 +79,7 @@ TEST_CASE("Deletions are refused whole", "[grpc]") {
                           {"generations", "none", [](Request* r) { r->clear_generations(); }, kInvalid,
                            "generations has 0 entries; keys has 3", "bad_request"}},
                          AnyValue(), [&](const Request& request) {
-                           v1::DeleteResponse response;
-                           return fixture.Call(&v1::ReplayService::Stub::Delete, request, &response);
+                           return fixture.Call(&v1::ReplayService::Stub::Delete, request).status();
                          });
 }
 
@@ -98,12 +95,10 @@ TEST_CASE("What names a table is refused where there is none of that name", "[gr
     return fixture.Export(request, &bytes);
   });
   check(v1::ExplainRequest(), [&](const v1::ExplainRequest& request) {
-    v1::ExplainResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::Explain, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::Explain, request).status();
   });
   check(v1::ClearRequest(), [&](const v1::ClearRequest& request) {
-    v1::ClearResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::Clear, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::Clear, request).status();
   });
 }
 
@@ -135,8 +130,7 @@ TEST_CASE("Questions about items are refused for each field that can be wrong", 
   const AnyValue any = {{"statistics", "both are choices"},
                         {"max_column_bytes", "no more is sent than there is, and than a message may have"}};
   CheckRefusals<Request>(fixture, *Request::descriptor(), good, cases, any, [&](const Request& request) {
-    v1::InspectResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::Inspect, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::Inspect, request).status();
   });
 }
 
@@ -145,11 +139,7 @@ TEST_CASE("A checkpoint is refused where there is no folder for it", "[grpc]") {
   testing::CheckEveryField(*v1::CheckpointRequest::descriptor(), {}, AnyValue());
   testing::CheckEveryField(*v1::DescribeRequest::descriptor(), {}, AnyValue());
   testing::CheckRefused(
-      fixture,
-      [&] {
-        v1::CheckpointResponse response;
-        return fixture.Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest(), &response);
-      },
+      fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest()).status(); },
       absl::StatusCode::kFailedPrecondition, "this server has no folder to keep a checkpoint in", "no_data_folder");
 }
 
@@ -158,7 +148,7 @@ absl::Status SendBytes(const RefusalFixture& fixture, const std::string& method,
   const grpc::Slice slice(bytes.data(), bytes.size());
   const RawStream stream(fixture.address(), "/waggle.v1.ReplayService/" + method);
   stream.peer->Send(grpc::ByteBuffer(&slice, 1));
-  return stream.outcome->AwaitClosed();
+  return stream.seen->AwaitEnd();
 }
 
 TEST_CASE("Every method refuses bytes that are no request of it, and more than it may have", "[grpc]") {
@@ -212,9 +202,9 @@ TEST_CASE("Who goes away, and what is served, counts as no refusal", "[grpc]") {
   {
     const RawStream stream(fixture.address(), testing::kSample);
     stream.peer->Send(EncodeMessage(open, ByteSlices()));
-    REQUIRE(stream.outcome->AwaitMessages(2));
+    REQUIRE(stream.seen->AwaitCount(2));
     stream.peer->Close(absl::CancelledError("enough"));
-    (void)stream.outcome->AwaitClosed();
+    (void)stream.seen->AwaitEnd();
   }
   CHECK(fixture.Refusals().empty());
 }

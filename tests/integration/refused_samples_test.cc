@@ -89,8 +89,7 @@ TEST_CASE("A batch that a table can never give is refused when it is asked for",
   table.sampler.without_replacement = true;
   table.max_items = 10;
   *create.mutable_config() = ToProto(table);
-  v1::CreateTableResponse created;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created));
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create));
   Sent sent = GoodSent();
   sent.open()->set_table("different");
   sent.open()->set_batch_size(11);
@@ -111,8 +110,7 @@ TEST_CASE("A draw that counts more than a table's limiter ever allows is refused
   table.rate_limiter.samples_per_insert = 1;
   table.rate_limiter.error_buffer = 4;  // Room for 7 samples and an insert.
   *create.mutable_config() = ToProto(table);
-  v1::CreateTableResponse created;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created));
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create));
   for (const uint32_t items : {0U, 1U}) {
     Sent sent = GoodSent();
     sent.open()->set_table("ratio");

@@ -237,8 +237,7 @@ TEST_CASE("Creating a table is refused for each field that can be wrong, and not
        {"if_saved_differs", "none", [](Request* r) { r->set_if_saved_differs(static_cast<v1::SavedPolicy>(9)); },
         kInvalid, "if_saved_differs: got 9", "bad_request"}});
   const auto create = [&](const Request& request) {
-    v1::CreateTableResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status();
   };
   CheckRefusals<Request>(fixture, *Request::descriptor(), good, cases, kAnyConfig, create);
   // The fixture's are four now.
@@ -250,8 +249,7 @@ TEST_CASE("Creating a table is refused for each field that can be wrong, and not
 TEST_CASE("A table is not changed to what is wrong in any field, or is for another one", "[grpc]") {
   const RefusalFixture fixture;
   using Request = v1::ReconfigureRequest;
-  v1::DescribeResponse described;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
+  const auto described = testing::ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   REQUIRE(described.tables(2).config().name() == "t");
   Request good;
   *good.mutable_config() = described.tables(2).config();
@@ -276,8 +274,7 @@ TEST_CASE("A table is not changed to what is wrong in any field, or is for anoth
   any.erase("config.seed");
   any["dry_run"] = "both are choices";
   CheckRefusals<Request>(fixture, *Request::descriptor(), good, cases, any, [&](const Request& request) {
-    v1::ReconfigureResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response);
+    return fixture.Call(&v1::ReplayService::Stub::Reconfigure, request).status();
   });
 }
 
@@ -287,15 +284,14 @@ TEST_CASE("A table whose rows no message could carry is not made", "[grpc]") {
   TableConfig config = SimpleTable("frames");
   config.signature.push_back({"frame", DType::kUint8, {100 << 20}});
   *request.mutable_config() = ToProto(config);
-  v1::CreateTableResponse response;
   CheckRefused(
-      fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response); }, kInvalid,
+      fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status(); }, kInvalid,
       "table \"frames\": signature: a row has 104857612 bytes; at most 66060288 are allowed", "bad_configuration");
   config.signature.back().shape = {63 << 20};
   config.signature.back().shape[0] -= 12;  // What the other columns have.
   config.max_items = 1;
   *request.mutable_config() = ToProto(config);
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response));
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request));
 }
 
 }  // namespace

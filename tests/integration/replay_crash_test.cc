@@ -157,9 +157,10 @@ class Crashes {
     server_.Start(failpoints);
     v1::DescribeResponse response;
     Eventually("a description", [&] {
-      return server_.ended() || CallUnary(absl::Seconds(1), StopToken(), [&](grpc::ClientContext* context) {
-                                  return stub_->Describe(context, v1::DescribeRequest(), &response);
-                                }).ok();
+      const auto described =
+          CallUnary(stub_.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(1));
+      response = described.value_or(v1::DescribeResponse());
+      return server_.ended() || described.ok();
     });
     for (const v1::TableInfo& table : response.tables()) {
       INFO(table.config().name());
@@ -308,10 +309,8 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
   }
   const auto stub = v1::ReplayService::NewStub(NewChannel(server.address(), "observer"));
   const auto info = [&](const std::string& table) {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(60), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Describe(context, v1::DescribeRequest(), &response);
-    }));
+    const auto response =
+        ValueOf(CallUnary(stub.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(60)));
     const auto found = std::find_if(response.tables().begin(), response.tables().end(),
                                     [&table](const v1::TableInfo& each) { return each.config().name() == table; });
     REQUIRE(found != response.tables().end());

@@ -209,7 +209,7 @@ TEST_CASE("samplers that do not read cost a bounded amount of memory, and nobody
         request.mutable_open()->set_batch_size(8);
         request.set_credits(1'000);  // 320 MB.
         stuck.back()->peer->Send(EncodeMessage(request, ByteSlices()));
-        REQUIRE(stuck.back()->outcome->AwaitMessages(1));
+        REQUIRE(stuck.back()->seen->AwaitCount(1));
       }
       crews.AwaitProgress(200);
       const std::unique_ptr<ReplaySampler> sampler = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 8)));
@@ -250,7 +250,7 @@ TEST_CASE("samplers that read nothing and have all memory of batches are named, 
     request.mutable_open()->set_sampler_id(absl::StrCat("stopped_", stuck.size()));
     request.set_credits(1'000);
     stuck.back()->peer->Send(EncodeMessage(request, ByteSlices()));
-    REQUIRE(stuck.back()->outcome->AwaitMessages(1));
+    REQUIRE(stuck.back()->seen->AwaitCount(1));
   }
   const std::unique_ptr<ReplaySampler> sampler = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 8)));
   Eventually("the one who has it, by name", [&] {
@@ -332,7 +332,7 @@ TEST_CASE("clients that come and go without end leave nothing behind", "[grpc]")
     request.set_credits(2);
     sampler.peer->Send(EncodeMessage(request, ByteSlices()));
     if (i % 3 == 0) {
-      CHECK_FALSE(sampler.outcome->AwaitClosed().ok());
+      CHECK_FALSE(sampler.seen->AwaitEnd().ok());
     }
   }
   Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });

@@ -116,13 +116,8 @@ class PlayOverGrpc : private RandomPlay {
 
  private:
   template <class Request, class Response>
-  Response Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                const Request& request) {
-    Response response;
-    REQUIRE_OK(CallUnary(kLong, StopToken(), [&](grpc::ClientContext* context) {
-      return (stub_.get()->*method)(context, request, &response);
-    }));
-    return response;
+  Response Call(StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
+    return ValueOf(CallUnary(stub_.get(), method, request, kLong));
   }
   v1::TableInfo Info() {
     const auto response = Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest());

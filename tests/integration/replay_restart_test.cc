@@ -238,17 +238,11 @@ class Killed {
   }
 
   template <class Request, class Response>
-  Response Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                const Request& request) {
-    Response response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return (stub_.get()->*method)(context, request, &response);
-    }));
-    return response;
+  Response Call(StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
+    return ValueOf(CallUnary(stub_.get(), method, request, absl::Seconds(30)));
   }
   template <class Request, class Response>
-  Response CallAndKill(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                       const Request& request) {
+  Response CallAndKill(StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
     const Response response = Call(method, request);
     server_.Kill();
     server_.Start();

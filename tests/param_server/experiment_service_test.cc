@@ -21,10 +21,9 @@ class Client {
   explicit Client(const HubServer& hub) : stub_(v1::ExperimentService::NewStub(hub.channel)) {}
 
   template <class Request, class Response>
-  absl::Status Ask(grpc::Status (v1::ExperimentService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                   const Request& request, Response* response) {
-    return CallUnary(absl::Seconds(60), StopToken(),
-                     [&](grpc::ClientContext* context) { return (stub_.get()->*method)(context, request, response); });
+  absl::StatusOr<Response> Ask(StubMethod<v1::ExperimentService::Stub, Request, Response> method,
+                               const Request& request) {
+    return CallUnary(stub_.get(), method, request, absl::Seconds(60));
   }
   v1::ExperimentService::Stub* stub() { return stub_.get(); }
 
@@ -42,19 +41,16 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   submission.set_effective_yaml(
       "experiment: {name: x, seed: 7}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
   submission.set_priority(-3);
-  v1::SubmitResponse submitted;
-  REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
 
-  v1::ListExperimentsResponse list;
-  REQUIRE_OK(client.Ask(&Stub::List, v1::ListExperimentsRequest(), &list));
+  const auto list = ValueOf(client.Ask(&Stub::List, v1::ListExperimentsRequest()));
   REQUIRE(list.experiments_size() == 1);
   CHECK(list.experiments(0).id() == submitted.id());
   CHECK(list.experiments(0).effective_yaml().empty());
 
   v1::GetExperimentRequest get;
   get.set_id(submitted.id());
-  v1::ExperimentInfo info;
-  REQUIRE_OK(client.Ask(&Stub::Get, get, &info));
+  auto info = ValueOf(client.Ask(&Stub::Get, get));
   CHECK(info.state() == v1::RUN_STATE_QUEUED);
   CHECK(info.seed() == 7);
   CHECK(info.priority() == -3);
@@ -71,7 +67,7 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   CHECK(info.state() == v1::RUN_STATE_QUEUED);
   v1::StopExperimentRequest stop;
   stop.set_id(submitted.id());
-  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  info = ValueOf(client.Ask(&Stub::Stop, stop));
   CHECK(info.state() == v1::RUN_STATE_STOPPED);
   REQUIRE(stream->Read(&info));
   CHECK(info.state() == v1::RUN_STATE_STOPPED);
@@ -82,24 +78,23 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   ask_events.set_id(submitted.id());
   v1::EventsResponse events;
   Eventually("that it was submitted, what it waited for, and that it was stopped", [&] {
-    REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+    events = ValueOf(client.Ask(&Stub::Events, ask_events));
     return events.events_size() == 3;
   });
   ask_events.set_after(events.events(0).number());
-  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+  events = ValueOf(client.Ask(&Stub::Events, ask_events));
   CHECK(events.events_size() == 2);
 
   v1::ResumeExperimentRequest resume;
   resume.set_id(submitted.id());
-  REQUIRE_OK(client.Ask(&Stub::Resume, resume, &info));
+  info = ValueOf(client.Ask(&Stub::Resume, resume));
   CHECK(info.state() == v1::RUN_STATE_QUEUED);
   v1::DeleteExperimentRequest remove;
   remove.set_id(submitted.id());
-  v1::DeleteExperimentResponse removed;
-  CHECK(absl::IsFailedPrecondition(client.Ask(&Stub::Delete, remove, &removed)));
-  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
-  REQUIRE_OK(client.Ask(&Stub::Delete, remove, &removed));
-  CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get, &info)));
+  CHECK(absl::IsFailedPrecondition(client.Ask(&Stub::Delete, remove).status()));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
+  REQUIRE_OK(client.Ask(&Stub::Delete, remove));
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get).status()));
 }
 
 TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
@@ -114,16 +109,12 @@ TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
   const auto attend = [&](v1::WorkerKind kind) {
     worker.set_worker_id(absl::StrCat("worker-", kind));
     worker.set_kind(kind);
-    v1::AttendResponse answer;
-    REQUIRE_OK(CallUnary(absl::Seconds(60), StopToken(),
-                         [&](grpc::ClientContext* context) { return pool->Attend(context, worker, &answer); }));
-    return answer.orders_size();
+    return ValueOf(CallUnary(pool.get(), &v1::PoolService::Stub::Attend, worker, absl::Seconds(60))).orders_size();
   };
   v1::SubmitRequest submission;
   submission.set_effective_yaml(
       "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
-  v1::SubmitResponse submitted;
-  REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
   Eventually("an order", [&] {
     attend(v1::WORKER_KIND_LEARNER);
     attend(v1::WORKER_KIND_REPLAY_SERVER);
@@ -131,8 +122,7 @@ TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
   });
   v1::StopExperimentRequest stop;
   stop.set_id(submitted.id());
-  v1::ExperimentInfo info;
-  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
 
   std::vector<Thread> deleting;
   std::atomic<int> answered{0};
@@ -140,20 +130,18 @@ TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
     deleting.emplace_back("deleting", [&] {
       v1::DeleteExperimentRequest remove;
       remove.set_id(submitted.id());
-      v1::DeleteExperimentResponse removed;
-      client.Ask(&Stub::Delete, remove, &removed).IgnoreError();
+      client.Ask(&Stub::Delete, remove).status().IgnoreError();
       ++answered;
     });
   }
   // As their server knows of them by now, in the order in which they came.
   v1::GetExperimentRequest get;
   get.set_id(submitted.id());
-  REQUIRE_OK(client.Ask(&Stub::Get, get, &info));
+  REQUIRE_OK(client.Ask(&Stub::Get, get));
   v1::EventsRequest ask_events;
   ask_events.set_id(submitted.id());
-  v1::EventsResponse events;
-  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
-  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  REQUIRE_OK(client.Ask(&Stub::Events, ask_events));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
   CHECK(answered == 0);
   hub.host->BeginStop();
   deleting.clear();
@@ -167,38 +155,35 @@ TEST_CASE("experiments are listed by page and by state", "[grpc]") {
   for (int i = 0; i < 3; ++i) {
     v1::SubmitRequest submission;
     submission.set_effective_yaml("algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
-    v1::SubmitResponse submitted;
-    REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+    const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
     ids.insert(ids.begin(), submitted.id());
   }
   v1::StopExperimentRequest stop;
   stop.set_id(ids[1]);
-  v1::ExperimentInfo info;
-  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
 
   v1::ListExperimentsRequest ask;
   ask.set_limit(2);
-  v1::ListExperimentsResponse list;
-  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  auto list = ValueOf(client.Ask(&Stub::List, ask));
   REQUIRE(list.experiments_size() == 2);
   CHECK(list.experiments(0).id() == ids[0]);
   CHECK(list.experiments(1).id() == ids[1]);
   ask.set_page_token(list.next_page_token());
-  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  list = ValueOf(client.Ask(&Stub::List, ask));
   REQUIRE(list.experiments_size() == 1);
   CHECK(list.experiments(0).id() == ids[2]);
   CHECK(list.next_page_token().empty());
 
   ask.Clear();
   ask.add_states(v1::RUN_STATE_STOPPED);
-  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  list = ValueOf(client.Ask(&Stub::List, ask));
   REQUIRE(list.experiments_size() == 1);
   CHECK(list.experiments(0).id() == ids[1]);
   ask.add_states(static_cast<v1::RunState>(99));
-  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::List, ask, &list)));
+  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::List, ask).status()));
   ask.Clear();
   ask.set_page_token("next");
-  const absl::Status refused = client.Ask(&Stub::List, ask, &list);
+  const absl::Status refused = client.Ask(&Stub::List, ask).status();
   CHECK(absl::IsInvalidArgument(refused));
   CHECK_THAT(std::string(refused.message()), Catch::Contains("\"next\""));
 }
@@ -207,11 +192,10 @@ TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]")
   const HubServer hub;
   Client client(hub);
   v1::SubmitRequest submission;
-  v1::SubmitResponse submitted;
   submission.set_effective_yaml("algorithm: [");
-  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::Submit, submission, &submitted)));
+  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::Submit, submission).status()));
   submission.set_effective_yaml(std::string(size_t{5} << 20, ' '));
-  CHECK(absl::IsResourceExhausted(client.Ask(&Stub::Submit, submission, &submitted)));
+  CHECK(absl::IsResourceExhausted(client.Ask(&Stub::Submit, submission).status()));
   v1::WatchExperimentRequest watch;
   watch.set_id("nothing");
   grpc::ClientContext context;
@@ -219,8 +203,7 @@ TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]")
   v1::ExperimentInfo info;
   CHECK_FALSE(stream->Read(&info));
   CHECK(stream->Finish().error_code() == grpc::StatusCode::NOT_FOUND);
-  v1::PoolResponse pool;
-  REQUIRE_OK(client.Ask(&Stub::Pool, v1::PoolRequest(), &pool));
+  const auto pool = ValueOf(client.Ask(&Stub::Pool, v1::PoolRequest()));
   CHECK(pool.members_size() == 0);
 }
 

@@ -32,14 +32,13 @@ struct Answer {
 
 Answer Call(const testing::ParamServer& server, const std::string& method, std::vector<grpc::ByteBuffer> requests) {
   BlockingStream stream(NewChannel(server.address, "test"), "/waggle.v1.ModelService/" + method, kIdle, StopToken());
-  bool open = true;
   for (const grpc::ByteBuffer& request : requests) {
-    open = open && stream.Write(request);
+    stream.Write(request);
   }
-  open = open && stream.WritesDone();
+  stream.WritesDone();
   Answer answer;
   grpc::ByteBuffer message;
-  while (open && stream.Read(&message)) {
+  while (stream.Read(&message)) {
     answer.messages.push_back(message);
   }
   answer.status = stream.Finish();
@@ -285,8 +284,7 @@ TEST_CASE("A reader that stops reading holds one version, not all that follow", 
   };
   publish(1);
   BlockingStream slow(NewChannel(server.address, "slow"), "/waggle.v1.ModelService/Pull", kIdle, StopToken());
-  REQUIRE(slow.Write(PullRequest(std::nullopt)));
-  REQUIRE(slow.WritesDone());
+  REQUIRE(slow.WriteLast(PullRequest(std::nullopt)));
   grpc::ByteBuffer first;
   REQUIRE(slow.Read(&first));
   for (uint64_t version = 2; version <= 20; ++version) {
@@ -307,8 +305,7 @@ TEST_CASE("A watch tells versions in their order, and ends with the newest", "[g
   v1::WatchModelRequest request;
   request.set_model("m");
   BlockingStream watch(NewChannel(server.address, "test"), "/waggle.v1.ModelService/Watch", kIdle, StopToken());
-  REQUIRE(watch.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(watch.WritesDone());
+  REQUIRE(watch.WriteLast(EncodeMessage(request, ByteSlices())));
   const Thread publisher("publisher", [&server] {
     for (uint64_t version = 2; version <= 500; ++version) {
       (void)server.models->Publish(MakeModel("m", {1, version}));

@@ -26,9 +26,7 @@ v1::AttendRequest Learner() {
 
 absl::Status Attend(const HubServer& hub, const v1::AttendRequest& request) {
   const auto stub = v1::PoolService::NewStub(hub.channel);
-  v1::AttendResponse response;
-  return CallUnary(kTimeout, StopToken(),
-                   [&](grpc::ClientContext* context) { return stub->Attend(context, request, &response); });
+  return CallUnary(stub.get(), &v1::PoolService::Stub::Attend, request, kTimeout).status();
 }
 
 TEST_CASE("a process attends at a hub of its own version, saying what can be", "[grpc]") {
@@ -58,10 +56,7 @@ TEST_CASE("a process that ends while it attends is missed", "[grpc]") {
   const auto stub = v1::PoolService::NewStub(hub.channel);
   Thread attending("attending", [&] {
     while (!killed.StopRequested()) {
-      v1::AttendResponse response;
-      CallUnary(kTimeout, killed, [&](grpc::ClientContext* context) {
-        return stub->Attend(context, Learner(), &response);
-      }).IgnoreError();
+      CallUnary(stub.get(), &v1::PoolService::Stub::Attend, Learner(), kTimeout, killed).IgnoreError();
     }
   });
   Eventually("the process", [&] { return hub.host->Members().size() == 1; });

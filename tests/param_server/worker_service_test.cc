@@ -15,6 +15,7 @@
 #include "common/hub_client/hub_convert.h"
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/raw_codec.h"
 #include "common/rpc/unary_call.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/param_server.h"
@@ -30,9 +31,12 @@ struct Fixture {
     stub = v1::WorkerService::NewStub(NewChannel(server.address, "test"));
   }
 
-  absl::Status Join(const v1::JoinRequest& request, v1::JoinResponse* response) {
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->Join(context, request, response); });
+  template <class Request, class Response>
+  absl::StatusOr<Response> Call(StubMethod<v1::WorkerService::Stub, Request, Response> method, const Request& request) {
+    return CallUnary(stub.get(), method, request, absl::Seconds(30));
+  }
+  absl::StatusOr<v1::JoinResponse> Join(const v1::JoinRequest& request) {
+    return Call(&v1::WorkerService::Stub::Join, request);
   }
   // A worker that is ordered to the run, and how it joins.
   v1::JoinRequest Ordered(Role role, const std::string& worker_id = "w1") {
@@ -41,20 +45,14 @@ struct Fixture {
     request.set_worker_id(worker_id);
     return request;
   }
-  absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->Heartbeat(context, request, response); });
+  absl::StatusOr<v1::HeartbeatResponse> Heartbeat(const v1::HeartbeatRequest& request) {
+    return Call(&v1::WorkerService::Stub::Heartbeat, request);
   }
-  absl::Status TakeSteps(const v1::TakeStepsRequest& request, v1::TakeStepsResponse* response) {
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->TakeSteps(context, request, response); });
+  absl::StatusOr<v1::TakeStepsResponse> TakeSteps(const v1::TakeStepsRequest& request) {
+    return Call(&v1::WorkerService::Stub::TakeSteps, request);
   }
   v1::OverviewResponse Overview() {
-    v1::OverviewResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Overview(context, v1::OverviewRequest(), &response);
-    }));
-    return response;
+    return testing::ValueOf(Call(&v1::WorkerService::Stub::Overview, v1::OverviewRequest()));
   }
 
   testing::ParamServer server;
@@ -63,8 +61,7 @@ struct Fixture {
 
 TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   Fixture fixture;
-  v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kLearner), &joined));
+  const v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kLearner)));
   CHECK(joined.index() == 0);
   CHECK(joined.epoch() == 1);
   CHECK(joined.heartbeat_interval_ms() == 20);
@@ -85,12 +82,10 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   *evaluation->mutable_version() = ToProto(ModelVersion{1, 9});
   evaluation->set_mean_return(12.5);
   evaluation->set_finished_at_us(123);
-  v1::HeartbeatResponse response;
-  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  REQUIRE_OK(fixture.Heartbeat(beat));
   beat.set_taken_at_us(3'000'000);
   (*beat.mutable_counters())["learner_steps"] = 30;
-  REQUIRE_OK(fixture.Heartbeat(beat, &response));
-  CHECK(response.assignment().model_version().version() == 9);
+  CHECK(testing::ValueOf(fixture.Heartbeat(beat)).assignment().model_version().version() == 9);
 
   const v1::OverviewResponse overview = fixture.Overview();
   CHECK(overview.run_state() == v1::RUN_STATE_RUNNING);
@@ -125,9 +120,7 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
 
   v1::LeaveRequest leave;
   leave.set_worker_id("w1");
-  v1::LeaveResponse left;
-  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
-                       [&](grpc::ClientContext* context) { return fixture.stub->Leave(context, leave, &left); }));
+  REQUIRE_OK(fixture.Call(&v1::WorkerService::Stub::Leave, leave));
   CHECK_FALSE(fixture.Overview().workers(0).alive());
 }
 
@@ -141,22 +134,19 @@ v1::Assignment Next(BlockingStream* stream) {
 
 TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
   Fixture fixture;
-  v1::JoinResponse joined;
   v1::WatchWorkerRequest request;
   request.set_worker_id("w1");
   constexpr char kWatch[] = "/waggle.v1.WorkerService/Watch";
   const auto channel = NewChannel(fixture.server.address, "test");
   BlockingStream early(channel, kWatch, absl::Minutes(2), StopToken());
-  REQUIRE(early.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(early.WritesDone());
+  REQUIRE(early.WriteLast(EncodeMessage(request, ByteSlices())));
   grpc::ByteBuffer nothing;
   CHECK_FALSE(early.Read(&nothing));
   CHECK(early.Finish().code() == absl::StatusCode::kNotFound);
 
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kLearner), &joined));
+  const v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kLearner)));
   BlockingStream watch(channel, kWatch, absl::Minutes(2), StopToken());
-  REQUIRE(watch.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(watch.WritesDone());
+  REQUIRE(watch.WriteLast(EncodeMessage(request, ByteSlices())));
   const v1::Assignment first = Next(&watch);
   CHECK(first.run_state() == v1::RUN_STATE_RUNNING);
   CHECK(first.experiment_yaml().empty());
@@ -164,40 +154,32 @@ TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   beat.set_failure("no such device");
-  v1::HeartbeatResponse response;
-  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  REQUIRE_OK(fixture.Heartbeat(beat));
   CHECK(Next(&watch).run_state() == v1::RUN_STATE_FAILED);
 }
 
 TEST_CASE("Only the answer to a join has the experiment", "[grpc]") {
   Fixture fixture;
-  v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
+  const v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kActor)));
   CHECK(joined.assignment().experiment_yaml() == "the experiment");
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
-  v1::HeartbeatResponse response;
-  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  const v1::HeartbeatResponse response = testing::ValueOf(fixture.Heartbeat(beat));
   CHECK(response.assignment().experiment_yaml().empty());
 }
 
 TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]") {
   Fixture fixture;
-  v1::JoinResponse actor_joined;
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor, "a"), &actor_joined));
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor, "a")));
   // Writing blocks until somebody reads.
   const std::string path = fixture.server.folder.File("hub.state.new");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   constexpr int kLearners = 64;  // More than a server has threads for calls.
-  std::vector<std::unique_ptr<v1::JoinResponse>> joined;
-  std::vector<absl::Status> status(kLearners);
+  std::vector<absl::StatusOr<v1::JoinResponse>> joined(kLearners);
   std::vector<Thread> threads;
   for (int i = 0; i < kLearners; ++i) {
-    joined.push_back(std::make_unique<v1::JoinResponse>());
     const v1::JoinRequest learner = fixture.Ordered(Role::kLearner, absl::StrCat("l", i));
-    threads.emplace_back("learner", [&fixture, &status, i, learner, response = joined.back().get()] {
-      status[i] = fixture.Join(learner, response);
-    });
+    threads.emplace_back("learner", [&fixture, &joined, i, learner] { joined[i] = fixture.Join(learner); });
   }
   v1::JoinRequest replay = fixture.Ordered(Role::kReplayServer, "r");
   replay.set_address("10.0.0.1:7001");
@@ -205,19 +187,17 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
   beat.set_worker_id("a");
   absl::Status others;
   for (int i = 0; i < 200 && others.ok(); ++i) {
-    v1::JoinResponse response;
-    others = fixture.Join(replay, &response);
-    v1::HeartbeatResponse beaten;
-    others.Update(fixture.Heartbeat(beat, &beaten));
+    others = fixture.Join(replay).status();
+    others.Update(fixture.Heartbeat(beat).status());
   }
   std::ifstream(path).get();
   threads.clear();
   REQUIRE_OK(others);
   // The one that met the pipe was told so; all others have an epoch of their own.
   std::set<uint64_t> epochs;
-  for (int i = 0; i < kLearners; ++i) {
-    if (status[i].ok()) {
-      epochs.insert(joined[i]->epoch());
+  for (const absl::StatusOr<v1::JoinResponse>& each : joined) {
+    if (each.ok()) {
+      epochs.insert(each->epoch());
     }
   }
   CHECK(epochs.size() == kLearners - 1);
@@ -226,8 +206,7 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
 
 TEST_CASE("An actor is told its life and the run's steps, and is given steps", "[grpc]") {
   Fixture fixture(1'000);
-  v1::JoinResponse joined;
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
+  v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kActor)));
   CHECK(joined.life() == 0);
   CHECK(joined.env_steps() == 0);
   v1::TakeStepsRequest request;
@@ -236,15 +215,13 @@ TEST_CASE("An actor is told its life and the run's steps, and is given steps", "
   request.set_allowed(20);
   request.set_block(100);
   request.set_rate(1e6);
-  v1::TakeStepsResponse taken;
-  REQUIRE_OK(fixture.TakeSteps(request, &taken));
-  CHECK(taken.allowed() == 16 + 984 / 2);
+  CHECK(testing::ValueOf(fixture.TakeSteps(request)).allowed() == 16 + 984 / 2);
   request.set_used(std::numeric_limits<uint64_t>::max());
-  CHECK(fixture.TakeSteps(request, &taken).code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.TakeSteps(request), absl::StatusCode::kInvalidArgument);
 
   v1::JoinRequest second = fixture.Ordered(Role::kActor, "w2");
   second.set_life(7);
-  REQUIRE_OK(fixture.Join(second, &joined));
+  joined = testing::ValueOf(fixture.Join(second));
   CHECK(joined.index() == 1);
   CHECK(joined.life() == 7);
   CHECK(joined.env_steps() == 16);
@@ -252,24 +229,22 @@ TEST_CASE("An actor is told its life and the run's steps, and is given steps", "
 
 TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]") {
   Fixture fixture;
-  v1::JoinResponse joined;
-  v1::HeartbeatResponse response;
   v1::JoinRequest unknown;
   unknown.set_worker_id("w9");
-  REQUIRE_CODE(fixture.Join(unknown, &joined), absl::StatusCode::kUnavailable);
-  REQUIRE_CODE(fixture.Join(fixture.Ordered(Role::kReplayServer, "r"), &joined), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Join(unknown), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(fixture.Join(fixture.Ordered(Role::kReplayServer, "r")), absl::StatusCode::kInvalidArgument);
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
-  CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kNotFound);
-  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
+  REQUIRE_CODE(fixture.Heartbeat(beat), absl::StatusCode::kNotFound);
+  REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor)));
   beat.mutable_environment()->set_name("x");
-  CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Heartbeat(beat), absl::StatusCode::kInvalidArgument);
   beat.clear_environment();
   beat.add_evaluations();
-  CHECK_THAT(std::string(fixture.Heartbeat(beat, &response).message()), Catch::Contains("at least one episode"));
+  CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("at least one episode"));
   beat.clear_evaluations();
   (*beat.mutable_counters())["env_steps"] = -5;
-  CHECK_THAT(std::string(fixture.Heartbeat(beat, &response).message()), Catch::Contains("env_steps is -5"));
+  CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("env_steps is -5"));
 }
 
 TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]") {
@@ -277,14 +252,12 @@ TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]"
   const int workers = fixture.Overview().workers_size();
   v1::JoinRequest join = fixture.Ordered(Role::kActor);
   join.set_address(std::string(2 << 20, 'x'));
-  v1::JoinResponse joined;
-  REQUIRE_CODE(fixture.Join(join, &joined), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(fixture.Join(join), absl::StatusCode::kResourceExhausted);
   v1::HeartbeatRequest beat;
   for (int i = 0; i < (2 << 20) / 2; ++i) {
     beat.add_evaluations();  // Two bytes each on the wire, many times that in memory.
   }
-  v1::HeartbeatResponse response;
-  REQUIRE_CODE(fixture.Heartbeat(beat, &response), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(fixture.Heartbeat(beat), absl::StatusCode::kResourceExhausted);
   CHECK(fixture.Overview().workers_size() == workers);
 }
 

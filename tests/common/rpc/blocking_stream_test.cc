@@ -18,9 +18,9 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// Push: adds up the bytes, refuses a piece of 13 and throws over one of 17. Pull: as many messages as the model's
-// name says, then OUT_OF_RANGE, or an exception after 17; where it is "ok" or "lost", one message and that end. Watch:
-// nothing, ever.
+// Push: adds up the bytes, refuses a piece of 13 and throws over one of 17. Pull: the model's name is the number of
+// messages, then comes OUT_OF_RANGE, or an exception after 17; for "ok" and "lost" one message with that end. Watch:
+// sends nothing, ever.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
@@ -192,8 +192,7 @@ TEST_CASE("Logic that throws ends the call with the reason", "[grpc]") {
   BlockingStream pull(fixture.channel, "/waggle.v1.ModelService/Pull", kIdle, StopToken());
   v1::PullModelRequest request;
   request.set_model("17");
-  REQUIRE(pull.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(pull.WritesDone());
+  REQUIRE(pull.WriteLast(EncodeMessage(request, ByteSlices())));
   int messages = 0;
   while (pull.Read(&answer)) {
     ++messages;
@@ -202,13 +201,12 @@ TEST_CASE("Logic that throws ends the call with the reason", "[grpc]") {
   CHECK(pull.Finish().code() == absl::StatusCode::kInternal);
 }
 
-TEST_CASE("A server-streaming call brings every message in order, then how it ended", "[grpc]") {
+TEST_CASE("A server-streaming call brings every message in order, then its end", "[grpc]") {
   const Fixture fixture;
   v1::PullModelRequest request;
   request.set_model("1000");
   BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Pull", kIdle, StopToken());
-  REQUIRE(stream.Write(EncodeMessage(request, ByteSlices())));
-  REQUIRE(stream.WritesDone());
+  REQUIRE(stream.WriteLast(EncodeMessage(request, ByteSlices())));
   grpc::ByteBuffer buffer;
   uint64_t expected = 0;
   while (stream.Read(&buffer)) {
@@ -223,7 +221,7 @@ TEST_CASE("A server-streaming call brings every message in order, then how it en
 TEST_CASE("A peer that says nothing is given up after the idle timeout, or with a stop", "[grpc]") {
   const Fixture fixture;
   grpc::ByteBuffer buffer;
-  // Connects: the short timeout is not to end before there is a connection.
+  // Connects: the short timeout must not end before there is a connection.
   BlockingStream first(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
   REQUIRE(first.Write(Piece(1)));
   BlockingStream silent(fixture.channel, "/waggle.v1.ModelService/Watch", absl::Milliseconds(50), StopToken());
@@ -244,7 +242,7 @@ TEST_CASE("A peer that says nothing is given up after the idle timeout, or with 
   CHECK(stopped.Finish().code() == absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("A stream that is dropped half-way leaves the server well", "[grpc]") {
+TEST_CASE("A stream that is dropped half-way does the server no harm", "[grpc]") {
   const Fixture fixture;
   for (int i = 0; i < 20; ++i) {
     BlockingStream dropped(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
@@ -255,13 +253,12 @@ TEST_CASE("A stream that is dropped half-way leaves the server well", "[grpc]") 
     REQUIRE(unread.Write(EncodeMessage(request, ByteSlices())));
   }
   BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
-  REQUIRE(stream.Write(Piece(1)));
-  REQUIRE(stream.WritesDone());
+  REQUIRE(stream.WriteLast(Piece(1)));
   grpc::ByteBuffer answer;
   CHECK(stream.Read(&answer));
 }
 
-TEST_CASE("A stream to where nobody listens is unavailable", "[grpc]") {
+TEST_CASE("A stream to a port without a server is unavailable", "[grpc]") {
   BlockingStream stream(NewChannel("127.0.0.1:1", "test"), "/waggle.v1.ModelService/Push", kIdle, StopToken());
   CHECK_FALSE(stream.Write(Piece(1)));
   CHECK(stream.Finish().code() == absl::StatusCode::kUnavailable);

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Answers with the address of whoever called.
+// Answers with the address of the caller.
 class PeerService final : public v1::ReplayService::CallbackService {
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest* /*request*/,
                                      v1::DescribeResponse* response) override {

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// What `say` has written to the standard error stream.
+// The text that `say` writes to the standard error stream.
 template <class Function>
 std::string Written(const Function& say) {
   testing::CapturedStream captured(STDERR_FILENO);
@@ -23,7 +23,7 @@ std::string Written(const Function& say) {
   return text;
 }
 
-TEST_CASE("What gRPC says is a line of our log", "[unit]") {
+TEST_CASE("A message of gRPC is a line of our log", "[unit]") {
   TakeGrpcLog();
   const std::string text = Written([] { gpr_log("src/core/a.cc", 7, GPR_LOG_SEVERITY_ERROR, "no %s\nleft", "files"); });
   CHECK_THAT(text, Catch::Contains("error learner[") && Catch::EndsWith("] gRPC: a.cc:7: no files\\nleft\n"));

@@ -22,7 +22,7 @@ using testing::NoDescriptors;
 using Socket = testing::TcpSocket;
 using testing::ValueOf;
 
-// What a listener was given; keeps it open.
+// The connections that a listener has accepted. Keeps them open.
 class Accepted {
  public:
   ~Accepted() { CloseAll(); }
@@ -57,11 +57,11 @@ bool HasIpv6() {
   return Listener::Open("[::1]:0").ok();
 }
 
-TEST_CASE("A listener hands on who connects, until it stops", "[grpc]") {
+TEST_CASE("A listener hands connections on until it stops", "[grpc]") {
   Accepted accepted;
   const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
   CHECK(listener->address().rfind("127.0.0.1:", 0) == 0);
-  const Socket before(listener->address());  // Waits until there is somebody to accept it.
+  const Socket before(listener->address());  // Waits until it is accepted.
   REQUIRE(before.connected());
   listener->Start(accepted.Add());
   CHECK(accepted.Await(1));
@@ -93,7 +93,7 @@ TEST_CASE("A listener listens on all addresses that its host stands for", "[grpc
   }
 }
 
-TEST_CASE("What is sent to a client whose machine is gone fails in time, as on gRPC's own connections", "[grpc]") {
+TEST_CASE("A write to a client whose machine is gone fails in time, as on gRPC's own connections", "[grpc]") {
   std::atomic<int> timeout_ms{-1};
   std::atomic<int> no_delay{-1};
   const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
@@ -112,7 +112,7 @@ TEST_CASE("What is sent to a client whose machine is gone fails in time, as on g
   CHECK(no_delay != 0);
 }
 
-TEST_CASE("What cannot be listened on is refused, saying why", "[grpc]") {
+TEST_CASE("An address that cannot be listened on is refused with the reason", "[grpc]") {
   const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
   const auto says = [](const std::string& listen, const std::string& part) {
     const auto opened = Listener::Open(listen);
@@ -144,13 +144,13 @@ TEST_CASE("A listener that finds no descriptor goes on when there are some again
     }
     Eventually("failures", [&] { return listener->failures() >= 2; });
   }
-  // Those before may have been turned away, where another thread has given a descriptor back.
+  // Earlier clients may have been turned away, if another thread has given a descriptor back.
   const size_t before = accepted.count();
   const Socket after(listener->address());
   Eventually("another connection", [&] { return accepted.count() > before; });
 }
 
-TEST_CASE("Clients are turned away where they would take the last quarter of the descriptors", "[grpc]") {
+TEST_CASE("Clients are turned away if they would take the last quarter of the descriptors", "[grpc]") {
   Accepted accepted;
   const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
   listener->Start(accepted.Add());
@@ -166,12 +166,12 @@ TEST_CASE("Clients are turned away where they would take the last quarter of the
   }
   Eventually("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
   CHECK(accepted.count() >= 3);
-  CHECK(accepted.count() <= 14);  // Some more than there were descriptors, where other threads give theirs back.
-  Eventually("the end of those who were turned away", [&] {
+  CHECK(accepted.count() <= 14);  // Some more than there were descriptors, if other threads give theirs back.
+  Eventually("the end of the clients that were turned away", [&] {
     return std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->HasEnded(); }) ==
            listener->failures();
   });
-  // Who goes makes room.
+  // A client that goes makes room.
   accepted.CloseAll();
   REQUIRE(Socket(listener->address()).connected());
   CHECK(accepted.Await(1));

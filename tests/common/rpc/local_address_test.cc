@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("the address towards this machine's own is that one, and towards a host that is none there is none",
+TEST_CASE("the address towards this machine's own address is the same, and an unknown host has none",
           "[unit]") {
   CHECK(testing::ValueOf(LocalAddressTowards("127.0.0.1:80")) == "127.0.0.1");
   CHECK(testing::ValueOf(LocalAddressTowards("localhost:80")).size() > 2);

@@ -77,7 +77,7 @@ absl::Status Decode(const std::string& bytes, v1::InsertRequest* header, ByteSli
   return DecodeMessage(grpc::ByteBuffer(&slice, 1), kMaxHeaderBytes, header, data);
 }
 
-TEST_CASE("What EncodeMessage writes is what protobuf writes", "[unit]") {
+TEST_CASE("EncodeMessage writes the bytes that protobuf writes", "[unit]") {
   Rng rng(1);
   for (const size_t size : {size_t{0}, size_t{1}, size_t{127}, size_t{128}, size_t{100'000}}) {
     const std::string payload = RandomBytes(size, &rng);
@@ -115,7 +115,7 @@ TEST_CASE("EncodeMessage shares the data's bytes and lets them go with the buffe
   CHECK(owner.use_count() == 1);
 }
 
-TEST_CASE("DecodeMessage reads what protobuf writes however it is cut into slices", "[unit]") {
+TEST_CASE("DecodeMessage reads the bytes of protobuf, in slices of any size", "[unit]") {
   Rng rng(2);
   for (int round = 0; round < 300; ++round) {
     const std::string payload = RandomBytes(rng.UniformInt(3'000), &rng);
@@ -245,7 +245,7 @@ TEST_CASE("Declared sizes beyond the message are refused", "[unit]") {
   REQUIRE_CODE(Decode(std::string(11, '\xFF'), &header, &data), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A header above its limit is refused whatever the fields are", "[unit]") {
+TEST_CASE("A header above its limit is refused for any fields", "[unit]") {
   v1::InsertRequest header;
   ByteSlices data;
   v1::InsertRequest large;

@@ -82,7 +82,7 @@ std::string RawCall(const std::string& address, const std::string& method, const
   return *answer;
 }
 
-TEST_CASE("A server on port 0 says which port it took", "[grpc]") {
+TEST_CASE("A server on port 0 returns its port", "[grpc]") {
   StreamService service(Endless());
   const auto server = StartServer(&service);
   CHECK(server->address().rfind("127.0.0.1:", 0) == 0);
@@ -96,13 +96,13 @@ TEST_CASE("A second server on a taken port is refused with a clear error", "[grp
   const auto server = StartServer(&service);
   testing::CapturedStream errors(STDERR_FILENO);
   const auto second = RpcServer::Start(server->address(), {&other});
-  CHECK(errors.Finish().empty());  // All of it is in the error.
+  CHECK(errors.Finish().empty());  // The error has all details.
   REQUIRE_CODE(second, absl::StatusCode::kUnavailable);
   CHECK(std::string(second.status().message()).find(server->address()) != std::string::npos);
   CHECK(std::string(second.status().message()).find("taken") != std::string::npos);
 }
 
-TEST_CASE("What is no address to listen on is refused", "[grpc]") {
+TEST_CASE("Text that is not an address to listen on is refused", "[grpc]") {
   StreamService service(Endless());
   for (const char* address : {"", ":", "7001", "localhost", "localhost:", ":7001", "localhost:port", "localhost:-1",
                               "localhost:65536", "localhost:99999999999"}) {

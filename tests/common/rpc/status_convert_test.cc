@@ -40,13 +40,13 @@ TEST_CASE("A message is cut by what it takes once encoded, and between two chara
   CHECK(ToGrpcStatus(absl::InternalError(std::string(5'000, '\xA4'))).error_message().size() <= 4096 / 3);
 }
 
-TEST_CASE("An internal error that no program of ours sent is a connection that broke", "[unit]") {
+TEST_CASE("An internal error that is not ours is a connection that broke", "[unit]") {
   CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::INTERNAL, "Received RST_STREAM with error code 2")) ==
         absl::UnavailableError("Received RST_STREAM with error code 2"));
   CHECK(FromGrpcStatus(ToGrpcStatus(absl::InternalError("a bug"))) == absl::InternalError("a bug"));
 }
 
-TEST_CASE("A server of another kind, which gRPC says nothing of, is told", "[unit]") {
+TEST_CASE("An unknown method gets a message, as gRPC sends none", "[unit]") {
   const absl::Status status = FromGrpcStatus(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
   REQUIRE_CODE(status, absl::StatusCode::kUnimplemented);
   CHECK(status.message() == "the server does not know this method: it is of another kind, or another version");
@@ -59,13 +59,13 @@ TEST_CASE("The reason of a refusal travels with its status", "[unit]") {
   CHECK(sent.error_message() == "priority -1");
   CHECK(ReasonOf(FromGrpcStatus(sent)) == "bad_priority");
   CHECK(FromGrpcStatus(sent) == refused);
-  // An INTERNAL with a reason is no connection that broke.
+  // An INTERNAL with a reason is not a connection that broke.
   CHECK(FromGrpcStatus(ToGrpcStatus(WithReason("odd", absl::InternalError("a bug")))).code() ==
         absl::StatusCode::kInternal);
   CHECK(ReasonOf(FromGrpcStatus(ToGrpcStatus(absl::InvalidArgumentError("priority -1")))).empty());
 }
 
-TEST_CASE("What is sent is google.rpc.Status with an ErrorInfo, byte for byte", "[unit]") {
+TEST_CASE("The details are google.rpc.Status with an ErrorInfo, byte for byte", "[unit]") {
   const grpc::Status sent = ToGrpcStatus(WithReason("disk", absl::UnavailableError("full")));
   const std::string url = "type.googleapis.com/google.rpc.ErrorInfo";
   CHECK(url.size() == 0x28);
@@ -90,7 +90,7 @@ TEST_CASE("A refusal with a long message still fits into the trailing metadata",
   CHECK(ReasonOf(FromGrpcStatus(sent)) == "bad_configuration");
 }
 
-TEST_CASE("Details that are not ours, or are nonsense, give no reason", "[unit]") {
+TEST_CASE("Details that are not ours, or not a message, give no reason", "[unit]") {
   const auto reason_in = [](const std::string& details) {
     return ReasonOf(FromGrpcStatus(grpc::Status(grpc::StatusCode::NOT_FOUND, "no", details)));
   };

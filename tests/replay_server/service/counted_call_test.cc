@@ -16,9 +16,9 @@
 namespace waggle {
 namespace {
 
-// How calls end otherwise, refused_requests_test.cc shows for all of them.
+// The other ends of calls are in refused_requests_test.cc.
 
-// What a service has refused, by reason.
+// The refusals of a service, by reason.
 std::map<std::string, uint64_t> Refusals(ReplayService* service) {
   grpc::CallbackServerContext context;
   grpc::testing::DefaultReactorTestPeer peer(&context);
@@ -30,7 +30,7 @@ std::map<std::string, uint64_t> Refusals(ReplayService* service) {
   return {described.refusals().begin(), described.refusals().end()};
 }
 
-// Of HTTP/2, by hand.
+// Parts of HTTP/2, by hand.
 std::string BigEndian(uint64_t number, int bytes) {
   std::string text;
   for (int i = bytes - 1; i >= 0; --i) {
@@ -79,8 +79,8 @@ TEST_CASE("A caller that gives up before its request has come is not counted, on
       {"gone within the message", Headers(method) + Data(cut_off), false},
       {"ended without a message", Headers(method, kEndStream), true},
       {"ended within the message", Headers(method) + Data(cut_off, kEndStream), true},
-      {"a message that is none", Headers(method) + Data(std::string(1, '\0') + BigEndian(1, 4) + "\xff", kEndStream),
-       true},
+      {"bytes that are not a message",
+       Headers(method) + Data(std::string(1, '\0') + BigEndian(1, 4) + "\xff", kEndStream), true},
   };
   for (const Case& one : cases) {
     INFO(one.what);

@@ -42,8 +42,7 @@ class ServiceOnDisk {
   v1::TableExplanation ExplainedAs(const std::string& cause) {
     const absl::Time deadline = SteadyNow() + absl::Minutes(1);
     for (;;) {
-      v1::ExplainResponse response;
-      REQUIRE_OK(Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), &response));
+      auto response = ValueOf(Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest()));
       REQUIRE(response.tables_size() == 1);
       if (response.tables(0).cause() == cause) {
         return response.tables(0);
@@ -54,18 +53,14 @@ class ServiceOnDisk {
     }
   }
 
-  absl::Status Checkpoint() {
-    v1::CheckpointResponse response;
-    return Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest(), &response);
-  }
+  absl::Status Checkpoint() { return Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest()).status(); }
 
   absl::Status Reconfigure() {
     v1::ReconfigureRequest request;
     *request.mutable_config() = ToProto(table);
     request.mutable_config()->set_max_items(77);
     request.set_config_generation(1);
-    v1::ReconfigureResponse response;
-    return Call(&v1::ReplayService::Stub::Reconfigure, request, &response);
+    return Call(&v1::ReplayService::Stub::Reconfigure, request).status();
   }
 
   testing::FullDiskEnv disk;
@@ -74,10 +69,8 @@ class ServiceOnDisk {
 
  private:
   template <class Request, class Response>
-  absl::Status Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) {
-    return CallUnary(absl::Minutes(1), StopToken(),
-                     [&](grpc::ClientContext* context) { return (stub_.get()->*method)(context, request, response); });
+  absl::StatusOr<Response> Call(StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
+    return CallUnary(stub_.get(), method, request, absl::Minutes(1));
   }
 
   JournalOptions Options() {

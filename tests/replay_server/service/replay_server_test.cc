@@ -153,16 +153,15 @@ struct DurableServer {
     v1::CreateTableRequest request;
     *request.mutable_config() = ToProto(config);
     request.set_if_saved_differs(policy);
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &created); });
+    auto response = CallUnary(stub.get(), &v1::ReplayService::Stub::CreateTable, request, absl::Seconds(30));
+    created = response.value_or(v1::CreateTableResponse());
+    return response.status();
   }
-  uint64_t Items() {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Describe(context, v1::DescribeRequest(), &response);
-    }));
-    return response.tables(0).items();
+  v1::TableInfo FirstTable() {
+    return ValueOf(CallUnary(stub.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(30)))
+        .tables(0);
   }
+  uint64_t Items() { return FirstTable().items(); }
 
   Metrics metrics;
   std::unique_ptr<ReplayServer> server;
@@ -279,15 +278,11 @@ TEST_CASE("A checkpoint is made when it is asked for, and refused without a fold
   TableConfig table = SimpleTable("t");
   table.durability = Durability::kCheckpoint;
   REQUIRE_OK(server.Create(table));
-  v1::CheckpointResponse response;
-  const auto checkpoint = [&response](v1::ReplayService::Stub* stub) {
-    return CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub->Checkpoint(context, v1::CheckpointRequest(), &response);
-    });
+  const auto checkpoint = [](v1::ReplayService::Stub* stub) {
+    return CallUnary(stub, &v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest(), absl::Seconds(30));
   };
   for (uint64_t number = 1; number <= 5; ++number) {
-    REQUIRE_OK(checkpoint(server.stub.get()));
-    CHECK(response.number() == number);
+    CHECK(ValueOf(checkpoint(server.stub.get())).number() == number);
   }
   CHECK(!std::filesystem::exists(folder.File("data/checkpoints/2")));
   CHECK(std::filesystem::exists(folder.File("data/checkpoints/3")));
@@ -356,14 +351,11 @@ TEST_CASE("A table of ten times its memory limit is sampled whole, and says what
     REQUIRE_OK(writer->Append(SimpleBlock(row, 1, 1000), StopToken()));
   }
   REQUIRE_OK(writer->Flush(absl::Seconds(60)));
-  v1::DescribeResponse response;
-  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-    return server.stub->Describe(context, v1::DescribeRequest(), &response);
-  }));
-  CHECK(response.tables(0).bytes() >= 400'000);
-  CHECK(response.tables(0).memory_bytes() <= 45'000);
-  CHECK(response.tables(0).disk_bytes() >= 355'000);
-  CHECK(response.tables(0).disk_reads() == 0);
+  const v1::TableInfo before = server.FirstTable();
+  CHECK(before.bytes() >= 400'000);
+  CHECK(before.memory_bytes() <= 45'000);
+  CHECK(before.disk_bytes() >= 355'000);
+  CHECK(before.disk_reads() == 0);
   const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(table, 50)));
   for (int batch = 0; batch < 2; ++batch) {
     const SampledBatch sampled = ValueOf(sampler->Next(StopToken()));
@@ -372,10 +364,7 @@ TEST_CASE("A table of ten times its memory limit is sampled whole, and says what
       REQUIRE(rewards[static_cast<size_t>(i)] == static_cast<float>(batch * 50 + i));
     }
   }
-  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-    return server.stub->Describe(context, v1::DescribeRequest(), &response);
-  }));
-  CHECK(response.tables(0).disk_reads() >= 85);
+  CHECK(server.FirstTable().disk_reads() >= 85);
 }
 
 TEST_CASE("Servers that could not start take no place among the checkpoints that are kept", "[grpc]") {

@@ -34,10 +34,8 @@ struct Fixture {
       v1::ReplayService::NewStub(NewChannel(server->address(), "test"));
 
   template <class Request, class Response>
-  absl::Status Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) {
-    return CallUnary(absl::Seconds(30), StopToken(),
-                     [&](grpc::ClientContext* context) { return (stub.get()->*method)(context, request, response); });
+  absl::StatusOr<Response> Call(StubMethod<v1::ReplayService::Stub, Request, Response> method, const Request& request) {
+    return CallUnary(stub.get(), method, request, absl::Seconds(30));
   }
 
   void CreateAndFill(uint32_t items) {
@@ -64,13 +62,12 @@ TEST_CASE("Creating a table says whether it is new, and refuses another one of i
   Fixture fixture;
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(SimpleTable("t"));
-  v1::CreateTableResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response));
+  auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::CreateTable, request));
   CHECK(response.created());
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response));
+  response = ValueOf(fixture.Call(&v1::ReplayService::Stub::CreateTable, request));
   CHECK(!response.created());
   request.mutable_config()->set_max_items(5);
-  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response);
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(std::string(status.message()).find("max_items") != std::string::npos);
 }
@@ -86,8 +83,7 @@ TEST_CASE("A table is created on the executor, because it may take the place of 
   }
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(SimpleTable("t"));
-  v1::CreateTableResponse response;
-  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response);
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status();
   release.RequestStop();
   REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
 }
@@ -95,36 +91,32 @@ TEST_CASE("A table is created on the executor, because it may take the place of 
 TEST_CASE("A table is reconfigured against the generation of its configuration", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(20);
-  v1::DescribeResponse described;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
+  const auto described = ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   v1::ReconfigureRequest request;
   *request.mutable_config() = described.tables(0).config();
   request.set_config_generation(described.tables(0).config_generation());
   request.mutable_config()->set_max_items(5);
   request.set_dry_run(true);
-  v1::ReconfigureResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response));
+  auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request));
   REQUIRE(response.differences_size() == 1);
   CHECK(response.differences(0) == "max_items: 100000 and 5");
   CHECK(response.items_removed() == 15);
   CHECK(ValueOf(fixture.store.FindTable("t"))->info().items == 20);
   request.set_dry_run(false);
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response));
+  response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request));
   CHECK(response.items_removed() == 15);
   CHECK(response.config_generation() == request.config_generation() + 1);
   CHECK(ValueOf(fixture.store.FindTable("t"))->info().items == 5);
   // Again: it has changed meanwhile.
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response), absl::StatusCode::kAborted);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kAborted);
   request.mutable_config()->set_name("other");
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kNotFound);
   request.mutable_config()->clear_view();
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response),
-               absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kInvalidArgument);
   // Who does not know of the change still finds its table.
   v1::CreateTableRequest create;
   *create.mutable_config() = ToProto(SimpleTable("t"));
-  v1::CreateTableResponse created;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created));
+  const auto created = ValueOf(fixture.Call(&v1::ReplayService::Stub::CreateTable, create));
   CHECK(!created.created());
 }
 
@@ -135,14 +127,12 @@ TEST_CASE("A request larger than its method needs is refused before it is parsed
   while (create.config().signature_size() < 600'000) {
     create.mutable_config()->add_signature();
   }
-  v1::CreateTableResponse created;
-  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created);
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, create).status();
   REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
   CHECK(std::string(status.message()).find("more than 1048576 bytes") != std::string::npos);
   v1::ClearRequest clear;
   clear.set_table(std::string(2'000'000, 'x'));
-  v1::ClearResponse cleared;
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear), absl::StatusCode::kResourceExhausted);
   // As many priorities as a client sends at a time are no such thing.
   fixture.CreateAndFill(1);
   v1::UpdatePrioritiesRequest update;
@@ -150,8 +140,7 @@ TEST_CASE("A request larger than its method needs is refused before it is parsed
   update.mutable_keys()->Resize(1 << 18, 7);
   update.mutable_generations()->Resize(1 << 18, 7);
   update.mutable_priorities()->Resize(1 << 18, 1.0);
-  v1::UpdatePrioritiesResponse updated;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update, &updated));
+  const auto updated = ValueOf(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update));
   CHECK(updated.unknown() == 1 << 18);
 }
 
@@ -162,8 +151,7 @@ TEST_CASE("A view with too many fields is refused", "[grpc]") {
   while (create.config().view_size() < 2000) {
     create.mutable_config()->add_view();
   }
-  v1::CreateTableResponse created;
-  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created);
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, create).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   CHECK(absl::StartsWith(status.message(), "view: got 2000"));
 }
@@ -171,8 +159,7 @@ TEST_CASE("A view with too many fields is refused", "[grpc]") {
 TEST_CASE("Describe shows each table with what happened to it", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(7);
-  v1::DescribeResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &response));
+  const auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
   REQUIRE(response.tables_size() == 1);
   CHECK(response.tables(0).config().name() == "t");
   CHECK(response.tables(0).items() == 7);
@@ -196,29 +183,26 @@ TEST_CASE("Priorities are updated, items deleted and tables cleared", "[grpc]") 
   update.add_keys(keys[0]);
   update.add_generations(generations[0]);
   update.add_priorities(2.0);
-  v1::UpdatePrioritiesResponse updated;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update, &updated));
+  const auto updated = ValueOf(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update));
   CHECK(updated.applied() == 1);
 
   v1::DeleteRequest deletion;
   deletion.set_table("t");
   deletion.add_keys(keys[0]);
-  v1::DeleteResponse deleted;
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Delete, deletion, &deleted), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Delete, deletion), absl::StatusCode::kInvalidArgument);
   deletion.add_generations(generations[0]);
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Delete, deletion, &deleted));
+  auto deleted = ValueOf(fixture.Call(&v1::ReplayService::Stub::Delete, deletion));
   CHECK(deleted.deleted() == 1);
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Delete, deletion, &deleted));
+  deleted = ValueOf(fixture.Call(&v1::ReplayService::Stub::Delete, deletion));
   CHECK(deleted.deleted() == 0);
   CHECK(deleted.stale() + deleted.unknown() == 1);
 
   v1::ClearRequest clear;
   clear.set_table("t");
-  v1::ClearResponse cleared;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared));
+  auto cleared = ValueOf(fixture.Call(&v1::ReplayService::Stub::Clear, clear));
   CHECK(cleared.deleted() == 0);
   clear.set_table("nothing");
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear), absl::StatusCode::kNotFound);
 }
 
 TEST_CASE("Clear removes every item", "[grpc]") {
@@ -226,8 +210,7 @@ TEST_CASE("Clear removes every item", "[grpc]") {
   fixture.CreateAndFill(9);
   v1::ClearRequest clear;
   clear.set_table("t");
-  v1::ClearResponse cleared;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared));
+  const auto cleared = ValueOf(fixture.Call(&v1::ReplayService::Stub::Clear, clear));
   CHECK(cleared.deleted() == 9);
 }
 
@@ -237,8 +220,7 @@ v1::TableExplanation ExplainedAs(Fixture* fixture, const std::function<bool(cons
   for (;;) {
     v1::ExplainRequest request;
     request.set_table("t");
-    v1::ExplainResponse response;
-    REQUIRE_OK(fixture->Call(&v1::ReplayService::Stub::Explain, request, &response));
+    const auto response = ValueOf(fixture->Call(&v1::ReplayService::Stub::Explain, request));
     REQUIRE(response.tables_size() == 1);
     if (wanted(response.tables(0))) {
       return response.tables(0);
@@ -301,9 +283,8 @@ TEST_CASE("Explain names those who wait by what they call themselves, or where t
   });
   v1::UpdatePrioritiesRequest update;
   update.set_table("t");
-  v1::UpdatePrioritiesResponse updated;
   CHECK(!explained.has_priorities_updated_ago());
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update, &updated));
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::UpdatePriorities, update));
   explained = ExplainedAs(&fixture, [](const auto& now) { return now.has_priorities_updated_ago(); });
   CHECK(explained.priorities_updated_by().find("127.0.0.1:") == 0);
 }
@@ -323,8 +304,7 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(config, 8, 1 << 20)));
   // A part of a larger batch, as a client of several servers asks for it.
   table->Draw(layout, {8, 500}, [](const absl::StatusOr<DrawnBatch>& /*answer*/) {});
-  v1::ExplainResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), &response));
+  auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest()));
   REQUIRE(response.tables_size() == 1);
   const v1::TableExplanation& explained = response.tables(0);
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_DEADLOCK);
@@ -337,7 +317,7 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
 
   v1::ExplainRequest unknown;
   unknown.set_table("tt");
-  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::Explain, unknown, &response);
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::Explain, unknown).status();
   REQUIRE_CODE(status, absl::StatusCode::kNotFound);
   CHECK(std::string(status.message()).find("did you mean \"t\"?") != std::string::npos);
 }
@@ -353,7 +333,7 @@ TEST_CASE("Inspect pages over items, tells who wrote them and shows one in full"
   std::vector<uint64_t> ages;
   v1::InspectResponse response;
   do {
-    REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Inspect, request, &response));
+    response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Inspect, request));
     CHECK(response.table_items() == 25);
     CHECK(response.statistics().items() == 25);
     for (const v1::InspectedItem& item : response.items()) {
@@ -380,8 +360,7 @@ TEST_CASE("Inspect pages over items, tells who wrote them and shows one in full"
   one.add_keys(response.items(0).key());
   one.set_columns(true);
   one.set_max_column_bytes(8);
-  v1::InspectResponse item;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Inspect, one, &item));
+  const auto item = ValueOf(fixture.Call(&v1::ReplayService::Stub::Inspect, one));
   REQUIRE(item.items_size() == 1);
   REQUIRE(item.columns_size() == 2);
   CHECK(item.columns(0).spec().name() == "observation");
@@ -407,8 +386,7 @@ TEST_CASE("Inspect shows compressed columns as they were written", "[grpc]") {
   request.add_keys(3);
   request.set_columns(true);
   request.set_max_column_bytes(1000);
-  v1::InspectResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Inspect, request, &response));
+  const auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Inspect, request));
   REQUIRE(response.columns_size() == 2);
   const std::vector<float> threes(100, 3);
   const auto* const bytes = reinterpret_cast<const char*>(threes.data());
@@ -422,8 +400,7 @@ TEST_CASE("Inspect refuses what it cannot show", "[grpc]") {
     v1::InspectRequest request;
     request.set_table("t");
     change(&request);
-    v1::InspectResponse response;
-    return fixture.Call(&v1::ReplayService::Stub::Inspect, request, &response).code();
+    return fixture.Call(&v1::ReplayService::Stub::Inspect, request).status().code();
   };
   CHECK(code_of([](auto* request) { request->set_table("u"); }) == absl::StatusCode::kNotFound);
   CHECK(code_of([](auto* request) { request->set_page_size(5000); }) == absl::StatusCode::kInvalidArgument);
@@ -447,18 +424,16 @@ TEST_CASE("Reconfigure says what differs and leaves a line in the log, a dry run
   request.set_dry_run(true);
   request.set_requester("bee@hive");
   testing::CapturedStream log(STDERR_FILENO);
-  v1::ReconfigureResponse response;
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response));
+  auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request));
   CHECK(response.items_removed() == 5);
   request.set_dry_run(false);
-  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response));
+  response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request));
   REQUIRE(response.differences_size() == 1);
   CHECK(response.differences(0) == "max_items: 100000 and 20");
   CHECK(response.config_generation() == 2);
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response), absl::StatusCode::kAborted);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kAborted);
   request.set_requester(std::string(1000, 'x'));
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request, &response),
-               absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kInvalidArgument);
   const std::string text = log.Finish();
   CAPTURE(text);
   CHECK(text.find("table \"t\" was changed by bee@hive at 127.0.0.1:") != std::string::npos);

@@ -1,6 +1,4 @@
-#include "common/replay_client/stream_keeper.h"
-
-#include <utility>
+#include "common/rpc/stream_keeper.h"
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
@@ -10,11 +8,31 @@
 namespace waggle {
 
 StreamKeeper::StreamKeeper(StreamKeeperOptions options)
-    : options_(std::move(options)), thread_("replay-stream", [this] { Run(); }) {}
+    : options_(std::move(options)), thread_("stream-keeper", [this] { Run(); }) {}
 
 StreamKeeper::~StreamKeeper() {
   stop_.RequestStop();
-  options_.cancel();
+  if (options_.goodbye != nullptr) {
+    options_.goodbye();
+  }
+  std::function<void()> cancel;
+  {
+    MutexLock lock(&mutex_);
+    cancel = cancel_;
+  }
+  if (cancel != nullptr) {
+    cancel();
+  }
+}
+
+void StreamKeeper::Began(std::function<void()> cancel) {
+  {
+    MutexLock lock(&mutex_);
+    cancel_ = cancel;
+  }
+  if (stop_.StopRequested()) {
+    cancel();
+  }
 }
 
 void StreamKeeper::Opened() {
@@ -29,17 +47,15 @@ void StreamKeeper::Opened() {
   }
 }
 
-absl::Status StreamKeeper::RunStream() {
-  {
-    MutexLock lock(&mutex_);
-    ended_.reset();
-    opened_ = false;
-  }
-  options_.open([this](absl::Status status) {
-    MutexLock lock(&mutex_);
-    ended_ = std::move(status);
-    changed_.SignalAll();
-  });
+void StreamKeeper::Ended(absl::Status status) {
+  std::function<void()> dropped;  // Destroyed outside the lock.
+  MutexLock lock(&mutex_);
+  dropped.swap(cancel_);
+  ended_ = std::move(status);
+  changed_.SignalAll();
+}
+
+absl::Status StreamKeeper::WaitForEnd() {
   MutexLock lock(&mutex_);
   while (!ended_.has_value()) {
     changed_.Wait(&mutex_);
@@ -54,7 +70,7 @@ absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Sto
     return MayPass(restored) ? absl::OkStatus() : restored;
   }
   if (!missing->has_value()) {
-    missing->emplace();  // What was restored is tried at least once.
+    missing->emplace();  // A restored table is tried at least once.
     return absl::OkStatus();
   }
   if ((*missing)->Elapsed() < options_.not_found_patience) {
@@ -67,8 +83,16 @@ absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Sto
 void StreamKeeper::Run() {
   Backoff backoff = NewReconnectBackoff();
   std::optional<Stopwatch> missing;
-  while (!stop_.StopRequested()) {
-    const absl::Status status = RunStream();
+  for (; !stop_.StopRequested(); stop_.WaitFor(backoff.Next())) {
+    {
+      MutexLock lock(&mutex_);
+      ended_.reset();
+      opened_ = false;
+    }
+    if (!options_.open(this)) {
+      continue;
+    }
+    const absl::Status status = WaitForEnd();
     if (stop_.StopRequested()) {
       return;
     }
@@ -82,20 +106,19 @@ void StreamKeeper::Run() {
       was_away = std::exchange(away_, true);
     }
     absl::Status final_error;
-    if (absl::IsNotFound(status)) {
+    if (options_.restore != nullptr && absl::IsNotFound(status)) {
       final_error = Restore(status, &missing);
     } else {
       missing.reset();
       final_error = MayPass(status) ? absl::OkStatus() : status;
     }
-    if (!final_error.ok()) {
+    if (!final_error.ok() && options_.failed != nullptr) {
       options_.failed(Annotate(final_error, options_.name));
       return;
     }
     if (!was_away) {
       LogWarning(options_.name, ": ", status.message(), "; trying again until it works");
     }
-    stop_.WaitFor(backoff.Next());
   }
 }
 

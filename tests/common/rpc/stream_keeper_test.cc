@@ -1,4 +1,4 @@
-#include "common/replay_client/stream_keeper.h"
+#include "common/rpc/stream_keeper.h"
 
 #include <atomic>
 #include <deque>
@@ -19,8 +19,7 @@ class Script {
   StreamKeeperOptions Options() {
     StreamKeeperOptions options;
     options.name = "test";
-    options.open = [this](std::function<void(absl::Status)> ended) { Open(std::move(ended)); };
-    options.cancel = [this] { Cancel(); };
+    options.open = [this](StreamKeeper* keeper) { return Open(keeper); };
     options.restore = [this](const StopToken& /*stop*/) {
       ++restored;
       return absl::OkStatus();
@@ -46,41 +45,21 @@ class Script {
   StopToken failed;
 
  private:
-  void Open(std::function<void(absl::Status)> ended) {
+  bool Open(StreamKeeper* keeper) {
     ++opened;
-    absl::Status end;
-    {
-      MutexLock lock(&mutex_);
-      if (ends_.empty() && !cancelled_) {
-        open_ = std::move(ended);
-        last_opened.RequestStop();
-        return;
-      }
-      end = cancelled_ ? absl::CancelledError("cancelled") : ends_.front();
-      if (!cancelled_) {
-        ends_.pop_front();
-      }
+    if (ends_.empty()) {
+      keeper->Began([keeper] { keeper->Ended(absl::CancelledError("cancelled")); });
+      last_opened.RequestStop();
+      return true;
     }
-    ended(std::move(end));
+    keeper->Ended(ends_.front());
+    ends_.pop_front();
+    return true;
   }
 
-  void Cancel() {
-    std::function<void(absl::Status)> ended;
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-      ended.swap(open_);
-    }
-    if (ended != nullptr) {
-      ended(absl::CancelledError("cancelled"));
-    }
-  }
-
+  std::deque<absl::Status> ends_;  // Used by the keeper's thread.
   Mutex mutex_;
-  std::deque<absl::Status> ends_;
-  std::function<void(absl::Status)> open_;
   absl::Status failure_;
-  bool cancelled_ = false;
 };
 
 TEST_CASE("A stream that is lost is opened again until it stays", "[unit]") {
@@ -104,7 +83,7 @@ TEST_CASE("An error that cannot pass is reported, and nothing is opened after it
   }
 }
 
-TEST_CASE("What is not found is restored and tried again, for as long as there is patience", "[unit]") {
+TEST_CASE("A table that is not found is restored and tried again until the patience ends", "[unit]") {
   {
     Script script({absl::NotFoundError("no table"), absl::NotFoundError("no table")});
     const StreamKeeper keeper(script.Options());
@@ -118,7 +97,7 @@ TEST_CASE("What is not found is restored and tried again, for as long as there i
   REQUIRE(script.failed.WaitFor(absl::Seconds(30)));
   CHECK(script.failure().code() == absl::StatusCode::kNotFound);
   CHECK_THAT(std::string(script.failure().message()), Catch::Contains("still missing"));
-  CHECK(script.opened == 2);  // What was restored is tried before it is given up.
+  CHECK(script.opened == 2);  // A restored table is tried before the keeper gives up.
   CHECK(script.restored == 2);
 }
 
@@ -147,7 +126,7 @@ TEST_CASE("A server that loses its memory again while it restarts is no reason t
   }
 }
 
-TEST_CASE("What cannot be restored is reported", "[unit]") {
+TEST_CASE("An error of the restoration is reported", "[unit]") {
   Script script({absl::NotFoundError("no table")});
   StreamKeeperOptions options = script.Options();
   options.restore = [](const StopToken& /*stop*/) { return absl::FailedPreconditionError("another table"); };
