@@ -155,7 +155,7 @@ struct ReplayWriterOptions {
 struct ReplaySamplerOptions {
   TableConfig table;
   int64_t batch_size = 0;
-  int64_t prefetch = 4;                          // Batches asked for ahead; 0, for one server only: none.
+  int64_t prefetch = 4;                          // Batches asked for ahead; 0: each is asked for when it is needed.
   int64_t max_batch_bytes = int64_t{512} << 20;  // Larger batches are refused.
   // Shown as the sampler that a table waits for, such as "learner"; may be empty.
   std::string sampler_id = {};

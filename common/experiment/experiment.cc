@@ -204,10 +204,6 @@ void CheckAcrossSections(const Experiment& experiment, const ConfigErrors& error
     const std::pair<std::string, std::string> parts = absl::StrSplit(batch.message(), absl::MaxSplits(": ", 1));
     reader->Report(absl::StrCat("replay.", parts.first), parts.second);
   }
-  if (learner_and_replay && experiment.learner.prefetch_batches == 0 && experiment.replay.servers > 1) {
-    reader->Report("learner.prefetch_batches", absl::StrCat("0 is for one replay server, and replay.servers is ",
-                                                            experiment.replay.servers, "; wanted at least 1"));
-  }
   if (experiment.experiment.deterministic && wrong.empty()) {
     CheckDeterministic(experiment, reader);
   }

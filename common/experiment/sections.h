@@ -201,8 +201,7 @@ struct LearnerOptions {
   std::string device = "cpu";    // cpu, cuda or cuda:N.
   int64_t threads = 1;           // The tensor library's threads; more than one pays for large networks only.
   int64_t batch_size = 128;      // Items a learner step, for each learner.
-  int64_t prefetch_batches = 4;  // Batches asked for ahead; 0, for one replay server only: each batch is asked for when
-                                 // it is needed.
+  int64_t prefetch_batches = 4;  // Batches asked for ahead; 0: each batch is asked for when it is needed.
   // Items acted by weights that are more learner steps old are left out of their batch, and counted; absent: no limit.
   // Not for tables whose items have priorities.
   std::optional<int64_t> max_policy_lag;

@@ -20,9 +20,6 @@ constexpr uint64_t kMaxTableItems = uint64_t{1} << 32;  // Slots are numbered wi
 
 BatchAssembler::BatchAssembler(LayoutOf layout_of, BufferPool* pool) : layout_of_(std::move(layout_of)), pool_(pool) {}
 
-BatchAssembler::BatchAssembler(std::shared_ptr<const BatchLayout> layout, BufferPool* pool)
-    : BatchAssembler([layout = std::move(layout)](uint32_t /*items*/) { return layout; }, pool) {}
-
 absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
   // Compared so that NaN is none of it. What is allowed may be infinite; a server's limiter never says less than 0.
   if (!std::isfinite(facts.priority_sum()) || !(facts.priority_sum() >= 0) || !std::isfinite(facts.min_probability()) ||

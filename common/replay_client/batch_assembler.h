@@ -21,8 +21,6 @@ class BatchAssembler {
 
   // The pool's blocks have room for every batch, and the pool outlives the assembler.
   BatchAssembler(LayoutOf layout_of, BufferPool* pool);
-  // All batches have this layout.
-  BatchAssembler(std::shared_ptr<const BatchLayout> layout, BufferPool* pool);
 
   // Takes the next message of the stream. Returns the batch if this was its last piece. INTERNAL for a piece that is
   // not the one that follows: of the wrong place, longer than the batch, empty, or without the header that begins one.

@@ -1,6 +1,5 @@
 #include "common/replay_client/grpc_priority_updater.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,17 +32,6 @@ GrpcPriorityUpdater::~GrpcPriorityUpdater() {
 
 absl::Status GrpcPriorityUpdater::Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                                          std::vector<double> priorities) {
-  if (keys.size() != generations.size() || keys.size() != priorities.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("got ", keys.size(), " keys, ", generations.size(),
-                                                   " generations and ", priorities.size(), " priorities"));
-  }
-  const bool negative = link_->TakesMagnitudes(table_);
-  for (size_t i = 0; i < priorities.size(); ++i) {
-    if (!std::isfinite(priorities[i]) || (priorities[i] < 0 && !negative)) {
-      return absl::InvalidArgumentError(absl::StrCat("priority ", i, " is ", priorities[i], "; it has to be finite",
-                                                     negative ? "" : " and not negative"));
-    }
-  }
   MutexLock lock(&mutex_);
   if (!failure_.ok()) {
     return failure_;

@@ -22,6 +22,7 @@ class GrpcPriorityUpdater final : public PriorityUpdater {
   // Drops what has not been sent: Flush first.
   ~GrpcPriorityUpdater() override;
 
+  // The entries are valid.
   absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                       std::vector<double> priorities) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Flush(absl::Duration timeout) override ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/sampler_options.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/replay_client/batch_assembler.h"
@@ -17,8 +16,6 @@ namespace waggle {
 namespace {
 
 constexpr char kShardSampleMethod[] = "/waggle.v1.ReplayService/Sample";
-// Parts that have come and are being copied into their batch.
-constexpr size_t kKeptParts = 2;
 
 using Peer = StreamPeer<Message<v1::SampleRequest>>;
 
@@ -30,17 +27,20 @@ class GrpcShardSampler::State {
       : options_(options),
         name_there_(link.NameThere(options.table.name)),
         layout_(std::move(layout)),
-        pool_(layout_.total_bytes, kKeptParts) {}
+        // One is being filled and one is in use beside whole batches that are ready.
+        pool_(layout_.total_bytes, static_cast<size_t>(options.prefetch) + 2) {}
 
   const ReplaySamplerOptions& options() const { return options_; }
   const BatchLayout& layout() const { return layout_; }
   BufferPool* pool() { return &pool_; }
 
-  void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Ask(absl::Span<const ShardAsk> asks) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::SampleRequest> request;
-    request.header.add_draw_items(items);
-    request.header.add_draw_counted(counted);
-    request.header.set_waits_for(waits_for);
+    for (const ShardAsk& ask : asks) {
+      request.header.add_draw_items(ask.items);
+      request.header.add_draw_counted(ask.counted);
+      request.header.set_waits_for(ask.waits_for);
+    }
     MutexLock lock(&mutex_);
     if (opened_ != nullptr) {
       opened_->Send(std::move(request));
@@ -143,7 +143,6 @@ absl::StatusOr<std::unique_ptr<ShardSampler>> GrpcShardSampler::Create(std::shar
                                                                        const ReplaySamplerOptions& options,
                                                                        size_t shard,
                                                                        std::shared_ptr<ShardSampleReceiver> receiver) {
-  WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   auto state = std::make_shared<State>(*link, options, std::move(layout));
@@ -167,8 +166,8 @@ GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared
           [shard, receiver](absl::Status failure) { receiver->Failed(shard, std::move(failure)); },
       }) {}
 
-void GrpcShardSampler::Ask(uint32_t items, uint32_t counted, uint32_t waits_for) {
-  state_->Ask(items, counted, waits_for);
+void GrpcShardSampler::Ask(absl::Span<const ShardAsk> asks) {
+  state_->Ask(asks);
 }
 
 }  // namespace waggle

@@ -13,13 +13,12 @@ namespace waggle {
 // A ShardSampler on a stream of its own.
 class GrpcShardSampler final : public ShardSampler {
  public:
-  // `options` are of this shard's part of the table. INVALID_ARGUMENT for options that can never work;
-  // RESOURCE_EXHAUSTED for a batch that is too large.
+  // `options` are valid, and of this shard's part of the table. RESOURCE_EXHAUSTED for a batch that is too large.
   static absl::StatusOr<std::unique_ptr<ShardSampler>> Create(std::shared_ptr<ReplayLink> link,
                                                               const ReplaySamplerOptions& options, size_t shard,
                                                               std::shared_ptr<ShardSampleReceiver> receiver);
 
-  void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) override;
+  void Ask(absl::Span<const ShardAsk> asks) override;
 
  private:
   class State;

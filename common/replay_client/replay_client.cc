@@ -9,9 +9,8 @@
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/replay_client/grpc_priority_updater.h"
-#include "common/replay_client/grpc_replay_sampler.h"
-#include "common/replay_client/grpc_replay_writer.h"
-#include "common/replay_client/grpc_shard.h"
+#include "common/replay_client/grpc_shard_sampler.h"
+#include "common/replay_client/grpc_shard_writer.h"
 #include "common/replay_client/replay_link.h"
 #include "common/replay_client/shards/sharded_connection.h"
 #include "common/table_config/shard_config.h"
@@ -19,25 +18,28 @@
 namespace waggle {
 namespace {
 
-class GrpcReplayConnection final : public ReplayConnection {
+// A shard over gRPC: the replay server of a link.
+class GrpcShard final : public Shard {
  public:
-  explicit GrpcReplayConnection(std::shared_ptr<ReplayLink> link) : link_(std::move(link)) {}
+  explicit GrpcShard(std::shared_ptr<ReplayLink> link) : link_(std::move(link)) {}
 
+  std::string name() const override { return link_->address(); }
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
     return link_->CreateTable(config, stop);
   }
+  void WantTable(const TableConfig& config) override { link_->WantTable(config); }
 
-  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override {
-    return GrpcReplayWriter::Create(link_, options);
+  absl::StatusOr<std::unique_ptr<ShardWriter>> NewWriter(const ReplayWriterOptions& options,
+                                                         std::function<void()> changed) override {
+    return std::make_unique<GrpcShardWriter>(link_, options, std::move(changed));
   }
-
-  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override {
-    return GrpcReplaySampler::Create(link_, options);
+  absl::StatusOr<std::unique_ptr<ShardSampler>> NewSampler(const ReplaySamplerOptions& options, size_t shard,
+                                                           std::shared_ptr<ShardSampleReceiver> receiver) override {
+    return GrpcShardSampler::Create(link_, options, shard, std::move(receiver));
   }
-
   absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) override {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(table), "table"));
-    return std::unique_ptr<PriorityUpdater>(std::make_unique<GrpcPriorityUpdater>(link_, table));
+    return std::make_unique<GrpcPriorityUpdater>(link_, table);
   }
 
  private:
@@ -54,7 +56,7 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const 
     return absl::InvalidArgumentError(
         absl::StrCat("got ", addresses.size(), " replay servers; wanted 1 to ", kMaxShards));
   }
-  std::vector<std::shared_ptr<ReplayLink>> links;
+  std::vector<std::shared_ptr<Shard>> shards;
   for (size_t i = 0; i < addresses.size(); ++i) {
     if (!(find && addresses[i].empty())) {
       WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses[i]), absl::StrCat("replay server ", i)));
@@ -69,14 +71,8 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const 
         return i < found.size() ? found[i] : std::string();
       };
     }
-    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive, experiment_id));
-  }
-  if (links.size() == 1) {
-    return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(links.front()));
-  }
-  std::vector<std::shared_ptr<Shard>> shards;
-  for (const std::shared_ptr<ReplayLink>& link : links) {
-    shards.push_back(std::make_shared<GrpcShard>(link));
+    shards.push_back(std::make_shared<GrpcShard>(
+        std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive, experiment_id)));
   }
   return std::unique_ptr<ReplayConnection>(std::make_unique<ShardedReplayConnection>(std::move(shards)));
 }

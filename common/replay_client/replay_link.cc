@@ -110,12 +110,6 @@ bool ReplayLink::HasCreated(const std::string& table) const {
   return tables_.count(table) > 0;
 }
 
-bool ReplayLink::TakesMagnitudes(const std::string& table) const {
-  MutexLock lock(&mutex_);
-  const auto found = tables_.find(table);
-  return found != tables_.end() && found->second.sampler.absolute_priorities;
-}
-
 absl::Status ReplayLink::RestoreTables(const StopToken& stop) {
   std::vector<TableConfig> tables;
   {

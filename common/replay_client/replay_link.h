@@ -46,10 +46,8 @@ class ReplayLink {
   // Has RestoreTables create the table, as if it had been created through this link.
   void WantTable(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Whether a table of this name was created through this link.
+  // True if a table of this name was created through this link.
   bool HasCreated(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether it was, and takes priorities by their magnitude.
-  bool TakesMagnitudes(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Creates the tables again that were created through this link, trying once: after a server has lost them.
   absl::Status RestoreTables(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -206,7 +206,7 @@ class PlayOverGrpc : private RandomPlay {
 
   void Sample() {
     const DrawRequest request = RandomDraw(kMaxBatch);
-    sampler_->Ask(static_cast<uint32_t>(request.items), static_cast<uint32_t>(request.counted), 0);
+    sampler_->Ask({ShardAsk{0, static_cast<uint32_t>(request.items), static_cast<uint32_t>(request.counted)}});
     if (!naive_.CanSample(request)) {
       Refuse();
       return;

@@ -503,8 +503,8 @@ void CheckFrequencies(const NewReplay& new_replay, int64_t servers) {
 
 }  // namespace
 
-void CheckSamplerAsksInTime(const NewReplay& new_replay) {
-  Client client(new_replay, Queue(1), 2);
+void CheckSamplerAsksInTime(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Queue(servers), 2);
   client.sampler.reset();
   client.sampler_options.prefetch = 0;
   const auto first = ValueOf(client.connection->NewSampler(client.sampler_options));

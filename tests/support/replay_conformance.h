@@ -14,9 +14,8 @@ using NewReplay = std::function<std::shared_ptr<ReplayConnection>()>;
 // connection. If the buffer is spread over several servers, tables are larger in proportion, so that one stream, which
 // stays on one server, has the same room as on a single server.
 void CheckReplayConformance(const NewReplay& new_replay, int64_t servers = 1);
-// Checks that a sampler with a prefetch of 0 gets the items that exist when it asks. For one server only: with several,
-// batches are always drawn ahead.
-void CheckSamplerAsksInTime(const NewReplay& new_replay);
+// Checks that a sampler with a prefetch of 0 gets the items that exist when it asks.
+void CheckSamplerAsksInTime(const NewReplay& new_replay, int64_t servers = 1);
 // The same for a table's view, selectors and compression.
 void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers = 1);
 

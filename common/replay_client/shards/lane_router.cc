@@ -92,6 +92,10 @@ const LaneRouter::Stay& LaneRouter::Route(const ChunkInfo& chunk, const std::vec
 std::vector<LaneRouter::Part> LaneRouter::Split(InsertBlock block, const std::vector<bool>& lost,
                                                 const Choose& choose) {
   std::vector<Part> parts;
+  if (lane_counts_.size() == 1) {
+    parts.push_back({0, std::move(block)});
+    return parts;
+  }
   if (!IsWhole(block)) {
     const auto lane = block.chunks.empty() ? lanes_.end() : lanes_.find(block.chunks.front().stream);
     parts.push_back({lane == lanes_.end() ? 0 : lane->second.stay.shard, std::move(block)});

@@ -16,7 +16,7 @@ namespace waggle {
 // anywhere if its shard is lost. Not thread-safe.
 //
 // A shard sees a stream with holes: the rows that others got. So rows are numbered anew for each shard, without a gap,
-// and a stream comes (back) to one as at the beginning of an episode.
+// and a stream comes (back) to one as at the beginning of an episode. A single shard gets the blocks as they are.
 class LaneRouter {
  public:
   LaneRouter(const std::vector<ArraySpec>& signature, size_t shards);

@@ -27,6 +27,9 @@ void PlacePart(const BatchLayout& layout, const SampledBatch& part, int64_t firs
 }
 
 void FinishRows(const BatchLayout& layout, const ShardedDraws::Complete& complete, char* bytes) {
+  if (complete.shares.size() == 1) {
+    return;
+  }
   auto* const keys = Fact<uint64_t>(layout, kItemKey, bytes);
   auto* const probabilities = Fact<double>(layout, kItemProbability, bytes);
   for (const ShardedDraws::Rows& rows : complete.rows) {

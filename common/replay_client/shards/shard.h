@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "common/api/replay.h"
 #include "common/base/stop_token.h"
 
-// One server of a buffer that is spread over several, as what spreads it knows it. Over gRPC in
-// common/replay_client/grpc_shard.h.
+// One of the servers of a buffer, as their client knows it. Over gRPC in common/replay_client/replay_client.cc.
 
 namespace waggle {
 
@@ -58,15 +58,22 @@ class ShardSampleReceiver {
   virtual void Failed(size_t shard, absl::Status failure) = 0;
 };
 
+// What a shard's table is asked for.
+struct ShardAsk {
+  size_t shard = 0;
+  uint32_t items = 0;      // In a batch; 0: only its header.
+  uint32_t counted = 0;    // Samples that the limiter counts for it.
+  uint32_t waits_for = 0;  // For people, if `items` is 0: the items that are waited for.
+};
+
 // Draws from one shard's table, on a stream that is opened again whenever it has ended. No call to the receiver comes
 // after its end.
 class ShardSampler {
  public:
   virtual ~ShardSampler() = default;
 
-  // Asks for a batch of `items` (0: only what its header says), for which the limiter counts `counted`. With one of
-  // none it may tell how many it waits for, for people. Returns at once; without a stream it does nothing.
-  virtual void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) = 0;
+  // Asks for these batches, in this order. Returns at once; without a stream it does nothing.
+  virtual void Ask(absl::Span<const ShardAsk> asks) = 0;
 };
 
 // Thread-safe; what is made here may outlive it.
@@ -82,11 +89,12 @@ class Shard {
   // Has the table created once the server is there and does not have it.
   virtual void WantTable(const TableConfig& config) = 0;
 
-  // `changed` is called, from any thread and without a lock, after the writer's state has changed other than by Offer.
+  // `options` are valid. `changed` is called, from any thread and without a lock, after the writer's state has changed
+  // other than by Offer.
   virtual absl::StatusOr<std::unique_ptr<ShardWriter>> NewWriter(const ReplayWriterOptions& options,
                                                                  std::function<void()> changed) = 0;
-  // `options` are of this shard's part of the table. The receiver knows it as `shard`, and may be called before this
-  // returns.
+  // `options` are valid, and of this shard's part of the table. The receiver knows it as `shard`, and may be called
+  // before this returns.
   virtual absl::StatusOr<std::unique_ptr<ShardSampler>> NewSampler(const ReplaySamplerOptions& options, size_t shard,
                                                                    std::shared_ptr<ShardSampleReceiver> receiver) = 0;
   virtual absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) = 0;

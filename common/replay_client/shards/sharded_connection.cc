@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
@@ -83,7 +82,7 @@ absl::Status ShardedReplayConnection::CreateTable(const TableConfig& config, con
     std::vector<Thread> threads;
     for (size_t i = 0; i < shards_.size(); ++i) {
       threads.emplace_back("create-table", [&, i] {
-        created[i] = Annotate(shards_[i]->CreateTable(parts[i], waits), absl::StrCat("replay server ", i));
+        created[i] = shards_[i]->CreateTable(parts[i], waits);
         creations.Done(created[i]);
       });
     }

@@ -11,8 +11,8 @@
 
 namespace waggle {
 
-// Several servers as one replay buffer. Every process of a run has to have them in the same order: a shard's number is
-// part of the keys of its items, and its table's seed follows from it.
+// One or several servers as one replay buffer. Every process of a run has to have them in the same order: a shard's
+// number is part of the keys of its items, and its table's seed follows from it.
 class ShardedReplayConnection final : public ReplayConnection {
  public:
   // 1 to kMaxShards of them.

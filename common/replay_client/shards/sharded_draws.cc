@@ -16,10 +16,10 @@ ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
 void ShardedDraws::Opened(size_t shard, absl::Time now) {
   ShardStanding& state = shards_[shard];
   state.open = state.was_open = state.came = true;
-  state.late = state.known = false;
+  state.late = false;
   state.heard = now;
   first_opened_ = std::min(first_opened_, now);
-  AskFor(shard, Asked{0, 0, 0, 0, now});
+  Look(shard, now);
   Advance(now);
 }
 
@@ -32,7 +32,7 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
   shards_[shard].known = false;
   LoseShard(shard, now);
   shards_[shard].asked.clear();
-  asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const Ask& ask) { return ask.shard == shard; }),
+  asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const ShardAsk& ask) { return ask.shard == shard; }),
               asks_.end());
   shards_[shard].owed_counted = shards_[shard].owed_items = shards_[shard].outstanding = 0;
   if (std::none_of(shards_.begin(), shards_.end(), [](const ShardStanding& state) { return state.open; })) {
@@ -83,6 +83,18 @@ void ShardedDraws::Stored(const Rows& rows, absl::Time now) {
   Advance(now);
 }
 
+void ShardedDraws::Want(absl::Time now) {
+  if (options_.prefetch > 0 || std::exchange(wanted_, true)) {
+    return;
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (shards_[i].Usable()) {
+      Look(i, now);
+    }
+  }
+  Advance(now);
+}
+
 void ShardedDraws::Tick(absl::Time now) {
   FindLate(now);
   if (now >= first_opened_ + options_.patience) {
@@ -104,15 +116,16 @@ std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
   }
   const Complete complete = batches_.front().Completed(shards_);
   batches_.pop_front();
+  wanted_ = false;
   Advance(now);
   return complete;
 }
 
 // Those for a shard that has been asked for as much as it takes wait until it has answered.
-std::vector<ShardedDraws::Ask> ShardedDraws::TakeAsks() {
-  std::vector<Ask> now;
-  std::vector<Ask> later;
-  for (const Ask& ask : asks_) {
+std::vector<ShardAsk> ShardedDraws::TakeAsks() {
+  std::vector<ShardAsk> now;
+  std::vector<ShardAsk> later;
+  for (const ShardAsk& ask : asks_) {
     int64_t& outstanding = shards_[ask.shard].outstanding;
     const bool may_ask = outstanding < options_.max_outstanding;
     outstanding += may_ask ? 1 : 0;
@@ -135,7 +148,7 @@ absl::Time ShardedDraws::NextTick() const {
 }
 
 bool ShardedDraws::Missing(size_t shard) const {
-  return shards_[shard].was_open && !shards_[shard].Usable();
+  return !IsSingle() && shards_[shard].was_open && !shards_[shard].Usable();
 }
 
 int64_t ShardedDraws::missing_shards() const {
@@ -244,8 +257,20 @@ bool ShardedDraws::MayStart() const {
   return one_is_usable && (all_ready || one_is_full || items >= options_.table.rate_limiter.min_items);
 }
 
+// True if batches can be drawn. With a prefetch of 0 they need the answers to the looks of Want.
+bool ShardedDraws::MayBegin() const {
+  if (IsSingle()) {
+    return shards_[0].open;
+  }
+  const bool looking = std::any_of(shards_.begin(), shards_.end(),
+                                   [](const ShardStanding& shard) { return shard.Usable() && !shard.known; });
+  return !(looking && options_.prefetch == 0) && (Started() || MayStart());
+}
+
 bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
-  std::optional<DrawPlan> plan = PlanBatch(shards_, options_.table, options_.batch_size, last_number_ + 1, &rng_);
+  const int64_t items = options_.batch_size;
+  std::optional<DrawPlan> plan =
+      IsSingle() ? DrawPlan{{1}, {items}, {items}} : PlanBatch(shards_, options_.table, items, last_number_ + 1, &rng_);
   if (!plan.has_value()) {
     return false;
   }
@@ -269,7 +294,7 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
 
 // In their order, those that were begun and have to be begun again first.
 void ShardedDraws::BeginBatches(absl::Time now) {
-  if (!Started() && !MayStart()) {
+  if (!MayBegin()) {
     return;
   }
   for (size_t i = 0; i < shards_.size(); ++i) {
@@ -282,7 +307,13 @@ void ShardedDraws::BeginBatches(absl::Time now) {
       return;
     }
   }
-  while (static_cast<int64_t>(batches_.size()) < options_.prefetch) {
+  const int64_t wanted = BatchesWanted();
+  const int64_t missing = wanted - static_cast<int64_t>(batches_.size());
+  // Asks of several batches travel together: a message for each would cost as much as a small batch does.
+  if (IsSingle() && 2 * missing < wanted) {
+    return;
+  }
+  for (int64_t i = 0; i < missing; ++i) {
     Batch batch;
     if (!Begin(&batch, now)) {
       return;
@@ -294,9 +325,9 @@ void ShardedDraws::BeginBatches(absl::Time now) {
 // Looks at the tables again while they do not allow what is wanted.
 void ShardedDraws::Poll(absl::Time now) {
   next_poll_ = absl::InfiniteFuture();
-  const bool wants = static_cast<int64_t>(batches_.size()) < options_.prefetch ||
+  const bool wants = static_cast<int64_t>(batches_.size()) < BatchesWanted() ||
                      std::any_of(batches_.begin(), batches_.end(), [](const Batch& batch) { return !batch.begun; });
-  if (!wants) {
+  if (IsSingle() || !wants) {
     return;
   }
   const auto usable = std::count_if(shards_.begin(), shards_.end(), [&](const ShardStanding& s) { return s.Usable(); });
@@ -315,6 +346,14 @@ void ShardedDraws::Poll(absl::Time now) {
   }
   if (asked) {
     pause_ = std::min(2 * pause_, options_.longest_pause);
+  }
+}
+
+// Asks what the shard's table is like now.
+void ShardedDraws::Look(size_t shard, absl::Time now) {
+  shards_[shard].known = false;
+  if (!IsSingle()) {
+    AskFor(shard, Asked{0, 0, 0, 0, now});
   }
 }
 

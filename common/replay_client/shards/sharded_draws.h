@@ -21,7 +21,7 @@ struct ShardedDrawsOptions {
   TableConfig table;                // The whole one.
   std::vector<TableConfig> shards;  // The parts of it.
   int64_t batch_size = 0;
-  int64_t prefetch = 1;                            // Batches begun or ready.
+  int64_t prefetch = 1;                            // Batches begun or ready; 0: one, while one is wanted.
   int64_t max_outstanding = kMaxOutstandingDraws;  // Draws that one shard is asked for, and has not answered.
   // A shard that gives no sign for so long while another one keeps up is left out until it does. Nobody is asked for
   // what its table would make wait, so a shard that is well answers at once.
@@ -36,17 +36,14 @@ struct ShardedDrawsOptions {
 //
 // A batch is begun when the shards are known to allow it: each is then asked for its draw, also for one of nothing,
 // which tells how its table has changed. What a shard that is lost owed is drawn from the others in its place.
+//
+// A single shard is asked for whole batches without a look at its table. Its server holds them until the table allows
+// them.
 class ShardedDraws {
  public:
   // The configurations are valid, and fit each other.
   explicit ShardedDraws(ShardedDrawsOptions options);
 
-  struct Ask {
-    size_t shard = 0;
-    uint32_t items = 0;
-    uint32_t counted = 0;
-    uint32_t waits_for = 0;  // Where it only looks at the table: its part of the batch that is waited for.
-  };
   using Rows = ShardRows;
   using Complete = CompleteShardBatch;
 
@@ -58,6 +55,8 @@ class ShardedDraws {
   // whose batch is 0 are not wanted any more. Those of a batch count as missing until they are Stored.
   std::optional<Rows> Answered(size_t shard, const ShardFacts& facts, absl::Time now);
   void Stored(const Rows& rows, absl::Time now);
+  // With a prefetch of 0: a batch is wanted until it is taken, of the items that the shards have now.
+  void Want(absl::Time now);
   // Time has passed.
   void Tick(absl::Time now);
 
@@ -68,7 +67,7 @@ class ShardedDraws {
   bool Has(uint64_t number) { return Find(number) != nullptr; }
 
   // What is to be asked now, in this order; what Answered and Closed are told of has been asked.
-  std::vector<Ask> TakeAsks();
+  std::vector<ShardAsk> TakeAsks();
   // When Tick is to be called.
   absl::Time NextTick() const;
 
@@ -80,11 +79,15 @@ class ShardedDraws {
   using Asked = ShardStanding::Asked;
   using Batch = ShardBatch;
 
+  bool IsSingle() const { return shards_.size() == 1; }
+  int64_t BatchesWanted() const { return options_.prefetch > 0 ? options_.prefetch : wanted_ ? 1 : 0; }
   bool Started() const;
   bool MayStart() const;
+  bool MayBegin() const;
   bool Begin(Batch* batch, absl::Time now);
   void BeginBatches(absl::Time now);
   void Poll(absl::Time now);
+  void Look(size_t shard, absl::Time now);
   void AskFor(size_t shard, const Asked& asked, int64_t waits_for = 0);
   void LosePart(size_t shard, const Asked& lost, absl::Time now);
   void Restart(Batch* batch);
@@ -98,7 +101,8 @@ class ShardedDraws {
   Rng rng_;
   std::vector<ShardStanding> shards_;
   std::deque<Batch> batches_;
-  std::vector<Ask> asks_;
+  std::vector<ShardAsk> asks_;
+  bool wanted_ = false;  // With a prefetch of 0.
   uint64_t last_number_ = 0;
   absl::Time first_opened_ = absl::InfiniteFuture();  // Since all were lost for the last time.
   absl::Duration pause_;

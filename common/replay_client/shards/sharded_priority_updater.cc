@@ -23,6 +23,9 @@ absl::Status ShardedPriorityUpdater::Update(std::vector<uint64_t> keys, std::vec
                                                      takes_magnitudes_ ? "" : " and not negative"));
     }
   }
+  if (shards_.size() == 1) {
+    return shards_.front()->Update(std::move(keys), std::move(generations), std::move(priorities));
+  }
   struct Part {
     std::vector<uint64_t> keys;
     std::vector<uint64_t> generations;

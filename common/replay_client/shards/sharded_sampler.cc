@@ -25,8 +25,8 @@ namespace {
 // Longer than anything that is waited for.
 constexpr absl::Duration kLongestSleep = absl::Minutes(1);
 
-int64_t ItemsOf(const SampledBatch& batch) {
-  return batch.layout == nullptr || batch.layout->fields.empty() ? 0 : batch.layout->fields[0].spec.shape[0];
+int64_t ItemsOf(const BatchLayout& layout) {
+  return layout.fields.empty() ? 0 : layout.fields[0].spec.shape[0];
 }
 
 }  // namespace
@@ -129,13 +129,19 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
                            answer.samples_allowed,
                            answer.table_incarnation,
                            answer.sampled_at};
+    const int64_t items = ItemsOf(*answer.layout);
     std::optional<ShardedDraws::Rows> rows;
     {
       MutexLock lock(&mutex_);
-      rows = draws_.Answered(shard, facts, SteadyNow());
-      if (!rows.has_value() || rows->count != ItemsOf(answer)) {
-        return absl::InternalError(absl::StrCat("the server sent a batch of ", ItemsOf(answer), " items where ",
+      const absl::Time now = SteadyNow();
+      rows = draws_.Answered(shard, facts, now);
+      if (!rows.has_value() || rows->count != items) {
+        return absl::InternalError(absl::StrCat("the server sent a batch of ", items, " items where ",
                                                 rows.has_value() ? rows->count : 0, " were asked for"));
+      }
+      if (rows->batch != 0 && items == ItemsOf(*layout_)) {  // The whole batch, as it is.
+        bytes_[rows->batch] = std::move(answer.bytes);
+        draws_.Stored(*std::exchange(rows, ShardedDraws::Rows()), now);
       }
       FollowUpLocked();
     }
@@ -172,7 +178,12 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 
   std::optional<ShardedDraws::Complete> TryTake() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    return TakeLocked();
+    draws_.Want(SteadyNow());
+    std::optional<ShardedDraws::Complete> complete = TakeLocked();
+    if (!complete.has_value()) {
+      FollowUpLocked();
+    }
+    return complete;
   }
 
   std::optional<ShardedDraws::Complete> TakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -230,8 +241,10 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   void FollowUpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // With the lock held, so that each shard is asked in the order in which its answers are expected.
     if (!samplers_.empty() && !ending_) {
-      for (const ShardedDraws::Ask& ask : draws_.TakeAsks()) {
-        samplers_[ask.shard]->Ask(ask.items, ask.counted, ask.waits_for);
+      const std::vector<ShardAsk> asks = draws_.TakeAsks();
+      for (auto begin = asks.begin(), end = begin; begin != asks.end(); begin = end) {
+        end = std::find_if(begin, asks.end(), [&](const ShardAsk& ask) { return ask.shard != begin->shard; });
+        samplers_[begin->shard]->Ask(absl::MakeConstSpan(&*begin, static_cast<size_t>(end - begin)));
       }
     }
     for (size_t i = 0; i < shards_.size(); ++i) {
@@ -277,10 +290,6 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
                                                                       const ReplaySamplerOptions& options,
                                                                       absl::Duration patience) {
   WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
-  if (options.prefetch < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is for one server, and these are ",
-                                                   shards.size(), "; wanted at least 1"));
-  }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   ShardedDrawsOptions draws;
@@ -294,7 +303,8 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
     WAGGLE_ASSIGN_OR_RETURN(parts[i].table, ShardConfig(options.table, i, count));
     draws.shards.push_back(parts[i].table);
   }
-  absl::Status possible = CheckShardedBatch(options.table, count, options.batch_size);
+  // A single table itself refuses batches that it can never give.
+  absl::Status possible = count > 1 ? CheckShardedBatch(options.table, count, options.batch_size) : absl::OkStatus();
   auto state = std::make_shared<State>(std::move(draws), shards, std::make_shared<const BatchLayout>(std::move(layout)),
                                        std::move(possible));
   std::vector<std::unique_ptr<ShardSampler>> samplers;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/writer_options.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
@@ -37,6 +38,7 @@ struct ShardedWriter::Shared {
 absl::StatusOr<std::unique_ptr<ReplayWriter>> ShardedWriter::Create(const std::vector<std::shared_ptr<Shard>>& shards,
                                                                     const ReplayWriterOptions& options,
                                                                     absl::Duration patience) {
+  WAGGLE_RETURN_IF_ERROR(ValidateWriterOptions(options));
   auto shared = std::make_shared<Shared>();
   std::unique_ptr<ShardedWriter> writer(new ShardedWriter(options, shards.size(), patience, shared));
   for (size_t i = 0; i < shards.size(); ++i) {

@@ -149,8 +149,6 @@ TEST_CASE("An error in an experiment names the place, the value and the wanted v
        "max_learner_steps, max_seconds"},
       {"algorithm: {name: fake}\nstop: {target_return: 1}\nevaluation: {enabled: false}\n",
        "x.yaml:2: stop.target_return: needs evaluation.enabled: true, because only evaluations are compared with it"},
-      {m + "learner: {prefetch_batches: 0}\nreplay: {servers: 2}\n",
-       "x.yaml:3: learner.prefetch_batches: 0 is for one replay server, and replay.servers is 2; wanted at least 1"},
       {m + "a: &b 1\nc: *b\n", "x.yaml:4: aliases (*name) are not supported; write the value out"},
   };
   for (const Case& one : cases) {

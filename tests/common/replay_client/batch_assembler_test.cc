@@ -19,7 +19,7 @@ struct Assembly {
   const std::shared_ptr<const BatchLayout> layout =
       std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(testing::SimpleTable("t"), 16, 1 << 20)));
   BufferPool pool{layout->total_bytes, 2};
-  BatchAssembler assembler{layout, &pool};
+  BatchAssembler assembler{[this](uint32_t /*items*/) { return layout; }, &pool};
 
   // Bytes of a batch that tell where they are.
   ByteSlices Piece(size_t offset, size_t size) const {

@@ -89,9 +89,8 @@ struct Fixture {
 TEST_CASE("A shard answers draws of any size in their order", "[grpc]") {
   Fixture fixture;
   REQUIRE(fixture.recorder->Await(1) == Events{"3 opened"});
-  for (const uint32_t items : {0, 5, 16, 0, 1}) {
-    fixture.sampler->Ask(items, 2, 0);
-  }
+  fixture.sampler->Ask({ShardAsk{3, 0, 2}, ShardAsk{3, 5, 2}, ShardAsk{3, 16, 2}});
+  fixture.sampler->Ask({ShardAsk{3, 0, 2}, ShardAsk{3, 1, 2}});
   REQUIRE(fixture.recorder->Await(6).size() == 6);
   const std::vector<SampledBatch> answers = fixture.recorder->answers();
   const std::vector<int64_t> wanted = {0, 5, 16, 0, 1};
@@ -126,7 +125,7 @@ TEST_CASE("The server knows a shard's sampler by its name", "[grpc]") {
 TEST_CASE("Each piece of a large answer is a sign of life", "[grpc]") {
   Fixture fixture(1 << 18);
   fixture.recorder->Await(1);
-  fixture.sampler->Ask(8, 8, 0);
+  fixture.sampler->Ask({ShardAsk{3, 8, 8}});
   // Eight items of a mebibyte, in pieces of two.
   REQUIRE(fixture.recorder->Await(6) == Events{"3 opened", "3 heard", "3 heard", "3 heard", "3 heard", "3 answered"});
   REQUIRE(fixture.recorder->answers().size() == 1);
@@ -137,10 +136,10 @@ TEST_CASE("A stream that ends is told, and opened again; nothing comes for what 
   fixture.recorder->Await(1);
   fixture.server.Stop();
   REQUIRE(fixture.recorder->Await(2) == Events{"3 opened", "3 closed"});
-  fixture.sampler->Ask(4, 4, 0);  // To nobody.
+  fixture.sampler->Ask({ShardAsk{3, 4, 4}});  // To nobody.
   fixture.server.Start();
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 opened"});  // The table was made again.
-  fixture.sampler->Ask(0, 0, 0);
+  fixture.sampler->Ask({ShardAsk{3}});
   REQUIRE(fixture.recorder->Await(4).back() == "3 answered");
   REQUIRE(fixture.recorder->answers().back().table_items == 0);
 }
@@ -148,7 +147,7 @@ TEST_CASE("A stream that ends is told, and opened again; nothing comes for what 
 TEST_CASE("A refusal is final", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
-  fixture.sampler->Ask(17, 17, 0);
+  fixture.sampler->Ask({ShardAsk{3, 17, 17}});
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 failed: INVALID_ARGUMENT"});
 }
 

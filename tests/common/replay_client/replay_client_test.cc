@@ -36,35 +36,6 @@ TEST_CASE("A connection needs good addresses", "[unit]") {
   REQUIRE_OK(NewGrpcReplayConnection({"", "127.0.0.1:1", ""}, [] { return std::vector<std::string>(); }));
 }
 
-TEST_CASE("What is inserted over gRPC is sampled over gRPC", "[grpc]") {
-  ServerFixture server;
-  const auto connection = server.Connect();
-  const TableConfig table = SimpleTable("replay");
-  REQUIRE_OK(connection->CreateTable(table, StopToken()));
-  REQUIRE_OK(connection->CreateTable(table, StopToken()));
-  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
-  for (uint64_t row = 0; row < 100; row += 10) {
-    REQUIRE_OK(writer->Append(SimpleBlock(row, 10), StopToken()));
-  }
-  REQUIRE_OK(writer->Flush(kPatience));
-  CHECK(writer->stats().items_inserted == 100);
-  const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(table, 32)));
-  for (int i = 0; i < 20; ++i) {
-    const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
-    CHECK(batch.table_items == 100);
-    const auto* observations = static_cast<const float*>(batch.Data("observation"));
-    const std::vector<float> rewards = Rewards(batch, 32);
-    for (int k = 0; k < 32; ++k) {
-      REQUIRE(rewards[k] >= 0);
-      REQUIRE(rewards[k] < 100);
-      REQUIRE(observations[2 * k] == rewards[k]);
-      REQUIRE(observations[2 * k + 1] == rewards[k]);
-    }
-  }
-  CHECK(sampler->stats().batches == 20);
-  CHECK(server.metrics().TakeSnapshot().counters.at("items_inserted") == 100);
-}
-
 TEST_CASE("Two experiments have tables of the same name on one server, each its own", "[grpc]") {
   ServerFixture server;
   std::vector<std::unique_ptr<ReplayConnection>> connections;
@@ -95,6 +66,65 @@ TEST_CASE("Two experiments have tables of the same name on one server, each its 
   }
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"first-1/replay", "second-2/replay"});
+}
+
+TEST_CASE("Batches larger than a piece arrive whole, compressed or not", "[grpc]") {
+  const Codec codec = GENERATE(Codec::kNone, Codec::kLz4, Codec::kZstd);
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("large", 10'000);
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  for (uint64_t row = 0; row < 200; row += 50) {
+    REQUIRE_OK(writer->Append(SimpleBlock(row, 50, 10'000), StopToken()));
+  }
+  REQUIRE_OK(writer->Flush(kPatience));
+  ReplaySamplerOptions options = SimpleSampler(table, 128);
+  options.compression = codec;
+  const auto sampler = ValueOf(connection->NewSampler(options));
+  for (int i = 0; i < 10; ++i) {
+    const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
+    CHECK(batch.layout->total_bytes > size_t{4} << 20);
+    CHECK(reinterpret_cast<uintptr_t>(batch.bytes.get()) % 64 == 0);
+    const auto* observations = static_cast<const float*>(batch.Data("observation"));
+    const std::vector<float> rewards = Rewards(batch, 128);
+    for (int k = 0; k < 128; ++k) {
+      for (const int at : {0, 1, 4'999, 9'999}) {
+        REQUIRE(observations[10'000 * k + at] == rewards[k]);
+      }
+    }
+  }
+}
+
+TEST_CASE("A sampler that expects another table is told so, again and again", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  TableConfig other = table;
+  other.view.pop_back();
+  const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(other, 4)));
+  REQUIRE_CODE(sampler->Next(StopToken()), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(sampler->Next(StopToken()), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("No more is sampled ahead than is prefetched", "[grpc]") {
+  for (const int64_t prefetch : {1, 2, 5}) {
+    ServerFixture server;
+    const auto connection = server.Connect();
+    const TableConfig table = SimpleTable("replay");
+    REQUIRE_OK(connection->CreateTable(table, StopToken()));
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 10), StopToken()));
+    REQUIRE_OK(writer->Flush(kPatience));
+    ReplaySamplerOptions options = SimpleSampler(table, 4);
+    options.prefetch = prefetch;
+    const auto sampler = ValueOf(connection->NewSampler(options));
+    for (int i = 1; i <= 40; ++i) {
+      REQUIRE_OK(sampler->Next(StopToken()));
+      REQUIRE(server.metrics().TakeSnapshot().counters.at("items_sampled") <= static_cast<double>(4 * (i + prefetch)));
+    }
+  }
 }
 
 TEST_CASE("A writer and a sampler go on after the server was restarted without its memory", "[grpc]") {

@@ -122,7 +122,7 @@ TEST_CASE("Large rows are sent from where they lie, or copied where too much wou
   stream.Send("t", kBatch, 2);
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, kBatch, 1 << 30)));
   BufferPool pool(layout->total_bytes, 2);
-  BatchAssembler assembler(layout, &pool);
+  BatchAssembler assembler([&layout](uint32_t /*items*/) { return layout; }, &pool);
   int batches = 0;
   auto messages = stream.peer->messages();
   for (size_t i = 1; i < messages.size(); ++i) {
@@ -155,7 +155,7 @@ TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
   stream.handler->OnMessage(std::move(open));
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, kBatch, 1 << 30)));
   BufferPool pool(layout->total_bytes, 2);
-  BatchAssembler assembler(layout, &pool);
+  BatchAssembler assembler([&layout](uint32_t /*items*/) { return layout; }, &pool);
   std::optional<SampledBatch> batch;
   size_t bytes = 0;
   auto messages = stream.peer->messages();

@@ -55,12 +55,14 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
     }
   }
 
-  void Ask(uint32_t items, uint32_t counted) {
-    server_->Pass([self = shared_from_this(), stream = open_stream_.load(), items, counted] {
-      if (self->stream_ == stream) {
-        self->Draw(items, counted);
-      }
-    });
+  void Ask(absl::Span<const ShardAsk> asks) {
+    for (const ShardAsk& ask : asks) {
+      server_->Pass([self = shared_from_this(), stream = open_stream_.load(), ask] {
+        if (self->stream_ == stream) {
+          self->Draw(ask.items, ask.counted);
+        }
+      });
+    }
   }
 
   // The owner has gone.
@@ -123,7 +125,7 @@ class LocalShardSampler final : public ShardSampler {
     }
   }
 
-  void Ask(uint32_t items, uint32_t counted, uint32_t /*waits_for*/) override { client_->Ask(items, counted); }
+  void Ask(absl::Span<const ShardAsk> asks) override { client_->Ask(asks); }
 
  private:
   const std::shared_ptr<SampleClient> client_;

@@ -293,18 +293,54 @@ TEST_CASE("what a shard says of its limits is taken within what the numbers can 
   config.rate_limiter.error_buffer = 1000;
   ShardedDrawsOptions options;
   options.table = config;
-  options.shards = {config};
+  options.shards = {config, config};
   options.batch_size = 4;
   ShardedDraws draws(std::move(options));
   const absl::Time now = absl::UnixEpoch();
   draws.Opened(0, now);
-  REQUIRE(draws.TakeAsks().size() == 1);
+  draws.Opened(1, now);
+  REQUIRE(draws.TakeAsks().size() == 2);
   REQUIRE(draws.Answered(0, {5, 5, 0.2, allowed, 1}, now).has_value());
-  draws.Tick(now);
-  const std::vector<ShardedDraws::Ask> asks = draws.TakeAsks();
-  const bool begins =
-      std::any_of(asks.begin(), asks.end(), [](const ShardedDraws::Ask& ask) { return ask.items == 4; });
+  REQUIRE(draws.Answered(1, {0, 0, 0, 0, 1}, now).has_value());
+  const std::vector<ShardAsk> asks = draws.TakeAsks();
+  const bool begins = std::any_of(asks.begin(), asks.end(), [](const ShardAsk& ask) { return ask.items == 4; });
   REQUIRE(begins == (allowed > 0));
+}
+
+TEST_CASE("with a prefetch of 0 a batch is drawn when it is wanted, of the items that the shards have then", "[unit]") {
+  const int64_t shards = GENERATE(1, 3);
+  SimulatedShards simulated(Prioritized(), shards, 8, 0);
+  simulated.Insert(0, 0);
+  simulated.OpenAll();
+  for (int64_t id = 1; id < 20; ++id) {
+    simulated.Pass(absl::Milliseconds(50));
+    REQUIRE_FALSE(simulated.TryTake().has_value());
+    simulated.Insert(static_cast<size_t>(id % shards), id);
+    simulated.draws().Want(simulated.now());
+    const std::optional<SimulatedShards::Batch> batch = simulated.TryTake();
+    REQUIRE(batch.has_value());
+    REQUIRE(batch->facts.table_items == static_cast<uint64_t>(id + 1));
+  }
+}
+
+TEST_CASE("a single shard that is lost is no missing one, and what it owed is asked of it again", "[unit]") {
+  SimulatedShards simulated(Prioritized(), 1, 8, 4);
+  simulated.Insert(0, 0);
+  simulated.OpenAll();
+  simulated.Take();
+  simulated.Pause(0, true);
+  while (simulated.TryTake().has_value()) {
+  }
+  simulated.Kill(0);
+  simulated.Pause(0, false);
+  simulated.Pass(10 * kPatience);
+  REQUIRE(simulated.draws().missing_shards() == 0);
+  simulated.Open(0);
+  for (int i = 0; i < 10; ++i) {
+    const SimulatedShards::Batch batch = simulated.Take();
+    REQUIRE(batch.facts.missing_shards == 0);
+    REQUIRE(batch.facts.shares == std::vector<double>{1});
+  }
 }
 
 TEST_CASE("an answer that nobody asked for is told", "[unit]") {

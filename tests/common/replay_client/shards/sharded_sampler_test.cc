@@ -182,7 +182,7 @@ TEST_CASE("shards that come and go while a learner and an actor work lose no bat
 TEST_CASE("options that can never work are refused", "[unit]") {
   Fixture fixture(2);
   ReplaySamplerOptions options = testing::SimpleSampler(fixture.table, 4);
-  options.prefetch = 0;
+  options.prefetch = -1;
   REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kInvalidArgument);
   options = testing::SimpleSampler(fixture.table, 0);
   REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kInvalidArgument);

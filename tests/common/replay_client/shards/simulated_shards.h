@@ -84,7 +84,7 @@ class SimulatedShards {
   // Answers what was asked, and what follows from that.
   void Answer() {
     for (;;) {
-      for (const ShardedDraws::Ask& ask : draws_->TakeAsks()) {
+      for (const ShardAsk& ask : draws_->TakeAsks()) {
         if (states_[ask.shard].open) {
           asked_[ask.shard].push_back(ask);
           most_asked_ = std::max(most_asked_, asked_[ask.shard].size());
@@ -159,7 +159,7 @@ class SimulatedShards {
   };
 
   void AnswerOne(size_t shard) {
-    const ShardedDraws::Ask ask = asked_[shard].front();
+    const ShardAsk ask = asked_[shard].front();
     asked_[shard].pop_front();
     const DrawRequest request{ask.items, ask.counted};
     REQUIRE(tables_[shard]->CanSample(request));  // Nothing is ever asked for that would have to wait.
@@ -188,7 +188,7 @@ class SimulatedShards {
   std::vector<TableConfig> configs_;
   std::vector<std::unique_ptr<TableState>> tables_;
   std::unique_ptr<ShardedDraws> draws_;
-  std::vector<std::deque<ShardedDraws::Ask>> asked_;
+  std::vector<std::deque<ShardAsk>> asked_;
   size_t most_asked_ = 0;
   std::vector<State> states_;
   std::map<std::pair<uint64_t, int64_t>, std::vector<Item>> parts_;  // By batch and first row.

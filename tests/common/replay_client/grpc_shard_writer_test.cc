@@ -1,12 +1,10 @@
-#include "common/replay_client/grpc_replay_writer.h"
+#include "common/replay_client/grpc_shard_writer.h"
 
 #include <atomic>
 #include <memory>
 #include <string>
 
-#include "absl/cleanup/cleanup.h"
 #include "common/base/reason.h"
-#include "common/base/thread.h"
 #include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/common/rpc/stream_service.h"
 #include "tests/support/catch.h"
@@ -17,7 +15,6 @@ namespace {
 
 using testing::ServerFixture;
 using testing::SimpleBlock;
-using testing::SimpleSampler;
 using testing::SimpleTable;
 using testing::SimpleWriter;
 using testing::ValueOf;
@@ -110,36 +107,6 @@ TEST_CASE("A second writer of the same id is told so", "[grpc]") {
   const absl::Status appended = second->Append(SimpleBlock(0, 1), StopToken());
   CHECK((appended.ok() || absl::IsFailedPrecondition(appended)));
   REQUIRE_CODE(second->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_CASE("A writer's window holds Append up while the table has no room", "[grpc]") {
-  ServerFixture server;
-  const auto connection = server.Connect();
-  TableConfig table = SimpleTable("limited");
-  table.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/4, /*error_buffer=*/4};
-  REQUIRE_OK(connection->CreateTable(table, StopToken()));
-  ReplayWriterOptions options = SimpleWriter("w", table);
-  options.max_unacknowledged_blocks = 3;
-  const auto writer = ValueOf(connection->NewWriter(options));
-  const StopToken stop;
-  uint64_t appended = 0;
-  {
-    const Thread appender("appender", [&] {
-      while (writer->Append(SimpleBlock(appended, 1), stop).ok()) {
-        ++appended;
-      }
-    });
-    const absl::Cleanup end_appending = [&stop] { stop.RequestStop(); };
-    ReplaySamplerOptions sampling = SimpleSampler(table, 1);
-    sampling.prefetch = 1;
-    const auto sampler = ValueOf(connection->NewSampler(sampling));
-    for (int i = 0; i < 50; ++i) {
-      REQUIRE_OK(sampler->Next(StopToken()));
-    }
-  }
-  CHECK(appended >= 50 - 4);
-  CHECK(appended <= 50 + 2 + 8 + 3);  // Sampled, prefetched, the limiter's allowance, the window.
-  CHECK(writer->stats().waited > absl::ZeroDuration());
 }
 
 // Says that it has applied what it likes, when the stream is opened and for every block.

@@ -1,4 +1,4 @@
-#include "common/replay_client/grpc_replay_writer.h"
+#include "common/replay_client/grpc_shard_writer.h"
 
 #include <deque>
 #include <functional>
@@ -7,11 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/writer_options.h"
 #include "common/base/deadline.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
-#include "common/base/wait_clock.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
@@ -28,12 +26,11 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
 }  // namespace
 
-class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
+// The blocks that are not acknowledged.
+class GrpcShardWriter::Blocks {
  public:
-  State(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
-      : on_changed_(std::move(changed)),
-        max_blocks_(static_cast<size_t>(options.max_unacknowledged_blocks)),
-        max_bytes_(static_cast<size_t>(options.max_unacknowledged_bytes)) {
+  Blocks(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
+      : on_changed_(std::move(changed)) {
     v1::InsertOpen* open = open_.mutable_open();
     open->set_writer_id(options.writer_id);
     std::random_device random;
@@ -48,16 +45,12 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
 
   const v1::InsertRequest& open() const { return open_; }
 
-  // Without `stop` it does not wait for room.
-  absl::Status Append(Message<v1::InsertRequest> message, const StopToken* stop) ABSL_LOCKS_EXCLUDED(mutex_) {
+  absl::Status Add(Message<v1::InsertRequest> message) ABSL_LOCKS_EXCLUDED(mutex_) {
     Pending pending;
     pending.bytes = message.data.size() + message.header.ByteSizeLong();
     pending.message = std::make_shared<Message<v1::InsertRequest>>(std::move(message));
     {
       MutexLock lock(&mutex_);
-      if (stop != nullptr && FullLocked(pending.bytes) && failure_.ok()) {
-        WAGGLE_RETURN_IF_ERROR(AwaitRoomLocked(pending.bytes, *stop));
-      }
       WAGGLE_RETURN_IF_ERROR(failure_);
       pending_bytes_ += pending.bytes;
       pending_.push_back(std::move(pending));
@@ -66,40 +59,17 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     return absl::OkStatus();
   }
 
-  ShardWriter::State shard_state() const ABSL_LOCKS_EXCLUDED(mutex_) {
+  State state() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    ShardWriter::State state;
+    State state;
     state.connected = peer_ != nullptr;
     state.blocks = static_cast<int64_t>(pending_.size());
     state.bytes = static_cast<int64_t>(pending_bytes_);
     state.acknowledged = acknowledged_;
-    state.items_inserted = stats_.items_inserted;
-    state.items_without_rows = stats_.items_without_rows;
+    state.items_inserted = items_inserted_;
+    state.items_without_rows = items_without_rows_;
     state.failure = failure_;
     return state;
-  }
-
-  absl::Status Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const Deadline deadline(timeout);
-    MutexLock lock(&mutex_);
-    while (!pending_.empty() && failure_.ok()) {
-      const absl::Duration left = deadline.Left();
-      if (left == absl::ZeroDuration()) {
-        return absl::DeadlineExceededError(absl::StrCat(pending_.size(),
-                                                        pending_.size() == 1 ? " block is" : " blocks are",
-                                                        " not acknowledged after ", absl::FormatDuration(timeout)));
-      }
-      changed_.WaitFor(&mutex_, left);
-    }
-    return failure_;
-  }
-
-  Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    Stats stats = stats_;
-    stats.waited = waiting_.total();
-    stats.waiting = waiting_.waiting();
-    return stats;
   }
 
   // If all blocks are acknowledged, waits a moment until the server has seen the stream's end. From then on another
@@ -115,7 +85,7 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
       const Deadline deadline(kGoodbye);
       MutexLock lock(&mutex_);
       while (peer_ == peer && deadline.Left() > absl::ZeroDuration()) {
-        changed_.WaitFor(&mutex_, deadline.Left());
+        closed_.WaitFor(&mutex_, deadline.Left());
       }
     }
   }
@@ -135,16 +105,15 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
       if (sequence < first_sequence_ - 1) {
         // It has lost what it had acknowledged, or some of that; the numbers go on from what it knows.
         first_sequence_ = sequence + 1;
-        lost_.items_inserted = stats_.items_inserted - opened.items_inserted();
-        lost_.items_without_rows = stats_.items_without_rows - opened.items_without_rows();
+        lost_inserted_ = items_inserted_ - opened.items_inserted();
+        lost_without_rows_ = items_without_rows_ - opened.items_without_rows();
       }
       TakeAppliedLocked(sequence, opened.items_inserted(), opened.items_without_rows(), &applied);
       peer_ = std::move(peer);
       sent_ = 0;
-      changed_.SignalAll();
     }
     SendPending();
-    Changed();
+    on_changed_();
     return absl::OkStatus();
   }
 
@@ -159,9 +128,8 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
                                                 " were to be"));
       }
       TakeAppliedLocked(sequence, ack.items_inserted(), ack.items_without_rows(), &applied);
-      changed_.SignalAll();
     }
-    Changed();
+    on_changed_();
     return absl::OkStatus();
   }
 
@@ -169,9 +137,9 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     {
       MutexLock lock(&mutex_);
       peer_ = nullptr;
-      changed_.SignalAll();
+      closed_.SignalAll();
     }
-    Changed();
+    on_changed_();
   }
 
   void Fail(absl::Status failure) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -180,9 +148,8 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
       if (failure_.ok()) {
         failure_ = std::move(failure);
       }
-      changed_.SignalAll();
     }
-    Changed();
+    on_changed_();
   }
 
  private:
@@ -190,12 +157,6 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     std::shared_ptr<Message<v1::InsertRequest>> message;  // Without its number, which only SendPending writes.
     size_t bytes = 0;
   };
-
-  void Changed() {
-    if (on_changed_) {
-      on_changed_();
-    }
-  }
 
   // Sends what has not been sent on the current stream, in its order. Encoding and sending are outside the lock: of the
   // threads that have something to be sent one sends for all.
@@ -234,43 +195,14 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
       ++acknowledged_;
       sent_ -= sent_ > 0 ? 1 : 0;
     }
-    stats_.items_inserted = lost_.items_inserted + items_inserted;
-    stats_.items_without_rows = lost_.items_without_rows + items_without_rows;
-  }
-
-  bool FullLocked(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !pending_.empty() && (pending_.size() >= max_blocks_ || pending_bytes_ + bytes > max_bytes_);
-  }
-
-  absl::Status AwaitRoomLocked(size_t bytes, const StopToken& stop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    waiting_.Begin();
-    mutex_.Unlock();
-    absl::Status status;
-    {
-      // Outside the lock: it may call at once.
-      const StopToken::Callback wake(stop, [self = shared_from_this()] {
-        MutexLock lock(&self->mutex_);
-        self->changed_.SignalAll();
-      });
-      MutexLock lock(&mutex_);
-      while (FullLocked(bytes) && failure_.ok() && !stop.StopRequested()) {
-        changed_.Wait(&mutex_);
-      }
-      if (stop.StopRequested() && FullLocked(bytes)) {
-        status = absl::CancelledError("stopped while waiting for room in replay");
-      }
-    }
-    mutex_.Lock();
-    waiting_.End();
-    return status;
+    items_inserted_ = lost_inserted_ + items_inserted;
+    items_without_rows_ = lost_without_rows_ + items_without_rows;
   }
 
   const std::function<void()> on_changed_;
-  const size_t max_blocks_;
-  const size_t max_bytes_;
   v1::InsertRequest open_;
   mutable Mutex mutex_;
-  CondVar changed_;
+  CondVar closed_;
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Not acknowledged, in their order.
   size_t pending_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;            // Blocks, ever.
@@ -278,19 +210,21 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once it is open.
   size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                      // Of pending_, on peer_.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;                 // A thread is in SendPending.
-  Stats stats_ ABSL_GUARDED_BY(mutex_);                          // But for the waits.
-  Stats lost_ ABSL_GUARDED_BY(mutex_);                           // Of what servers counted that have lost it since.
-  WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
+  uint64_t items_inserted_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t items_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Counted in these by a server that has lost its counts since.
+  uint64_t lost_inserted_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t lost_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One stream of the writer.
-class GrpcReplayWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, grpc::ByteBuffer> {
+class GrpcShardWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  Handler(std::shared_ptr<State> state, StreamKeeper* keeper) : StreamAttempt(keeper), state_(std::move(state)) {}
+  Handler(std::shared_ptr<Blocks> blocks, StreamKeeper* keeper) : StreamAttempt(keeper), blocks_(std::move(blocks)) {}
 
  private:
-  void Begin() override { peer()->Send(EncodeMessage(state_->open(), ByteSlices())); }
+  void Begin() override { peer()->Send(EncodeMessage(blocks_->open(), ByteSlices())); }
   absl::Status Handle(grpc::ByteBuffer buffer) override {
     v1::InsertResponse response;
     ByteSlices data;
@@ -299,52 +233,36 @@ class GrpcReplayWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, g
       return absl::InternalError("the server's messages on the stream are not those of an insertion");
     }
     if (is_open()) {
-      return state_->Acknowledged(response.ack());
+      return blocks_->Acknowledged(response.ack());
     }
     SetOpen();
-    return state_->Opened(response.opened(), peer());
+    return blocks_->Opened(response.opened(), peer());
   }
-  void Failed(const absl::Status& failure) override { state_->Fail(failure); }
-  void Closed() override { state_->Closed(); }
+  void Failed(const absl::Status& failure) override { blocks_->Fail(failure); }
+  void Closed() override { blocks_->Closed(); }
 
-  const std::shared_ptr<State> state_;
+  const std::shared_ptr<Blocks> blocks_;
 };
 
-absl::StatusOr<std::unique_ptr<GrpcReplayWriter>> GrpcReplayWriter::Create(std::shared_ptr<ReplayLink> link,
-                                                                           ReplayWriterOptions options,
-                                                                           std::function<void()> changed) {
-  WAGGLE_RETURN_IF_ERROR(ValidateWriterOptions(options));
-  return std::unique_ptr<GrpcReplayWriter>(
-      new GrpcReplayWriter(std::move(link), std::move(options), std::move(changed)));
-}
-
-GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWriterOptions options,
-                                   std::function<void()> changed)
+GrpcShardWriter::GrpcShardWriter(std::shared_ptr<ReplayLink> link, const ReplayWriterOptions& options,
+                                 std::function<void()> changed)
     : link_(std::move(link)),
       signature_(options.signature),
       codecs_(ColumnCodecs(options.signature, options.compression)),
-      state_(std::make_shared<State>(*link_, options, std::move(changed))),
+      blocks_(std::make_shared<Blocks>(*link_, options, std::move(changed))),
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
           [this](StreamKeeper* keeper) {
             OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert", link_->keepalive()), kInsertMethod,
-                                std::make_unique<Handler>(state_, keeper));
+                                std::make_unique<Handler>(blocks_, keeper));
             return true;
           },
           [link = link_](const StopToken& stop) { return link->RestoreTables(stop); },
-          [state = state_](absl::Status failure) { state->Fail(std::move(failure)); },
-          [state = state_] { state->SayGoodbye(); },
+          [blocks = blocks_](absl::Status failure) { blocks->Fail(std::move(failure)); },
+          [blocks = blocks_] { blocks->SayGoodbye(); },
       }) {}
 
-absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken& stop) {
-  return Append(std::move(block), &stop);
-}
-
-absl::Status GrpcReplayWriter::Offer(InsertBlock block) {
-  return Append(std::move(block), nullptr);
-}
-
-absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken* stop) {
+absl::Status GrpcShardWriter::Offer(InsertBlock block) {
   Message<v1::InsertRequest> message;
   WAGGLE_RETURN_IF_ERROR(CompressBlock(signature_, codecs_, &block));
   block.checksum = Checksum(block.data);
@@ -358,19 +276,11 @@ absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken* stop) 
                                                    kMaxHeaderBytes, " about them and ", kMaxMessageBytes,
                                                    " in all can be sent"));
   }
-  return state_->Append(std::move(message), stop);
+  return blocks_->Add(std::move(message));
 }
 
-absl::Status GrpcReplayWriter::Flush(absl::Duration timeout) {
-  return state_->Flush(timeout);
-}
-
-ReplayWriter::Stats GrpcReplayWriter::stats() const {
-  return state_->stats();
-}
-
-ShardWriter::State GrpcReplayWriter::state() const {
-  return state_->shard_state();
+ShardWriter::State GrpcShardWriter::state() const {
+  return blocks_->state();
 }
 
 }  // namespace waggle
