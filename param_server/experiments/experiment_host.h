@@ -23,8 +23,8 @@
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/open_run.h"
 #include "param_server/pool/worker_pool.h"
+#include "param_server/run/listeners.h"
 #include "param_server/run_services.h"
-#include "param_server/workers/listeners.h"
 #include "waggle/v1/worker.pb.h"
 
 namespace waggle {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "tests/param_server/workers/hub_fixture.h"
+#include "tests/param_server/run/hub_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
