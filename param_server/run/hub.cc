@@ -1,58 +1,38 @@
 #include "param_server/run/hub.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/tensor/checksum.h"
-#include "param_server/run/counter_limit.h"
 
 namespace waggle {
 namespace {
 
-// One that runs and one that will see what changed meanwhile.
-constexpr size_t kMaxSaves = 2;
+constexpr size_t kMaxGroupTasks = 2;
 
-absl::Status Validate(const Evaluation& evaluation) {
-  if (evaluation.episodes < 1 || !std::isfinite(evaluation.mean_return) || !std::isfinite(evaluation.min_return) ||
-      !std::isfinite(evaluation.max_return) || !std::isfinite(evaluation.standard_deviation) ||
-      !std::isfinite(evaluation.mean_length)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an evaluation of ", evaluation.episodes, " episodes with returns of mean ",
-                     evaluation.mean_return, ", minimum ", evaluation.min_return, ", maximum ", evaluation.max_return,
-                     " and standard deviation ", evaluation.standard_deviation, ", of mean length ",
-                     evaluation.mean_length, "; wanted at least one episode and finite numbers"));
+HubOptions WithNote(HubOptions options) {
+  if (options.note == nullptr) {
+    options.note = [](const std::string&) {};
   }
-  if (evaluation.env_steps > static_cast<uint64_t>(kMaxCounter)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("evaluation.env_steps: got ", evaluation.env_steps, "; wanted at most 2^53"));
-  }
-  return absl::OkStatus();
+  return options;
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, HubState* state) {
-  const std::string stored = state->record().experiment_yaml;
-  if (given_yaml.empty() || given_yaml == stored) {
-    return stored;
-  }
-  if (!stored.empty()) {
-    return absl::FailedPreconditionError("the folder holds another experiment than the one that is to run in it");
-  }
-  WAGGLE_RETURN_IF_ERROR(state->Update([&given_yaml](HubRecord* record) { record->experiment_yaml = given_yaml; }));
-  return given_yaml;
-}
-
-absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, std::optional<RunPlan> plan,
-                                                 HubState* state, ModelStore* models) {
-  auto hub = std::unique_ptr<Hub>(new Hub(options, std::move(plan), state, models));
-  WAGGLE_RETURN_IF_ERROR(hub->RestoreWeights());
+absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, RunPlan plan, HubState* state,
+                                                 ModelStore* models) {
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<RunWeights> weights,
+                          RunWeights::Restore(plan, state, models, options.newest_weights, options.best_weights));
+  auto hub = std::unique_ptr<Hub>(new Hub(options, std::move(plan), state, std::move(weights)));
   MutexLock lock(&hub->mutex_);
   hub->workers_.Order(options.self, /*index=*/0, options.clock());
   WAGGLE_RETURN_IF_ERROR(
@@ -60,238 +40,149 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, std:
   return hub;
 }
 
-Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models)
-    : options_(options),
+Hub::Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_ptr<RunWeights> weights)
+    : options_(WithNote(options)),
       state_(state),
-      models_(models),
-      experiment_yaml_(plan.has_value() ? plan->yaml : ""),
-      experiment_checksum_(experiment_yaml_.empty() ? 0 : Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
+      experiment_yaml_(plan.yaml),
+      experiment_checksum_(Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
+      weights_(std::move(weights)),
       workers_(options.workers),
-      begun_(options.clock()),
-      earlier_epoch_(state->record().last_epoch),
-      failed_epoch_(earlier_epoch_),
-      saver_(std::in_place, "hub-saver", 1, kMaxSaves),
-      teller_(std::in_place, "hub-teller", 1, kMaxSaves),
-      former_(std::in_place, "hub-former", 1, kMaxSaves) {
-  if (plan.has_value()) {
-    HubRecord record = state->record();
-    for (const auto& [worker_id, steps] : record.progress.steps_of) {
-      restored_.insert(worker_id);
-    }
-    if (plan->stop.max_env_steps > 0) {
-      step_leases_.emplace(plan->stop.max_env_steps, options_.resumed ? std::set<std::string>() : restored_, begun_);
-    }
-    for (const auto& [worker_id, counted] : record.totals.of) {
-      restored_.insert(worker_id);
-    }
-    totals_ = std::move(record.totals);
-    if (plan->lock_step.has_value()) {
-      turns_.emplace(*plan->lock_step);
-    }
-    if (plan->learners > 1) {
-      const bool began = record.progress.running.has_value();
-      group_.emplace(plan->learners, began ? begun_ + options_.gather_time : absl::InfiniteFuture());
-    }
-    tracker_.emplace(*std::move(plan));
-    restored_finishing_ = record.progress.state == RunState::kFinishing;
-    tracker_->Restore(
-        std::move(record.progress), begun_,
-        record.last_evaluation.has_value() ? std::optional(record.last_evaluation->evaluation.version) : std::nullopt);
-    if (record.last_evaluation.has_value()) {
-      restored_.insert(record.last_evaluation->worker_id);
-      last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;
-      evaluations_.push_back(*std::move(record.last_evaluation));
-      evaluation_count_ = 1;
-    }
-  }
-}
+      course_(std::move(plan), state->record(),
+              {weights_.get(), &saver_, &announcer_, options_.note, options.gather_time, options.resumed},
+              options.clock()),
+      saver_(
+          state, options.clock, [this] { SaveWeights(); },
+          [this](HubRecord* record) {
+            MutexLock lock(&mutex_);
+            course_.Fill(workers_, options_.clock(), record);
+          }),
+      former_("hub-former", 1, kMaxGroupTasks) {}
 
-Hub::~Hub() {
-  former_.reset();  // What it does is told.
-  teller_.reset();
-  saver_.reset();  // A save that is under way may yet fail, and is repeated then.
-  SaveWeights();
-  Save().IgnoreError();
-}
-
-absl::Status Hub::Save() {
-  {
-    MutexLock lock(&mutex_);
-    if (!unsaved_ && !urgent_) {
-      return absl::OkStatus();
-    }
-  }
-  return SaveProgress();
-}
-
-absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
+void Hub::Order(const WorkerIntroduction& worker, int64_t index) {
   const absl::Time now = options_.clock();
-  absl::StatusOr<Assignment> assignment;
-  bool save = false;
-  std::vector<std::shared_ptr<const StoredModel>> dropped;
+  MutexLock lock(&mutex_);
+  if (const std::string holder = workers_.HolderOf(worker.role, index); !holder.empty()) {
+    DismissLocked(holder, absl::StrCat("its seat has been given to ", worker.worker_id), now);
+  }
+  workers_.Order(worker, index, now);
+}
+
+std::optional<Role> Hub::RoleOf(const std::string& worker_id) const {
+  MutexLock lock(&mutex_);
+  return workers_.OrderedRole(worker_id);
+}
+
+absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
+  const absl::Time now = options_.clock();
+  WorkerArrival numbered = arrival;
+  Role role = Role::kActor;
+  Seat seat;
   {
     MutexLock lock(&mutex_);
-    const absl::Status status = TakeReportLocked(report, now);
-    dropped.swap(dropped_);
-    const WorkerView* const worker = workers_.Find(report.worker_id);
-    if (status.ok() && worker != nullptr) {
-      assignment = AssignmentLocked(*worker);
-    } else {
-      assignment = status;
+    WAGGLE_ASSIGN_OR_RETURN(const WorkerView* const ordered, workers_.CheckArrival(arrival));
+    role = ordered->introduction.role;
+    seat.index = ordered->index;
+    if (!numbered.life.has_value()) {
+      numbered.life = ordered->life;  // The answer to its first Join was lost.
     }
-    save = TakeSaveDueLocked(now);
+    // Before its number is on the disk, so that no save of the run's progress drops it there.
+    if (role == Role::kActor) {
+      course_.ReportEnvSteps(arrival.worker_id, 0, now);
+    }
   }
-  if (save) {
-    SaveSoon();
-  }
-  return assignment;
-}
-
-absl::Status Hub::End(RunState state, const std::string& reason) {
+  WAGGLE_RETURN_IF_ERROR(state_->Number(role, seat.index, &numbered));
+  const bool is_learner = role == Role::kLearner;
+  bool reopened = false;
   {
     MutexLock lock(&mutex_);
-    if (!tracker_.has_value()) {
-      return absl::OkStatus();
+    WAGGLE_ASSIGN_OR_RETURN(const WorkerView* const worker, workers_.Join(numbered, now));
+    seat.epoch = worker->epoch;
+    seat.life = worker->life.value_or(0);
+    reopened = is_learner && course_.ReopenFor(seat.epoch, now);
+    if (reopened || !arrival.address.empty()) {  // Other workers may wait for its address.
+      announcer_.Announce();
     }
-    const RunState before = tracker_->state();
-    tracker_->EndNow(state, reason);
-    sealed_ = true;
-    NoteEndLocked(before);
+    SettleLocked(now);
+    seat.env_steps = static_cast<int64_t>(course_.env_steps());
+    seat.assignment = AssignmentLocked(*worker);
+    const WorkerIntroduction& who = worker->introduction;
+    const std::string text = absl::StrCat(RoleName(role), " ", seat.index, " joined from ", absl::CHexEscape(who.host),
+                                          ", process ", who.process_id, who.address.empty() ? "" : ", serving at ",
+                                          who.address, is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
+    LogInfo(text);
+    options_.note(text);
   }
-  return SaveProgress();
-}
-
-void Hub::Seal() {
-  MutexLock lock(&mutex_);
-  sealed_ = sealed_ || (tracker_.has_value() && IsOver(tracker_->state()));
-}
-
-uint64_t Hub::fenced_epoch() const {
-  MutexLock lock(&mutex_);
-  return fenced_epoch_;
-}
-
-RunState Hub::run_state() const {
-  MutexLock lock(&mutex_);
-  return tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
-}
-
-int64_t Hub::env_steps() const {
-  MutexLock lock(&mutex_);
-  return tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
-}
-
-int64_t Hub::EnvStepsAt(const ModelVersion& version) const {
-  std::string model;
-  int64_t steps = 0;
-  {
-    MutexLock lock(&mutex_);
-    if (!tracker_.has_value()) {
-      return 0;
-    }
-    model = tracker_->plan().name;
-    steps = static_cast<int64_t>(tracker_->env_steps());
+  seat.assignment.experiment_yaml = experiment_yaml_;
+  if (reopened) {
+    saver_.SaveNow().IgnoreError();  // A failed save is tried again.
   }
-  if (const std::shared_ptr<const StoredModel> same = models_->Find(model, version); same != nullptr) {
-    return same->snapshot.progress.env_steps;
-  }
-  const std::shared_ptr<const StoredModel> newest = models_->Newest(model);
-  return newest == nullptr ? steps : std::max(steps, newest->snapshot.progress.env_steps);
+  return seat;
 }
 
-bool Hub::HasWorkers() const {
-  MutexLock lock(&mutex_);
-  return workers_.CountSeated() > 1;
-}
-
-RunStanding Hub::Standing() const {
-  MutexLock lock(&mutex_);
-  if (!tracker_.has_value()) {
-    return {};
-  }
-  const RunProgress& progress = tracker_->progress();
-  return {progress.state,
-          progress.reason,
-          tracker_->env_steps(),
-          tracker_->learner_steps(),
-          progress.running.value_or(absl::ZeroDuration()),
-          progress.result};
-}
-
-void Hub::NoteLocked(const std::string& text) const {
-  if (options_.note != nullptr) {
+void Hub::NoteLostItemsLocked(const WorkerView& worker) const {
+  const auto items = worker.figures->gauges.find("items");
+  if (worker.introduction.role == Role::kReplayServer && !course_.plan().keeps_items &&
+      !IsTrainingOver(course_.state()) && items != worker.figures->gauges.end() && items->second > 0) {
+    const std::string text = absl::StrFormat(
+        "the items of replay server %d are lost, %.0f when it was last heard from: replay.durability: none",
+        worker.index, items->second);
+    LogWarning(text);
     options_.note(text);
   }
 }
 
-void Hub::SetFiguresUnrecorded(const std::string& why) {
-  MutexLock lock(&mutex_);
-  figures_unrecorded_ = why;
+void Hub::LeaveLocked(const std::string& worker_id, const std::string& barred, absl::Time now) {
+  if (const WorkerView* const worker = workers_.Find(worker_id); worker != nullptr) {
+    NoteLostItemsLocked(*worker);
+    if (worker->introduction.role == Role::kLearner) {
+      saver_.NoteUrgentChange();  // A learner's last weights are saved when it leaves.
+    }
+  }
+  workers_.Leave(worker_id, now, barred);
+  course_.Forget(worker_id);
+  SettleLocked(now);
 }
 
-HubOverview Hub::Overview() {
-  const absl::Time now = options_.clock();
-  bool save = false;
-  HubOverview overview;
-  WorkerFigures own;
-  if (options_.metrics != nullptr) {
-    Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
-    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed(), ""};
-  }
+void Hub::Leave(const std::string& worker_id) {
   {
     MutexLock lock(&mutex_);
-    if (tracker_.has_value()) {
-      const RunState before = tracker_->state();
-      tracker_->Advance(now);  // Its time may have run out with nobody left to report anything.
-      NoteEndLocked(before);
-      ConcludeLocked(now);
-      save = TakeSaveDueLocked(now);
+    if (const WorkerView* const worker = workers_.Find(worker_id); worker != nullptr) {
+      LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
     }
-    FillOverviewLocked(now, std::move(own), &overview);
+    LeaveLocked(worker_id, /*barred=*/"", options_.clock());
   }
-  if (save) {
-    SaveSoon();
-  }
-  return overview;
+  weights_->Release(worker_id);
 }
 
-void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out) {
-  HubOverview& overview = *out;
-  overview.weights_unsaved = WeightsUnsaved();
-  own.gauges["weights_unsaved"] = WeightsFailure().ok() ? 0 : 1;
-  if (const absl::Status status = workers_.Heartbeat(options_.self.worker_id, std::move(own), now); !status.ok()) {
-    LogWarning("own figures: ", status.message());
+void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
+  MutexLock lock(&mutex_);
+  DismissLocked(worker_id, why, options_.clock());
+}
+
+void Hub::DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now) {
+  const WorkerView* const worker = workers_.Find(worker_id);
+  if (worker == nullptr) {
+    workers_.Leave(worker_id, now);  // It may not join any more.
+    return;
   }
-  overview.workers = workers_.Overview(now);
-  if (turns_.has_value()) {
-    overview.turn = TurnLocked();
-    for (WorkerView& worker : overview.workers) {
-      worker.current = worker.alive;  // Nothing has changed since it was told, however long ago that was.
-    }
+  LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
+  if (worker->introduction.role == Role::kLearner && course_.plan().learners == 1) {
+    fenced_epoch_ = std::max(fenced_epoch_, worker->epoch);
   }
-  overview.evaluations.assign(evaluations_.begin(), evaluations_.end());
-  overview.evaluation_count = evaluation_count_;
-  overview.progress_unsaved = progress_unsaved_;
-  overview.figures_unrecorded = figures_unrecorded_;
-  overview.environment = environment_;
-  if (tracker_.has_value()) {
-    overview.run_state = tracker_->state();
-    overview.outcome_reason = tracker_->progress().reason;
-    overview.experiment_name = tracker_->plan().name;
-    overview.experiment_yaml = tracker_->plan().yaml;
-    overview.model = tracker_->plan().name;
-    overview.replay_servers = tracker_->plan().replay_servers;
-    overview.env_steps = tracker_->env_steps();
-    overview.learner_steps = tracker_->learner_steps();
-    overview.learner_steps_again = StepsAgainLocked();
-    overview.result = tracker_->progress().result;
-    overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
-    overview.totals = {totals_.all, totals_.unseen, {}};
-    if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
-      overview.model_version = model->snapshot.version;
-      overview.model_bytes = model->snapshot.data.size();
-    }
-  }
+  LeaveLocked(worker_id, absl::StrCat("this worker has been dismissed: ", why), now);
+}
+
+void Hub::SetAway(const std::string& worker_id) {
+  MutexLock lock(&mutex_);
+  workers_.SetAway(worker_id);
+}
+
+absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
+  const absl::Time now = options_.clock();
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(TakeReportLocked(report, now));
+  SettleLocked(now);
+  return AssignmentLocked(*workers_.Find(report.worker_id));
 }
 
 absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
@@ -304,131 +195,23 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   }
   WAGGLE_RETURN_IF_ERROR(workers_.Heartbeat(report.worker_id, report.figures, now));
   const WorkerView& worker = *workers_.Find(report.worker_id);
-  const std::string name = absl::StrCat(RoleName(worker.introduction.role), " ", worker.index);
+  const Role role = worker.introduction.role;
   if (report.environment.has_value() && !environment_.has_value()) {
     environment_ = report.environment;
-    AnnounceLocked();
+    announcer_.Announce();
     LogInfo("environment of the run: ", environment_->DebugString());
   }
   if (!report.failure.empty()) {
     const std::string failure(Utf8Prefix(report.failure, kMaxFailureBytes));
-    if (worker.failure.empty()) {  // It says so with each heartbeat that is left.
-      LogError(name, " gives up: ", failure);
-      NoteLocked(absl::StrCat(name, " gives up: ", failure));
+    if (worker.failure.empty()) {  // Each of its last heartbeats has the failure.
+      const std::string text = absl::StrCat(RoleName(role), " ", worker.index, " gives up: ", failure);
+      LogError(text);
+      options_.note(text);
     }
     workers_.SetFailure(report.worker_id, failure);
   }
-  const RunState before = tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
-  const bool had_step = tracker_.has_value() && tracker_->progress().running.has_value();
-  const absl::Duration running = had_step ? *tracker_->progress().running : absl::ZeroDuration();
-  const auto steps = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return tracker_.has_value() ? std::make_pair(tracker_->env_steps(), tracker_->learner_steps())
-                                : std::pair<uint64_t, uint64_t>();
-  };
-  const auto steps_before = steps();
-  TakeEvaluationsLocked(report);
-  if (tracker_.has_value()) {
-    tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
-    if (report.final_version.has_value() && worker.introduction.role == Role::kLearner &&
-        worker.epoch >= LearningEpochLocked()) {
-      tracker_->ReportFinalVersion(*report.final_version, now);
-    }
-    if (!report.failure.empty() && worker.introduction.role == Role::kLearner) {
-      TakeLearnerFailureLocked(worker);
-    }
-    if (step_leases_.has_value() && worker.introduction.role == Role::kActor) {
-      step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
-    }
-    TakeTurnReportLocked(report, worker.introduction.role);
-    if (group_.has_value() && worker.introduction.role == Role::kLearner) {
-      group_->ReportBroken(report.broken_group);
-    }
-    FormGroupIfDueLocked(now);
-    NoteEndLocked(before);
-    ConcludeLocked(now);
-    const bool after_restart = restored_.erase(report.worker_id) > 0;
-    const bool counted = totals_.Report(report.worker_id, worker.introduction.role, report.figures, after_restart);
-    if (after_restart) {
-      totals_.unseen["actor/env_steps"] += static_cast<double>(steps().first - steps_before.first);
-      totals_.unseen["learner/learner_steps"] += static_cast<double>(steps().second - steps_before.second);
-    }
-    unsaved_ = unsaved_ || counted || steps() != steps_before || tracker_->progress().running > running;
-    urgent_ = urgent_ || tracker_->progress().running.has_value() != had_step;
-  }
+  course_.TakeReport(report, worker, workers_, now);
   return absl::OkStatus();
-}
-
-uint64_t Hub::LearningEpochLocked() const {
-  const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name);
-  return model == nullptr || model->snapshot.version == restored_version_ ? earlier_epoch_
-                                                                          : model->snapshot.version.epoch;
-}
-
-uint64_t Hub::StepsAgainLocked() const {
-  std::optional<ModelVersion> reached;  // Of the latest learner that has said how far it is.
-  for (const WorkerView* const learner : workers_.Alive(Role::kLearner)) {
-    if (const auto steps = learner->figures->counters.find("learner_steps");
-        steps != learner->figures->counters.end()) {
-      const ModelVersion version = {learner->epoch, static_cast<uint64_t>(steps->second)};
-      reached = reached.has_value() ? std::max(*reached, version) : version;
-    }
-  }
-  if (!reached.has_value()) {
-    return 0;
-  }
-  // Its weights may be known before its counter.
-  if (const std::shared_ptr<const StoredModel> newest = models_->Newest(tracker_->plan().name);
-      newest != nullptr && newest->snapshot.version.epoch == reached->epoch) {
-    reached = std::max(*reached, newest->snapshot.version);
-  }
-  return tracker_->learner_steps() - std::min(tracker_->learner_steps(), reached->version);
-}
-
-void Hub::TakeLearnerFailureLocked(const WorkerView& learner) {
-  const uint64_t learning_epoch = LearningEpochLocked();
-  if (learner.epoch < learning_epoch) {
-    return;  // One that was taken over from is expected to give up.
-  }
-  if (HasFinalWeightsLocked()) {
-    LogWarning("learner ", learner.index, " has given up; its last weights are here, and are evaluated");
-    return;
-  }
-  for (const WorkerView* other : workers_.Alive(Role::kLearner)) {
-    if (other->failure.empty() && other->epoch >= learning_epoch) {
-      LogWarning("the run goes on with learner ", other->index, ", epoch ", other->epoch);
-      return;
-    }
-  }
-  if (tracker_->state() == RunState::kRunning) {
-    failed_epoch_ = learner.epoch;
-  }
-  tracker_->ReportLearnerFailure(learner.failure);
-}
-
-bool Hub::ReopenForLocked(uint64_t epoch, absl::Time now) {
-  if (!tracker_.has_value() || sealed_ || epoch <= failed_epoch_) {
-    return false;
-  }
-  const std::string reason = tracker_->progress().reason;
-  if (!tracker_->Reopen(now)) {
-    return false;
-  }
-  const std::string text =
-      absl::StrCat("the run, which had failed (", reason, "), goes on with a learner of epoch ", epoch);
-  LogWarning(text);
-  NoteLocked(text);
-  return true;
-}
-
-void Hub::NoteEndLocked(RunState before) {
-  if (tracker_->state() != before) {
-    const std::string text = absl::StrCat("the run is ", IsOver(tracker_->state()) ? "over: " : "",
-                                          RunStateName(tracker_->state()), ": ", tracker_->progress().reason);
-    LogInfo(text);
-    NoteLocked(text);
-    urgent_ = true;
-    AnnounceLocked();
-  }
 }
 
 absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) const {
@@ -440,6 +223,50 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
+void Hub::SettleLocked(absl::Time now) {
+  course_.Settle(workers_, now);
+  if (course_.TakeGroupDue(workers_, now)) {
+    // Cannot be refused: at most one is queued.
+    former_.Submit([this] { FormGroup(); }).IgnoreError();
+  }
+  saver_.SaveIfDue(now);
+}
+
+absl::StatusOr<int64_t> Hub::TakeSteps(const std::string& worker_id, const StepRequest& request) {
+  WAGGLE_RETURN_IF_ERROR(Validate(request));
+  const absl::Time now = options_.clock();
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(workers_.CheckSeated(worker_id));
+  if (const Role role = workers_.Find(worker_id)->introduction.role; role != Role::kActor) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("only actors take environment steps; this is the ", RoleName(role), " ", worker_id));
+  }
+  const absl::StatusOr<int64_t> allowed = course_.TakeSteps(worker_id, request, workers_, now);
+  SettleLocked(now);
+  return allowed;
+}
+
+void Hub::FormGroup() {
+  const absl::StatusOr<uint64_t> epoch = state_->TakeEpoch();
+  if (epoch.ok()) {
+    group_store_.Begin(*epoch);  // No learner knows the epoch yet, so that each finds the map ready.
+  } else {
+    LogError("no group of learners is formed for now: ", epoch.status().message());
+  }
+  MutexLock lock(&mutex_);
+  course_.FormGroup(epoch.value_or(0), &workers_);
+}
+
+std::optional<Turn> Hub::turn() const {
+  MutexLock lock(&mutex_);
+  return course_.turn(workers_);
+}
+
+void Hub::EndOwnTurn(uint64_t number) {
+  MutexLock lock(&mutex_);
+  course_.EndTurn(Role::kParamServer, number);
+}
+
 Assignment Hub::AssignmentLocked(const WorkerView& worker) {
   Assignment assignment;
   assignment.index = worker.index;
@@ -449,24 +276,103 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker) {
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   assignment.learners = workers_.Addresses(Role::kLearner);
   assignment.reducers = workers_.Addresses(Role::kReducer);
-  assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
-  if (group_.has_value() && worker.introduction.role == Role::kLearner) {
-    assignment.group = group_->SeatOf(worker.introduction.worker_id);
-  }
-  if (tracker_.has_value()) {
-    assignment.run_state = tracker_->state();
-    assignment.progress = tracker_->RunProgressNow();
-    if (turns_.has_value()) {
-      assignment.turn = TurnLocked();
-    }
-    if (IsOver(tracker_->state())) {
-      assignment.result = tracker_->progress().result;
-    }
-    if (const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name); model != nullptr) {
-      assignment.model_version = model->snapshot.version;
-    }
-  }
+  assignment.said_at = options_.clock();  // Under the lock: later assignments have later times.
+  course_.Describe(worker, workers_, &assignment);
   return assignment;
+}
+
+absl::StatusOr<std::optional<Assignment>> Hub::News(const std::string& worker_id, std::optional<int64_t>* seen) {
+  MutexLock lock(&mutex_);
+  const WorkerView* const worker = workers_.Find(worker_id);
+  if (worker == nullptr) {
+    return absl::NotFoundError("no such worker has joined; it has to join first");
+  }
+  if (*seen == announcer_.count()) {
+    return std::optional<Assignment>();
+  }
+  *seen = announcer_.count();
+  return std::optional<Assignment>(AssignmentLocked(*worker));
+}
+
+HubOverview Hub::Overview() {
+  const absl::Time now = options_.clock();
+  HubOverview overview;
+  overview.weights_unsaved = weights_->Unsaved();
+  WorkerFigures own;
+  if (options_.metrics != nullptr) {
+    Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
+    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed(), ""};
+  }
+  own.gauges["weights_unsaved"] = weights_->Failure().ok() ? 0 : 1;
+  MutexLock lock(&mutex_);
+  SettleLocked(now);
+  overview.progress_unsaved = saver_.failure();
+  if (const absl::Status status = workers_.Heartbeat(options_.self.worker_id, std::move(own), now); !status.ok()) {
+    LogWarning("own figures: ", status.message());
+  }
+  overview.workers = workers_.Overview(now);
+  for (WorkerView& worker : overview.workers) {
+    // In lock-step figures do not change between two turns.
+    worker.current = course_.plan().lock_step.has_value() ? worker.alive : worker.current;
+  }
+  overview.figures_unrecorded = figures_unrecorded_;
+  overview.environment = environment_;
+  course_.Describe(workers_, &overview);
+  return overview;
+}
+
+absl::Status Hub::End(RunState state, const std::string& reason) {
+  {
+    MutexLock lock(&mutex_);
+    course_.End(state, reason);
+  }
+  return saver_.SaveNow();
+}
+
+void Hub::Seal() {
+  MutexLock lock(&mutex_);
+  course_.Seal();
+}
+
+uint64_t Hub::fenced_epoch() const {
+  MutexLock lock(&mutex_);
+  return fenced_epoch_;
+}
+
+RunState Hub::run_state() const {
+  MutexLock lock(&mutex_);
+  return course_.state();
+}
+
+int64_t Hub::env_steps() const {
+  MutexLock lock(&mutex_);
+  return static_cast<int64_t>(course_.env_steps());
+}
+
+bool Hub::HasWorkers() const {
+  MutexLock lock(&mutex_);
+  return workers_.CountSeated() > 1;
+}
+
+RunStanding Hub::Standing() const {
+  MutexLock lock(&mutex_);
+  return course_.Standing();
+}
+
+void Hub::SetFiguresUnrecorded(const std::string& why) {
+  MutexLock lock(&mutex_);
+  figures_unrecorded_ = why;
+}
+
+void Hub::SaveWeights() {
+  std::set<std::string> evaluators;
+  {
+    MutexLock lock(&mutex_);
+    for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator)) {
+      evaluators.insert(evaluator->introduction.worker_id);
+    }
+  }
+  weights_->Save(evaluators);
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #include "param_server/run/hub_state.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/base/annotate.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
@@ -286,10 +289,49 @@ absl::Status HubState::Update(const std::function<void(HubRecord*)>& change) {
   return absl::OkStatus();
 }
 
+absl::Status HubState::Adopt(const std::string& experiment_yaml) {
+  const std::string stored = record().experiment_yaml;
+  if (!stored.empty() && stored != experiment_yaml) {
+    return absl::FailedPreconditionError("the folder holds another experiment than the one that must run in it");
+  }
+  return Update([&experiment_yaml](HubRecord* record) { record->experiment_yaml = experiment_yaml; });
+}
+
 absl::StatusOr<uint64_t> HubState::TakeEpoch() {
   uint64_t epoch = 0;
   WAGGLE_RETURN_IF_ERROR(Update([&epoch](HubRecord* record) { epoch = ++record->last_epoch; }));
   return epoch;
+}
+
+absl::Status HubState::Number(Role role, int64_t index, WorkerArrival* arrival) {
+  absl::Status status;
+  if (role == Role::kLearner && arrival->epoch > last_epoch()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("epoch ", arrival->epoch, " was given to no learner of this run; the largest that was is ",
+                     last_epoch(), "; a parameter server whose --data-dir was lost needs new learners"));
+  }
+  if (role == Role::kLearner && arrival->epoch == 0) {
+    status = Annotate(Update([arrival](HubRecord* record) { arrival->epoch = ++record->last_epoch; }),
+                      "the parameter server cannot save this learner's epoch");
+  } else if (role == Role::kActor || role == Role::kEvaluator) {
+    status = Update([&](HubRecord* record) {
+      uint64_t& lives = record->lives[{role, index}];
+      const uint64_t life = arrival->life.value_or(lives);
+      arrival->life = life;
+      lives = std::max(lives, life + 1);
+      if (role == Role::kActor) {
+        record->progress.steps_of.emplace(arrival->worker_id, 0);  // A later hub must wait for its leases.
+      }
+    });
+    if (!status.ok()) {  // The disk may be full for a moment, which is no reason for an actor to end.
+      status = absl::UnavailableError(
+          absl::StrCat("the parameter server cannot save this worker's life: ", status.message()));
+    }
+  }
+  if (!status.ok()) {
+    LogError(RoleName(role), " ", index, " cannot join: ", status.message());
+  }
+  return status;
 }
 
 }  // namespace waggle

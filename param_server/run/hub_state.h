@@ -16,17 +16,12 @@
 #include "common/api/hub.h"
 #include "common/base/file.h"
 #include "common/base/mutex.h"
+#include "param_server/run/evaluation_log.h"
 #include "param_server/run/experiment_tracker.h"
 #include "param_server/run/run_totals.h"
+#include "param_server/run/worker_table.h"
 
 namespace waggle {
-
-// An evaluation, who did it, and when it was finished: by that time a report that is sent twice is known.
-struct DatedEvaluation {
-  Evaluation evaluation;
-  absl::Time finished;
-  std::string worker_id;
-};
 
 // What survives the hub.
 struct HubRecord {
@@ -67,8 +62,16 @@ class HubState {
   // error the record is as before. Nothing is written where `change` changes nothing.
   absl::Status Update(const std::function<void(HubRecord*)>& change) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Records the experiment of the folder. FAILED_PRECONDITION if it holds another one.
+  absl::Status Adopt(const std::string& experiment_yaml) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Takes the next epoch for a learner, larger than every one before.
   absl::StatusOr<uint64_t> TakeEpoch() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Gives a worker that joins its number, unless it brings one: a learner its epoch, an actor or an evaluator its life.
+  // Returns once that is on the disk: no other worker can be given the number. FAILED_PRECONDITION for an epoch that no
+  // learner was given; UNAVAILABLE if a life cannot be saved.
+  absl::Status Number(Role role, int64_t index, WorkerArrival* arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   HubState(std::string folder, File lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}

@@ -15,10 +15,14 @@ bool LearnerGroup::IsDue(const std::vector<std::string>& alive, absl::Time now) 
   return broken_ || alive != members_;
 }
 
+bool LearnerGroup::TakeDue(const std::vector<std::string>& alive, absl::Time now) {
+  return !forming_ && (forming_ = IsDue(alive, now));
+}
+
 void LearnerGroup::Form(uint64_t epoch, std::vector<std::string> members) {
   epoch_ = epoch;
   members_ = std::move(members);
-  broken_ = false;
+  broken_ = forming_ = false;
 }
 
 std::optional<GroupSeat> LearnerGroup::SeatOf(const std::string& worker_id) const {

@@ -19,11 +19,15 @@ class LearnerGroup {
   // that comes after another one, whose learners may be fewer by now.
   LearnerGroup(int64_t learners, absl::Time patient_until) : learners_(learners), patient_until_(patient_until) {}
 
-  // The worker_ids of those alive, in the order of their indices: whether another group is to be formed of them.
+  // True if another group must be formed of the learners that are alive, in the order of their indices.
   bool IsDue(const std::vector<std::string>& alive, absl::Time now) const;
+  // True once if IsDue, until Form or StopForming: the caller has the group formed.
+  bool TakeDue(const std::vector<std::string>& alive, absl::Time now);
 
   // They are a group from now on, whose epoch is larger than that of the last one.
   void Form(uint64_t epoch, std::vector<std::string> members);
+  // No group could be formed for now.
+  void StopForming() { forming_ = false; }
 
   // A learner could not reach the others of the group of this epoch; of an earlier group it means nothing any more.
   void ReportBroken(uint64_t epoch) { broken_ = broken_ || epoch == epoch_; }
@@ -39,6 +43,7 @@ class LearnerGroup {
   uint64_t epoch_ = 0;                // 0: there is no group yet.
   std::vector<std::string> members_;  // By rank.
   bool broken_ = false;
+  bool forming_ = false;
 };
 
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/executor.h"
 #include "common/base/mutex.h"
 
 namespace waggle {
@@ -60,6 +63,36 @@ class Listeners {
   Mutex mutex_;
   std::map<int64_t, std::function<void()>> by_id_ ABSL_GUARDED_BY(mutex_);
   int64_t next_id_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Announces news to listeners by a thread of its own. Thread-safe.
+class Announcer {
+ public:
+  // Has all listeners called; returns at once.
+  void Announce() {
+    ++count_;
+    if (!telling_.exchange(true)) {
+      // Cannot be refused: at most one waits while one runs.
+      thread_.Submit([this] { Tell(); }).IgnoreError();
+    }
+  }
+  // Announcements so far.
+  int64_t count() const { return count_; }
+  Listeners& listeners() { return listeners_; }
+
+ private:
+  void Tell() {
+    telling_ = false;
+    listeners_.CallAll();
+  }
+
+  static constexpr size_t kMaxTasks = 2;
+
+  Listeners listeners_;
+  // Atomic because they are read and set without any other field.
+  std::atomic<int64_t> count_{0};
+  std::atomic<bool> telling_{false};  // A queued task will tell the news.
+  Executor thread_{"hub-teller", 1, kMaxTasks};
 };
 
 }  // namespace waggle

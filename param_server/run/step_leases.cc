@@ -1,8 +1,12 @@
 #include "param_server/run/step_leases.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "param_server/run/counter_limit.h"
 
 namespace waggle {
 namespace {
@@ -12,6 +16,19 @@ constexpr double kLeaseSeconds = 2;
 constexpr absl::Duration kSweepPeriod = absl::Milliseconds(100);
 
 }  // namespace
+
+absl::Status Validate(const StepRequest& request) {
+  const auto is_count = [](int64_t number, int64_t least) {
+    return number >= least && static_cast<double>(number) <= kMaxCounter;
+  };
+  if (!is_count(request.used, 0) || !is_count(request.allowed, 0) || !is_count(request.block, 1) ||
+      !std::isfinite(request.rate) || request.rate < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "steps asked for with used: ", request.used, ", allowed: ", request.allowed, ", block: ", request.block,
+        ", rate: ", request.rate, "; wanted a block of at least 1, none negative and counts of at most 2^53"));
+  }
+  return absl::OkStatus();
+}
 
 StepLeases::StepLeases(int64_t limit, std::set<std::string> restored, absl::Time now)
     : limit_(limit), begun_(now), restored_(std::move(restored)), swept_(now) {}

@@ -5,10 +5,14 @@
 #include <set>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/api/hub.h"
 
 namespace waggle {
+
+// INVALID_ARGUMENT for counts that are negative or too large, a block of no step, and a rate that cannot be.
+absl::Status Validate(const StepRequest& request);
 
 // Hands the environment steps of a run with a limit out to its actors, as leases: an actor may step until it has taken
 // so many in all its life. Pure logic over times that it is given, which never go back; not thread-safe.

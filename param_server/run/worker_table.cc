@@ -17,6 +17,8 @@
 namespace waggle {
 namespace {
 
+// Lives are counted up by one, so that a larger one can only be wrong.
+constexpr uint64_t kMaxLife = uint64_t{1} << 62;
 constexpr size_t kMaxFigures = 1'000;
 constexpr size_t kMaxText = 256;
 // Rates are taken over ten samples at least half a second apart: hurried heartbeats would make them jump.
@@ -82,6 +84,9 @@ absl::StatusOr<const WorkerView*> WorkerTable::CheckArrival(const WorkerArrival&
   }
   const WorkerView& view = seat->second->second.view;
   WAGGLE_RETURN_IF_ERROR(ValidateAddress(view.introduction.role, arrival.address));
+  if (arrival.life.value_or(0) > kMaxLife) {
+    return absl::InvalidArgumentError(absl::StrCat("life: got ", *arrival.life, "; no worker was given it"));
+  }
   return &view;
 }
 

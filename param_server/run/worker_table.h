@@ -77,8 +77,8 @@ class WorkerTable {
   void Order(const WorkerIntroduction& worker, int64_t index, absl::Time now);
 
   // The worker, if it may take its seat. UNAVAILABLE for a worker without an order: after a restart the pool must hear
-  // from it first. ALREADY_EXISTS for a worker that was dismissed. INVALID_ARGUMENT for a wrong address. Valid until
-  // the next change.
+  // from it first. ALREADY_EXISTS for a worker that was dismissed. INVALID_ARGUMENT for a wrong address or life. Valid
+  // until the next change.
   absl::StatusOr<const WorkerView*> CheckArrival(const WorkerArrival& arrival) const;
 
   // Seats a worker under the numbers of its request, also if it is seated already. Errors as CheckArrival's.

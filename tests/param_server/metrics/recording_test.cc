@@ -23,7 +23,7 @@ std::string Csv(const TemporaryFolder& folder) {
 
 struct RecordedHub {
   RecordedHub() {
-    REQUIRE_OK(AdoptExperiment("the experiment", fixture.state.get()));
+    REQUIRE_OK(fixture.state->Adopt("the experiment"));
     fixture.Restart();
     fixture.Join("a", Role::kActor);
   }

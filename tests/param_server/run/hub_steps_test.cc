@@ -105,7 +105,9 @@ TEST_CASE("Who asks for steps without cause, or with figures that cannot be, is 
   HubOptions options;
   options.self.worker_id = "self";
   options.self.role = Role::kParamServer;
-  const auto endless = ValueOf(Hub::Create(options, std::nullopt, fixture.state.get(), fixture.models.get()));
+  options.newest_weights = fixture.newest.get();
+  options.best_weights = fixture.best.get();
+  const auto endless = ValueOf(Hub::Create(options, RunPlan(), fixture.state.get(), fixture.models.get()));
   endless->Order({"a", Role::kActor, 77, "h", ""}, 0);
   REQUIRE_OK(endless->Join({"a", "", 0, {}}));
   CHECK(endless->TakeSteps("a", Request(0)).status().code() == absl::StatusCode::kFailedPrecondition);
