@@ -116,7 +116,8 @@ void ExperimentHost::TellHub(const PoolEvent& event, Hub* hub) {
 ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
   Answers answers;
   for (auto one = waiting_.begin(); one != waiting_.end();) {
-    if (now < one->second.until && !pool_.HasNews(one->first)) {
+    const PoolMember* const member = pool_.FindMember(one->first);
+    if (now < one->second.until && member != nullptr && !member->HasNews()) {
       ++one;
       continue;
     }
@@ -129,24 +130,26 @@ ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
 
 PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
   PoolAnswer answer;
-  answer.orders = pool_.OrdersOf(worker_id);
-  if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
-    // Those of an experiment that cannot go on yet: its workers wait for it, as they would for the hub itself.
-    for (const HeldOrder& held : attendance->held) {
+  if (const PoolMember* const member = pool_.FindMember(worker_id); member != nullptr) {
+    answer.orders = member->Orders();
+    // Workers of an experiment that cannot go on yet wait for it, as they would for the hub itself.
+    for (const HeldOrder& held : member->attendance.held) {
       const auto record = records_.find(held.order.experiment_id);
       if (!held.ended && record != records_.end() && record->second.state == RunState::kRunning &&
           active_.count(record->first) == 0) {
         answer.orders.push_back(held.order);
       }
     }
-    for (const std::string& id : attendance->kept) {
+    for (const std::string& id : member->attendance.kept) {
       const auto record = records_.find(id);
       // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
       // is resumed goes: it begins with empty tables.
       const bool is_past =
           record != records_.end() && active_.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
-      if (record == records_.end() ? deleted_.count(id) > 0 : is_past || pool_.HasLostTables(worker_id, id)) {
+      const PoolRun* const run = pool_.FindRun(id);
+      const bool is_lost = run != nullptr && run->HasLostTables(member->attendance);
+      if (record == records_.end() ? deleted_.count(id) > 0 : is_past || is_lost) {
         answer.discarded.push_back(id);
       }
     }

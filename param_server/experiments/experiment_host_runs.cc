@@ -287,8 +287,11 @@ void ExperimentHost::KeepReplayStorage() {
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, active] : active_) {
-      const std::map<int64_t, std::string> storage = pool_.ReplayStorage(id);
-      if (storage != records_.at(id).replay_storage && !active.over_since.has_value()) {
+      if (active.over_since.has_value()) {
+        continue;
+      }
+      const std::map<int64_t, std::string> storage = pool_.FindRun(id)->ReplayStorage();
+      if (storage != records_.at(id).replay_storage) {
         changed.push_back(records_.at(id));
         changed.back().replay_storage = storage;
       }

@@ -107,9 +107,12 @@ std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
     return std::make_pair(-a.first->priority, a.first->sequence) <
            std::make_pair(-b.first->priority, b.first->sequence);
   });
-  WorkerPool::Slots slots = queued.empty() ? WorkerPool::Slots() : pool_.CountSlots();
+  if (queued.empty()) {
+    return ready;
+  }
+  PoolSlots slots = pool_.CountSlots();
   for (const RunNeeds* const needs : promised) {
-    pool_.Promise(*needs, &slots);
+    slots.Promise(*needs);
   }
   const ExperimentRecord* blocking = nullptr;
   for (const auto& [record, pending] : queued) {
@@ -122,8 +125,7 @@ std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
       continue;
     }
     // One that cannot be understood any more begins, which fails, and says why.
-    const absl::Status possible =
-        pending->needs.has_value() ? pool_.CanBegin(*pending->needs, slots) : absl::OkStatus();
+    const absl::Status possible = pending->needs.has_value() ? slots.CanBegin(*pending->needs) : absl::OkStatus();
     if (!possible.ok()) {
       pending->waits_for = std::string(possible.message());
       blocking = absl::IsUnavailable(possible) ? record : nullptr;
@@ -131,7 +133,7 @@ std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
       continue;
     }
     if (pending->needs.has_value()) {
-      pool_.Promise(*pending->needs, &slots);
+      slots.Promise(*pending->needs);
     }
     if (opening < kMaxOpening && CanWriteLocked(now)) {
       pending->waits_for = pending->failure.empty() ? "its files are being opened" : pending->failure;
@@ -189,7 +191,7 @@ ExperimentHost::Tasks ExperimentHost::TakeEndedLocked(absl::Time now, bool* news
     // Replay servers do not end by themselves: they are told to when nobody else is there any more, and have a moment
     // to say goodbye.
     if (!active.dismissed_since.has_value() &&
-        (pool_.Working(id) == 0 || now - *active.over_since > options_.close_patience)) {
+        (pool_.FindRun(id)->Working() == 0 || now - *active.over_since > options_.close_patience)) {
       active.dismissed_since = now;
       pool_.End(id);
     }
@@ -280,7 +282,8 @@ void ExperimentHost::WriteNews() {
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, active] : active_) {
-      any = any || (!active.over_since.has_value() && pool_.ReplayStorage(id) != records_.at(id).replay_storage);
+      any = any ||
+            (!active.over_since.has_value() && pool_.FindRun(id)->ReplayStorage() != records_.at(id).replay_storage);
     }
     if (!any || writing_news_ || !CanWriteLocked(options_.clock())) {
       return;

@@ -60,10 +60,12 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) const 
     view.learner_steps = standing.learner_steps;
     view.running = standing.running;
     view.result = standing.result;
-    view.workers = pool_.Seated(record.id);
-    view.workers_wanted = pool_.Wanted(record.id);
-    if (const std::string missing = pool_.Missing(record.id); view.record.reason.empty() && !missing.empty()) {
-      view.record.reason = absl::StrCat("waits for ", missing);
+    if (const PoolRun* const run = pool_.FindRun(record.id); run != nullptr) {
+      view.workers = run->Seated();
+      view.workers_wanted = run->Wanted();
+      if (const std::string missing = run->Missing(); view.record.reason.empty() && !missing.empty()) {
+        view.record.reason = absl::StrCat("waits for ", missing);
+      }
     }
     if (!active->second.unclosed.empty()) {
       absl::StrAppend(&view.record.reason, "; it is not closed yet: ", active->second.unclosed);
