@@ -63,8 +63,6 @@ class ExperimentTracker {
     counted_ = now;
     newest_evaluated_ = newest_evaluated;
   }
-  // What the weights that were kept as the best say of themselves; nothing where there are none.
-  void RestoreResult(std::optional<RunResult> result) { progress_.result = std::move(result); }
 
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,

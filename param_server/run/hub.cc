@@ -19,13 +19,6 @@ namespace {
 
 constexpr size_t kMaxGroupTasks = 2;
 
-HubOptions WithNote(HubOptions options) {
-  if (options.note == nullptr) {
-    options.note = [](const std::string&) {};
-  }
-  return options;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, RunPlan plan, HubState* state,
@@ -41,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, RunP
 }
 
 Hub::Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_ptr<RunWeights> weights)
-    : options_(WithNote(options)),
+    : options_(options),
       state_(state),
       experiment_yaml_(plan.yaml),
       experiment_checksum_(Checksum(experiment_yaml_.data(), experiment_yaml_.size())),

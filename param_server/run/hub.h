@@ -41,8 +41,8 @@ struct HubOptions {
   // The run had ended and goes on: no earlier worker holds environment steps.
   bool resumed = false;
   // Takes the events of the run, in words for people. Called under a lock: it must return at once, and must not call
-  // the hub. Null: events are dropped.
-  std::function<void(const std::string& text)> note;
+  // the hub.
+  std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
 
 // The hub of one run: seats its workers, takes their reports, and tells each worker what it must know of the others.

@@ -52,7 +52,9 @@ struct HubFixture {
     options.newest_weights = newest.get();
     options.best_weights = best.get();
     options.clock = [this] { return now; };
-    options.note = note;
+    if (note != nullptr) {
+      options.note = note;
+    }
     options.resumed = resumed;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
