@@ -159,7 +159,7 @@ void Hub::DismissLocked(const std::string& worker_id, const std::string& why, ab
     return;
   }
   LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
-  if (worker->introduction.role == Role::kLearner && course_.plan().learners == 1) {
+  if (worker->introduction.role == Role::kLearner && course_.plan().learners <= 1) {
     fenced_epoch_ = std::max(fenced_epoch_, worker->epoch);
   }
   LeaveLocked(worker_id, absl::StrCat("this worker has been dismissed: ", why), now);
