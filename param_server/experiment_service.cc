@@ -13,7 +13,6 @@
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_convert.h"
-#include "common/hub_client/pool_convert.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
@@ -27,52 +26,6 @@ constexpr size_t kMaxWaiting = 1'000;
 constexpr int64_t kMaxListed = 1'000;
 // Two YAML texts.
 constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
-
-v1::ExperimentInfo ToProto(const ExperimentView& view) {
-  const ExperimentRecord& record = view.record;
-  v1::ExperimentInfo info;
-  info.set_id(record.id);
-  info.set_name(record.name);
-  info.set_algorithm(record.algorithm);
-  info.set_environment(record.environment);
-  info.set_seed(record.seed);
-  info.set_priority(static_cast<int32_t>(record.priority));
-  info.set_state(waggle::ToProto(record.state));
-  info.set_reason(record.reason);
-  info.set_submitted_at_us(absl::ToUnixMicros(record.submitted));
-  info.set_started_at_us(record.started.has_value() ? absl::ToUnixMicros(*record.started) : 0);
-  info.set_ended_at_us(record.ended.has_value() ? absl::ToUnixMicros(*record.ended) : 0);
-  info.set_attempts(static_cast<uint32_t>(record.attempts));
-  info.set_software_version(record.software_version);
-  info.set_env_steps(view.env_steps);
-  info.set_learner_steps(view.learner_steps);
-  info.set_running_ms(absl::ToInt64Milliseconds(view.running));
-  if (view.result.has_value()) {
-    *info.mutable_result() = waggle::ToProto(*view.result);
-  }
-  info.set_workers(static_cast<uint32_t>(view.workers));
-  info.set_workers_wanted(static_cast<uint32_t>(view.workers_wanted));
-  info.set_output_folder(record.output_folder);
-  return info;
-}
-
-v1::PoolMember ToProto(const PoolMemberView& view) {
-  const Attendance& attendance = view.attendance;
-  v1::PoolMember member;
-  member.set_worker_id(attendance.worker_id);
-  member.set_kind(waggle::ToProto(attendance.kind));
-  member.set_address(attendance.address);
-  member.set_process_id(attendance.process_id);
-  member.set_host(attendance.host);
-  *member.mutable_resources() = waggle::ToProto(attendance.resources);
-  member.set_capacity(static_cast<uint32_t>(attendance.capacity));
-  member.set_leaving(attendance.leaving);
-  member.set_silent_ms(absl::ToInt64Milliseconds(view.silent.value_or(absl::ZeroDuration())));
-  for (const WorkOrder& order : view.orders) {
-    *member.add_orders() = waggle::ToProto(order);
-  }
-  return member;
-}
 
 // INVALID_ARGUMENT for a state or a token that cannot be.
 absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& request) {
@@ -97,17 +50,17 @@ class ExperimentSource final : public WriteSource {
   void OnOpen(std::function<void()> wake) override { subscription_ = host_->Watch(std::move(wake)); }
 
   Step Next() override {
-    const absl::StatusOr<ExperimentView> view = host_->Get(id_);
-    if (!view.ok()) {
-      return {std::nullopt, view.status()};
+    const absl::StatusOr<v1::ExperimentInfo> info = host_->Get(id_);
+    if (!info.ok()) {
+      return {std::nullopt, info.status()};
     }
-    if (sent_ == view->record.state) {
+    if (sent_ == info->state()) {
       return {};
     }
-    sent_ = view->record.state;
+    sent_ = info->state();
     Step step;
-    step.message = EncodeMessage(ToProto(*view), ByteSlices());
-    if (IsOver(*sent_)) {
+    step.message = EncodeMessage(*info, ByteSlices());
+    if (IsOver(*waggle::FromProto(sent_))) {
       step.end = absl::OkStatus();
     }
     return step;
@@ -116,7 +69,7 @@ class ExperimentSource final : public WriteSource {
  private:
   ExperimentHost* const host_;
   const std::string id_;
-  std::optional<RunState> sent_;
+  v1::RunState sent_ = v1::RUN_STATE_UNSPECIFIED;
   std::unique_ptr<Listeners::Subscription> subscription_;
 };
 
@@ -145,13 +98,7 @@ grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* c
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::ListExperimentsRequest& decoded, v1::ListExperimentsResponse* answer) -> absl::Status {
         WAGGLE_ASSIGN_OR_RETURN(const ExperimentQuery query, FromProto(decoded));
-        const ExperimentPage page = host_->List(query);
-        for (const ExperimentView& view : page.views) {
-          *answer->add_experiments() = ToProto(view);
-        }
-        if (page.next_before != 0) {
-          answer->set_next_page_token(absl::StrCat(page.next_before));
-        }
+        *answer = host_->List(query);
         return absl::OkStatus();
       });
 }
@@ -160,8 +107,7 @@ grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* co
                                                  grpc::ByteBuffer* response) {
   const auto fill = [host = host_](const std::string& id, const ExperimentTexts& texts,
                                    v1::ExperimentInfo* answer) -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host->Get(id));
-    *answer = ToProto(view);
+    WAGGLE_ASSIGN_OR_RETURN(*answer, host->Get(id));
     answer->set_submitted_yaml(texts.submitted_yaml);
     answer->set_effective_yaml(texts.effective_yaml);
     return absl::OkStatus();
@@ -190,8 +136,7 @@ grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* c
       &waiters_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::StopExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
         WAGGLE_RETURN_IF_ERROR(host_->Stop(decoded.id()));
-        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view);
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
         return absl::OkStatus();
       });
 }
@@ -202,8 +147,7 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
       &closers_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
         WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
-        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view);
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
         return absl::OkStatus();
       });
 }
@@ -248,8 +192,8 @@ grpc::ServerUnaryReactor* ExperimentService::Pool(grpc::CallbackServerContext* c
   return AnswerUnary<v1::PoolRequest, v1::PoolResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::PoolRequest& /*decoded*/, v1::PoolResponse* answer) {
-        for (const PoolMemberView& view : host_->Members()) {
-          *answer->add_members() = ToProto(view);
+        for (v1::PoolMember& member : host_->Members()) {
+          *answer->add_members() = std::move(member);
         }
         answer->set_software_version(kVersion);
         return absl::OkStatus();

@@ -150,10 +150,6 @@ absl::Status WorkerService::Heartbeat(const v1::HeartbeatRequest& request, v1::H
   WAGGLE_ASSIGN_OR_RETURN(const WorkerReport report, ReportOf(request));
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, run->hub->Heartbeat(report));
   *response->mutable_assignment() = ToProto(assignment);
-  response->set_experiment_known(request.experiment_checksum() == run->hub->experiment_checksum());
-  if (!response->experiment_known()) {
-    response->mutable_assignment()->set_experiment_yaml(run->hub->experiment_yaml());
-  }
   return absl::OkStatus();
 }
 

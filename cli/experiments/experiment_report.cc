@@ -10,6 +10,8 @@
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/hub_client/pool_convert.h"
+#include "common/summary/proto_json.h"
 #include "common/summary/result_report.h"
 
 namespace waggle {
@@ -30,21 +32,9 @@ Json SecondsJson(int64_t at_us) {
   return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
 }
 
-const char* KindText(v1::WorkerKind kind) {
-  switch (kind) {
-    case v1::WORKER_KIND_ACTOR:
-      return "actor";
-    case v1::WORKER_KIND_LEARNER:
-      return "learner";
-    case v1::WORKER_KIND_REPLAY_SERVER:
-      return "replay-server";
-    case v1::WORKER_KIND_EVALUATOR:
-      return "evaluator";
-    case v1::WORKER_KIND_GRADIENT:
-      return "gradient-worker";
-    default:
-      return "unknown";
-  }
+std::string KindText(v1::WorkerKind kind) {
+  const absl::StatusOr<WorkerKind> known = FromProto(kind);
+  return known.ok() ? WorkerKindName(*known) : "unknown";
 }
 
 std::string RoleText(const v1::PoolMember& member, const v1::WorkOrder& order) {
@@ -116,26 +106,16 @@ std::string PoolText(const v1::PoolResponse& pool) {
 }
 
 Json ExperimentJson(const v1::ExperimentInfo& experiment) {
-  return {{"id", experiment.id()},
-          {"experiment", experiment.name()},
-          {"algorithm", experiment.algorithm()},
-          {"environment", experiment.environment()},
-          {"seed", experiment.seed()},
-          {"priority", experiment.priority()},
-          {"outcome", StateText(experiment)},
-          {"reason", experiment.reason()},
-          {"submitted_at", SecondsJson(experiment.submitted_at_us())},
-          {"started_at", SecondsJson(experiment.started_at_us())},
-          {"ended_at", SecondsJson(experiment.ended_at_us())},
-          {"attempts", experiment.attempts()},
-          {"env_steps", experiment.env_steps()},
-          {"learner_steps", experiment.learner_steps()},
-          {"result", ResultJson(experiment.has_result() ? std::optional<v1::Result>(experiment.result())
-                                                        : std::optional<v1::Result>())},
-          {"workers", experiment.workers()},
-          {"workers_wanted", experiment.workers_wanted()},
-          {"output_folder", experiment.output_folder()},
-          {"software_version", experiment.software_version()}};
+  Json json = ProtoJson(experiment, {"name", "state", "submitted_at_us", "started_at_us", "ended_at_us", "result",
+                                     "running_ms", "submitted_yaml", "effective_yaml"});
+  json.update({{"experiment", experiment.name()},
+               {"outcome", StateText(experiment)},
+               {"submitted_at", SecondsJson(experiment.submitted_at_us())},
+               {"started_at", SecondsJson(experiment.started_at_us())},
+               {"ended_at", SecondsJson(experiment.ended_at_us())},
+               {"result", ResultJson(experiment.has_result() ? std::optional<v1::Result>(experiment.result())
+                                                             : std::optional<v1::Result>())}});
+  return json;
 }
 
 std::string StandingText(const v1::ExperimentInfo& experiment) {
@@ -146,28 +126,18 @@ std::string StandingText(const v1::ExperimentInfo& experiment) {
 Json PoolJson(const v1::PoolResponse& pool) {
   Json json = Json::array();
   for (const v1::PoolMember& member : pool.members()) {
-    const v1::Resources& resources = member.resources();
-    Json orders = Json::array();
+    Json& out = json.emplace_back(ProtoJson(member, {"process_id", "resources", "silent_ms", "orders"}));
+    out.update(ProtoJson(member.resources()));
+    out.update({{"kind", KindText(member.kind())},
+                {"pid", member.process_id()},
+                {"seconds_silent", static_cast<double>(member.silent_ms()) / 1e3},
+                {"orders", Json::array()}});
     for (const v1::WorkOrder& order : member.orders()) {
-      orders.push_back({{"experiment", order.experiment_id()},
-                        {"role", RoleText(member, order)},
-                        {"index", order.index()},
-                        {"number", order.number()}});
+      out["orders"].push_back({{"experiment", order.experiment_id()},
+                               {"role", RoleText(member, order)},
+                               {"index", order.index()},
+                               {"number", order.number()}});
     }
-    json.push_back({{"worker_id", member.worker_id()},
-                    {"kind", KindText(member.kind())},
-                    {"address", member.address()},
-                    {"host", member.host()},
-                    {"pid", member.process_id()},
-                    {"cores", resources.cores()},
-                    {"memory_bytes", resources.memory_bytes()},
-                    {"devices", Json(std::vector<std::string>(resources.devices().begin(), resources.devices().end()))},
-                    {"environments",
-                     Json(std::vector<std::string>(resources.environments().begin(), resources.environments().end()))},
-                    {"capacity", member.capacity()},
-                    {"leaving", member.leaving()},
-                    {"seconds_silent", static_cast<double>(member.silent_ms()) / 1e3},
-                    {"orders", std::move(orders)}});
   }
   return json;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "common/rpc/array_spec_convert.h"
+#include "common/summary/proto_json.h"
 #include "common/tensor/elements.h"
 
 namespace waggle {
@@ -172,38 +173,9 @@ Json ColumnJson(const v1::InspectedColumn& proto) {
 }
 
 Json ItemJson(const v1::InspectedItem& item) {
-  return {{"key", item.key()},
-          {"generation", item.generation()},
-          {"age_inserts", item.age_inserts()},
-          {"age_seconds", item.has_age_seconds() ? Json(item.age_seconds()) : Json(nullptr)},
-          {"priority", item.priority()},
-          {"probability", item.has_probability() ? Json(item.probability()) : Json(nullptr)},
-          {"times_sampled", item.times_sampled()},
-          {"policy_version", item.policy_version()},
-          {"rows", item.rows()},
-          {"context_rows", item.context_rows()},
-          {"writer", item.producer()}};
-}
-
-Json HistogramJson(const google::protobuf::RepeatedPtrField<v1::HistogramBucket>& buckets) {
-  Json json = Json::array();
-  for (const v1::HistogramBucket& bucket : buckets) {
-    json.push_back({{"low", bucket.low()}, {"high", bucket.high()}, {"count", bucket.count()}});
-  }
+  Json json = ProtoJson(item, {"producer"});
+  json["writer"] = item.producer();
   return json;
-}
-
-Json StatisticsJson(const v1::ItemStatistics& statistics) {
-  return {{"items", statistics.items()},
-          {"rows", statistics.rows()},
-          {"min_priority", statistics.min_priority()},
-          {"max_priority", statistics.max_priority()},
-          {"mean_priority", statistics.mean_priority()},
-          {"min_policy_version", statistics.min_policy_version()},
-          {"max_policy_version", statistics.max_policy_version()},
-          {"mean_policy_version", statistics.mean_policy_version()},
-          {"priorities", HistogramJson(statistics.priorities())},
-          {"times_sampled", HistogramJson(statistics.times_sampled())}};
 }
 
 }  // namespace
@@ -250,7 +222,7 @@ std::string InspectJson(const std::string& table, const Inspections& inspections
     }
     const v1::InspectResponse& response = server.response;
     entry["table_items"] = response.table_items();
-    entry["statistics"] = response.has_statistics() ? StatisticsJson(response.statistics()) : Json(nullptr);
+    entry["statistics"] = response.has_statistics() ? ProtoJson(response.statistics()) : Json(nullptr);
     entry["items"] = Json::array();
     for (const v1::InspectedItem& item : response.items()) {
       entry["items"].push_back(ItemJson(item));

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
+#include "common/summary/proto_json.h"
 
 namespace waggle {
 namespace {
@@ -24,16 +25,7 @@ struct TableAt {
 };
 
 std::string VerdictName(Explanation::Verdict verdict) {
-  switch (verdict) {
-    case Explanation::VERDICT_FLOWING:
-      return "flowing";
-    case Explanation::VERDICT_WAITING:
-      return "waiting";
-    case Explanation::VERDICT_DEADLOCK:
-      return "deadlock";
-    default:
-      return "unknown";
-  }
+  return EnumName(*Explanation::Verdict_descriptor(), verdict);
 }
 
 // The worst verdict first, then the most waiting calls.
@@ -221,74 +213,22 @@ Json Optional(bool has, double value) {
   return has ? Json(value) : Json(nullptr);
 }
 
-Json StorageJson(const Explanation& table) {
-  const v1::StorageInfo& storage = table.storage();
-  if (!table.has_storage()) {
-    return nullptr;
-  }
-  return {{"folder", storage.folder()},
-          {"write_problem", storage.write_problem()},
-          {"write_problem_seconds", storage.write_problem_seconds()},
-          {"commit_waiting_seconds", storage.commit_waiting_seconds()},
-          {"unacknowledged_blocks", table.unacknowledged_blocks()},
-          {"unacknowledged_bytes", table.unacknowledged_bytes()},
-          {"seconds_since_checkpoint", Optional(storage.has_checkpoint_ago(), storage.checkpoint_ago())},
-          {"checkpoint_problem", storage.checkpoint_problem()}};
-}
-
-Json WaitsJson(const TableAt& at) {
+Json TableJson(const TableAt& at) {
   const Explanation& table = *at.table;
-  Json json = {{"table", table.config().name()},
-               {"server", *at.address},
-               {"verdict", VerdictName(table.verdict())},
-               {"cause", table.cause()},
-               {"summary", table.summary()},
-               {"who_could", table.who_could()},
-               {"config_generation", table.config_generation()},
-               {"items", table.items()},
-               {"bytes", table.bytes()},
-               {"memory_bytes", table.memory_bytes()},
-               {"disk_bytes", table.disk_bytes()},
-               {"disk_reads", table.disk_reads()},
-               {"storage", StorageJson(table)},
-               {"inserts", table.items_inserted()},
-               {"samples", table.items_sampled()},
-               {"samples_per_insert", table.config().rate_limiter().samples_per_insert()},
-               {"min_items", table.config().rate_limiter().min_items()},
-               {"difference", table.difference()},
-               {"min_difference", table.min_difference()},
-               {"max_difference", table.max_difference()},
-               {"inserts_waiting", table.inserts_waiting()},
-               {"samples_waiting", table.samples_waiting()},
-               {"waits", Json::array()},
-               {"remedies", Json::array()},
-               {"parties", Json::array()},
-               {"priorities_updated_ago", Optional(table.has_priorities_updated_ago(), table.priorities_updated_ago())},
-               {"priorities_updated_by", table.priorities_updated_by()}};
-  for (const v1::Wait& wait : table.waits()) {
-    json["waits"].push_back({{"kind", wait.kind() == v1::Wait::KIND_INSERT ? "insert" : "sample"},
-                             {"who", wait.who()},
-                             {"connected", wait.connected()},
-                             {"items", wait.items()},
-                             {"counted", wait.counted()},
-                             {"seconds", wait.seconds()},
-                             {"why", wait.why()}});
-  }
-  for (const v1::Remedy& remedy : table.remedies()) {
-    json["remedies"].push_back({{"setting", remedy.setting()},
-                                {"now", remedy.now()},
-                                {"change", remedy.change()},
-                                {"value", remedy.value()},
-                                {"is_table_setting", remedy.is_table_setting()}});
-  }
-  for (const v1::Party& party : table.parties()) {
-    json["parties"].push_back({{"kind", party.kind() == v1::Party::KIND_WRITER ? "writer" : "sampler"},
-                               {"name", party.name()},
-                               {"connected", party.connected()},
-                               {"items", party.items()},
-                               {"active_ago", Optional(party.has_active_ago(), party.active_ago())},
-                               {"left_ago", Optional(party.has_left_ago(), party.left_ago())},
-                               {"waits_at", party.waits_at()}});
+  Json json = ProtoJson(
+      table, {"config", "items_inserted", "items_sampled", "storage", "unacknowledged_blocks", "unacknowledged_bytes"});
+  json["table"] = table.config().name();
+  json["server"] = *at.address;
+  json["samples_per_insert"] = table.config().rate_limiter().samples_per_insert();
+  json["min_items"] = table.config().rate_limiter().min_items();
+  json["inserts"] = table.items_inserted();
+  json["samples"] = table.items_sampled();
+  if (Json& storage = json["storage"]; table.has_storage()) {
+    storage = ProtoJson(table.storage(), {"checkpoint_number", "checkpoint_ago"});
+    storage["seconds_since_checkpoint"] =
+        Optional(table.storage().has_checkpoint_ago(), table.storage().checkpoint_ago());
+    storage["unacknowledged_blocks"] = table.unacknowledged_blocks();
+    storage["unacknowledged_bytes"] = table.unacknowledged_bytes();
   }
   return json;
 }
@@ -322,7 +262,7 @@ std::string WhyJson(const Explanations& explanations, const MissingServers& miss
   json["verdict"] = tables.empty() ? "flowing" : VerdictName(tables.front().table->verdict());
   json["tables"] = Json::array();
   for (const TableAt& at : tables) {
-    json["tables"].push_back(WaitsJson(at));
+    json["tables"].push_back(TableJson(at));
   }
   json["silent"] = Json::array();
   for (const SilentWorker& each : silent) {

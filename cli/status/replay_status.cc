@@ -8,6 +8,7 @@
 #include "cli/status/tables_report.h"
 #include "common/base/annotate.h"
 #include "common/base/stop_token.h"
+#include "common/summary/proto_json.h"
 
 namespace waggle {
 namespace {
@@ -59,14 +60,9 @@ std::string ServersText(const std::vector<ReplayServerState>& servers) {
 
 Json ServerJson(const ReplayServerState& server) {
   const v1::DescribeResponse& described = server.tables;
-  Json json = {{"address", server.address},
-               {"software_version", described.software_version()},
-               {"seconds_running", described.seconds_running()},
-               {"memory_bytes", described.memory_bytes()},
-               {"max_memory_bytes", described.max_memory_bytes()},
-               {"writers", described.writers()},
-               {"writer_bytes", described.writer_bytes()},
-               {"storage", nullptr}};
+  Json json = ProtoJson(described, {"tables", "refusals", "storage"});
+  json["address"] = server.address;
+  json["storage"] = nullptr;
   if (described.has_storage()) {
     const v1::StorageInfo& storage = described.storage();
     const bool any = storage.has_checkpoint_ago();

@@ -18,6 +18,7 @@
 #include "cli/status/tables_report.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/summary/gradients_report.h"
+#include "common/summary/proto_json.h"
 #include "common/summary/result_report.h"
 #include "common/summary/run_summary.h"
 
@@ -138,16 +139,10 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
 namespace {
 
 Json EvaluationJson(const v1::Evaluation& evaluation) {
-  return {{"epoch", evaluation.version().epoch()},
-          {"version", evaluation.version().version()},
-          {"episodes", evaluation.episodes()},
-          {"mean_return", evaluation.mean_return()},
-          {"min_return", evaluation.min_return()},
-          {"max_return", evaluation.max_return()},
-          {"standard_deviation", evaluation.standard_deviation()},
-          {"mean_length", evaluation.mean_length()},
-          {"env_steps", evaluation.env_steps()},
-          {"finished_at_unix_seconds", static_cast<double>(evaluation.finished_at_us()) / 1e6}};
+  Json json = ProtoJson(evaluation, {"finished_at_us"});
+  json.update(ProtoJson(evaluation.version()));
+  json["finished_at_unix_seconds"] = static_cast<double>(evaluation.finished_at_us()) / 1e6;
+  return json;
 }
 
 Json FiguresJson(const google::protobuf::Map<std::string, double>& figures) {
@@ -181,21 +176,18 @@ RunSummary SummaryOf(const ClusterSnapshot& snapshot) {
 }
 
 Json WorkerJson(const v1::WorkerInfo& worker, bool has_ended) {
-  return {{"name", WorkerName(worker)},
-          {"role", RoleName(RoleOf(worker))},
-          {"worker_id", worker.worker_id()},
-          {"address", worker.address()},
-          {"host", worker.host()},
-          {"pid", worker.process_id()},
-          {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
-          {"seconds_since_heartbeat", has_ended ? Json(nullptr) : Json(static_cast<double>(worker.silent_ms()) / 1e3)},
-          {"alive", worker.alive()},
-          {"failure", worker.failure()},
-          {"activity", worker.activity()},
-          {"last_error", worker.last_error()},
-          {"counters", FiguresJson(worker.counters())},
-          {"gauges", FiguresJson(worker.gauges())},
-          {"rates", FiguresJson(worker.rates())}};
+  Json json =
+      ProtoJson(worker, {"index", "process_id", "joined_at_us", "silent_ms", "counters", "gauges", "rates", "gone"});
+  json.update(
+      {{"name", WorkerName(worker)},
+       {"role", RoleName(RoleOf(worker))},
+       {"pid", worker.process_id()},
+       {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
+       {"seconds_since_heartbeat", has_ended ? Json(nullptr) : Json(static_cast<double>(worker.silent_ms()) / 1e3)},
+       {"counters", FiguresJson(worker.counters())},
+       {"gauges", FiguresJson(worker.gauges())},
+       {"rates", FiguresJson(worker.rates())}});
+  return json;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
+#include "common/summary/proto_json.h"
 
 namespace waggle {
 namespace {
@@ -39,7 +40,7 @@ std::string BytesText(const v1::TableInfo& table) {
 }
 
 std::string DurabilityName(v1::Durability durability) {
-  return durability == v1::DURABILITY_CHECKPOINT ? "checkpoint" : durability == v1::DURABILITY_LOG ? "log" : "none";
+  return EnumName(*v1::Durability_descriptor(), durability);
 }
 
 std::optional<ReplayServerState::Rates> RatesOf(const ReplayServerState& server, const v1::TableInfo& table) {
@@ -91,34 +92,23 @@ std::vector<std::string> TableRow(const ReplayServerState& server, const v1::Tab
 
 Json TableJson(const ReplayServerState& server, const v1::TableInfo& table) {
   const std::optional<ReplayServerState::Rates> rates = RatesOf(server, table);
-  const v1::RateLimiterConfig& limiter = table.config().rate_limiter();
-  return {{"name", table.config().name()},
-          {"server", server.address},
-          {"items", table.items()},
-          {"max_items", table.config().max_items()},
-          {"bytes", table.bytes()},
-          {"max_bytes", table.config().max_bytes()},
-          {"durability", DurabilityName(table.config().durability())},
-          {"log_sync", table.config().log_sync()},
-          {"memory_limit", table.config().memory_limit()},
-          {"memory_bytes", table.memory_bytes()},
-          {"disk_bytes", table.disk_bytes()},
-          {"disk_reads", table.disk_reads()},
-          {"items_inserted", table.items_inserted()},
-          {"items_sampled", table.items_sampled()},
-          {"items_inserted_per_second", rates.has_value() ? Json(rates->items_inserted) : Json(nullptr)},
-          {"items_sampled_per_second", rates.has_value() ? Json(rates->items_sampled) : Json(nullptr)},
-          {"items_removed", table.items_removed()},
-          {"priorities_applied", table.priorities_applied()},
-          {"priorities_stale", table.priorities_stale()},
-          {"priorities_unknown", table.priorities_unknown()},
-          {"inserts_waiting", table.inserts_waiting()},
-          {"samples_waiting", table.samples_waiting()},
-          {"limiter",
-           {{"samples_per_insert", limiter.samples_per_insert()},
-            {"min_items", limiter.min_items()},
-            {"error_buffer", limiter.error_buffer()},
-            {"blocked_because", table.blocked_because()}}}};
+  const v1::TableConfig& config = table.config();
+  Json json = ProtoJson(table, {"config", "priority_sum", "config_generation", "blocked_because"});
+  json.update({{"name", config.name()},
+               {"server", server.address},
+               {"max_items", config.max_items()},
+               {"max_bytes", config.max_bytes()},
+               {"durability", DurabilityName(config.durability())},
+               {"log_sync", config.log_sync()},
+               {"memory_limit", config.memory_limit()},
+               {"items_inserted_per_second", rates.has_value() ? Json(rates->items_inserted) : Json(nullptr)},
+               {"items_sampled_per_second", rates.has_value() ? Json(rates->items_sampled) : Json(nullptr)},
+               {"limiter",
+                {{"samples_per_insert", config.rate_limiter().samples_per_insert()},
+                 {"min_items", config.rate_limiter().min_items()},
+                 {"error_buffer", config.rate_limiter().error_buffer()},
+                 {"blocked_because", table.blocked_because()}}}});
+  return json;
 }
 
 }  // namespace

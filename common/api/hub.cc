@@ -1,47 +1,22 @@
 #include "common/api/hub.h"
 
+#include <iterator>
+
 #include "common/base/log.h"
 
 namespace waggle {
 
 const char* RoleName(Role role) {
-  switch (role) {
-    case Role::kActor:
-      return "actor";
-    case Role::kLearner:
-      return "learner";
-    case Role::kReplayServer:
-      return "replay-server";
-    case Role::kParamServer:
-      return "param-server";
-    case Role::kEvaluator:
-      return "evaluator";
-    case Role::kReducer:
-      return "reducer";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"actor", "learner", "replay-server", "param-server", "evaluator", "reducer"};
+  const size_t index = static_cast<size_t>(role) - 1;
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 const char* RunStateName(RunState state) {
-  switch (state) {
-    case RunState::kNoExperiment:
-      return "no experiment";
-    case RunState::kRunning:
-      return "running";
-    case RunState::kFinishing:
-      return "finishing";
-    case RunState::kSolved:
-      return "solved";
-    case RunState::kLimit:
-      return "limit";
-    case RunState::kFailed:
-      return "failed";
-    case RunState::kQueued:
-      return "queued";
-    case RunState::kStopped:
-      return "stopped";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"no experiment", "running",   "solved", "limit",
+                                    "failed",        "finishing", "queued", "stopped"};
+  const size_t index = static_cast<size_t>(state) - 1;
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers) {

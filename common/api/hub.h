@@ -21,7 +21,8 @@
 
 namespace waggle {
 
-enum class Role { kActor, kLearner, kReplayServer, kParamServer, kEvaluator, kReducer };
+// Numbered as v1::Role.
+enum class Role { kActor = 1, kLearner, kReplayServer, kParamServer, kEvaluator, kReducer };
 
 // The most bytes of a worker's failure that are sent and kept: the hub stores it in a file of bounded size.
 constexpr size_t kMaxFailureBytes = 4096;
@@ -29,15 +30,16 @@ constexpr size_t kMaxFailureBytes = 4096;
 // "actor", "learner", "replay-server", "param-server", "evaluator", "reducer".
 const char* RoleName(Role role);
 
+// Numbered as v1::RunState.
 enum class RunState {
-  kNoExperiment,
+  kNoExperiment = 1,
   kRunning,
-  kFinishing,  // A limit was reached; the last weights are evaluated before the run ends.
-  kSolved,     // The target return was reached.
-  kLimit,      // A limit on steps or time was reached first.
+  kSolved,  // The target return was reached.
+  kLimit,   // A limit on steps or time was reached first.
   kFailed,
-  kQueued,   // It has not begun.
-  kStopped,  // A user ended it.
+  kFinishing,  // A limit was reached; the last weights are evaluated before the run ends.
+  kQueued,     // It has not begun.
+  kStopped,    // A user ended it.
 };
 
 // "no experiment", "running", "finishing", "solved", "limit", "failed", "queued", "stopped".

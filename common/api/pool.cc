@@ -1,39 +1,21 @@
 #include "common/api/pool.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace waggle {
 
 const char* WorkerKindName(WorkerKind kind) {
-  switch (kind) {
-    case WorkerKind::kActor:
-      return "actor";
-    case WorkerKind::kLearner:
-      return "learner";
-    case WorkerKind::kReplayServer:
-      return "replay-server";
-    case WorkerKind::kEvaluator:
-      return "evaluator";
-    case WorkerKind::kGradient:
-      return "gradient-worker";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"actor", "learner", "replay-server", "evaluator", "gradient-worker"};
+  const size_t index = static_cast<size_t>(kind) - 1;
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 bool CanWorkAs(WorkerKind kind, Role role) {
-  switch (kind) {
-    case WorkerKind::kActor:
-      return role == Role::kActor;
-    case WorkerKind::kLearner:
-      return role == Role::kLearner;
-    case WorkerKind::kReplayServer:
-      return role == Role::kReplayServer;
-    case WorkerKind::kEvaluator:
-      return role == Role::kEvaluator;
-    case WorkerKind::kGradient:
-      return role == Role::kLearner || role == Role::kReducer;
-  }
-  return false;
+  return kind == WorkerKind::kGradient ? role == Role::kLearner || role == Role::kReducer
+                                       : absl::string_view(WorkerKindName(kind)) == RoleName(role);
 }
 
 std::string RunWorkerId(const std::string& worker_id, uint64_t order_number) {

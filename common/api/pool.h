@@ -15,8 +15,9 @@
 
 namespace waggle {
 
-// The kinds of pool processes. A gradient worker is the primary of a gradient server, or one of its reducers.
-enum class WorkerKind { kActor, kLearner, kReplayServer, kEvaluator, kGradient };
+// The kinds of pool processes. A gradient worker is the primary of a gradient server, or one of its reducers. Numbered
+// as v1::WorkerKind.
+enum class WorkerKind { kActor = 1, kLearner, kReplayServer, kEvaluator, kGradient };
 
 // "actor", "learner", "replay-server", "evaluator", "gradient-worker".
 const char* WorkerKindName(WorkerKind kind);

@@ -23,7 +23,6 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/retry.h"
 #include "common/rpc/unary_call.h"
-#include "common/tensor/checksum.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
@@ -84,7 +83,7 @@ class GrpcHubLink final : public HubLink {
     }
     thread_ = Thread("heartbeats", [this] { Run(); });
     watch_.emplace(channel_, options_.experiment_id, options_.worker_id,
-                   [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
+                   [this](const v1::Assignment& news) { return Take(news, /*joined=*/false); });
     return absl::OkStatus();
   }
 
@@ -213,9 +212,6 @@ class GrpcHubLink final : public HubLink {
   }
 
  private:
-  // The origin of an assignment. It decides which parts are there, and what may have overtaken it.
-  enum class Source { kJoin, kHeartbeat, kHeartbeatWithExperiment, kWatch };
-
   // Callbacks of stop tokens touch this, and may outlive the link for a moment.
   struct Shared {
     Mutex mutex;
@@ -252,7 +248,7 @@ class GrpcHubLink final : public HubLink {
     }
     interval_ =
         response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
-    return Take(response.assignment(), Source::kJoin);
+    return Take(response.assignment(), /*joined=*/true);
   }
 
   // The heartbeats' thread, until the link ends or the hub refuses the worker.
@@ -321,7 +317,6 @@ class GrpcHubLink final : public HubLink {
     v1::HeartbeatRequest request;
     request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(options_.worker_id);
-    request.set_experiment_checksum(experiment_checksum_);
     {
       MutexLock lock(&shared_->mutex);
       reports_.Fill(&request);
@@ -335,11 +330,11 @@ class GrpcHubLink final : public HubLink {
       MutexLock lock(&shared_->mutex);
       reports_.Acknowledge(request);
     }
-    return Take(response.assignment(),
-                response.experiment_known() ? Source::kHeartbeat : Source::kHeartbeatWithExperiment);
+    return Take(response.assignment(), /*joined=*/false);
   }
 
-  absl::Status Take(const v1::Assignment& proto, Source source) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  // Only the answer to a join has the experiment.
+  absl::Status Take(const v1::Assignment& proto, bool joined) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     absl::StatusOr<Assignment> assignment = FromProto(proto);
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
     assignment->worker_id = options_.worker_id;
@@ -348,24 +343,14 @@ class GrpcHubLink final : public HubLink {
     assignment->life = life_;
     assignment->earlier_env_steps = earlier_env_steps_;
     const RunState state = assignment->run_state;
-    // Otherwise it comes without this worker's experiment.
-    const bool with_experiment = source == Source::kJoin || source == Source::kHeartbeatWithExperiment;
-    if (with_experiment) {
-      const std::string& yaml = assignment->experiment_yaml;
-      experiment_checksum_ = yaml.empty() ? 0 : Checksum(yaml.data(), yaml.size());
-    }
     {
       MutexLock lock(&shared_->mutex);
       // News may overtake a heartbeat's answer, but not the answer to a join: the hub may be another one, with another
       // clock.
-      const bool overtaken = source != Source::kJoin && assignment->said_at < shared_->assignment.said_at;
-      if (overtaken && with_experiment) {
-        shared_->assignment.experiment_yaml = std::move(assignment->experiment_yaml);
-      }
-      if (overtaken) {
+      if (!joined && assignment->said_at < shared_->assignment.said_at) {
         return absl::OkStatus();
       }
-      if (!with_experiment) {
+      if (!joined) {
         assignment->experiment_yaml = std::move(shared_->assignment.experiment_yaml);
       }
       reports_.SetEnvironmentKnown(assignment->environment.has_value());
@@ -432,7 +417,6 @@ class GrpcHubLink final : public HubLink {
   uint64_t life_ = 0;
   int64_t earlier_env_steps_ = 0;
   // Owned by the thread that calls Start, then by the heartbeats' thread.
-  uint64_t experiment_checksum_ = 0;  // The assignment's experiment's; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 
   PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);

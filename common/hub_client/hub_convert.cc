@@ -15,6 +15,10 @@ namespace {
 // More steps than any run takes, and far from overflow.
 constexpr uint64_t kMaxSteps = uint64_t{1} << 60;
 
+static_assert(static_cast<int>(Role::kReducer) == v1::Role_MAX);
+static_assert(static_cast<int>(RunState::kStopped) == v1::RunState_MAX);
+static_assert(static_cast<int>(SpaceKind::kMultiBinary) == v1::SpaceLeaf::Kind_MAX);
+
 int64_t ToStep(uint64_t steps) {
   return static_cast<int64_t>(std::min(steps, kMaxSteps));
 }
@@ -30,45 +34,18 @@ Progress ToProgress(double run, uint64_t env_steps) {
 v1::SpaceLeaf LeafToProto(const SpaceLeaf& leaf) {
   v1::SpaceLeaf proto;
   *proto.mutable_array() = ToProto(leaf.array);
-  switch (leaf.kind) {
-    case SpaceKind::kBox:
-      proto.set_kind(v1::SpaceLeaf::KIND_BOX);
-      break;
-    case SpaceKind::kDiscrete:
-      proto.set_kind(v1::SpaceLeaf::KIND_DISCRETE);
-      break;
-    case SpaceKind::kMultiDiscrete:
-      proto.set_kind(v1::SpaceLeaf::KIND_MULTI_DISCRETE);
-      break;
-    case SpaceKind::kMultiBinary:
-      proto.set_kind(v1::SpaceLeaf::KIND_MULTI_BINARY);
-      break;
-  }
+  proto.set_kind(static_cast<v1::SpaceLeaf::Kind>(leaf.kind));
   proto.mutable_num_values()->Assign(leaf.num_values.begin(), leaf.num_values.end());
   proto.mutable_low()->Assign(leaf.low.begin(), leaf.low.end());
   proto.mutable_high()->Assign(leaf.high.begin(), leaf.high.end());
   return proto;
 }
 
-absl::StatusOr<SpaceKind> KindFromProto(v1::SpaceLeaf::Kind kind) {
-  switch (kind) {
-    case v1::SpaceLeaf::KIND_BOX:
-      return SpaceKind::kBox;
-    case v1::SpaceLeaf::KIND_DISCRETE:
-      return SpaceKind::kDiscrete;
-    case v1::SpaceLeaf::KIND_MULTI_DISCRETE:
-      return SpaceKind::kMultiDiscrete;
-    case v1::SpaceLeaf::KIND_MULTI_BINARY:
-      return SpaceKind::kMultiBinary;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat(static_cast<int>(kind), " is not a kind of space"));
-  }
-}
-
 absl::StatusOr<SpaceLeaf> LeafFromProto(const v1::SpaceLeaf& proto) {
   SpaceLeaf leaf;
   WAGGLE_ASSIGN_OR_RETURN(leaf.array, FromProto(proto.array()));
-  const absl::StatusOr<SpaceKind> kind = KindFromProto(proto.kind());
+  const absl::StatusOr<SpaceKind> kind =
+      FromNumber<SpaceKind>(proto.kind(), v1::SpaceLeaf::Kind_IsValid(proto.kind()), "kind of space");
   WAGGLE_RETURN_IF_ERROR(Annotate(kind.status(), leaf.array.name));
   leaf.kind = *kind;
   // Checked before anything is copied.
@@ -147,85 +124,19 @@ absl::StatusOr<EnvironmentSpec> FromProto(const v1::EnvironmentSpec& proto) {
 }
 
 v1::Role ToProto(Role role) {
-  switch (role) {
-    case Role::kActor:
-      return v1::ROLE_ACTOR;
-    case Role::kLearner:
-      return v1::ROLE_LEARNER;
-    case Role::kReplayServer:
-      return v1::ROLE_REPLAY_SERVER;
-    case Role::kParamServer:
-      return v1::ROLE_PARAM_SERVER;
-    case Role::kEvaluator:
-      return v1::ROLE_EVALUATOR;
-    case Role::kReducer:
-      return v1::ROLE_REDUCER;
-  }
-  return v1::ROLE_UNSPECIFIED;
+  return static_cast<v1::Role>(role);
 }
 
 absl::StatusOr<Role> FromProto(v1::Role proto) {
-  switch (proto) {
-    case v1::ROLE_ACTOR:
-      return Role::kActor;
-    case v1::ROLE_LEARNER:
-      return Role::kLearner;
-    case v1::ROLE_REPLAY_SERVER:
-      return Role::kReplayServer;
-    case v1::ROLE_PARAM_SERVER:
-      return Role::kParamServer;
-    case v1::ROLE_EVALUATOR:
-      return Role::kEvaluator;
-    case v1::ROLE_REDUCER:
-      return Role::kReducer;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("role: ", static_cast<int>(proto), " is not a role"));
-  }
+  return FromNumber<Role>(proto, v1::Role_IsValid(proto), "role");
 }
 
 v1::RunState ToProto(RunState state) {
-  switch (state) {
-    case RunState::kNoExperiment:
-      return v1::RUN_STATE_NO_EXPERIMENT;
-    case RunState::kRunning:
-      return v1::RUN_STATE_RUNNING;
-    case RunState::kFinishing:
-      return v1::RUN_STATE_FINISHING;
-    case RunState::kSolved:
-      return v1::RUN_STATE_SOLVED;
-    case RunState::kLimit:
-      return v1::RUN_STATE_LIMIT;
-    case RunState::kFailed:
-      return v1::RUN_STATE_FAILED;
-    case RunState::kQueued:
-      return v1::RUN_STATE_QUEUED;
-    case RunState::kStopped:
-      return v1::RUN_STATE_STOPPED;
-  }
-  return v1::RUN_STATE_UNSPECIFIED;
+  return static_cast<v1::RunState>(state);
 }
 
 absl::StatusOr<RunState> FromProto(v1::RunState proto) {
-  switch (proto) {
-    case v1::RUN_STATE_NO_EXPERIMENT:
-      return RunState::kNoExperiment;
-    case v1::RUN_STATE_RUNNING:
-      return RunState::kRunning;
-    case v1::RUN_STATE_FINISHING:
-      return RunState::kFinishing;
-    case v1::RUN_STATE_SOLVED:
-      return RunState::kSolved;
-    case v1::RUN_STATE_LIMIT:
-      return RunState::kLimit;
-    case v1::RUN_STATE_FAILED:
-      return RunState::kFailed;
-    case v1::RUN_STATE_QUEUED:
-      return RunState::kQueued;
-    case v1::RUN_STATE_STOPPED:
-      return RunState::kStopped;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("run_state: ", static_cast<int>(proto), " is not a run state"));
-  }
+  return FromNumber<RunState>(proto, v1::RunState_IsValid(proto), "run state");
 }
 
 v1::Evaluation ToProto(const Evaluation& evaluation) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "common/api/hub.h"
 #include "common/api/model.h"
 #include "common/spec/environment_spec.h"
@@ -11,6 +12,13 @@
 // INVALID_ARGUMENT names the mistake.
 
 namespace waggle {
+
+// A value of an enum that is numbered as a message's enum, which has a name for `number` if `named`.
+template <class Enum>
+absl::StatusOr<Enum> FromNumber(int number, bool named, const char* what) {
+  return named && number != 0 ? absl::StatusOr<Enum>(static_cast<Enum>(number))
+                              : absl::InvalidArgumentError(absl::StrCat(number, " is not a ", what));
+}
 
 v1::ModelVersion ToProto(const ModelVersion& version);
 ModelVersion FromProto(const v1::ModelVersion& proto);

@@ -39,36 +39,12 @@ absl::Status CheckNames(const char* field, const google::protobuf::RepeatedPtrFi
 }  // namespace
 
 v1::WorkerKind ToProto(WorkerKind kind) {
-  switch (kind) {
-    case WorkerKind::kActor:
-      return v1::WORKER_KIND_ACTOR;
-    case WorkerKind::kLearner:
-      return v1::WORKER_KIND_LEARNER;
-    case WorkerKind::kReplayServer:
-      return v1::WORKER_KIND_REPLAY_SERVER;
-    case WorkerKind::kEvaluator:
-      return v1::WORKER_KIND_EVALUATOR;
-    case WorkerKind::kGradient:
-      return v1::WORKER_KIND_GRADIENT;
-  }
-  return v1::WORKER_KIND_UNSPECIFIED;
+  return static_cast<v1::WorkerKind>(kind);
 }
 
 absl::StatusOr<WorkerKind> FromProto(v1::WorkerKind proto) {
-  switch (proto) {
-    case v1::WORKER_KIND_ACTOR:
-      return WorkerKind::kActor;
-    case v1::WORKER_KIND_LEARNER:
-      return WorkerKind::kLearner;
-    case v1::WORKER_KIND_REPLAY_SERVER:
-      return WorkerKind::kReplayServer;
-    case v1::WORKER_KIND_EVALUATOR:
-      return WorkerKind::kEvaluator;
-    case v1::WORKER_KIND_GRADIENT:
-      return WorkerKind::kGradient;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat(static_cast<int>(proto), " is not a kind of worker"));
-  }
+  static_assert(static_cast<int>(WorkerKind::kGradient) == v1::WorkerKind_MAX);
+  return FromNumber<WorkerKind>(proto, v1::WorkerKind_IsValid(proto), "kind of worker");
 }
 
 v1::WorkOrder ToProto(const WorkOrder& order) {
@@ -112,19 +88,13 @@ v1::Resources ToProto(const WorkerResources& resources) {
   return proto;
 }
 
-absl::StatusOr<WorkerResources> FromProto(const v1::Resources& proto) {
-  WAGGLE_RETURN_IF_ERROR(CheckNames("devices", proto.devices()));
-  WAGGLE_RETURN_IF_ERROR(CheckNames("environments", proto.environments()));
-  if (proto.memory_bytes() > kMaxMemory) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("memory_bytes: ", proto.memory_bytes(), "; wanted at most ", kMaxMemory));
-  }
-  WorkerResources resources;
-  resources.cores = proto.cores();
-  resources.memory_bytes = static_cast<int64_t>(proto.memory_bytes());
-  resources.devices.assign(proto.devices().begin(), proto.devices().end());
-  resources.environments.assign(proto.environments().begin(), proto.environments().end());
-  return resources;
+absl::Status Validate(const v1::Resources& resources) {
+  WAGGLE_RETURN_IF_ERROR(CheckNames("devices", resources.devices()));
+  WAGGLE_RETURN_IF_ERROR(CheckNames("environments", resources.environments()));
+  return resources.memory_bytes() <= kMaxMemory
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("memory_bytes: ", resources.memory_bytes(), "; wanted at most ", kMaxMemory));
 }
 
 }  // namespace waggle

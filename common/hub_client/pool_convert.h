@@ -16,6 +16,7 @@ v1::WorkOrder ToProto(const WorkOrder& order);
 absl::StatusOr<WorkOrder> FromProto(const v1::WorkOrder& proto);
 
 v1::Resources ToProto(const WorkerResources& resources);
-absl::StatusOr<WorkerResources> FromProto(const v1::Resources& proto);
+// INVALID_ARGUMENT for numbers or names that no machine has.
+absl::Status Validate(const v1::Resources& resources);
 
 }  // namespace waggle

@@ -9,9 +9,9 @@
 
 namespace waggle {
 
-// The kind of an array of a space.
+// The kind of an array of a space. Numbered as v1::SpaceLeaf::Kind.
 enum class SpaceKind {
-  kBox,            // Numbers within bounds, of any element type and shape.
+  kBox = 1,        // Numbers within bounds, of any element type and shape.
   kDiscrete,       // One of num_values[0] choices: an int64 scalar.
   kMultiDiscrete,  // Several choices at once: int64 [n]; element i is one of num_values[i].
   kMultiBinary,    // Several yes or no: bool, of any shape.

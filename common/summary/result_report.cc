@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "common/summary/proto_json.h"
 
 namespace waggle {
 
@@ -12,16 +13,11 @@ nlohmann::ordered_json ResultJson(const std::optional<v1::Result>& result) {
     return nullptr;
   }
   const v1::Evaluation& evaluation = result->evaluation();
-  return {{"version", {{"epoch", evaluation.version().epoch()}, {"version", evaluation.version().version()}}},
-          {"env_steps", evaluation.env_steps()},
-          {"learner_steps", evaluation.version().version()},
-          {"episodes", evaluation.episodes()},
-          {"mean_return", evaluation.mean_return()},
-          {"standard_deviation", evaluation.standard_deviation()},
-          {"min_return", evaluation.min_return()},
-          {"max_return", evaluation.max_return()},
-          {"mean_length", evaluation.mean_length()},
-          {"confirmed", result->confirmed()}};
+  nlohmann::ordered_json json = ProtoJson(evaluation, {"finished_at_us"});
+  json["version"] = ProtoJson(evaluation.version());
+  json["learner_steps"] = evaluation.version().version();
+  json["confirmed"] = result->confirmed();
+  return json;
 }
 
 std::string ResultText(const v1::Result& result) {

@@ -87,7 +87,7 @@ ExperimentHost::~ExperimentHost() {
   state_->SaveEvents();
 }
 
-uint64_t ExperimentHost::Attend(const Attendance& attendance, AttendAnswer answer) {
+uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendAnswer answer) {
   return TakeAttendCall(state_.get(), attendance, std::move(answer));
 }
 
@@ -304,32 +304,32 @@ std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std:
   return active == state_->active_runs.end() ? nullptr : active->second.texts;
 }
 
-ExperimentPage ExperimentHost::List(const ExperimentQuery& query) {
-  ExperimentPage page;
+v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {
+  v1::ListExperimentsResponse page;
   int64_t looked_at = 0;
   MutexLock lock(&state_->mutex);
   for (auto next = std::make_reverse_iterator(state_->by_sequence.lower_bound(query.before));
        next != state_->by_sequence.rend(); ++next) {
-    if (static_cast<int64_t>(page.views.size()) >= query.limit || ++looked_at > kMostLookedAt) {
-      page.next_before = next->first + 1;
+    if (page.experiments_size() >= query.limit || ++looked_at > kMostLookedAt) {
+      page.set_next_page_token(absl::StrCat(next->first + 1));
       break;
     }
     const ExperimentRecord& record = *next->second;
     if (state_->deleting.count(record.id) == 0 &&
         (query.states.empty() || query.states.count(state_->StateOf(record)) > 0)) {
-      page.views.push_back(state_->View(record));
+      *page.add_experiments() = state_->View(record);
     }
   }
   return page;
 }
 
-absl::StatusOr<ExperimentView> ExperimentHost::Get(const std::string& id) {
+absl::StatusOr<v1::ExperimentInfo> ExperimentHost::Get(const std::string& id) {
   MutexLock lock(&state_->mutex);
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
   return state_->View(*record);
 }
 
-std::vector<PoolMemberView> ExperimentHost::Members() {
+std::vector<v1::PoolMember> ExperimentHost::Members() {
   MutexLock lock(&state_->mutex);
   return state_->pool.Members(state_->options.clock());
 }
@@ -355,15 +355,15 @@ absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::str
   if (!texts.last_overview.empty() && !overview.ParseFromString(texts.last_overview)) {
     return absl::DataLossError(absl::StrCat("what was kept of experiment ", known, " cannot be read"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, Get(known));
-  if (view.record.state == RunState::kRunning && view.record.reason.empty()) {
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, Get(known));
+  if (info.state() == v1::RUN_STATE_RUNNING && info.reason().empty()) {
     // How far it is will be known in a moment: until then, numbers of steps would be wrong.
     return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
   }
   overview.set_experiment_id(known);
-  overview.set_run_state(ToProto(view.record.state));
-  overview.set_outcome_reason(view.record.reason);
-  overview.set_experiment_name(view.record.name);
+  overview.set_run_state(info.state());
+  overview.set_outcome_reason(info.reason());
+  overview.set_experiment_name(info.name());
   overview.set_experiment_yaml(texts.effective_yaml);
   overview.set_software_version(kVersion);
   return overview;

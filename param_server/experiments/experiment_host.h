@@ -16,7 +16,7 @@
 #include "param_server/pool/worker_pool.h"
 #include "param_server/run/listeners.h"
 #include "param_server/run_services.h"
-#include "waggle/v1/worker.pb.h"
+#include "waggle/v1/experiment.pb.h"
 
 namespace waggle {
 
@@ -52,9 +52,10 @@ class ExperimentHost {
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id);
 
   // Those that only look return at once.
-  ExperimentPage List(const ExperimentQuery& query);
-  absl::StatusOr<ExperimentView> Get(const std::string& id);
-  std::vector<PoolMemberView> Members();
+  // The newest first. There may be more if there is a token.
+  v1::ListExperimentsResponse List(const ExperimentQuery& query);
+  absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id);
+  std::vector<v1::PoolMember> Members();
   // The texts of an experiment that runs; null for any other, whose texts are on the disk alone.
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id);
   // See FindRun. An empty id stands for the only experiment that runs.
@@ -67,7 +68,7 @@ class ExperimentHost {
 
   // A process of the pool attends. Calls `answer` once, from any thread, when there is news for it or after a while; at
   // once where it cannot attend. Returns a number for BreakOff.
-  uint64_t Attend(const Attendance& attendance, AttendAnswer answer);
+  uint64_t Attend(const v1::AttendRequest& attendance, AttendAnswer answer);
   // It has broken that call off: nobody waits for the answer any more, which may be called all the same.
   void BreakOff(uint64_t call);
 

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/hub_client/hub_convert.h"
 
 namespace waggle {
 namespace {
@@ -114,39 +115,54 @@ RunState HostState::StateOf(const ExperimentRecord& record) const {
   return active == active_runs.end() ? record.state : active->second.run->hub()->run_state();
 }
 
-ExperimentView HostState::View(const ExperimentRecord& record) const {
-  ExperimentView view;
-  view.record = record;
+v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
+  v1::ExperimentInfo info;
+  info.set_id(record.id);
+  info.set_name(record.name);
+  info.set_algorithm(record.algorithm);
+  info.set_environment(record.environment);
+  info.set_seed(record.seed);
+  info.set_priority(static_cast<int32_t>(record.priority));
+  info.set_state(ToProto(record.state));
+  info.set_reason(record.reason);
+  info.set_submitted_at_us(absl::ToUnixMicros(record.submitted));
+  info.set_started_at_us(record.started.has_value() ? absl::ToUnixMicros(*record.started) : 0);
+  info.set_ended_at_us(record.ended.has_value() ? absl::ToUnixMicros(*record.ended) : 0);
+  info.set_attempts(static_cast<uint32_t>(record.attempts));
+  info.set_software_version(record.software_version);
+  info.set_output_folder(record.output_folder);
+  const auto add = [&info](const RunStanding& standing) {
+    info.set_env_steps(standing.env_steps);
+    info.set_learner_steps(standing.learner_steps);
+    info.set_running_ms(absl::ToInt64Milliseconds(standing.running));
+    if (standing.result.has_value()) {
+      *info.mutable_result() = ToProto(*standing.result);
+    }
+  };
   if (const auto active = active_runs.find(record.id); active != active_runs.end()) {
     const RunStanding standing = active->second.run->hub()->Standing();
-    view.record.state = standing.state;
-    view.record.reason = standing.reason;
-    view.env_steps = standing.env_steps;
-    view.learner_steps = standing.learner_steps;
-    view.running = standing.running;
-    view.result = standing.result;
+    add(standing);
+    info.set_state(ToProto(standing.state));
+    info.set_reason(standing.reason);
     if (const PoolRun* const run = pool.FindRun(record.id); run != nullptr) {
-      view.workers = run->Seated();
-      view.workers_wanted = run->Wanted();
-      if (const std::string missing = run->Missing(); view.record.reason.empty() && !missing.empty()) {
-        view.record.reason = absl::StrCat("waits for ", missing);
+      info.set_workers(static_cast<uint32_t>(run->Seated()));
+      info.set_workers_wanted(static_cast<uint32_t>(run->Wanted()));
+      if (const std::string missing = run->Missing(); standing.reason.empty() && !missing.empty()) {
+        info.set_reason(absl::StrCat("waits for ", missing));
       }
     }
     if (!active->second.unclosed.empty()) {
-      absl::StrAppend(&view.record.reason, "; it is not closed yet: ", active->second.unclosed);
+      absl::StrAppend(info.mutable_reason(), "; it is not closed yet: ", active->second.unclosed);
     }
-    return view;
+    return info;
   }
   if (const auto pending = pending_runs.find(record.id); pending != pending_runs.end() && !IsOver(record.state)) {
-    view.record.reason = pending->second.waits_for;
+    info.set_reason(pending->second.waits_for);
   }
   if (const auto past = past_standings.find(record.id); past != past_standings.end()) {
-    view.env_steps = past->second.env_steps;
-    view.learner_steps = past->second.learner_steps;
-    view.running = past->second.running;
-    view.result = past->second.result;
+    add(past->second);
   }
-  return view;
+  return info;
 }
 
 absl::Status HostState::Keep(const ExperimentRecord& record, const std::string& event,

@@ -24,6 +24,7 @@
 #include "param_server/experiments/open_run.h"
 #include "param_server/pool/worker_pool.h"
 #include "param_server/run/listeners.h"
+#include "waggle/v1/experiment.pb.h"
 
 namespace waggle {
 
@@ -43,12 +44,7 @@ struct ExperimentHostOptions {
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
-// The answer to a process of the pool.
-struct PoolAnswer {
-  std::vector<WorkOrder> orders;
-  std::vector<std::string> discarded;
-};
-using AttendAnswer = std::function<void(absl::StatusOr<PoolAnswer>)>;
+using AttendAnswer = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
 
 // A call of a process of the pool that waits for its answer.
 struct AttendCall {
@@ -107,7 +103,7 @@ struct HostState {
   // True if the experiment is over and its run is still open, being opened or being closed.
   bool IsClosing(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   RunState StateOf(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  ExperimentView View(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  v1::ExperimentInfo View(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // Saves a record, then makes it known. `last_overview`: null leaves the saved one.
   absl::Status Keep(const ExperimentRecord& record, const std::string& event,

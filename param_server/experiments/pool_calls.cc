@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "common/hub_client/pool_convert.h"
 
 namespace waggle {
 namespace {
@@ -34,19 +35,21 @@ void TellHub(const PoolEvent& event, Hub* hub) {
   }
 }
 
-PoolAnswer AnswerFor(HostState* host, const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
-  PoolAnswer answer;
+v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
+  v1::AttendResponse answer;
   if (const PoolMember* const member = host->pool.FindMember(worker_id); member != nullptr) {
-    answer.orders = member->Orders();
+    for (const auto& [number, order] : member->orders) {
+      *answer.add_orders() = ToProto(order);
+    }
     // Workers of an experiment that cannot go on yet wait for it, as they would for the hub itself.
-    for (const HeldOrder& held : member->attendance.held) {
-      const auto record = host->records.find(held.order.experiment_id);
-      if (!held.ended && record != host->records.end() && record->second.state == RunState::kRunning &&
+    for (const v1::HeldOrder& held : member->attendance.held()) {
+      const auto record = host->records.find(held.order().experiment_id());
+      if (!held.ended() && record != host->records.end() && record->second.state == RunState::kRunning &&
           host->active_runs.count(record->first) == 0) {
-        answer.orders.push_back(held.order);
+        *answer.add_orders() = held.order();
       }
     }
-    for (const std::string& id : member->attendance.kept) {
+    for (const std::string& id : member->attendance.kept()) {
       const auto record = host->records.find(id);
       // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
       // is resumed goes: it begins with empty tables.
@@ -56,7 +59,7 @@ PoolAnswer AnswerFor(HostState* host, const std::string& worker_id) ABSL_EXCLUSI
       const PoolRun* const run = host->pool.FindRun(id);
       const bool is_lost = run != nullptr && run->HasLostTables(member->attendance);
       if (record == host->records.end() ? host->deleted.count(id) > 0 : is_past || is_lost) {
-        answer.discarded.push_back(id);
+        answer.add_discarded(id);
       }
     }
   }
@@ -64,7 +67,7 @@ PoolAnswer AnswerFor(HostState* host, const std::string& worker_id) ABSL_EXCLUSI
 }
 
 // Answers of the calls for which there is news, or that have waited long enough.
-using Answers = std::vector<std::pair<AttendAnswer, absl::StatusOr<PoolAnswer>>>;
+using Answers = std::vector<std::pair<AttendAnswer, absl::StatusOr<v1::AttendResponse>>>;
 Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   Answers answers;
   for (auto one = host->calls.begin(); one != host->calls.end();) {
@@ -82,25 +85,25 @@ Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIR
 
 }  // namespace
 
-uint64_t TakeAttendCall(HostState* host, const Attendance& attendance, AttendAnswer answer) {
-  std::optional<absl::StatusOr<PoolAnswer>> now_known;
+uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendAnswer answer) {
+  std::optional<absl::StatusOr<v1::AttendResponse>> now_known;
   AttendAnswer replaced;
   uint64_t call = 0;
   {
     const absl::Time now = host->options.clock();
     MutexLock lock(&host->mutex);
     call = ++host->last_call;
-    if (const auto other = host->calls.find(attendance.worker_id); other != host->calls.end()) {
+    if (const auto other = host->calls.find(attendance.worker_id()); other != host->calls.end()) {
       replaced = std::move(other->second.answer);
       host->calls.erase(other);
     }
     if (const absl::Status taken = host->pool.Attend(attendance, now); !taken.ok()) {
       now_known = taken;
-    } else if (attendance.leaving && attendance.held.empty()) {
-      host->pool.Leave(attendance.worker_id, now);
-      now_known = PoolAnswer();
+    } else if (attendance.leaving() && attendance.held().empty()) {
+      host->pool.Leave(attendance.worker_id(), now);
+      now_known = v1::AttendResponse();
     } else {
-      host->calls[attendance.worker_id] = {call, now + host->options.answer_after, std::move(answer)};
+      host->calls[attendance.worker_id()] = {call, now + host->options.answer_after, std::move(answer)};
     }
   }
   if (replaced != nullptr) {

@@ -24,11 +24,11 @@ PoolSlots::PoolSlots(const PoolState& pool) {
     members_.push_back(&member);
   }
   std::stable_sort(members_.begin(), members_.end(), [](const PoolMember* a, const PoolMember* b) {
-    return a->attendance.resources.devices.size() < b->attendance.resources.devices.size();
+    return a->attendance.resources().devices().size() < b->attendance.resources().devices().size();
   });
   for (const PoolMember* const member : members_) {
-    all_.push_back(member->attendance.capacity);
-    free_.push_back(member->attendance.capacity - member->Load() + surplus_of[member]);
+    all_.push_back(member->attendance.capacity());
+    free_.push_back(member->attendance.capacity() - member->Load() + surplus_of[member]);
   }
   for (const auto& [id, run] : pool.runs) {
     RunNeeds lacking = run.needs;

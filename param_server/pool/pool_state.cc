@@ -5,13 +5,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/hub_client/pool_convert.h"
 #include "param_server/pool/pool_words.h"
 
 namespace waggle {
 namespace {
 
-bool HasDevice(const WorkerResources& resources, const std::string& device) {
-  const std::vector<std::string>& devices = resources.devices;
+bool HasDevice(const v1::Resources& resources, const std::string& device) {
+  const auto& devices = resources.devices();
   if (device == "cuda") {
     return std::any_of(devices.begin(), devices.end(),
                        [](const std::string& each) { return absl::StartsWith(each, "cuda:"); });
@@ -19,7 +20,8 @@ bool HasDevice(const WorkerResources& resources, const std::string& device) {
   return device == "cpu" || std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
+template <class Names>
+bool Contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -34,24 +36,24 @@ std::vector<WorkOrder> PoolMember::Orders() const {
 }
 
 bool PoolMember::HasNews() const {
-  const std::vector<HeldOrder>& held = attendance.held;
-  return held.size() != orders.size() || std::any_of(held.begin(), held.end(), [this](const HeldOrder& each) {
-           return orders.count(each.order.number) == 0;
-         });
+  const auto& held = attendance.held();
+  return static_cast<size_t>(held.size()) != orders.size() ||
+         std::any_of(held.begin(), held.end(),
+                     [this](const v1::HeldOrder& each) { return orders.count(each.order().number()) == 0; });
 }
 
 int64_t PoolMember::Load() const {
   auto load = static_cast<int64_t>(orders.size() + recalled.size());
-  for (const HeldOrder& held : attendance.held) {
-    load += !held.ended && orders.count(held.order.number) + recalled.count(held.order.number) == 0 ? 1 : 0;
+  for (const v1::HeldOrder& held : attendance.held()) {
+    load += !held.ended() && orders.count(held.order().number()) + recalled.count(held.order().number()) == 0 ? 1 : 0;
   }
   return load;
 }
 
 bool PoolMember::Fits(const RunNeeds& run, const SeatGroup& group) const {
-  return attendance.kind == group.kind && !attendance.leaving && HasDevice(attendance.resources, group.device) &&
-         !(group.serves && attendance.address.empty()) &&
-         (!group.steps_environment || Contains(attendance.resources.environments, run.environment));
+  return attendance.kind() == ToProto(group.kind) && !attendance.leaving() &&
+         HasDevice(attendance.resources(), group.device) && !(group.serves && attendance.address().empty()) &&
+         (!group.steps_environment || Contains(attendance.resources().environments(), run.environment));
 }
 
 int64_t PoolGroup::Taken() const {
@@ -106,13 +108,13 @@ std::map<int64_t, std::string> PoolRun::ReplayStorage() const {
   return storage;
 }
 
-bool PoolRun::HasLostTables(const Attendance& attendance) const {
+bool PoolRun::HasLostTables(const v1::AttendRequest& attendance) const {
   const auto has_seat = [&attendance](const auto& one) {
     const PoolSeat& seat = one.second;
-    return seat.worker_id == attendance.worker_id ||
-           (seat.worker_id.empty() && seat.storage_id == attendance.storage_id);
+    return seat.worker_id == attendance.worker_id() ||
+           (seat.worker_id.empty() && seat.storage_id == attendance.storage_id());
   };
-  return Contains(attendance.kept, needs.experiment_id) &&
+  return Contains(attendance.kept(), needs.experiment_id) &&
          std::any_of(groups.begin(), groups.end(), [&has_seat](const PoolGroup& group) {
            return group.needs.role == Role::kReplayServer && !group.needs.keeps &&
                   std::none_of(group.seats.begin(), group.seats.end(), has_seat);
@@ -132,18 +134,19 @@ PoolGroup* PoolState::FindGroup(const std::string& experiment_id, Role role) {
 
 void PoolState::Seat(PoolGroup* group, PoolMember* member, const WorkOrder& order, const std::string& text,
                      absl::Time now) {
-  const Attendance& who = member->attendance;
+  const v1::AttendRequest& who = member->attendance;
   const bool waits = order.role == Role::kReplayServer;
-  group->seats[order.index] = {order, who.worker_id, waits ? who.storage_id : "", now};
+  group->seats[order.index] = {order, who.worker_id(), waits ? who.storage_id() : "", now};
   member->orders[order.number] = order;
-  events.push_back({PoolEvent::Kind::kOrdered, order, who.worker_id,
-                    absl::StrCat(NameOf(order), text, Whereabouts(who.worker_id, who.host)), who.process_id, who.host});
+  events.push_back({PoolEvent::Kind::kOrdered, order, who.worker_id(),
+                    absl::StrCat(NameOf(order), text, Whereabouts(who.worker_id(), who.host())), who.process_id(),
+                    who.host()});
 }
 
 void PoolState::Free(PoolMember* member, const WorkOrder& order, bool keep, absl::Time now) {
   if (PoolGroup* const group = FindGroup(order.experiment_id, order.role); group != nullptr) {
     const auto seat = group->seats.find(order.index);
-    if (seat != group->seats.end() && seat->second.worker_id == member->attendance.worker_id &&
+    if (seat != group->seats.end() && seat->second.worker_id == member->attendance.worker_id() &&
         seat->second.order.number == order.number) {
       if (keep) {
         seat->second.worker_id.clear();
@@ -158,7 +161,7 @@ void PoolState::Free(PoolMember* member, const WorkOrder& order, bool keep, absl
 
 void PoolState::Release(PoolMember* member, uint64_t number, const std::string& why) {
   const auto recalled = member->recalled.find(number);
-  events.push_back({PoolEvent::Kind::kReleased, recalled->second, member->attendance.worker_id,
+  events.push_back({PoolEvent::Kind::kReleased, recalled->second, member->attendance.worker_id(),
                     absl::StrCat(NameOf(recalled->second), ", which was given up, ", why)});
   member->recalled.erase(recalled);
 }

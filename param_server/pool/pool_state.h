@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "common/api/pool.h"
-#include "param_server/pool/attendance.h"
 #include "param_server/pool/run_needs.h"
+#include "waggle/v1/experiment.pb.h"
 
 // The members of a pool, the seats of its experiments, and the steps by which both change together. Pure data; not
 // thread-safe. WorkerPool has the states of each.
@@ -37,7 +37,7 @@ struct PoolEvent {
 };
 
 struct PoolMember {
-  Attendance attendance;  // As it said last.
+  v1::AttendRequest attendance;  // As it said last.
   absl::Time heard;
   bool waits = false;       // For an answer.
   bool broken_off = false;  // Its last call.
@@ -91,7 +91,7 @@ struct PoolRun {
   // By shard, the storage_id of the replay server that has the seat.
   std::map<int64_t, std::string> ReplayStorage() const;
   // True if the process has tables in memory of a seat that it has lost, so that nothing can use them.
-  bool HasLostTables(const Attendance& attendance) const;
+  bool HasLostTables(const v1::AttendRequest& attendance) const;
 };
 
 struct PoolState {

@@ -1,7 +1,6 @@
 #include "param_server/pool/seat_giver.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -48,7 +47,8 @@ bool SeatGiver::MayGive(const PoolRun& run, const PoolGroup& group) const {
 SeatGiver::Candidates::key_type SeatGiver::RankOf(const PoolMember& member) {
   // Those that have not failed just now, of these the least busy, and of these those with the fewest devices, which
   // others may need.
-  return {member.failures, member.Load(), member.attendance.resources.devices.size(), member.attendance.worker_id};
+  return {member.failures, member.Load(), member.attendance.resources().devices().size(),
+          member.attendance.worker_id()};
 }
 
 SeatGiver::Candidates SeatGiver::FindCandidates(const PoolRun& run, const PoolGroup& group) {
@@ -61,7 +61,7 @@ SeatGiver::Candidates SeatGiver::FindCandidates(const PoolRun& run, const PoolGr
   Candidates candidates;
   for (auto& [worker_id, member] : pool_->members) {
     if (!member.broken_off && now_ >= member.retry_at && seated.count(worker_id) == 0 &&
-        member.Load() < member.attendance.capacity && member.Fits(run.needs, group.needs) &&
+        member.Load() < member.attendance.capacity() && member.Fits(run.needs, group.needs) &&
         !(group.needs.role == Role::kReplayServer && run.HasLostTables(member.attendance))) {
       candidates.emplace(RankOf(member), &member);
     }
@@ -80,7 +80,7 @@ void SeatGiver::GiveUpTo(int64_t most, const PoolRun& run, PoolGroup* group) {
     candidates.erase(candidate);
     Give(run, group, index, member);
     --lacking;
-    if (!group->needs.distinct && member->Load() < member->attendance.capacity) {
+    if (!group->needs.distinct && member->Load() < member->attendance.capacity()) {
       candidates.emplace(RankOf(*member), member);
     }
   };
@@ -90,7 +90,7 @@ void SeatGiver::GiveUpTo(int64_t most, const PoolRun& run, PoolGroup* group) {
     }
     // Kept for the process that has its storage.
     const auto owner = std::find_if(candidates.begin(), candidates.end(), [&seat = seat](const auto& one) {
-      return one.second->attendance.storage_id == seat.storage_id;
+      return one.second->attendance.storage_id() == seat.storage_id;
     });
     if (owner != candidates.end()) {
       give(owner, index);
@@ -98,10 +98,10 @@ void SeatGiver::GiveUpTo(int64_t most, const PoolRun& run, PoolGroup* group) {
   }
   for (auto next = candidates.begin(); next != candidates.end() && lacking > 0;) {
     const auto candidate = next++;
-    const std::optional<int64_t> wanted = candidate->second->attendance.wanted_index;
-    if (candidate->second->failures == 0 && wanted.has_value() && *wanted < group->needs.most &&
-        group->seats.count(*wanted) == 0) {
-      give(candidate, *wanted);
+    const v1::AttendRequest& who = candidate->second->attendance;
+    if (candidate->second->failures == 0 && who.has_wanted_index() && who.wanted_index() < group->needs.most &&
+        group->seats.count(who.wanted_index()) == 0) {
+      give(candidate, who.wanted_index());
     }
   }
   for (int64_t index = 0; index < group->needs.most && lacking > 0 && !candidates.empty(); ++index) {
@@ -141,7 +141,7 @@ void SeatGiver::Give(const PoolRun& run, PoolGroup* group, int64_t index, PoolMe
 std::map<std::string, int64_t> SeatGiver::ActorShares() const {
   int64_t left = 0;
   for (const auto& [worker_id, member] : pool_->members) {
-    left += member.attendance.kind == WorkerKind::kActor && !member.attendance.leaving ? 1 : 0;
+    left += member.attendance.kind() == v1::WORKER_KIND_ACTOR && !member.attendance.leaving() ? 1 : 0;
   }
   std::map<std::string, int64_t> shares;
   // The experiments that share, with the most actors that each can use.
@@ -177,7 +177,7 @@ std::map<std::string, int64_t> SeatGiver::ActorShares() const {
 void SeatGiver::Rebalance() {
   // Actors that are leaving their last order will be free.
   int64_t coming = std::count_if(pool_->members.begin(), pool_->members.end(), [](const auto& member) {
-    return member.second.attendance.kind == WorkerKind::kActor && member.second.orders.empty() &&
+    return member.second.attendance.kind() == v1::WORKER_KIND_ACTOR && member.second.orders.empty() &&
            member.second.Load() > 0;
   });
   for (PoolRun* const poor : runs_) {
@@ -206,11 +206,11 @@ bool SeatGiver::Recall(const PoolRun& poor, const SeatGroup& needs) {
         PoolMember& member = pool_->members.at(seat->second.worker_id);
         if (member.Fits(poor.needs, needs)) {
           const WorkOrder order = seat->second.order;
-          pool_->events.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id,
+          pool_->events.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id(),
                                    absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
           pool_->Free(&member, order, /*keep=*/false, now_);
           member.recalled[order.number] = order;
-          group.recalled[order.index] = member.attendance.worker_id;
+          group.recalled[order.index] = member.attendance.worker_id();
           return true;
         }
       }

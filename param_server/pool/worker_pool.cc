@@ -5,50 +5,83 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
+#include "common/hub_client/pool_convert.h"
+#include "common/tensor/array_spec.h"
 #include "param_server/pool/pool_words.h"
 #include "param_server/pool/seat_giver.h"
 
 namespace waggle {
 namespace {
 
+constexpr size_t kMaxText = 256;
 // Ticks come several times a second: if none came for this long the process was stopped, or its machine.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLongTick = absl::Milliseconds(500);
 
 // True if the seat of an order would wait for this process to come back.
 bool KeepsSeat(const PoolMember& member, const WorkOrder& order) {
-  return order.role == Role::kReplayServer && !member.attendance.storage_id.empty();
+  return order.role == Role::kReplayServer && !member.attendance.storage_id().empty();
+}
+
+absl::Status ValidateCount(const char* what, size_t count, size_t most) {
+  return count <= most
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(what, ": ", count, " of them; at most ", most, " are allowed"));
+}
+
+absl::Status Validate(const v1::AttendRequest& attendance) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.worker_id()), "worker_id"));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("host: characters", attendance.host().size(), kMaxText));
+  if (!attendance.address().empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(attendance.address()), "address"));
+  }
+  if (!attendance.storage_id().empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.storage_id()), "storage_id"));
+  }
+  if (attendance.capacity() < 1 || attendance.capacity() > kMaxPoolCapacity) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("capacity: ", attendance.capacity(), " is not in 1 to ", kMaxPoolCapacity));
+  }
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held().size(), 2 * kMaxPoolCapacity));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept().size(), kMaxPoolKept));
+  for (const v1::HeldOrder& held : attendance.held()) {
+    WAGGLE_RETURN_IF_ERROR(FromProto(held.order()).status());
+  }
+  WAGGLE_RETURN_IF_ERROR(FromProto(attendance.kind()).status());
+  return waggle::Validate(attendance.resources());
 }
 
 }  // namespace
 
-absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
+absl::Status WorkerPool::Attend(const v1::AttendRequest& attendance, absl::Time now) {
   WAGGLE_RETURN_IF_ERROR(Validate(attendance));
-  auto found = state_.members.find(attendance.worker_id);
+  auto found = state_.members.find(attendance.worker_id());
   if (found == state_.members.end()) {
     if (static_cast<int64_t>(state_.members.size()) >= options_.max_members) {
       return absl::ResourceExhaustedError(
           absl::StrCat("there are ", state_.members.size(), " workers, as many as are allowed"));
     }
     // The process that had its storage before is dead: two cannot have it.
-    for (auto other = state_.members.begin(); !attendance.storage_id.empty() && other != state_.members.end();) {
-      if (other->second.attendance.storage_id == attendance.storage_id) {
-        Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id), /*failed=*/false, now);
+    for (auto other = state_.members.begin(); !attendance.storage_id().empty() && other != state_.members.end();) {
+      if (other->second.attendance.storage_id() == attendance.storage_id()) {
+        Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id()), /*failed=*/false, now);
         other = state_.members.erase(other);
       } else {
         ++other;
       }
     }
-    found = state_.members.emplace(attendance.worker_id, PoolMember()).first;
+    found = state_.members.emplace(attendance.worker_id(), PoolMember()).first;
   }
   PoolMember& member = found->second;
   member.attendance = attendance;
   member.heard = now;
   member.waits = true;
   member.broken_off = false;
-  for (const HeldOrder& held : attendance.held) {
+  for (const v1::HeldOrder& held : attendance.held()) {
     TakeHeld(&member, held, now);
   }
   ReleaseEnded(&member);
@@ -58,7 +91,7 @@ absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
 void WorkerPool::TakeEnded(PoolMember* member, const WorkOrder& order, const std::string& failure, absl::Time now) {
   const bool failed = !failure.empty();
   // As a process that leaves before it says that it ended: see Unseat.
-  const bool keep = !failed && member->attendance.leaving && KeepsSeat(*member, order);
+  const bool keep = !failed && member->attendance.leaving() && KeepsSeat(*member, order);
   const std::string text = absl::StrCat(NameOf(order),
                                         failed ? " gave up: "
                                         : keep ? " has ended, and keeps its seat"
@@ -67,35 +100,35 @@ void WorkerPool::TakeEnded(PoolMember* member, const WorkOrder& order, const std
   state_.events.push_back({failed ? PoolEvent::Kind::kGaveUp
                            : keep ? PoolEvent::Kind::kAway
                                   : PoolEvent::Kind::kEnded,
-                           order, member->attendance.worker_id, text});
+                           order, member->attendance.worker_id(), text});
   state_.Free(member, order, keep, now);
   if (failed) {
     member->retry_at = now + RetryPause(++member->failures);
   }
   // A worker that ends before its experiment is over has failed too, unless it was told to end.
-  if (failed || !member->attendance.leaving) {
+  if (failed || !member->attendance.leaving()) {
     CountFailure(order, text, now);
   }
 }
 
-void WorkerPool::TakeHeld(PoolMember* member, const HeldOrder& held, absl::Time now) {
-  const WorkOrder& order = held.order;
+void WorkerPool::TakeHeld(PoolMember* member, const v1::HeldOrder& held, absl::Time now) {
+  const WorkOrder order = *FromProto(held.order());
   if (const auto known = member->orders.find(order.number); known != member->orders.end()) {
-    if (held.ended) {
-      TakeEnded(member, WorkOrder(known->second), std::string(Utf8Prefix(held.failure, kMaxFailureBytes)), now);
+    if (held.ended()) {
+      TakeEnded(member, WorkOrder(known->second), std::string(Utf8Prefix(held.failure(), kMaxFailureBytes)), now);
     }
     return;
   }
   // An order of this hub that is not among its orders is lost. An order of an earlier hub may be taken up again.
   const auto run = state_.runs.find(order.experiment_id);
   PoolGroup* const group = state_.FindGroup(order.experiment_id, order.role);
-  if (held.ended || order.number >= first_number_ || group == nullptr || run->second.closed ||
-      group->needs.kind != member->attendance.kind || order.index < 0 || order.index >= group->needs.most) {
+  if (held.ended() || order.number >= first_number_ || group == nullptr || run->second.closed ||
+      ToProto(group->needs.kind) != member->attendance.kind() || order.index >= group->needs.most) {
     return;
   }
   const auto seat = group->seats.find(order.index);
   if (seat != group->seats.end() && (!seat->second.worker_id.empty() || seat->second.storage_id.empty() ||
-                                     seat->second.storage_id != member->attendance.storage_id)) {
+                                     seat->second.storage_id != member->attendance.storage_id())) {
     return;
   }
   WorkOrder adopted = order;
@@ -105,10 +138,10 @@ void WorkerPool::TakeHeld(PoolMember* member, const HeldOrder& held, absl::Time 
 
 void WorkerPool::ReleaseEnded(PoolMember* member) {
   const std::map<uint64_t, WorkOrder> recalled = member->recalled;
-  const std::vector<HeldOrder>& held = member->attendance.held;
+  const auto& held = member->attendance.held();
   for (const auto& [number, order] : recalled) {
-    const bool goes_on = std::any_of(held.begin(), held.end(), [number = number](const HeldOrder& each) {
-      return each.order.number == number && !each.ended;
+    const bool goes_on = std::any_of(held.begin(), held.end(), [number = number](const v1::HeldOrder& each) {
+      return each.order().number() == number && !each.ended();
     });
     if (!goes_on) {
       state_.Release(member, number, "has ended");
@@ -150,24 +183,31 @@ const PoolRun* WorkerPool::FindRun(const std::string& experiment_id) const {
 
 bool WorkerPool::IsKept(const std::string& experiment_id) const {
   return std::any_of(state_.members.begin(), state_.members.end(), [&experiment_id](const auto& member) {
-    const std::vector<std::string>& kept = member.second.attendance.kept;
+    const auto& kept = member.second.attendance.kept();
     return std::find(kept.begin(), kept.end(), experiment_id) != kept.end();
   });
 }
 
-std::vector<PoolMemberView> WorkerPool::Members(absl::Time now) const {
-  std::vector<PoolMemberView> views;
+std::vector<v1::PoolMember> WorkerPool::Members(absl::Time now) const {
+  std::vector<v1::PoolMember> members;
   for (const auto& [worker_id, member] : state_.members) {
-    PoolMemberView view{member.attendance, std::nullopt, member.Orders()};
-    if (!member.waits) {
-      view.silent = now - member.heard;
+    v1::PoolMember& out = members.emplace_back();
+    out.set_worker_id(worker_id);
+    out.set_kind(member.attendance.kind());
+    out.set_address(member.attendance.address());
+    out.set_process_id(member.attendance.process_id());
+    out.set_host(member.attendance.host());
+    *out.mutable_resources() = member.attendance.resources();
+    out.set_capacity(member.attendance.capacity());
+    out.set_leaving(member.attendance.leaving());
+    out.set_silent_ms(member.waits ? 0 : absl::ToInt64Milliseconds(now - member.heard));
+    for (const auto& [number, order] : member.orders) {
+      *out.add_orders() = ToProto(order);
     }
-    views.push_back(std::move(view));
   }
-  std::stable_sort(views.begin(), views.end(), [](const PoolMemberView& a, const PoolMemberView& b) {
-    return a.attendance.kind < b.attendance.kind;
-  });
-  return views;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const v1::PoolMember& a, const v1::PoolMember& b) { return a.kind() < b.kind(); });
+  return members;
 }
 
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
@@ -188,8 +228,8 @@ void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::strin
   state_.runs[needs.experiment_id] = std::move(run);
   // Its workers of an earlier hub may have attended before the experiment was known here.
   for (auto& [worker_id, member] : state_.members) {
-    for (const HeldOrder& held : member.attendance.held) {
-      if (restored && held.order.experiment_id == needs.experiment_id) {
+    for (const v1::HeldOrder& held : member.attendance.held()) {
+      if (restored && held.order().experiment_id() == needs.experiment_id) {
         TakeHeld(&member, held, ticked_);
       }
     }
@@ -273,9 +313,9 @@ void WorkerPool::Unseat(PoolMember* member, const std::string& why, bool failed,
   for (const auto& [number, order] : orders) {
     const bool keep = KeepsSeat(*member, order);
     std::string text = absl::StrCat(NameOf(order), ", ",
-                                    Whereabouts(member->attendance.worker_id, member->attendance.host), ", ", why);
+                                    Whereabouts(member->attendance.worker_id(), member->attendance.host()), ", ", why);
     state_.events.push_back(
-        {keep ? PoolEvent::Kind::kAway : PoolEvent::Kind::kLost, order, member->attendance.worker_id, text});
+        {keep ? PoolEvent::Kind::kAway : PoolEvent::Kind::kLost, order, member->attendance.worker_id(), text});
     state_.Free(member, order, keep, now);
     if (failed && !keep) {
       CountFailure(order, text, now);

@@ -2,26 +2,18 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/api/pool.h"
-#include "param_server/pool/attendance.h"
 #include "param_server/pool/pool_slots.h"
 #include "param_server/pool/pool_state.h"
 #include "param_server/pool/run_needs.h"
+#include "waggle/v1/experiment.pb.h"
 
 namespace waggle {
-
-// A process of the pool, for people.
-struct PoolMemberView {
-  Attendance attendance;
-  std::optional<absl::Duration> silent;  // Absent while it waits for an answer.
-  std::vector<WorkOrder> orders;
-};
 
 struct WorkerPoolOptions {
   // A process that was not heard from for longer is dead, and its seats are free.
@@ -94,7 +86,7 @@ class WorkerPool {
   // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
   // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
   // taken for one of an earlier hub, and its seat is its own if that is free.
-  absl::Status Attend(const Attendance& attendance, absl::Time now);
+  absl::Status Attend(const v1::AttendRequest& attendance, absl::Time now);
   // It has been answered: from now on it is silent until it attends again.
   void Answered(const std::string& worker_id, absl::Time now);
   // It has broken its call off.
@@ -109,7 +101,7 @@ class WorkerPool {
   // True if any member keeps data of the experiment.
   bool IsKept(const std::string& experiment_id) const;
   // All members, by kind and id.
-  std::vector<PoolMemberView> Members(absl::Time now) const;
+  std::vector<v1::PoolMember> Members(absl::Time now) const;
   // Costs time for each member and seat.
   PoolSlots CountSlots() const { return PoolSlots(state_); }
 
@@ -126,7 +118,7 @@ class WorkerPool {
 
  private:
   bool IsDead(const PoolMember& member, absl::Time now) const;
-  void TakeHeld(PoolMember* member, const HeldOrder& held, absl::Time now);
+  void TakeHeld(PoolMember* member, const v1::HeldOrder& held, absl::Time now);
   // An order of its own has ended, or it gives it up if `failure` is not empty.
   void TakeEnded(PoolMember* member, const WorkOrder& order, const std::string& failure, absl::Time now);
   // Releases recalled orders on which the member does not work any more.

@@ -12,7 +12,6 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
-#include "common/tensor/checksum.h"
 
 namespace waggle {
 namespace {
@@ -37,7 +36,6 @@ Hub::Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_p
     : options_(options),
       state_(state),
       experiment_yaml_(plan.yaml),
-      experiment_checksum_(Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
       weights_(std::move(weights)),
       workers_(options.workers),
       course_(std::move(plan), state->record(),

@@ -85,7 +85,6 @@ class Hub {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string& experiment_yaml() const { return experiment_yaml_; }  // Complete.
-  uint64_t experiment_checksum() const { return experiment_checksum_; }
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -166,7 +165,6 @@ class Hub {
   const HubOptions options_;
   HubState* const state_;
   const std::string experiment_yaml_;
-  const uint64_t experiment_checksum_;
   const std::unique_ptr<RunWeights> weights_;
   GroupStore group_store_;
   mutable Mutex mutex_;

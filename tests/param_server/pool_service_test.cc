@@ -35,7 +35,7 @@ TEST_CASE("a process attends at a hub of its own version, saying what can be", "
   const HubServer hub;
   REQUIRE_OK(Attend(hub, Learner()));
   REQUIRE(hub.host->Members().size() == 1);
-  CHECK(hub.host->Members()[0].attendance.worker_id == "learner-1");
+  CHECK(hub.host->Members()[0].worker_id() == "learner-1");
 
   v1::AttendRequest other = Learner();
   other.set_software_version("0.0.1");

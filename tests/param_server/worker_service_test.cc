@@ -16,7 +16,6 @@
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
-#include "common/tensor/checksum.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/param_server.h"
 
@@ -170,23 +169,15 @@ TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
   CHECK(Next(&watch).run_state() == v1::RUN_STATE_FAILED);
 }
 
-TEST_CASE("The experiment is sent only to a worker that has not got it", "[grpc]") {
+TEST_CASE("Only the answer to a join has the experiment", "[grpc]") {
   Fixture fixture;
   v1::JoinResponse joined;
   REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor), &joined));
+  CHECK(joined.assignment().experiment_yaml() == "the experiment");
   v1::HeartbeatRequest beat;
   beat.set_worker_id("w1");
   v1::HeartbeatResponse response;
-  for (const uint64_t checksum : {uint64_t{0}, uint64_t{5}}) {
-    beat.set_experiment_checksum(checksum);
-    REQUIRE_OK(fixture.Heartbeat(beat, &response));
-    CHECK_FALSE(response.experiment_known());
-    CHECK(response.assignment().experiment_yaml() == "the experiment");
-  }
-  const std::string yaml = joined.assignment().experiment_yaml();
-  beat.set_experiment_checksum(Checksum(yaml.data(), yaml.size()));
   REQUIRE_OK(fixture.Heartbeat(beat, &response));
-  CHECK(response.experiment_known());
   CHECK(response.assignment().experiment_yaml().empty());
 }
 

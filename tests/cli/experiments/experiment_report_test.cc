@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/fake_experiments.h"
+#include "tests/cli/golden_json.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -48,17 +49,7 @@ TEST_CASE("Each experiment has a line with its age and running time", "[unit]") 
 }
 
 TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {
-  const nlohmann::ordered_json json = ExperimentsJson(TwoExperiments());
-  REQUIRE(json.size() == 3);
-  CHECK(json[0]["id"] == "pole-x7k2q");
-  CHECK(json[0]["outcome"] == "running");
-  CHECK(json[0]["submitted_at"] == 999'990.0);
-  CHECK(json[0]["ended_at"].is_null());
-  CHECK(json[0]["result"].is_null());
-  CHECK(json[1]["outcome"] == "solved");
-  CHECK(json[1]["ended_at"] == 1'000'125.0);
-  CHECK(json[1]["result"]["mean_return"] == 480.0);
-  CHECK(json[2]["started_at"].is_null());
+  testing::CheckGolden(ExperimentsJson(TwoExperiments()).dump(), "experiments.json");
 }
 
 TEST_CASE("The list of the pool's processes shows their work", "[unit]") {
@@ -90,13 +81,7 @@ TEST_CASE("The list of the pool's processes shows their work", "[unit]") {
         "  gradient-worker  bee   4001  10.0.0.2:7004  8      4.0 GiB  cpu      5 s ago  primary 0 of pole-x7k2q; "
         "leaving\n"
         "  evaluator        -     0     -              0      0 B      -        now      nothing\n");
-  const nlohmann::ordered_json json = PoolJson(pool);
-  REQUIRE(json.size() == 3);
-  CHECK(json[1]["kind"] == "gradient-worker");
-  CHECK(json[1]["orders"][0]["experiment"] == "pole-x7k2q");
-  CHECK(json[1]["orders"][0]["role"] == "primary");
-  CHECK(json[1]["seconds_silent"] == 5.0);
-  CHECK(json[2]["orders"].empty());
+  testing::CheckGolden(PoolJson(pool).dump(), "pool.json");
   CHECK_THAT(PoolText(v1::PoolResponse()), Catch::Contains("no process is in the pool"));
 }
 

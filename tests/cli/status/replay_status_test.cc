@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "replay_server/service/replay_server.h"
 #include "tests/cli/fake_services.h"
+#include "tests/cli/golden_json.h"
 #include "tests/cli/sample_snapshot.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -63,18 +64,7 @@ TEST_CASE("The status of servers that serve alone shows each server and each tab
         "16 samples an insert, from 1000 items  log, synced  nobody\n"
         "\n"
         "  refused by 127.0.0.1:4242: bad_priority 120\n");
-  const auto json = nlohmann::json::parse(ReplayStatusJson({server}));
-  REQUIRE(json["replay_servers"].size() == 1);
-  CHECK(json["replay_servers"][0]["address"] == "127.0.0.1:4242");
-  CHECK(json["replay_servers"][0]["memory_bytes"] == 1'280'000);
-  CHECK(json["replay_servers"][0]["max_memory_bytes"] == uint64_t{4} << 30);
-  CHECK(json["replay_servers"][0]["storage"]["checkpoint_number"] == 3);
-  CHECK(json["replay_servers"][0]["storage"]["seconds_since_checkpoint"] == 65.0);
-  REQUIRE(json["tables"].size() == 1);
-  CHECK(json["tables"][0]["items_inserted_per_second"] == 2'100.0);
-  CHECK(json["tables"][0]["items_sampled_per_second"] == 33'600.0);
-  CHECK(json["tables"][0]["durability"] == "log");
-  CHECK(json["refusals"][0]["count"] == 120);
+  testing::CheckGolden(ReplayStatusJson({server}), "replay_status.json");
 }
 
 TEST_CASE("Problems of checkpoints and of writing are shown", "[unit]") {

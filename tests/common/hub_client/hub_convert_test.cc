@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -35,16 +37,21 @@ EnvironmentSpec ManyLeaves() {
   return environment;
 }
 
+std::string ProtoName(const std::string& prefix, const std::string& name) {
+  return prefix + absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}, {" ", "_"}}));
+}
+
 TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(ValueOf(FromProto(ToProto(CartPole()))) == CartPole());
   CHECK(ValueOf(FromProto(ToProto(ManyLeaves()))) == ManyLeaves());
   CHECK(FromProto(ToProto(ModelVersion{3, 7})) == ModelVersion{3, 7});
-  for (const Role role : {Role::kActor, Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kEvaluator}) {
-    CHECK(ValueOf(FromProto(ToProto(role))) == role);
+  for (int number = 1; number <= v1::Role_MAX; ++number) {
+    const auto role = static_cast<v1::Role>(number);
+    CHECK(v1::Role_Name(role) == ProtoName("ROLE_", RoleName(ValueOf(FromProto(role)))));
   }
-  for (const RunState state : {RunState::kNoExperiment, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
-                               RunState::kLimit, RunState::kFailed}) {
-    CHECK(ValueOf(FromProto(ToProto(state))) == state);
+  for (int number = 1; number <= v1::RunState_MAX; ++number) {
+    const auto state = static_cast<v1::RunState>(number);
+    CHECK(v1::RunState_Name(state) == ProtoName("RUN_STATE_", RunStateName(ValueOf(FromProto(state)))));
   }
 
   const Evaluation evaluation = FromProto(ToProto(Evaluation{{1, 2}, 20, 3.5, -1, 9, 2.5, 30.5, 4'000}));

@@ -20,11 +20,12 @@ WorkOrder SomeOrder() {
   return order;
 }
 
-TEST_CASE("Every kind of worker survives the round trip, and other numbers are refused", "[unit]") {
-  for (const WorkerKind kind : {WorkerKind::kActor, WorkerKind::kLearner, WorkerKind::kReplayServer,
-                                WorkerKind::kEvaluator, WorkerKind::kGradient}) {
-    CHECK(ValueOf(FromProto(ToProto(kind))) == kind);
-  }
+TEST_CASE("Every kind of worker has its number, and other numbers are refused", "[unit]") {
+  CHECK(ToProto(WorkerKind::kActor) == v1::WORKER_KIND_ACTOR);
+  CHECK(ToProto(WorkerKind::kLearner) == v1::WORKER_KIND_LEARNER);
+  CHECK(ToProto(WorkerKind::kReplayServer) == v1::WORKER_KIND_REPLAY_SERVER);
+  CHECK(ToProto(WorkerKind::kEvaluator) == v1::WORKER_KIND_EVALUATOR);
+  CHECK(ValueOf(FromProto(v1::WORKER_KIND_GRADIENT)) == WorkerKind::kGradient);
   CHECK_FALSE(FromProto(v1::WORKER_KIND_UNSPECIFIED).ok());
   CHECK_FALSE(FromProto(static_cast<v1::WorkerKind>(99)).ok());
 }
@@ -49,31 +50,27 @@ TEST_CASE("An order whose values can do harm is refused", "[unit]") {
   CHECK(refused([](v1::WorkOrder* order) { order->set_output_folder(std::string(10'000, 'x')); }));
 }
 
-TEST_CASE("A process's resources survive the round trip", "[unit]") {
-  WorkerResources resources;
-  resources.cores = 16;
-  resources.memory_bytes = int64_t{1} << 37;
-  resources.devices = {"cuda:0", "cuda:1"};
-  resources.environments = {"CartPole-v1"};
-  const WorkerResources back = ValueOf(FromProto(ToProto(resources)));
-  CHECK(back.cores == resources.cores);
-  CHECK(back.memory_bytes == resources.memory_bytes);
-  CHECK(back.devices == resources.devices);
-  CHECK(back.environments == resources.environments);
+TEST_CASE("A process's resources are in its message, which is valid", "[unit]") {
+  const v1::Resources proto = ToProto(WorkerResources{16, int64_t{1} << 37, {"cuda:0", "cuda:1"}, {"CartPole-v1"}});
+  CHECK(proto.cores() == 16);
+  CHECK(proto.memory_bytes() == uint64_t{1} << 37);
+  CHECK(proto.devices_size() == 2);
+  CHECK(proto.environments(0) == "CartPole-v1");
+  REQUIRE_OK(Validate(proto));
 }
 
 TEST_CASE("More resources than a machine can have are refused", "[unit]") {
   v1::Resources memory;
   memory.set_memory_bytes(~uint64_t{0});
-  CHECK_FALSE(FromProto(memory).ok());
+  CHECK_FALSE(Validate(memory).ok());
   v1::Resources devices;
   for (int i = 0; i < 100'000; ++i) {
     devices.add_devices("cuda:0");
   }
-  CHECK_FALSE(FromProto(devices).ok());
+  CHECK_FALSE(Validate(devices).ok());
   v1::Resources environments;
   environments.add_environments(std::string(1 << 20, 'x'));
-  CHECK_FALSE(FromProto(environments).ok());
+  CHECK_FALSE(Validate(environments).ok());
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   {
     const std::shared_ptr<RunServices> run = Find(id);
     WorkerArrival actor;
-    actor.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
+    actor.worker_id = RunWorkerId("actor", workers.at("actor").held(0).order().number());
     REQUIRE_OK(run->hub->Join(actor));
     WorkerReport report;
     report.worker_id = actor.worker_id;
@@ -40,14 +40,14 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   CHECK(State(id) == RunState::kStopped);
   EndAll();
   RoundsUntil("the run's end", [&] { return Find(id) == nullptr; });
-  CHECK(workers.at("replay").held.empty());
+  CHECK(workers.at("replay").held().empty());
   CHECK(State(id) == RunState::kStopped);
   Eventually("its curves are to be drawn", [&] { return drawn.load() == 1; });
-  const std::string output = ValueOf(host->Get(id)).record.output_folder + "/";
+  const std::string output = ValueOf(host->Get(id)).output_folder() + "/";
   const auto summary = nlohmann::json::parse(Contents(output + "summary.json"));
   CHECK(summary["outcome"] == "stopped");
   CHECK(summary["env_steps"] == 321);
-  CHECK(ValueOf(host->Get(id)).env_steps == 321);
+  CHECK(ValueOf(host->Get(id)).env_steps() == 321);
   const v1::OverviewResponse past = ValueOf(host->PastOverview(id));
   CHECK(past.env_steps() == 321);
   CHECK(past.workers_size() == 2);
@@ -55,15 +55,15 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
     CHECK_FALSE(worker.alive());
     CHECK(worker.rates().empty());
   }
-  CHECK(ValueOf(host->Get(id)).running >= absl::Milliseconds(past.running_ms()));
-  CHECK(ValueOf(host->Get(id)).record.ended.has_value());
+  CHECK(ValueOf(host->Get(id)).running_ms() >= past.running_ms());
+  CHECK(ValueOf(host->Get(id)).ended_at_us() != 0);
 
   REQUIRE_OK(host->Resume(id));
-  RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders again", [&] { return workers.at("actor").held_size() == 1; });
   CHECK(State(id) == RunState::kRunning);
   CHECK_FALSE(std::filesystem::exists(output + "summary.json"));
-  CHECK(ValueOf(host->Get(id)).env_steps == 321);
-  CHECK(ValueOf(host->Get(id)).record.attempts == 2);
+  CHECK(ValueOf(host->Get(id)).env_steps() == 321);
+  CHECK(ValueOf(host->Get(id)).attempts() == 2);
 
   SECTION("one that waits is stopped at once") {
     const std::string second = Submit("y");
@@ -79,9 +79,9 @@ TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments
   Start();
   WholeCrew();
   const std::string running = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   const std::string queued = Submit("y");
-  const std::map<std::string, Attendance> before = workers;
+  const std::map<std::string, v1::AttendRequest> before = workers;
   host.reset();
   Start();
   CHECK(State(running) == RunState::kRunning);
@@ -91,8 +91,8 @@ TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments
     Round();
   }
   for (const auto& [worker_id, worker] : before) {
-    REQUIRE(workers.at(worker_id).held.size() == 1);
-    CHECK(workers.at(worker_id).held[0].order == worker.held[0].order);
+    REQUIRE(workers.at(worker_id).held_size() == 1);
+    CHECK(workers.at(worker_id).held(0).order().number() == worker.held(0).order().number());
   }
   RoundsUntil("that it does is told", [&] { return Log(running).find("started again") != std::string::npos; });
 }
@@ -108,9 +108,9 @@ TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays i
     WholeCrew();
     for (const std::string& id : {first, second}) {
       RoundsUntil("what it waits for",
-                  [&] { return ValueOf(host->Get(id)).record.reason.find("cannot begin yet") != std::string::npos; });
+                  [&] { return ValueOf(host->Get(id)).reason().find("cannot begin yet") != std::string::npos; });
       CHECK(State(id) == RunState::kQueued);
-      CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains(folder.File("out")));
+      CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains(folder.File("out")));
     }
     Eventually("that it waits is told", [&] { return Log(first).find("cannot begin yet") != std::string::npos; });
     std::filesystem::remove(folder.File("out"));
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays i
     CHECK(State(first) == RunState::kQueued);
     REQUIRE_OK(host->Stop(first));
     CHECK(State(first) == RunState::kStopped);
-    CHECK_THAT(ValueOf(host->Get(first)).record.reason, Catch::Contains("by a user"));
+    CHECK_THAT(ValueOf(host->Get(first)).reason(), Catch::Contains("by a user"));
   }
 }
 
@@ -138,23 +138,23 @@ TEST_CASE_METHOD(HostFixture, "what was kept of an experiment and is damaged mak
   WholeCrew();
   RoundsUntil("its end", [&] { return IsOver(State(id)); });
   CHECK(State(id) == RunState::kFailed);
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("damaged"));
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("damaged"));
 }
 
 TEST_CASE_METHOD(HostFixture,
                  "a run that a hub cannot open again yet goes on when it can, and keeps workers and tables", "[unit]") {
   Start();
   WholeCrew();
-  workers.at("replay").storage_id = "disk";
+  workers.at("replay").set_storage_id("disk");
   const std::string id = Submit("x");
   RoundsUntil("orders",
-              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
-  workers.at("replay").kept = {id};
-  const std::map<std::string, Attendance> before = workers;
+              [&] { return workers.at("actor").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
+  workers.at("replay").add_kept(id);
+  const std::map<std::string, v1::AttendRequest> before = workers;
   const auto all_hold = [&] {
     return std::all_of(before.begin(), before.end(), [&](const auto& one) {
-      const std::vector<HeldOrder>& held = workers.at(one.first).held;
-      return held.size() == 1 && held[0].order == one.second.held[0].order;
+      const auto& held = workers.at(one.first).held();
+      return held.size() == 1 && held[0].order().number() == one.second.held(0).order().number();
     });
   };
   host.reset();
@@ -168,8 +168,8 @@ TEST_CASE_METHOD(HostFixture,
   CHECK(all_hold());
   CHECK(State(id) == RunState::kRunning);
   RoundsUntil("why it cannot go on",
-              [&] { return ValueOf(host->Get(id)).record.reason.find("cannot go on yet") != std::string::npos; });
-  CHECK(host->List({}).views.size() == 1);
+              [&] { return ValueOf(host->Get(id)).reason().find("cannot go on yet") != std::string::npos; });
+  CHECK(host->List({}).experiments_size() == 1);
   CHECK(Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_RUNNING);
   CHECK(absl::IsFailedPrecondition(host->Resume(id)));
@@ -179,20 +179,20 @@ TEST_CASE_METHOD(HostFixture,
     Worker("actor-b", WorkerKind::kActor);
     other.reset();
     RoundsUntil("the run", [&] { return Find(id) != nullptr; });
-    RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers >= 4; });
+    RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers() >= 4; });
     CHECK(all_hold());
     CHECK(discarded.at("replay").empty());
   }
   SECTION("it can be stopped, and resumed") {
     REQUIRE_OK(host->Stop(id));
     CHECK(State(id) == RunState::kStopped);
-    RoundsUntil("its end", [&] { return workers.at("actor").held.empty(); });
+    RoundsUntil("its end", [&] { return workers.at("actor").held().empty(); });
     CHECK(discarded.at("replay") == std::vector<std::string>{id});
-    workers.at("replay").kept.clear();
+    workers.at("replay").clear_kept();
     other.reset();
     REQUIRE_OK(host->Resume(id));
-    RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
-    CHECK(ValueOf(host->Get(id)).record.attempts == 2);
+    RoundsUntil("orders again", [&] { return workers.at("actor").held_size() == 1; });
+    CHECK(ValueOf(host->Get(id)).attempts() == 2);
   }
 }
 
@@ -200,7 +200,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   std::shared_ptr<RunServices> call = Find(id);
   REQUIRE_OK(host->Stop(id));
   EndAll();
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   {
     const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
     Round();
-    CHECK(host->List({}).views.size() == 1);  // The call holds it up.
+    CHECK(host->List({}).experiments_size() == 1);  // The call holds it up.
     call.reset();
   }
   REQUIRE_OK(deleted);
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(HostFixture, "a hub that stops does not wait for a run to close
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   REQUIRE_OK(host->Stop(id));  // Its workers do not end.
   absl::Status deleted;
   absl::Status resumed;
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk whe
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   REQUIRE_OK(host->Stop(id));
   const std::string state = ValueOf(ReadSmallFile(folder.File("hub/experiments/" + id + "/hub/hub.state"), 1 << 20));
   CHECK(ValueOf(DecodeHubRecord(state)).progress.state == RunState::kStopped);
@@ -252,19 +252,19 @@ TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neit
   WholeCrew();
   RoundsUntil("its files are read", [&] { return stuck.HasReader(); });
   Round();
-  CHECK(workers.at("actor").held.empty());
+  CHECK(workers.at("actor").held().empty());
   CHECK(State(id) == RunState::kQueued);
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("being opened"));
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("being opened"));
   // Its workers are as good as taken.
   const std::string second = Submit("second");
-  CHECK_THAT(ValueOf(host->Get(second)).record.reason,
+  CHECK_THAT(ValueOf(host->Get(second)).reason(),
              Catch::Equals("waits for 1 learner, 1 actor for CartPole-v1, busy with others"));
   OthersGoOn();
 
   const std::string fresh = EncodeHubRecord(HubRecord());
   SECTION("it begins once they are open") {
     stuck.LetGo(fresh);
-    RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+    RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
     CHECK(State(id) == RunState::kRunning);
   }
   SECTION("one that is stopped meanwhile does not begin, and is deleted once they are closed again") {
@@ -281,15 +281,15 @@ TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neit
     REQUIRE_OK(deleted);
     CHECK_FALSE(std::filesystem::exists(HubFolder(id)));
     Round();
-    CHECK(workers.at("actor").held.empty());
+    CHECK(workers.at("actor").held().empty());
   }
   SECTION("one that is stopped meanwhile is resumed once they are closed again") {
     REQUIRE_OK(host->Stop(second));
     REQUIRE_OK(host->Stop(id));
     stuck.LetGo(fresh);
     REQUIRE_OK(host->Resume(id));
-    RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
-    CHECK(ValueOf(host->Get(id)).record.attempts == 1);
+    RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
+    CHECK(ValueOf(host->Get(id)).attempts() == 1);
   }
   SECTION("a hub that stops meanwhile opens it the next time") {
     const Thread stopping("stopping", [&] { host.reset(); });
@@ -302,8 +302,8 @@ TEST_CASE_METHOD(HostFixture, "runs that are slow to open hold up no hub that is
   WholeCrew();
   const std::string id = Submit("x");
   RoundsUntil("orders",
-              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
-  const std::map<std::string, Attendance> before = workers;
+              [&] { return workers.at("actor").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
+  const std::map<std::string, v1::AttendRequest> before = workers;
   host.reset();
   const std::string state = HubFolder(id) + "/hub.state";
   const std::string kept = Contents(state);
@@ -327,12 +327,12 @@ TEST_CASE_METHOD(HostFixture, "runs that are slow to open hold up no hub that is
   OthersGoOn();
   Round();
   for (const auto& [worker_id, worker] : before) {  // They wait for it, and nobody else is given them.
-    REQUIRE(workers.at(worker_id).held.size() == 1);
-    CHECK(workers.at(worker_id).held[0].order == worker.held[0].order);
+    REQUIRE(workers.at(worker_id).held_size() == 1);
+    CHECK(workers.at(worker_id).held(0).order().number() == worker.held(0).order().number());
   }
   stuck.LetGo(kept);
   RoundsUntil("it goes on", [&] { return Find(id) != nullptr; });
-  RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers >= 4; });
+  RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers() >= 4; });
 }
 
 TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the pool nor other experiments",
@@ -341,11 +341,11 @@ TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the
   WholeCrew();
   const std::string id = Submit("x");
   RoundsUntil("orders",
-              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+              [&] { return workers.at("actor").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
   WorkerReport report;
   {
     WorkerArrival actor;
-    actor.worker_id = report.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
+    actor.worker_id = report.worker_id = RunWorkerId("actor", workers.at("actor").held(0).order().number());
     REQUIRE_OK(Find(id)->hub->Join(actor));
   }
   REQUIRE_OK(host->Stop(id));
@@ -370,7 +370,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is being stopped holds up no o
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
   absl::Status stopped = absl::UnknownError("");
   absl::Notification others;
   {

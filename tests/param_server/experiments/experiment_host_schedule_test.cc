@@ -11,27 +11,27 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   Start();
   const std::string id = Submit("cart.pole");
   CHECK_THAT(id, Catch::StartsWith("cart-pole-"));
-  Eventually("why it waits", [&] { return !ValueOf(host->Get(id)).record.reason.empty(); });
+  Eventually("why it waits", [&] { return !ValueOf(host->Get(id)).reason().empty(); });
   CHECK(State(id) == RunState::kQueued);
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("1 learner"));
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("1 learner"));
   CHECK(Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_QUEUED);
   CHECK(host->TextsOfRunning(id) == nullptr);
 
   WholeCrew();
   RoundsUntil("orders for all",
-              [&] { return workers.at("learner").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+              [&] { return workers.at("learner").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
   CHECK(State(id) == RunState::kRunning);
-  const WorkOrder order = workers.at("learner").held[0].order;
-  CHECK(order.experiment_id == id);
-  CHECK(order.role == Role::kLearner);
-  CHECK(Contents(order.output_folder + "/experiment.yaml") == ValueOf(host->Texts(id)).effective_yaml);
+  const v1::WorkOrder order = workers.at("learner").held(0).order();
+  CHECK(order.experiment_id() == id);
+  CHECK(order.role() == v1::ROLE_LEARNER);
+  CHECK(Contents(order.output_folder() + "/experiment.yaml") == ValueOf(host->Texts(id)).effective_yaml);
   REQUIRE(host->TextsOfRunning(id) != nullptr);
   CHECK(host->TextsOfRunning(id)->effective_yaml == ValueOf(host->Texts(id)).effective_yaml);
   REQUIRE(Find(id) != nullptr);
   CHECK(Find("")->experiment_id == id);  // The only one.
   CHECK(Find(id)->hub->run_state() == RunState::kRunning);
-  CHECK(ValueOf(host->Get(id)).workers == 4);
+  CHECK(ValueOf(host->Get(id)).workers() == 4);
   CHECK(host->Members().size() == 4);
   Eventually("what has happened", [&] { return Log(id).find("evaluator 0 of") != std::string::npos; });
 }
@@ -42,13 +42,13 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when
   WholeCrew();
   const std::string id = Submit("x");
   RoundsUntil("orders",
-              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
-  workers.at("replay").kept = {id};
+              [&] { return workers.at("actor").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
+  workers.at("replay").add_kept(id);
   Round();
   CHECK(discarded.at("replay").empty());
   REQUIRE_OK(host->Stop(id));
   EndAll();
-  const Attendance replay = workers.at("replay");
+  const v1::AttendRequest replay = workers.at("replay");
   workers.erase("replay");  // It is not told that the experiment is over.
   RoundsUntil("the run's end", [&] { return Find(id) == nullptr; });
   REQUIRE_OK(host->Resume(id));
@@ -58,10 +58,10 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when
     CHECK(discarded.at("replay") == std::vector<std::string>{id});
     CHECK(State(id) == RunState::kQueued);
   }
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("old tables"));
-  workers.at("replay").kept.clear();
-  RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
-  workers.at("replay").kept = {id};
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("old tables"));
+  workers.at("replay").clear_kept();
+  RoundsUntil("orders again", [&] { return workers.at("actor").held_size() == 1; });
+  workers.at("replay").add_kept(id);
   Round();
   CHECK(discarded.at("replay").empty());
 }
@@ -75,9 +75,9 @@ TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities
   WholeCrew();
   RoundsUntil("the urgent one", [&] { return State(urgent) == RunState::kRunning; });
   CHECK(State(first) == RunState::kQueued);
-  CHECK_THAT(ValueOf(host->Get(large)).record.reason, Catch::Contains("4 learners"));
+  CHECK_THAT(ValueOf(host->Get(large)).reason(), Catch::Contains("4 learners"));
   RoundsUntil("what the first one waits for",
-              [&] { return ValueOf(host->Get(first)).record.reason.find("1 learner") != std::string::npos; });
+              [&] { return ValueOf(host->Get(first)).reason().find("1 learner") != std::string::npos; });
   REQUIRE_OK(host->Stop(urgent));
   RoundsUntil("the first one", [&] {
     EndAll();
@@ -95,19 +95,18 @@ TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an e
       "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {target_return: 100}\n";
   const std::string id = ValueOf(host->Submit({yaml, yaml, 0, ""}));
   const std::string missing = "waits for 1 evaluator for CartPole-v1";
-  RoundsUntil("what it waits for",
-              [&] { return ValueOf(host->Get(id)).record.reason.find(missing) != std::string::npos; });
+  RoundsUntil("what it waits for", [&] { return ValueOf(host->Get(id)).reason().find(missing) != std::string::npos; });
   CHECK(State(id) == RunState::kQueued);
   RoundsUntil("that it waits is told", [&] { return Log(id).find(missing) != std::string::npos; });
   Worker("evaluator", WorkerKind::kEvaluator);
-  RoundsUntil("an order for it", [&] { return workers.at("evaluator").held.size() == 1; });
+  RoundsUntil("an order for it", [&] { return workers.at("evaluator").held_size() == 1; });
   CHECK(State(id) == RunState::kRunning);
   // One that has begun says it in the same words.
   workers.erase("evaluator");
   options.pool.silent_after = absl::Seconds(1);
   host.reset();
   Start();
-  RoundsUntil("that it is gone", [&] { return ValueOf(host->Get(id)).record.reason == missing; });
+  RoundsUntil("that it is gone", [&] { return ValueOf(host->Get(id)).reason() == missing; });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "tests/param_server/experiments/host_fixture.h"
 
 namespace waggle::testing {
@@ -21,12 +22,12 @@ TEST_CASE_METHOD(HostFixture, "what cannot be an experiment is refused, and a su
   CHECK(absl::IsInvalidArgument(submit("{").status()));
   CHECK(absl::IsInvalidArgument(submit(std::string(size_t{2} << 20, ' ')).status()));
   CHECK(absl::IsInvalidArgument(host->Submit({Yaml("x"), Yaml("x"), int64_t{1} << 40, ""}).status()));
-  CHECK(host->List({}).views.empty());
+  CHECK(host->List({}).experiments().empty());
 
   const std::string first = ValueOf(submit(Yaml("x"), "request-1"));
   CHECK(ValueOf(submit(Yaml("x"), "request-1")) == first);
   CHECK(ValueOf(submit(Yaml("x"), "request-2")) != first);
-  CHECK(host->List({}).views.size() == 2);
+  CHECK(host->List({}).experiments_size() == 2);
   CHECK(absl::IsNotFound(host->Get("nothing").status()));
   CHECK(absl::IsNotFound(host->Stop("nothing")));
   CHECK(absl::IsNotFound(host->Resume("nothing")));
@@ -41,11 +42,12 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
-  workers.at("replay").kept = {id, "of-another-hub"};
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
+  workers.at("replay").add_kept(id);
+  workers.at("replay").add_kept("of-another-hub");
   Round();
   CHECK(discarded.at("replay").empty());
-  Worker("another", WorkerKind::kReplayServer).kept = {id};
+  Worker("another", WorkerKind::kReplayServer).add_kept(id);
   Round();
   CHECK(discarded.at("another") == std::vector<std::string>{id});  // Of a seat that it has lost.
   workers.erase("another");
@@ -58,7 +60,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   REQUIRE_OK(host->Delete(id));
   CHECK_FALSE(std::filesystem::exists(folder.File("out/" + id)));
   CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
-  CHECK(host->List({}).views.empty());
+  CHECK(host->List({}).experiments().empty());
   CHECK(absl::IsNotFound(host->Delete(id)));
   host.reset();
   Start();  // A replay server that was away hears of it from the next hub too.
@@ -85,14 +87,15 @@ TEST_CASE_METHOD(HostFixture, "experiments are listed from the newest on, a page
   REQUIRE_OK(host->Stop(ids[3]));
   const auto all = [&](ExperimentQuery query) {
     std::vector<std::string> listed;
+    bool more = false;
     do {
-      const ExperimentPage page = host->List(query);
-      CHECK(static_cast<int64_t>(page.views.size()) <= query.limit);
-      for (const ExperimentView& view : page.views) {
-        listed.push_back(view.record.id);
+      const v1::ListExperimentsResponse page = host->List(query);
+      CHECK(page.experiments_size() <= query.limit);
+      for (const v1::ExperimentInfo& info : page.experiments()) {
+        listed.push_back(info.id());
       }
-      query.before = page.next_before;
-    } while (query.before != 0);
+      more = absl::SimpleAtoi(page.next_page_token(), &query.before);
+    } while (more);
     return listed;
   };
   for (const bool restarted : {false, true}) {

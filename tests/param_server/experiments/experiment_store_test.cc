@@ -169,7 +169,7 @@ TEST_CASE_METHOD(Fixture, "A run that is closed leaves its last overview, which 
 TEST_CASE_METHOD(Fixture, "Every state of a run is kept", "[unit]") {
   ExperimentRecord record = Record("x");
   REQUIRE_OK(store->Add(record));
-  for (int state = 0; state <= static_cast<int>(RunState::kStopped); ++state) {
+  for (int state = 1; state <= static_cast<int>(RunState::kStopped); ++state) {
     record.state = static_cast<RunState>(state);
     REQUIRE_OK(store->Update(record));
     CHECK(ValueOf(LoadAll(store.get())).at(0).state == record.state);

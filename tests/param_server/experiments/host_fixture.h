@@ -16,6 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "common/hub_client/hub_convert.h"
+#include "common/hub_client/pool_convert.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/experiments/experiment_host.h"
 #include "tests/support/catch.h"
@@ -96,13 +98,14 @@ class HostFixture {
     return ValueOf(host->Submit({yaml, yaml, priority, ""}));
   }
 
-  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
-    Attendance& worker = workers[worker_id];
-    worker.worker_id = worker_id;
-    worker.kind = kind;
-    worker.address = "10.0.0.1:7001";
-    worker.resources.environments = {"CartPole-v1"};
-    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+  v1::AttendRequest& Worker(const std::string& worker_id, WorkerKind kind) {
+    v1::AttendRequest& worker = workers[worker_id];
+    worker.set_worker_id(worker_id);
+    worker.set_kind(ToProto(kind));
+    worker.set_address("10.0.0.1:7001");
+    worker.mutable_resources()->clear_environments();
+    worker.mutable_resources()->add_environments("CartPole-v1");
+    worker.set_capacity(kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1);
     return worker;
   }
   void WholeCrew() {
@@ -111,10 +114,10 @@ class HostFixture {
     Worker("actor", WorkerKind::kActor);
     Worker("evaluator", WorkerKind::kEvaluator);
   }
-  absl::StatusOr<PoolAnswer> Attend(const Attendance& attendance) {
+  absl::StatusOr<v1::AttendResponse> Attend(const v1::AttendRequest& attendance) {
     const auto answered = std::make_shared<absl::Notification>();
-    const auto answer = std::make_shared<absl::StatusOr<PoolAnswer>>(absl::UnknownError(""));
-    host->Attend(attendance, [answered, answer](absl::StatusOr<PoolAnswer> value) {
+    const auto answer = std::make_shared<absl::StatusOr<v1::AttendResponse>>(absl::UnknownError(""));
+    host->Attend(attendance, [answered, answer](absl::StatusOr<v1::AttendResponse> value) {
       *answer = std::move(value);
       answered->Notify();
     });
@@ -124,18 +127,18 @@ class HostFixture {
   // All attend once, and hold what they are told to.
   void Round() {
     for (auto& [worker_id, worker] : workers) {
-      const PoolAnswer answer = ValueOf(Attend(worker));
-      worker.held.clear();
-      for (const WorkOrder& order : answer.orders) {
-        worker.held.push_back({order, false, ""});
+      const v1::AttendResponse answer = ValueOf(Attend(worker));
+      worker.clear_held();
+      for (const v1::WorkOrder& order : answer.orders()) {
+        *worker.add_held()->mutable_order() = order;
       }
-      discarded[worker_id] = answer.discarded;
+      discarded[worker_id] = {answer.discarded().begin(), answer.discarded().end()};
     }
   }
   void EndAll() {
     for (auto& [worker_id, worker] : workers) {
-      for (HeldOrder& held : worker.held) {
-        held.ended = true;
+      for (v1::HeldOrder& held : *worker.mutable_held()) {
+        held.set_ended(true);
       }
     }
   }
@@ -153,9 +156,9 @@ class HostFixture {
     run->hub->Leave(worker_id);
   }
   // Whether its run is closed, and all that it leaves is there.
-  bool IsClosed(const std::string& id) { return ValueOf(host->Get(id)).record.ended.has_value(); }
-  std::string Output(const std::string& id) { return ValueOf(host->Get(id)).record.output_folder + "/"; }
-  RunState State(const std::string& id) { return ValueOf(host->Get(id)).record.state; }
+  bool IsClosed(const std::string& id) { return ValueOf(host->Get(id)).ended_at_us() != 0; }
+  std::string Output(const std::string& id) { return ValueOf(host->Get(id)).output_folder() + "/"; }
+  RunState State(const std::string& id) { return ValueOf(FromProto(ValueOf(host->Get(id)).state())); }
   void RoundsUntil(const std::string& what, const std::function<bool()>& condition) {
     Eventually(what, [&] {
       Round();
@@ -184,7 +187,7 @@ class HostFixture {
   ExperimentHostOptions options;
   std::atomic<int> drawn{0};  // Runs whose curves were to be drawn, and that had left their summary.
   std::unique_ptr<ExperimentHost> host;
-  std::map<std::string, Attendance> workers;
+  std::map<std::string, v1::AttendRequest> workers;
   std::map<std::string, std::vector<std::string>> discarded;
   int last_index = 1'000;  // No order of the pool is for it.
 };

@@ -22,7 +22,7 @@ class RunFixture : public HostFixture {
     WholeCrew();
     std::string id = Submit("x");
     RoundsUntil("orders",
-                [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+                [&] { return workers.at("actor").held_size() == 1 && workers.at("evaluator").held_size() == 1; });
     return id;
   }
   void Stop(const std::string& id) {
@@ -71,8 +71,7 @@ TEST_CASE_METHOD(RunFixture, "a summary that cannot be written is tried again, a
   RoundsUntil("why it is not closed is told",
               [&] { return Log(id).find("it is not closed yet: ") != std::string::npos; });
   CHECK_FALSE(IsClosed(id));
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason,
-             Catch::Contains("not closed yet") && Catch::Contains("summary.json"));
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("not closed yet") && Catch::Contains("summary.json"));
   std::filesystem::remove_all(Output(id) + "summary.json");
   RoundsUntil("its end", [&] { return IsClosed(id); });
   CHECK(Summary(id)["reason"] == "stopped by a user");

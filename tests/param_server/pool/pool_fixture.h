@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/hub_client/pool_convert.h"
 #include "param_server/pool/worker_pool.h"
 #include "tests/support/catch.h"
 
@@ -39,15 +40,19 @@ using WorkOf = std::map<std::string, std::vector<std::string>>;
 // Processes that do as they are told.
 class PoolFixture {
  public:
-  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
-    Attendance& worker = workers[worker_id];
-    worker.worker_id = worker_id;
-    worker.kind = kind;
-    worker.host = "host-a";
-    worker.address = "host-a:7001";
-    worker.resources.environments = {"CartPole-v1"};
-    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+  v1::AttendRequest& Worker(const std::string& worker_id, WorkerKind kind) {
+    v1::AttendRequest& worker = workers[worker_id];
+    worker.set_worker_id(worker_id);
+    worker.set_kind(ToProto(kind));
+    worker.set_host("host-a");
+    worker.set_address("host-a:7001");
+    worker.mutable_resources()->clear_environments();
+    worker.mutable_resources()->add_environments("CartPole-v1");
+    worker.set_capacity(kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1);
     return worker;
+  }
+  void Hold(const std::string& worker_id, const WorkOrder& order) {
+    *workers.at(worker_id).add_held()->mutable_order() = ToProto(order);
   }
   // All attend, and the pool does what there is to do.
   std::vector<PoolEvent> Round() {
@@ -57,9 +62,9 @@ class PoolFixture {
     }
     std::vector<PoolEvent> events = pool.Tick(now);
     for (auto& [worker_id, worker] : workers) {
-      worker.held.clear();
+      worker.clear_held();
       for (const WorkOrder& order : OrdersOf(worker_id)) {
-        worker.held.push_back({order, false, ""});
+        Hold(worker_id, order);
       }
       pool.Answered(worker_id, now);
     }
@@ -91,7 +96,7 @@ class PoolFixture {
   absl::Time now = absl::UnixEpoch();
   std::optional<WorkerPool> pool_{std::in_place, WorkerPoolOptions(), kFirstNumber, now};
   WorkerPool& pool = *pool_;
-  std::map<std::string, Attendance> workers;
+  std::map<std::string, v1::AttendRequest> workers;
 };
 
 }  // namespace waggle::testing

@@ -34,26 +34,26 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
   shards.keeps = true;
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
-  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
+  Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");
+  Worker("replay-y", WorkerKind::kReplayServer).set_storage_id("disk-y");
   pool.Begin(Needs("a", {shards}), {}, false);
   Round();
   const std::map<int64_t, std::string> storage = pool.FindRun("a")->ReplayStorage();
   CHECK(storage == std::map<int64_t, std::string>{{0, "disk-x"}, {1, "disk-y"}});
 
   workers.erase("replay-x");
-  Worker("replay-z", WorkerKind::kReplayServer).storage_id = "disk-z";
+  Worker("replay-z", WorkerKind::kReplayServer).set_storage_id("disk-z");
   for (int i = 0; i < 12; ++i) {
     Round();
   }
   CHECK(Count("of a") == 1);  // Nobody else gets it.
   CHECK_THAT(pool.FindRun("a")->Missing(), Catch::Contains("1 replay server"));
-  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("replay-x2", WorkerKind::kReplayServer).set_storage_id("disk-x");
   Round();
   CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a"});
 
   SECTION("also where it is back before its earlier life is found to be dead") {
-    Worker("replay-y2", WorkerKind::kReplayServer).storage_id = "disk-y";
+    Worker("replay-y2", WorkerKind::kReplayServer).set_storage_id("disk-y");
     workers.erase("replay-y");
     Round();
     CHECK(Work().at("replay-y2") == std::vector<std::string>{"replay-server 1 of a"});
@@ -63,8 +63,8 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
     pool_.emplace(WorkerPoolOptions(), kFirstNumber * 2, now);
     pool.Begin(Needs("a", {shards}), storage, true);
     workers.clear();
-    Worker("replay-b", WorkerKind::kReplayServer).storage_id = "disk-y";
-    Worker("replay-c", WorkerKind::kReplayServer).storage_id = "disk-x";
+    Worker("replay-b", WorkerKind::kReplayServer).set_storage_id("disk-y");
+    Worker("replay-c", WorkerKind::kReplayServer).set_storage_id("disk-x");
     Worker("replay-d", WorkerKind::kReplayServer);
     for (int i = 0; i < 8; ++i) {
       Round();
@@ -76,14 +76,14 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
 TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat after a minute",
                  "[unit]") {
   const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");
   pool.Begin(Needs("a", {shard}), {}, false);
   Round();
   const WorkOf first = {{"replay-x", {"replay-server 0 of a"}}};
   REQUIRE(Work() == first);
-  Worker("replay-x", WorkerKind::kReplayServer).kept = {"a"};
-  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
-  const Attendance cut_off = workers.at("replay-x");
+  Worker("replay-x", WorkerKind::kReplayServer).add_kept("a");
+  Worker("replay-y", WorkerKind::kReplayServer).set_storage_id("disk-y");
+  const v1::AttendRequest cut_off = workers.at("replay-x");
   workers.erase("replay-x");
   for (int i = 0; i < 60; ++i) {
     Round();
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
       Round();
     }
     CHECK(Work().empty());
-    workers.at("replay-x").kept.clear();
+    workers.at("replay-x").clear_kept();
     Round();
     CHECK(Work() == first);
   }
@@ -123,15 +123,15 @@ TEST_CASE_METHOD(PoolFixture,
                  "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
   SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   shard.keeps = true;
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");
   pool.Begin(Needs("a", {shard}), {}, false);
   pool.Begin(Needs("b", {shard}, 2), {}, false);
   Round();
   REQUIRE(Count("replay-server 0") == 2);
-  Attendance& leaving = Worker("replay-x", WorkerKind::kReplayServer);
-  leaving.leaving = true;
-  leaving.held[0].ended = true;
-  Worker("replay-spare", WorkerKind::kReplayServer).storage_id = "disk-spare";
+  v1::AttendRequest& leaving = Worker("replay-x", WorkerKind::kReplayServer);
+  leaving.set_leaving(true);
+  leaving.mutable_held(0)->set_ended(true);
+  Worker("replay-spare", WorkerKind::kReplayServer).set_storage_id("disk-spare");
   const std::vector<PoolEvent> events = Round();
   REQUIRE(events.size() == 1);
   CHECK(events[0].kind == PoolEvent::Kind::kAway);
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(PoolFixture,
   CHECK(pool.FindRun("a")->ReplayStorage() == std::map<int64_t, std::string>{{0, "disk-x"}});
   CHECK(pool.FindRun("b")->ReplayStorage() == std::map<int64_t, std::string>{{0, "disk-x"}});
 
-  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("replay-x2", WorkerKind::kReplayServer).set_storage_id("disk-x");
   Round();
   CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a", "replay-server 0 of b"});
 }

@@ -19,8 +19,8 @@ namespace {
 TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the index that each would rather have",
                  "[unit]") {
   Worker("learner-x", WorkerKind::kLearner);
-  Worker("actor-x", WorkerKind::kActor).wanted_index = 1;
-  Worker("actor-y", WorkerKind::kActor).wanted_index = 0;
+  Worker("actor-x", WorkerKind::kActor).set_wanted_index(1);
+  Worker("actor-y", WorkerKind::kActor).set_wanted_index(0);
   Worker("evaluator-x", WorkerKind::kEvaluator);
   pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 2)}), {}, false);
   Round();
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     CHECK_THAT(std::string(promised.message()), Catch::Contains("waits for 1 learner, 2 actors for CartPole-v1"));
   }
   SECTION("a process that is leaving does not count") {
-    Worker("actor-y", WorkerKind::kActor).leaving = true;
+    Worker("actor-y", WorkerKind::kActor).set_leaving(true);
     Round();
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(needs)));
   }
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     RunNeeds other = needs;
     other.groups[0].device = "cuda";
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
-    Worker("learner-x", WorkerKind::kLearner).resources.devices = {"cuda:0"};
+    Worker("learner-x", WorkerKind::kLearner).mutable_resources()->add_devices("cuda:0");
     Round();
     CHECK(pool.CountSlots().CanBegin(other).ok());
     other.groups[0].device = "cuda:1";
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
     other = needs;
     other.groups[0].serves = true;
-    Worker("learner-x", WorkerKind::kLearner).address = "";
+    Worker("learner-x", WorkerKind::kLearner).set_address("");
     Round();
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
   }
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(PoolFixture,
   const std::vector<PoolEvent> recalled = of_kind(pool.Tick(now), PoolEvent::Kind::kRecalled);
   REQUIRE(recalled.size() == 1);
   const std::string worker_id = recalled[0].worker_id;
-  Attendance& worker = workers.at(worker_id);
+  v1::AttendRequest& worker = workers.at(worker_id);
   // It is at its work still, and has its last steps to tell of.
   now += absl::Seconds(1);
   REQUIRE_OK(pool.Attend(worker, now));
@@ -150,12 +150,12 @@ TEST_CASE_METHOD(PoolFixture,
 
   std::vector<PoolEvent> events;
   SECTION("has ended") {
-    worker.held[0].ended = true;
+    worker.mutable_held(0)->set_ended(true);
     REQUIRE_OK(pool.Attend(worker, now));
     events = pool.Tick(now);
   }
   SECTION("knows no more of it") {
-    worker.held.clear();
+    worker.clear_held();
     REQUIRE_OK(pool.Attend(worker, now));
     events = pool.Tick(now);
   }
@@ -171,8 +171,7 @@ TEST_CASE_METHOD(PoolFixture,
     events = pool.Tick(now);
   }
   SECTION("another has its index") {
-    Worker("actor-z", WorkerKind::kActor).wanted_index = recalled[0].order.index;
-    workers.at("actor-z").resources.environments = {"CartPole-v1"};
+    Worker("actor-z", WorkerKind::kActor).set_wanted_index(recalled[0].order.index);
     Worker("actor-zz", WorkerKind::kActor);
     REQUIRE_OK(pool.Attend(workers.at("actor-z"), now));
     REQUIRE_OK(pool.Attend(workers.at("actor-zz"), now));
@@ -198,7 +197,7 @@ TEST_CASE_METHOD(PoolFixture, "no experiment gives up an actor that another one 
   for (int i = 0; i < 3; ++i) {
     Worker(absl::StrCat("actor-", i), WorkerKind::kActor);
   }
-  Worker("special", WorkerKind::kActor).resources.environments = {"CartPole-v1", "Pong-v5"};
+  Worker("special", WorkerKind::kActor).mutable_resources()->add_environments("Pong-v5");
   RunNeeds special = Needs("s", {Actors(1, 9)}, 1);
   special.environment = "Pong-v5";
   pool.Begin(special, {}, false);
@@ -217,7 +216,7 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
   Round();
   const WorkOrder first = OrdersOf("learner-x")[0];
   Worker("learner-y", WorkerKind::kLearner);
-  const Attendance gone = workers.at("learner-x");
+  const v1::AttendRequest gone = workers.at("learner-x");
   workers.erase("learner-x");
 
   SECTION("when nothing was heard for long") {
@@ -274,10 +273,10 @@ TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for 
   now += absl::Seconds(1);
   CHECK(pool.Tick(now).empty());
   CHECK(Work() == before);
-  const std::vector<PoolMemberView> members = pool.Members(now);
+  const std::vector<v1::PoolMember> members = pool.Members(now);
   REQUIRE(members.size() == 2);
-  CHECK(members[1].attendance.worker_id == "learner-x");
-  CHECK(members[1].silent < absl::Seconds(5));
+  CHECK(members[1].worker_id() == "learner-x");
+  CHECK(members[1].silent_ms() < 5'000);
 
   // Whoever is still silent then is dead as ever, also where the hub is slow all the time.
   for (int i = 0; i < 30; ++i) {
@@ -294,9 +293,9 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
   int failures = 0;
   bool hopeless = false;
   for (int i = 0; i < 200 && !hopeless; ++i) {
-    for (HeldOrder& held : workers.at("actor-x").held) {
-      held.ended = true;
-      held.failure = "no such device";
+    for (v1::HeldOrder& held : *workers.at("actor-x").mutable_held()) {
+      held.set_ended(true);
+      held.set_failure("no such device");
       ++failures;
     }
     for (const PoolEvent& event : Round()) {
@@ -313,7 +312,7 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
   SECTION("another one is tried first") {
     pool.Close("a");
     pool.End("a");
-    workers.at("actor-x").held.clear();
+    workers.at("actor-x").clear_held();
     Worker("actor-y", WorkerKind::kActor);
     pool.Begin(Needs("b", {Actors(1, 1)}), {}, false);
     Round();
@@ -323,17 +322,17 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
     pool.Close("a");
     pool.End("a");
     pool.Begin(Needs("b", {Actors(1, 2)}), {}, false);
-    workers.at("actor-x").held.clear();
+    workers.at("actor-x").clear_held();
     for (int i = 0; i < 70; ++i) {
       Round();
     }
     Worker("actor-y", WorkerKind::kActor);
     int more_failures = 0;
     for (int i = 0; i < 300; ++i) {
-      for (HeldOrder& held : workers.at("actor-y").held) {
+      for (v1::HeldOrder& held : *workers.at("actor-y").mutable_held()) {
         ++more_failures;
-        held.ended = true;
-        held.failure = "no such device";
+        held.set_ended(true);
+        held.set_failure("no such device");
       }
       for (const PoolEvent& event : Round()) {
         CHECK(event.kind != PoolEvent::Kind::kHopeless);
@@ -348,15 +347,15 @@ TEST_CASE_METHOD(PoolFixture, "why a worker gave up is one line, whatever it say
   Worker("actor-x", WorkerKind::kActor);
   pool.Begin(Needs("a", {Actors(1, 1)}), {}, false);
   Round();
-  workers.at("actor-x").held[0].ended = true;
-  workers.at("actor-x").held[0].failure = "no \"caf\xc3\xa9\"\n2026 error\x1b[2J";
+  workers.at("actor-x").mutable_held(0)->set_ended(true);
+  workers.at("actor-x").mutable_held(0)->set_failure("no \"caf\xc3\xa9\"\n2026 error\x1b[2J");
   const std::vector<PoolEvent> events = Round();
   REQUIRE(!events.empty());
   CHECK_THAT(events[0].text, Catch::EndsWith("gave up: no \"caf\xc3\xa9\"\\n2026 error\\x1b[2J"));
 }
 
 TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need one, while others will do", "[unit]") {
-  Worker("learner-a", WorkerKind::kLearner).resources.devices = {"cuda:0"};
+  Worker("learner-a", WorkerKind::kLearner).mutable_resources()->add_devices("cuda:0");
   Worker("learner-b", WorkerKind::kLearner);
   const SeatGroup plain{Role::kLearner, WorkerKind::kLearner};
   SeatGroup on_device = plain;
@@ -371,7 +370,7 @@ TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need
 
 TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them", "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
-  workers.at("actor-x").held = {{{7, "a", Role::kActor, 1, "/out/a"}, false, ""}};
+  Hold("actor-x", {7, "a", Role::kActor, 1, "/out/a"});
   Worker("actor-y", WorkerKind::kActor);
   pool.Begin(Needs("a", {Actors(2, 2)}), {}, true);
   Round();
@@ -383,7 +382,8 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
   CHECK(Work().at("actor-y") == std::vector<std::string>{"actor 0 of a"});
 
   SECTION("but not of an experiment that does not run any more") {
-    workers.at("actor-y").held = {{{8, "gone", Role::kActor, 0, ""}, false, ""}};
+    workers.at("actor-y").clear_held();
+    Hold("actor-y", {8, "gone", Role::kActor, 0, ""});
     REQUIRE_OK(pool.Attend(workers.at("actor-y"), now));
     CHECK(pool.FindMember("actor-y")->HasNews());
   }
@@ -402,8 +402,9 @@ TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on l
   pool.Begin(Needs("a", {shards, Actors(1, 1)}), {{0, "disk-x"}}, true);
   Round();
   CHECK(Work().empty());
-  Worker("actor-x", WorkerKind::kActor).held = {{{7, "a", Role::kActor, 0, "/out/a"}, false, ""}};
-  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("actor-x", WorkerKind::kActor);
+  Hold("actor-x", {7, "a", Role::kActor, 0, "/out/a"});
+  Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");
   for (int i = 0; i < 6; ++i) {
     Round();
   }
@@ -421,7 +422,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and
   Round();
   CHECK(Count("actor") == 1);
   CHECK(pool.FindRun("a")->Working() == 1);
-  workers.at("actor-x").held[0].ended = true;
+  workers.at("actor-x").mutable_held(0)->set_ended(true);
   Round();
   CHECK(pool.FindRun("a")->Working() == 0);  // A replay server stays until it is told.
   CHECK(Count("replay-server 0 of a") == 1);
@@ -431,18 +432,22 @@ TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and
 }
 
 TEST_CASE_METHOD(PoolFixture, "a process that says what cannot be is refused", "[unit]") {
-  const auto refused = [this](const std::function<void(Attendance*)>& change) {
-    Attendance attendance = Worker("actor-x", WorkerKind::kActor);
+  const auto refused = [this](const std::function<void(v1::AttendRequest*)>& change) {
+    v1::AttendRequest attendance = Worker("actor-x", WorkerKind::kActor);
     change(&attendance);
     return absl::IsInvalidArgument(pool.Attend(attendance, now));
   };
-  CHECK(refused([](Attendance* a) { a->worker_id = "a b"; }));
-  CHECK(refused([](Attendance* a) { a->address = "nowhere"; }));
-  CHECK(refused([](Attendance* a) { a->capacity = 0; }));
-  CHECK(refused([](Attendance* a) { a->capacity = 1'000'000; }));
-  CHECK(refused([](Attendance* a) { a->storage_id = std::string(10'000, 'x'); }));
-  CHECK(refused([](Attendance* a) { a->kept.resize(100'000); }));
-  CHECK_FALSE(refused([](Attendance* /*a*/) {}));
+  CHECK(refused([](v1::AttendRequest* a) { a->set_worker_id("a b"); }));
+  CHECK(refused([](v1::AttendRequest* a) { a->set_address("nowhere"); }));
+  CHECK(refused([](v1::AttendRequest* a) { a->set_capacity(0); }));
+  CHECK(refused([](v1::AttendRequest* a) { a->set_capacity(1'000'000); }));
+  CHECK(refused([](v1::AttendRequest* a) { a->set_storage_id(std::string(10'000, 'x')); }));
+  CHECK(refused([](v1::AttendRequest* a) {
+    for (int i = 0; i < 100'000; ++i) {
+      a->add_kept();
+    }
+  }));
+  CHECK_FALSE(refused([](v1::AttendRequest* /*a*/) {}));
 }
 
 }  // namespace
