@@ -1,6 +1,6 @@
 #pragma once
 
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 #include "waggle/v1/worker.pb.h"
 
 namespace waggle {

@@ -11,7 +11,7 @@
 #include "common/metrics/metrics.h"
 #include "param_server/encoded_models.h"
 #include "param_server/models/model_store.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle {
 

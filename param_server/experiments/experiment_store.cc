@@ -187,15 +187,11 @@ absl::Status ExperimentStore::Load(const Take& take) {
   MutexLock lock(&mutex_);
   SqliteStatement shards(&*database_, "SELECT experiment, shard, storage_id FROM replay_storage");
   std::map<int64_t, std::map<int64_t, std::string>> storage_of;
-  while (true) {
-    WAGGLE_ASSIGN_OR_RETURN(const bool found, shards.Step());
-    if (!found) {
-      break;
-    }
+  WAGGLE_RETURN_IF_ERROR(shards.Run([&] {
     std::map<int64_t, std::string>& storage = storage_of[shards.TakeInteger()];
     const int64_t shard = shards.TakeInteger();
     storage[shard] = shards.TakeBytes();
-  }
+  }));
   SqliteStatement rows(&*database_, kSelect);
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
@@ -287,13 +283,8 @@ absl::StatusOr<std::vector<std::string>> ExperimentStore::Deleted() {
   MutexLock lock(&mutex_);
   SqliteStatement rows(&*database_, "SELECT id FROM deleted");
   std::vector<std::string> ids;
-  while (true) {
-    WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
-    if (!found) {
-      return ids;
-    }
-    ids.push_back(rows.TakeBytes());
-  }
+  WAGGLE_RETURN_IF_ERROR(rows.Run([&] { ids.push_back(rows.TakeBytes()); }));
+  return ids;
 }
 
 absl::Status ExperimentStore::AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events) {
@@ -322,17 +313,13 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentStore::Events(const std::
   rows.Bind(sequence).Bind(static_cast<int64_t>(std::min(after, kMost)));
   rows.Bind(std::max<int64_t>(limit, 0));  // To SQLite a negative one is no limit.
   std::vector<ExperimentEvent> events;
-  while (true) {
-    WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
-    if (!found) {
-      return events;
-    }
-    ExperimentEvent event;
+  WAGGLE_RETURN_IF_ERROR(rows.Run([&] {
+    ExperimentEvent& event = events.emplace_back();
     event.number = static_cast<uint64_t>(rows.TakeInteger());
     event.at = rows.TakeTime();
     event.text = rows.TakeBytes();
-    events.push_back(std::move(event));
-  }
+  }));
+  return events;
 }
 
 absl::Status ExperimentStore::PutEventLocked(int64_t sequence, absl::Time at, const std::string& text) {

@@ -11,9 +11,9 @@
 #include "param_server/metrics/recording.h"
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
+#include "param_server/run/hub.h"
+#include "param_server/run/hub_state.h"
 #include "param_server/run_services.h"
-#include "param_server/workers/hub.h"
-#include "param_server/workers/hub_state.h"
 
 namespace waggle {
 

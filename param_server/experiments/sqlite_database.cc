@@ -195,12 +195,13 @@ absl::StatusOr<bool> SqliteStatement::Step() {
   return result == SQLITE_ROW;
 }
 
-absl::Status SqliteStatement::Run() {
+absl::Status SqliteStatement::Run(const std::function<void()>& take) {
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, Step());
     if (!found) {
       return absl::OkStatus();
     }
+    take();
   }
 }
 

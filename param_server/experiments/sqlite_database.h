@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,8 +73,8 @@ class SqliteStatement {
 
   // Goes to the next row; false: there is none.
   absl::StatusOr<bool> Step();
-  // Goes through all rows.
-  absl::Status Run();
+  // Goes through all rows, and calls `take` for each.
+  absl::Status Run(const std::function<void()>& take = [] {});
 
   // The columns of this row, from the left to the right, one a call.
   int64_t TakeInteger();

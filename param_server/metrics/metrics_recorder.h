@@ -13,7 +13,7 @@
 #include "common/metrics/csv_writer.h"
 #include "common/metrics/tensorboard_writer.h"
 #include "param_server/metrics/run_figures.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle {
 

@@ -7,7 +7,7 @@
 #include "common/base/stop_token.h"
 #include "common/base/thread.h"
 #include "param_server/metrics/metrics_recorder.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle {
 

@@ -10,7 +10,7 @@
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/tensor/checksum.h"
-#include "param_server/workers/hub_state.h"
+#include "param_server/run/hub_state.h"
 
 namespace waggle {
 namespace {

@@ -15,7 +15,7 @@
 #include "common/replay_client/table_config_convert.h"
 #include "common/replay_file/replay_file.h"
 #include "common/tensor/checksum.h"
-#include "param_server/workers/hub_state.h"
+#include "param_server/run/hub_state.h"
 #include "tests/fuzz/fuzz_database.h"
 #include "tests/fuzz/fuzz_durable.h"
 #include "tests/fuzz/fuzz_environment.h"

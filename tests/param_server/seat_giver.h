@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/base/mutex.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle::testing {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
-#include "param_server/workers/hub_state.h"
+#include "param_server/run/hub_state.h"
 #include "tests/cli/file_contents.h"
 #include "tests/param_server/experiments/host_fixture.h"
 

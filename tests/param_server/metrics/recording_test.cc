@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "tests/param_server/workers/hub_fixture.h"
+#include "tests/param_server/run/hub_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
@@ -23,7 +23,7 @@ std::string Csv(const TemporaryFolder& folder) {
 
 struct RecordedHub {
   RecordedHub() {
-    REQUIRE_OK(AdoptExperiment("the experiment", fixture.state.get()));
+    REQUIRE_OK(fixture.state->Adopt("the experiment"));
     fixture.Restart();
     fixture.Join("a", Role::kActor);
   }

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

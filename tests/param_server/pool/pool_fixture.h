@@ -63,18 +63,22 @@ class PoolFixture {
     std::vector<PoolEvent> events = pool.Tick(now);
     for (auto& [worker_id, worker] : workers) {
       worker.clear_held();
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+      for (const WorkOrder& order : OrdersOf(worker_id)) {
         Hold(worker_id, order);
       }
       pool.Answered(worker_id, now);
     }
     return events;
   }
+  std::vector<WorkOrder> OrdersOf(const std::string& worker_id) const {
+    const PoolMember* const member = pool.FindMember(worker_id);
+    return member == nullptr ? std::vector<WorkOrder>() : member->Orders();
+  }
   // "actor 1 of a" by worker.
   std::map<std::string, std::vector<std::string>> Work() const {
     std::map<std::string, std::vector<std::string>> work;
     for (const auto& [worker_id, worker] : workers) {
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+      for (const WorkOrder& order : OrdersOf(worker_id)) {
         work[worker_id].push_back(absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id));
       }
     }

@@ -19,7 +19,7 @@ TEST_CASE_METHOD(PoolFixture, "two shards of one buffer are never on one replay 
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
   Worker("replay-x", WorkerKind::kReplayServer);
-  CHECK(absl::IsFailedPrecondition(pool.CanBegin(Needs("a", {shards}))));
+  CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(Needs("a", {shards}))));
   Worker("replay-y", WorkerKind::kReplayServer);
   pool.Begin(Needs("a", {shards}), {}, false);
   pool.Begin(Needs("b", {shards}, 2), {}, false);
@@ -38,7 +38,7 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   Worker("replay-y", WorkerKind::kReplayServer).set_storage_id("disk-y");
   pool.Begin(Needs("a", {shards}), {}, false);
   Round();
-  const std::map<int64_t, std::string> storage = pool.ReplayStorage("a");
+  const std::map<int64_t, std::string> storage = pool.FindRun("a")->ReplayStorage();
   CHECK(storage == std::map<int64_t, std::string>{{0, "disk-x"}, {1, "disk-y"}});
 
   workers.erase("replay-x");
@@ -47,7 +47,7 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
     Round();
   }
   CHECK(Count("of a") == 1);  // Nobody else gets it.
-  CHECK_THAT(pool.Missing("a"), Catch::Contains("1 replay server"));
+  CHECK_THAT(pool.FindRun("a")->Missing(), Catch::Contains("1 replay server"));
   Worker("replay-x2", WorkerKind::kReplayServer).set_storage_id("disk-x");
   Round();
   CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a"});
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
     workers.erase("replay-y");
     Round();
     CHECK(Work().at("replay-y2") == std::vector<std::string>{"replay-server 1 of a"});
-    CHECK(pool.OrdersOf("replay-y").empty());
+    CHECK(OrdersOf("replay-y").empty());
   }
   SECTION("from another hub too") {
     pool_.emplace(WorkerPoolOptions(), kFirstNumber * 2, now);
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
   SECTION("but not while it may be cut off only, and have its tables") {
     workers["replay-x"] = cut_off;
     Round();
-    CHECK_FALSE(pool.HasLostTables("replay-x", "a"));
+    CHECK_FALSE(pool.FindRun("a")->HasLostTables(workers.at("replay-x")));
     Round();
     CHECK(Work() == first);
   }
@@ -105,8 +105,8 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
     workers["replay-x"] = cut_off;
     Round();
     CHECK(Work() == second);
-    CHECK(pool.HasLostTables("replay-x", "a"));
-    CHECK_FALSE(pool.HasLostTables("replay-y", "a"));
+    CHECK(pool.FindRun("a")->HasLostTables(workers.at("replay-x")));
+    CHECK_FALSE(pool.FindRun("a")->HasLostTables(workers.at("replay-y")));
 
     workers.erase("replay-y");  // Nor are they taken for those of the next seat.
     for (int i = 0; i < 80; ++i) {
@@ -140,8 +140,8 @@ TEST_CASE_METHOD(PoolFixture,
   workers.erase("replay-x");
   Round();
   CHECK(Work().empty());
-  CHECK(pool.ReplayStorage("a") == std::map<int64_t, std::string>{{0, "disk-x"}});
-  CHECK(pool.ReplayStorage("b") == std::map<int64_t, std::string>{{0, "disk-x"}});
+  CHECK(pool.FindRun("a")->ReplayStorage() == std::map<int64_t, std::string>{{0, "disk-x"}});
+  CHECK(pool.FindRun("b")->ReplayStorage() == std::map<int64_t, std::string>{{0, "disk-x"}});
 
   Worker("replay-x2", WorkerKind::kReplayServer).set_storage_id("disk-x");
   Round();

@@ -26,63 +26,63 @@ TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the i
   Round();
   CHECK(Work() ==
         WorkOf{{"learner-x", {"learner 0 of a"}}, {"actor-x", {"actor 1 of a"}}, {"actor-y", {"actor 0 of a"}}});
-  CHECK(pool.OrdersOf("actor-x")[0].output_folder == "/out/a");
-  CHECK(pool.Missing("a").empty());
-  CHECK(pool.Seated("a") == 3);
+  CHECK(OrdersOf("actor-x")[0].output_folder == "/out/a");
+  CHECK(pool.FindRun("a")->Missing().empty());
+  CHECK(pool.FindRun("a")->Seated() == 3);
 }
 
 TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers for the least of each role", "[unit]") {
   const RunNeeds needs = Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 4)});
-  CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs)));
+  CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(needs)));
   Worker("learner-x", WorkerKind::kLearner);
   Worker("actor-x", WorkerKind::kActor);
   Round();
-  const absl::Status lacking = pool.CanBegin(needs);
+  const absl::Status lacking = pool.CountSlots().CanBegin(needs);
   CHECK(absl::IsFailedPrecondition(lacking));
   CHECK_THAT(std::string(lacking.message()), Catch::Contains("1 actor"));
   Worker("actor-y", WorkerKind::kActor);
   Round();
-  CHECK(pool.CanBegin(needs).ok());
+  CHECK(pool.CountSlots().CanBegin(needs).ok());
 
   SECTION("those who work for others are waited for") {
     pool.Begin(needs, {}, false);
     Round();
     RunNeeds second = needs;
     second.experiment_id = "b";
-    const absl::Status busy = pool.CanBegin(second);
+    const absl::Status busy = pool.CountSlots().CanBegin(second);
     CHECK(absl::IsUnavailable(busy));
     CHECK_THAT(std::string(busy.message()), Catch::Contains("1 learner"));
   }
   SECTION("those who are promised to another are waited for") {
-    WorkerPool::Slots slots = pool.CountSlots();
-    REQUIRE_OK(pool.CanBegin(needs, slots));
-    pool.Promise(needs, &slots);
-    const absl::Status promised = pool.CanBegin(needs, slots);
+    PoolSlots slots = pool.CountSlots();
+    REQUIRE_OK(slots.CanBegin(needs));
+    slots.Promise(needs);
+    const absl::Status promised = slots.CanBegin(needs);
     CHECK(absl::IsUnavailable(promised));
     CHECK_THAT(std::string(promised.message()), Catch::Contains("waits for 1 learner, 2 actors for CartPole-v1"));
   }
   SECTION("a process that is leaving does not count") {
     Worker("actor-y", WorkerKind::kActor).set_leaving(true);
     Round();
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs)));
+    CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(needs)));
   }
   SECTION("a device, an environment or an address that it lacks does not do") {
     RunNeeds other = needs;
     other.groups[0].device = "cuda";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
+    CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
     Worker("learner-x", WorkerKind::kLearner).mutable_resources()->add_devices("cuda:0");
     Round();
-    CHECK(pool.CanBegin(other).ok());
+    CHECK(pool.CountSlots().CanBegin(other).ok());
     other.groups[0].device = "cuda:1";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
+    CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
     other = needs;
     other.environment = "Pong-v5";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
+    CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
     other = needs;
     other.groups[0].serves = true;
     Worker("learner-x", WorkerKind::kLearner).set_address("");
     Round();
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
+    CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
   Round();
   CHECK(Count("of a") == 6);
 
-  CHECK(pool.CanBegin(Needs("b", {Actors(2, 3)}, 2)).ok());
+  CHECK(pool.CountSlots().CanBegin(Needs("b", {Actors(2, 3)}, 2)).ok());
   pool.Begin(Needs("b", {Actors(2, 3)}, 2), {}, false);
   Round();  // Some are told to give up.
   Round();  // They have, and are given to the other.
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
   Worker("learner-x", WorkerKind::kLearner);
   pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}}), {}, false);
   Round();
-  const WorkOrder first = pool.OrdersOf("learner-x")[0];
+  const WorkOrder first = OrdersOf("learner-x")[0];
   Worker("learner-y", WorkerKind::kLearner);
   const v1::AttendRequest gone = workers.at("learner-x");
   workers.erase("learner-x");
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
       CHECK(Count("of a") == 0);
       Round();
     }
-    CHECK(pool.OrdersOf("learner-x").size() == 1);
+    CHECK(OrdersOf("learner-x").size() == 1);
     const std::vector<PoolEvent> events = [this] {
       std::vector<PoolEvent> all;
       for (int i = 0; i < 4; ++i) {
@@ -240,12 +240,12 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
     CHECK(events[0].order == first);
     CHECK(events[1].kind == PoolEvent::Kind::kOrdered);
     CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
-    CHECK(pool.OrdersOf("learner-y")[0].number > first.number);
+    CHECK(OrdersOf("learner-y")[0].number > first.number);
 
     // A zombie's order is not its own any more.
     REQUIRE_OK(pool.Attend(gone, now));
-    CHECK(pool.OrdersOf("learner-x").empty());
-    CHECK(pool.HasNews("learner-x"));
+    CHECK(OrdersOf("learner-x").empty());
+    CHECK(pool.FindMember("learner-x")->HasNews());
   }
   SECTION("sooner, when its call was broken off") {
     pool.BrokeOff("learner-x", now);
@@ -362,10 +362,10 @@ TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need
   on_device.device = "cuda";
   Round();
   pool.Begin(Needs("a", {plain}), {}, false);
-  CHECK(pool.CanBegin(Needs("b", {on_device}, 2)).ok());
+  CHECK(pool.CountSlots().CanBegin(Needs("b", {on_device}, 2)).ok());
   Round();
   CHECK(Work() == WorkOf{{"learner-b", {"learner 0 of a"}}});
-  CHECK(pool.CanBegin(Needs("b", {on_device}, 2)).ok());
+  CHECK(pool.CountSlots().CanBegin(Needs("b", {on_device}, 2)).ok());
 }
 
 TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them", "[unit]") {
@@ -375,7 +375,7 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
   pool.Begin(Needs("a", {Actors(2, 2)}), {}, true);
   Round();
   CHECK(Work() == WorkOf{{"actor-x", {"actor 1 of a"}}});  // Others wait for those who may come back.
-  CHECK(pool.OrdersOf("actor-x")[0].number == 7);
+  CHECK(OrdersOf("actor-x")[0].number == 7);
   for (int i = 0; i < 5; ++i) {
     Round();
   }
@@ -385,7 +385,7 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
     workers.at("actor-y").clear_held();
     Hold("actor-y", {8, "gone", Role::kActor, 0, ""});
     REQUIRE_OK(pool.Attend(workers.at("actor-y"), now));
-    CHECK(pool.HasNews("actor-y"));
+    CHECK(pool.FindMember("actor-y")->HasNews());
   }
 }
 
@@ -421,13 +421,13 @@ TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and
   Worker("actor-y", WorkerKind::kActor);
   Round();
   CHECK(Count("actor") == 1);
-  CHECK(pool.Working("a") == 1);
+  CHECK(pool.FindRun("a")->Working() == 1);
   workers.at("actor-x").mutable_held(0)->set_ended(true);
   Round();
-  CHECK(pool.Working("a") == 0);  // A replay server stays until it is told.
+  CHECK(pool.FindRun("a")->Working() == 0);  // A replay server stays until it is told.
   CHECK(Count("replay-server 0 of a") == 1);
   pool.End("a");
-  CHECK(pool.HasNews("replay-x"));
+  CHECK(pool.FindMember("replay-x")->HasNews());
   CHECK(Work().empty());
 }
 

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "common/base/executor.h"
+#include "common/base/mutex.h"
+#include "common/base/steady_now.h"
+#include "common/metrics/metrics.h"
+#include "param_server/models/model_store.h"
+#include "param_server/models/weights_folder.h"
+#include "param_server/run/group_store.h"
+#include "param_server/run/hub_state.h"
+#include "param_server/run/listeners.h"
+#include "param_server/run/progress_saver.h"
+#include "param_server/run/run_course.h"
+#include "param_server/run/run_report.h"
+#include "param_server/run/run_weights.h"
+#include "param_server/run/worker_table.h"
+
+namespace waggle {
+
+struct HubOptions {
+  WorkerTableOptions workers;
+  WorkerIntroduction self;           // This process, as it is shown among the workers.
+  const Metrics* metrics = nullptr;  // Its own; outlives the hub. Null: none.
+  // The folders of the run's weights, from which a hub restores them; they outlive the hub.
+  WeightsFolder* newest_weights = nullptr;
+  WeightsFolder* best_weights = nullptr;
+  Clock clock = &SteadyNow;
+  // Workers of an earlier hub have so long to join this one before they count as lost.
+  absl::Duration gather_time = absl::Seconds(10);
+  // The run had ended and goes on: no earlier worker holds environment steps.
+  bool resumed = false;
+  // Takes the events of the run, in words for people. Called under a lock: it must return at once, and must not call
+  // the hub.
+  std::function<void(const std::string& text)> note = [](const std::string&) {};
+};
+
+// The hub of one run: seats its workers, takes their reports, and tells each worker what it must know of the others.
+// Thread-safe. Calls return at once, but for Join, End and Save.
+class Hub {
+ public:
+  struct Seat {
+    int64_t index = 0;
+    uint64_t epoch = 0;
+    uint64_t life = 0;
+    int64_t env_steps = 0;  // Of the run so far.
+    Assignment assignment;
+  };
+
+  // `state` and `models` outlive the hub. The state must have adopted the plan's experiment. Publishes the weights that
+  // were kept: errors as RunWeights::Restore's.
+  static absl::StatusOr<std::unique_ptr<Hub>> Create(const HubOptions& options, RunPlan plan, HubState* state,
+                                                     ModelStore* models);
+  // Returns when the last progress is saved.
+  ~Hub() = default;
+
+  // The pool has given a worker a seat: it may join. The worker that had the seat before is dismissed.
+  void Order(const WorkerIntroduction& worker, int64_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The role of a worker, if it has an order.
+  std::optional<Role> RoleOf(const std::string& worker_id) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Seats a worker. Blocks until its epoch or life is on the disk: see HubState::Number, whose errors these are, and
+  // WorkerTable::CheckArrival's.
+  absl::StatusOr<Seat> Join(const WorkerArrival& arrival) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The assignment comes without the experiment, which never changes. NOT_FOUND asks the worker to join again.
+  // FAILED_PRECONDITION, with both in the message, for an environment that is not the run's. INVALID_ARGUMENT for
+  // figures that cannot be.
+  absl::StatusOr<Assignment> Heartbeat(const WorkerReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How many environment steps an actor may take in all its life; see StepLeases. NOT_FOUND asks the worker to join
+  // again. FAILED_PRECONDITION if the run has no limit on steps. INVALID_ARGUMENT for a request that cannot be, and for
+  // a worker that is no actor.
+  absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::string& experiment_yaml() const { return experiment_yaml_; }  // Complete.
+
+  void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The worker counts as dead, and another may have its seat at once. If it still lives it is refused for this reason.
+  void Dismiss(const std::string& worker_id, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The pool does not hear the worker, and keeps its seat for it.
+  void SetAway(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the run as stopped or failed, if it is not over; later learners cannot reopen it. Returns once that is on the
+  // disk, or why it is not.
+  absl::Status End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns once the run's progress is on the disk, or why it is not.
+  absl::Status Save() { return saver_.SaveIfChanged(); }
+  // A run that is over stays so.
+  void Seal() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // True if any worker beside the hub itself has joined and has not left.
+  bool HasWorkers() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // True while weights are being written, or cannot be.
+  bool HasUnsavedWeights() const { return !weights_->Unsaved().empty(); }
+  // Cheap; see Overview for all.
+  RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Environment steps of the run that actors have reported so far.
+  int64_t env_steps() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // See RunWeights::EnvStepsAt.
+  int64_t EnvStepsAt(const ModelVersion& version) const { return weights_->EnvStepsAt(version, env_steps()); }
+  RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The largest epoch of a dismissed learner, whose weights are refused; 0 for none. A group of learners fences by the
+  // epoch of its next group instead.
+  uint64_t fenced_epoch() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Calls all listeners, though there is no news.
+  void WakeAll() { announcer_.listeners().CallAll(); }
+
+  // Calls `listener` if workers must hear news at once, from a thread that it must not hold up for long. As
+  // ModelStore::Watch; the hub outlives the subscription.
+  std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
+    return announcer_.listeners().Add(std::move(listener));
+  }
+  // The worker's assignment, as Heartbeat, if there is news since `*seen`, which it then sets; nothing otherwise.
+  absl::StatusOr<std::optional<Assignment>> News(const std::string& worker_id, std::optional<int64_t>* seen)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The map over which a run's several learners meet.
+  GroupStore* group_store() { return &group_store_; }
+
+  HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Absent if the run is not in lock-step. The parameter server's turn belongs to the recorder of the run's figures,
+  // which ends it.
+  std::optional<Turn> turn() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndOwnTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For people: why figures are not recorded for now; empty if they are.
+  void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Hub(const HubOptions& options, RunPlan plan, HubState* state, std::unique_ptr<RunWeights> weights);
+
+  absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After a change: what follows from it for the run, and the tasks that it needs in the background.
+  void SettleLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Without the experiment.
+  Assignment AssignmentLocked(const WorkerView& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `barred`: as WorkerTable::Leave.
+  void LeaveLocked(const std::string& worker_id, const std::string& barred, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Says which items are lost with a replay server that goes, if they were in its memory alone.
+  void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
+  void SaveWeights() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const HubOptions options_;
+  HubState* const state_;
+  const std::string experiment_yaml_;
+  const std::unique_ptr<RunWeights> weights_;
+  GroupStore group_store_;
+  mutable Mutex mutex_;
+  WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
+  RunCourse course_ ABSL_GUARDED_BY(mutex_);
+  std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
+  std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
+  uint64_t fenced_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Last, and destroyed in this order from the bottom: their threads use everything above.
+  ProgressSaver saver_;
+  Announcer announcer_;
+  Executor former_;  // Forms groups, as it waits for the disk.
+};
+
+}  // namespace waggle

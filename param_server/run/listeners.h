@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/executor.h"
+#include "common/base/mutex.h"
+
+namespace waggle {
+
+// Functions to call when something has changed. Thread-safe.
+class Listeners {
+ public:
+  // Keeps a listener registered until it is destroyed.
+  class Subscription {
+   public:
+    ~Subscription() {
+      std::function<void()> listener;  // Destroyed outside the lock.
+      MutexLock lock(&listeners_->mutex_);
+      const auto it = listeners_->by_id_.find(id_);
+      listener = std::move(it->second);
+      listeners_->by_id_.erase(it);
+    }
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+
+   private:
+    friend class Listeners;
+    Subscription(Listeners* listeners, int64_t id) : listeners_(listeners), id_(id) {}
+    Listeners* const listeners_;
+    const int64_t id_;
+  };
+
+  // `listener` may still run while the subscription is destroyed, so it should own what it touches. This object
+  // outlives the subscription.
+  std::unique_ptr<Subscription> Add(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    by_id_.emplace(next_id_, std::move(listener));
+    return std::unique_ptr<Subscription>(new Subscription(this, next_id_++));
+  }
+
+  // Calls all of them, in this thread and outside the lock.
+  void CallAll() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::function<void()>> listeners;
+    {
+      MutexLock lock(&mutex_);
+      for (const auto& [id, listener] : by_id_) {
+        listeners.push_back(listener);
+      }
+    }
+    for (const std::function<void()>& listener : listeners) {
+      listener();
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<int64_t, std::function<void()>> by_id_ ABSL_GUARDED_BY(mutex_);
+  int64_t next_id_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Announces news to listeners by a thread of its own. Thread-safe.
+class Announcer {
+ public:
+  // Has all listeners called; returns at once.
+  void Announce() {
+    ++count_;
+    if (!telling_.exchange(true)) {
+      // Cannot be refused: at most one waits while one runs.
+      thread_.Submit([this] { Tell(); }).IgnoreError();
+    }
+  }
+  // Announcements so far.
+  int64_t count() const { return count_; }
+  Listeners& listeners() { return listeners_; }
+
+ private:
+  void Tell() {
+    telling_ = false;
+    listeners_.CallAll();
+  }
+
+  static constexpr size_t kMaxTasks = 2;
+
+  Listeners listeners_;
+  // Atomic because they are read and set without any other field.
+  std::atomic<int64_t> count_{0};
+  std::atomic<bool> telling_{false};  // A queued task will tell the news.
+  Executor thread_{"hub-teller", 1, kMaxTasks};
+};
+
+}  // namespace waggle
