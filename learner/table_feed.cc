@@ -7,8 +7,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/config/table/batch_layout.h"
 #include "common/nn/torch_compat.h"
-#include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {

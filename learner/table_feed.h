@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/replay.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "common/nn/torch.h"
-#include "common/rl/batches.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/kit/batches.h"
 #include "learner/batch_stager.h"
 #include "learner/policy_lags.h"
 #include "learner/priority_batcher.h"

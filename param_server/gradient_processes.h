@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/hub.h"
-#include "common/api/pool.h"
-#include "common/base/stop_token.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/metrics/metrics.h"
-#include "common/rpc/server.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/threads/stop_token.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/pool.h"
+#include "common/net/server.h"
 #include "param_server/gradients/gradient_runner.h"
 #include "param_server/gradients/gradient_service.h"
 

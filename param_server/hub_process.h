@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

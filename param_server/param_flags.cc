@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
-#include "common/process/flags.h"
+#include "common/base/process/flags.h"
 
 namespace waggle {
 

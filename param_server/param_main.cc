@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "common/process/flags.h"
-#include "common/process/process.h"
+#include "common/base/process/flags.h"
+#include "common/base/process/process.h"
 #include "param_server/gradient_processes.h"
 #include "param_server/hub_process.h"
 #include "param_server/param_flags.h"

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/process/flags.h"
-#include "common/table_config/shard_config.h"
+#include "common/base/process/flags.h"
+#include "common/config/table/shard_config.h"
 
 namespace waggle {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/api/turn_taker.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/base/thread.h"
-#include "common/hub_client/pool_client.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/pool_client.h"
+#include "common/hub/ports/turn_taker.h"
 #include "replay_server/service/experiment_figures.h"
 
 namespace waggle {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/pool.h"
+#include "common/hub/ports/pool.h"
 #include "replay_server/service/replay_server.h"
 
 namespace waggle {

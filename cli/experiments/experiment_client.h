@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/stop_token.h"
 #include "common/base/stopwatch.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/experiment.grpc.pb.h"
 
 namespace waggle {

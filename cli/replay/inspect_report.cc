@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "common/rpc/array_spec_convert.h"
-#include "common/summary/proto_json.h"
-#include "common/tensor/elements.h"
+#include "common/base/tensor/elements.h"
+#include "common/hub/summary/proto_json.h"
+#include "common/net/array_spec_convert.h"
 
 namespace waggle {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/status/run_facts.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/hub_convert.h"
 #include "common/rl/algorithms/definitions.h"
 #include "waggle/v1/worker.grpc.pb.h"
 

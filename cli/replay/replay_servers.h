@@ -16,9 +16,9 @@
 #include "cli/status/server_kind.h"
 #include "cli/status/table_names.h"
 #include "common/base/annotate.h"
-#include "common/base/stop_token.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.pb.h"
 

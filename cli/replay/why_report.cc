@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
-#include "common/summary/proto_json.h"
+#include "common/hub/summary/proto_json.h"
 
 namespace waggle {
 namespace {

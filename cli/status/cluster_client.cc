@@ -9,8 +9,8 @@
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {

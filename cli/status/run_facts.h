@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "cli/status/cluster_client.h"
-#include "common/api/hub.h"
-#include "common/summary/run_counts.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/summary/run_counts.h"
 
 namespace waggle {
 

@@ -1,8 +1,8 @@
 #include "cli/status/server_kind.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/rl/network_policy.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/rl/acting/network_policy.h"
 
 namespace waggle {
 namespace {

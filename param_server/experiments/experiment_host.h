@@ -9,13 +9,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "param_server/experiments/experiment_store.h"
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
 #include "param_server/pool/worker_pool.h"
 #include "param_server/run/listeners.h"
-#include "param_server/run_services.h"
+#include "param_server/services/run_services.h"
 #include "waggle/v1/experiment.pb.h"
 
 namespace waggle {

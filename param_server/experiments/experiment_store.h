@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/experiments/experiment_store.h"
 
 // The requests that an ExperimentHost answers.

@@ -10,7 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/hub/hub_convert.h"
 
 namespace waggle {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/experiment/experiment.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/experiment.h"
 #include "param_server/metrics/recording.h"
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
 #include "param_server/run/hub.h"
 #include "param_server/run/hub_state.h"
-#include "param_server/run_services.h"
+#include "param_server/services/run_services.h"
 
 namespace waggle {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/log.h"
-#include "common/hub_client/pool_convert.h"
+#include "common/hub/pool_convert.h"
 
 namespace waggle {
 namespace {

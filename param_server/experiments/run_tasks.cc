@@ -10,9 +10,9 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/hub/hub_convert.h"
 #include "param_server/experiments/output_files.h"
-#include "param_server/overview_convert.h"
+#include "param_server/services/overview_convert.h"
 
 namespace waggle {
 namespace {

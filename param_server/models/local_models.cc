@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "common/api/model.h"
+#include "common/hub/ports/model.h"
 #include "param_server/models/model_store.h"
 
 namespace waggle {

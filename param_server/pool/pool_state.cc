@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/hub_client/pool_convert.h"
+#include "common/hub/pool_convert.h"
 #include "param_server/pool/pool_words.h"
 
 namespace waggle {

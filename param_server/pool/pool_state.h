@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/pool.h"
+#include "common/hub/ports/pool.h"
 #include "param_server/pool/run_needs.h"
 #include "waggle/v1/experiment.pb.h"
 

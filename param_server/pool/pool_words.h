@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/api/pool.h"
+#include "common/hub/ports/pool.h"
 #include "param_server/pool/run_needs.h"
 
 // How a pool speaks of its members and their work.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/api/pool.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/ports/pool.h"
 
 namespace waggle {
 

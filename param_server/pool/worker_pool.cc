@@ -8,9 +8,9 @@
 #include "common/base/annotate.h"
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
+#include "common/base/tensor/array_spec.h"
 #include "common/base/utf8.h"
-#include "common/hub_client/pool_convert.h"
-#include "common/tensor/array_spec.h"
+#include "common/hub/pool_convert.h"
 #include "param_server/pool/pool_words.h"
 #include "param_server/pool/seat_giver.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/pool.h"
+#include "common/hub/ports/pool.h"
 #include "param_server/pool/pool_slots.h"
 #include "param_server/pool/pool_state.h"
 #include "param_server/pool/run_needs.h"

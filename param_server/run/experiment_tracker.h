@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/hub.h"
-#include "common/experiment/sections.h"
+#include "common/config/experiment/sections.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/run/turn_order.h"
 
 namespace waggle {

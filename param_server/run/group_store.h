@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/executor.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/executor.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 

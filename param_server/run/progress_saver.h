@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/base/executor.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/executor.h"
+#include "common/base/threads/mutex.h"
 #include "param_server/run/hub_state.h"
 
 namespace waggle {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/run/evaluation_log.h"
 #include "param_server/run/experiment_tracker.h"
 #include "param_server/run/hub_state.h"

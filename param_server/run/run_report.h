@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/run/evaluation_log.h"
 #include "param_server/run/run_totals.h"
 #include "param_server/run/worker_table.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/gradients.h"
-#include "common/metrics/lag_buckets.h"
+#include "common/base/metrics/lag_buckets.h"
+#include "common/hub/ports/gradients.h"
 #include "param_server/run/worker_table.h"
 
 namespace waggle {

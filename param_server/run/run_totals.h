@@ -4,14 +4,15 @@
 #include <map>
 #include <string>
 
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 
 struct WorkerFigures;
 
-// What a run's summary tells of what its workers have counted (common/summary/run_counts.h), over all workers that ever
-// were: neither a worker that goes nor a hub that is started again takes anything away. Pure logic; not thread-safe.
+// What a run's summary tells of what its workers have counted (common/hub/summary/run_counts.h), over all workers that
+// ever were: neither a worker that goes nor a hub that is started again takes anything away. Pure logic; not
+// thread-safe.
 struct RunTotals {
   // By "ROLE/NAME", as figures are named: sums of counters, the earliest actor/first_env_step_unix_seconds and the
   // largest learner/policy_lag_max.

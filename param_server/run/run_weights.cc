@@ -7,7 +7,7 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 
 namespace waggle {
 namespace {

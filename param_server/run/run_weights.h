@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/hub.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
 #include "param_server/run/experiment_tracker.h"

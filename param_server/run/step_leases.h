@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

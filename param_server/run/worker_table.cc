@@ -11,7 +11,7 @@
 #include "common/base/annotate.h"
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
 #include "param_server/run/counter_limit.h"
 
 namespace waggle {

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
-#include "common/base/shared_value.h"
+#include "common/base/threads/shared_value.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

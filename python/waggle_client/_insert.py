@@ -119,7 +119,7 @@ def _priority_bounds(config):
 class WriterCore(StreamCore):
     """Blocks are numbered and kept until they are acknowledged. A new stream begins with the first block that its
     server has not applied. If the server has forgotten this writer, unacknowledged blocks are numbered anew and sent
-    again. The protocol is that of common/replay_client/grpc_shard_writer.cc."""
+    again. The protocol is that of common/replay/grpc_shard_writer.cc."""
 
     def __init__(self, link, configs, options):
         names = [config.name for config in configs]

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
 
 namespace waggle {
 

@@ -1,6 +1,6 @@
 #include "replay_server/diagnose/describe.h"
 
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 
 namespace waggle {
 

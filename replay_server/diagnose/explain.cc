@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "replay_server/diagnose/describe.h"
 #include "replay_server/diagnose/explain_stall.h"
 #include "replay_server/table/parties.h"

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "common/replay_blocks/block_compression.h"
-#include "common/table_config/table_config.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/config/table/table_config.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/rows/row_layout.h"
 
 namespace waggle {

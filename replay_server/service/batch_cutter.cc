@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "common/rpc/channel.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/net/channel.h"
 
 namespace waggle {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/mutex.h"
-#include "common/tensor/byte_slices.h"
-#include "common/tensor/compression.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/base/tensor/compression.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/service/batch_memory.h"
 
 namespace waggle {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <memory>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/base/memory_account.h"
 
 namespace waggle {

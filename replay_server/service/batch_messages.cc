@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/replay_client/replay_convert.h"
+#include "common/replay/replay_convert.h"
 
 namespace waggle {
 

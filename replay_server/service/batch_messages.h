@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "common/rpc/message.h"
+#include "common/net/message.h"
 #include "replay_server/batches/drawn_batch.h"
 #include "replay_server/service/batch_cutter.h"
 #include "replay_server/service/batch_memory.h"

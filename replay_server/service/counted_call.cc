@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
-#include "common/rpc/status_convert.h"
+#include "common/net/status_convert.h"
 
 namespace waggle {
 

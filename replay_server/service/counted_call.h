@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
-#include "common/base/task_queue.h"
-#include "common/rpc/status_convert.h"
-#include "common/rpc/unary_method.h"
+#include "common/base/threads/task_queue.h"
+#include "common/net/status_convert.h"
+#include "common/net/unary_method.h"
 #include "replay_server/service/refusals.h"
 #include "replay_server/table/table.h"
 

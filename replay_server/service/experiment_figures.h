@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/base/mutex.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/store/replay_store.h"
 
 namespace waggle {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/mutex.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/raw_codec.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/raw_codec.h"
+#include "common/replay/replay_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/store/table_exporter.h"
 

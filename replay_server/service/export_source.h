@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "common/base/task_queue.h"
-#include "common/rpc/write_reactor.h"
+#include "common/base/threads/task_queue.h"
+#include "common/net/write_reactor.h"
 #include "replay_server/table/table.h"
 
 namespace waggle {

@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/array_spec_convert.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/array_spec_convert.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/service/lane_groups.h"
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "common/base/executor.h"
-#include "common/rpc/message.h"
-#include "common/rpc/stream_handler.h"
+#include "common/base/threads/executor.h"
+#include "common/net/message.h"
+#include "common/net/stream_handler.h"
 #include "replay_server/base/memory_account.h"
 #include "replay_server/store/replay_store.h"
 #include "waggle/v1/replay.pb.h"

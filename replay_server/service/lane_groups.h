@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/base/executor.h"
+#include "common/base/threads/executor.h"
 
 namespace waggle {
 

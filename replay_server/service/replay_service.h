@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/executor.h"
 #include "common/base/steady_now.h"
-#include "common/rpc/write_reactor.h"
+#include "common/base/threads/executor.h"
+#include "common/net/write_reactor.h"
 #include "replay_server/service/counted_call.h"
 #include "replay_server/service/insert_stream.h"
 #include "replay_server/service/refusals.h"

@@ -6,7 +6,7 @@
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/replay_client/replay_convert.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/service/batch_messages.h"
 #include "replay_server/service/lane_groups.h"

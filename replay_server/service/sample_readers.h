@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/table/table_picture.h"
 
 namespace waggle {

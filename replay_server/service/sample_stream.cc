@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/replay_client/replay_convert.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/base/refusal_reasons.h"
 
 namespace waggle {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/rpc/message.h"
-#include "common/rpc/stream_handler.h"
+#include "common/net/message.h"
+#include "common/net/stream_handler.h"
 #include "replay_server/service/sample_batches.h"
 #include "replay_server/store/replay_store.h"
 #include "waggle/v1/replay.pb.h"

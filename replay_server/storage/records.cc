@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 
 namespace waggle {
 namespace {

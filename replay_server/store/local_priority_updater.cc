@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/deadline.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/table/table.h"
 
 namespace waggle {

@@ -9,14 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/api/sampler_options.h"
-#include "common/api/writer_options.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
-#include "common/base/wait_clock.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/tensor/buffer_pool.h"
+#include "common/base/tensor/buffer_pool.h"
+#include "common/base/threads/wait_clock.h"
+#include "common/replay/blocks/block_compression.h"
+#include "common/replay/ports/sampler_options.h"
+#include "common/replay/ports/writer_options.h"
 #include "replay_server/store/local_priority_updater.h"
 
 namespace waggle {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/store/replay_store.h"
 
 namespace waggle {

@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/items/table_memory.h"
 #include "replay_server/rows/row_layout.h"

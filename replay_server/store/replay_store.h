@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/table/table.h"
 #include "replay_server/writers/known_writers.h"
@@ -67,7 +67,7 @@ class ReplayStore {
   // NOT_FOUND if the table is unknown; the message lists the tables.
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
-  // The tables of an experiment (common/table_config/table_name.h).
+  // The tables of an experiment (common/config/table/table_name.h).
   std::vector<std::shared_ptr<Table>> TablesOf(const std::string& experiment_id) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> Experiments() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Drops an experiment's tables, on disk too, and forgets the writers that have no others, as if restarted without

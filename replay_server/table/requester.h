@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 

@@ -9,8 +9,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/tensor/byte_slices.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/selectors/new_selector.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 #include "replay_server/items/table_rules.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk_tier.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/table_config/table_name.h"
+#include "common/config/table/table_name.h"
 #include "replay_server/table/table.h"
 
 // Saves and restores tables.

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
 #include "replay_server/batches/drawn_batch.h"
 #include "replay_server/items/table_rules.h"
 #include "replay_server/table/requester.h"

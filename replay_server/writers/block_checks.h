@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/rows/chunk.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/table.h"

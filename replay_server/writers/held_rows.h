@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk.h"

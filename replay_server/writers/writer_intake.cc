@@ -3,7 +3,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/writers/writer_session.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/failpoint.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/writers/block_home.h"
 

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/base/memory_account.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/rows/row_layout.h"

@@ -3,14 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 #include "common/nn/device.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/acting/network_policy.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/network_policy.h"
-#include "common/rl/trainee.h"
+#include "common/rl/kit/algorithm.h"
+#include "common/rl/training/trainee.h"
 #include "tests/bench/actor_bench.h"
 #include "tests/bench/bench.h"
 

@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "common/base/check.h"
 #include "common/base/random.h"
-#include "common/replay_client/replay_client.h"
+#include "common/replay/replay_client.h"
 #include "tests/bench/must.h"
 
 namespace waggle::bench {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/api/replay.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
+#include "common/replay/ports/replay.h"
 #include "tests/bench/process_crew.h"
 
 namespace waggle::bench {

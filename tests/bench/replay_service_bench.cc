@@ -20,7 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/process/allocator.h"
+#include "common/base/process/allocator.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/loopback_tcp.h"
 #include "tests/bench/process_crew.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"

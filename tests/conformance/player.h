@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "actor/local_vector_environment.h"
-#include "actor/pending_rows.h"
-#include "actor/policy_buffers.h"
-#include "actor/trajectory_writer.h"
-#include "common/rl/network_policy.h"
+#include "actor/acting/policy_buffers.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/writing/pending_rows.h"
+#include "actor/writing/trajectory_writer.h"
+#include "common/rl/acting/network_policy.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/conformance/subject.h"
 

@@ -1,7 +1,7 @@
 // The state that must survive a learner, and that must not be loaded into another one.
 
 #include "absl/strings/match.h"
-#include "common/rl/learner_checkpoint.h"
+#include "common/rl/training/learner_checkpoint.h"
 #include "tests/conformance/fields.h"
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"

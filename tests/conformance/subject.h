@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/rl/algorithm.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/steppers.h"
-#include "common/rl/trainee.h"
+#include "common/rl/kit/algorithm.h"
+#include "common/rl/training/steppers.h"
+#include "common/rl/training/trainee.h"
 #include "tests/conformance/tiny_environment.h"
 #include "tests/support/catch.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"

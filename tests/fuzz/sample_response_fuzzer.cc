@@ -1,6 +1,6 @@
 // The messages of a server, real or forged, to a sampler.
-#include "common/replay_client/batch_assembler.h"
-#include "common/replay_client/replay_convert.h"
+#include "common/replay/batch_assembler.h"
+#include "common/replay/replay_convert.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 

@@ -7,14 +7,14 @@
 #include <iterator>
 #include <string>
 
-#include "common/checkpoint/checkpoint_file.h"
-#include "common/gradient_client/gradient_convert.h"
-#include "common/hub_client/hub_convert.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/replay_client/table_config_convert.h"
-#include "common/replay_file/replay_file.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/hub/gradients/gradient_convert.h"
+#include "common/hub/hub_convert.h"
+#include "common/replay/blocks/block_compression.h"
+#include "common/replay/file/replay_file.h"
+#include "common/replay/replay_convert.h"
+#include "common/replay/table_config_convert.h"
+#include "common/rl/checkpoint/checkpoint_file.h"
 #include "param_server/run/hub_state.h"
 #include "tests/fuzz/fuzz_database.h"
 #include "tests/fuzz/fuzz_durable.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/replay_client/replay_client.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
+#include "common/replay/replay_client.h"
 #include "replay_server/batches/pinned_rows.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/learning/async_publisher.h"
+#include "common/rl/publishing/async_publisher.h"
 #include "param_server/models/local_models.h"
 #include "tests/support/catch.h"
 

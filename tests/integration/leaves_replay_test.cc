@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "actor/local_vector_environment.h"
-#include "actor/trajectory_writer.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/writing/trajectory_writer.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
 #include "tests/support/many_leaves.h"

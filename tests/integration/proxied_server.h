@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/replay_client/replay_client.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
+#include "common/replay/replay_client.h"
 #include "replay_server/service/replay_server.h"
 #include "tests/integration/replay_crew.h"
 #include "tests/support/eventually.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/base/mutex.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/client_stream.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/channel.h"
+#include "common/net/client_stream.h"
 
 namespace waggle::testing {
 

@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include "actor/environment_lanes.h"
-#include "actor/local_vector_environment.h"
+#include "actor/environments/environment_lanes.h"
+#include "actor/environments/local_vector_environment.h"
 #include "actor/recording/episode_recorder.h"
 #include "actor/recording/file_recording.h"
-#include "common/replay_file/replay_transfer.h"
+#include "common/replay/file/replay_transfer.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"

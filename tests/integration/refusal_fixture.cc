@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/reason.h"
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 
 namespace waggle::testing {
 namespace {

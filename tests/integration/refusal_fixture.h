@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/base/executor.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/server.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/executor.h"
+#include "common/net/channel.h"
+#include "common/net/server.h"
+#include "common/net/unary_call.h"
 #include "replay_server/service/replay_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/array_spec_convert.h"
+#include "common/net/array_spec_convert.h"
+#include "common/replay/replay_convert.h"
 #include "tests/integration/refusal_fixture.h"
 
 namespace waggle {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "common/rpc/raw_codec.h"
+#include "common/net/raw_codec.h"
 #include "tests/integration/raw_stream.h"
 #include "tests/integration/refusal_fixture.h"
 

@@ -1,7 +1,7 @@
 // Samplers, and draws of theirs, that a replay server does not serve.
 #include <utility>
 
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "tests/integration/refusal_fixture.h"
 
 namespace waggle {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "tests/integration/refusal_fixture.h"
 
 namespace waggle {

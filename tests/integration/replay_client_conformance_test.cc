@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/replay_conformance.h"
+#include "tests/support/conformance/replay_conformance.h"
 
 namespace waggle {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/replay_client/replay_client.h"
+#include "common/replay/replay_client.h"
 #include "tests/support/catch.h"
 
 // Clients that write numbered items to a replay server and sample them, whatever becomes of the server or of the way to

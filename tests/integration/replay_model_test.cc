@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "common/base/deadline.h"
-#include "common/replay_client/grpc_shard_sampler.h"
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
+#include "common/replay/grpc_shard_sampler.h"
+#include "common/replay/table_config_convert.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/replay_server/table/random_play.h"
 #include "tests/support/eventually.h"
 #include "tests/support/replay_fixtures.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "actor/rollout_loop.h"
-#include "common/base/thread.h"
+#include "actor/acting/rollout_loop.h"
+#include "common/base/threads/thread.h"
 #include "tests/actor/rollout_fixture.h"
-#include "tests/common/api/turn_hub.h"
+#include "tests/common/hub/ports/turn_hub.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "common/base/deadline.h"
-#include "common/base/thread.h"
-#include "common/replay_client/replay_link.h"
-#include "common/replay_client/shards/shard_key.h"
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "common/base/threads/thread.h"
+#include "common/replay/replay_link.h"
+#include "common/replay/shards/shard_key.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/replay_fixtures.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/base/deadline.h"
-#include "common/replay_client/replay_client.h"
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "common/replay/replay_client.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/replay_fixtures.h"

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "common/hub_client/key_store_client.h"
-#include "common/rpc/server.h"
-#include "param_server/store_service.h"
+#include "common/hub/key_store_client.h"
+#include "common/net/server.h"
+#include "param_server/services/store_service.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
+#include "common/net/channel.h"
+#include "common/net/server.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/server.h"
-#include "param_server/experiment_service.h"
-#include "param_server/pool_service.h"
+#include "param_server/services/experiment_service.h"
+#include "param_server/services/pool_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 

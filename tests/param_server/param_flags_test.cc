@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "common/process/flags.h"
+#include "common/base/process/flags.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "param_server/run/hub.h"
 
 namespace waggle::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "param_server/run_services.h"
+#include "param_server/services/run_services.h"
 
 namespace waggle::testing {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "common/base/file.h"
-#include "common/base/thread.h"
-#include "common/hub_client/hub_client.h"
-#include "common/replay_client/replay_client.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/hub_client.h"
+#include "common/replay/replay_client.h"
 #include "tests/support/eventually.h"
 #include "tests/support/param_server.h"
 #include "tests/support/replay_fixtures.h"

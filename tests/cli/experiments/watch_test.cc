@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/experiments/experiment_verbs.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/cli/fake_services.h"
 #include "tests/cli/file_contents.h"

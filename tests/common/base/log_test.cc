@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "common/base/file.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "param_server/run/hub_state.h"
 #include "tests/cli/file_contents.h"
 #include "tests/param_server/experiments/host_fixture.h"

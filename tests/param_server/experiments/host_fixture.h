@@ -16,8 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "common/hub_client/hub_convert.h"
-#include "common/hub_client/pool_convert.h"
+#include "common/hub/hub_convert.h"
+#include "common/hub/pool_convert.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/experiments/experiment_host.h"
 #include "tests/support/catch.h"

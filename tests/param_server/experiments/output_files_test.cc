@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/file_contents.h"
-#include "tests/common/summary/sample_overview.h"
+#include "tests/common/hub/summary/sample_overview.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 

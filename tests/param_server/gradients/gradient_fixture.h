@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
 #include "param_server/gradients/gradient_primary.h"
 #include "tests/support/catch.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common/gradient_client/gradient_link.h"
-#include "common/gradient_client/gradient_sink.h"
-#include "common/rpc/server.h"
+#include "common/hub/gradients/gradient_link.h"
+#include "common/hub/gradients/gradient_sink.h"
+#include "common/net/server.h"
 #include "param_server/gradients/gradient_reducer.h"
 #include "param_server/gradients/gradient_runner.h"
 #include "param_server/gradients/gradient_service.h"

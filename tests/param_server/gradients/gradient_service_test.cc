@@ -3,12 +3,12 @@
 #include <cmath>
 #include <thread>
 
-#include "common/base/thread.h"
-#include "common/gradient_client/gradient_convert.h"
-#include "common/rpc/blocking_stream.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/raw_codec.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/gradients/gradient_convert.h"
+#include "common/net/blocking_stream.h"
+#include "common/net/channel.h"
+#include "common/net/raw_codec.h"
 #include "tests/param_server/gradients/gradient_servers.h"
 
 namespace waggle::testing {

@@ -3,11 +3,11 @@
 #include <atomic>
 #include <vector>
 
-#include "common/base/thread.h"
-#include "common/checkpoint/checkpoint_store.h"
-#include "common/rpc/blocking_stream.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/raw_codec.h"
+#include "common/base/threads/thread.h"
+#include "common/net/blocking_stream.h"
+#include "common/net/channel.h"
+#include "common/net/raw_codec.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
 #include "param_server/gradient_processes.h"
 #include "tests/param_server/gradients/gradient_fixture.h"
 #include "tests/param_server/gradients/pushing_actor.h"

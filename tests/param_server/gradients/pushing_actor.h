@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/await_hub.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/gradient_client/gradient_address.h"
-#include "common/gradient_client/gradient_link.h"
-#include "common/gradient_client/gradient_sink.h"
-#include "common/hub_client/hub_client.h"
-#include "common/hub_client/model_client.h"
-#include "common/learning/published_model.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/hub/gradients/gradient_address.h"
+#include "common/hub/gradients/gradient_link.h"
+#include "common/hub/gradients/gradient_sink.h"
+#include "common/hub/hub_client.h"
+#include "common/hub/model_client.h"
+#include "common/hub/ports/await_hub.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/publishing/published_model.h"
 
 namespace waggle::testing {
 

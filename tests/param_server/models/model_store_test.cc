@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "tests/support/catch.h"
-#include "tests/support/model_conformance.h"
+#include "tests/support/conformance/model_conformance.h"
 
 namespace waggle {
 namespace {

@@ -1,7 +1,7 @@
 #include "param_server/models/model_upload.h"
 
 #include "tests/support/catch.h"
-#include "tests/support/model_conformance.h"
+#include "tests/support/conformance/model_conformance.h"
 
 namespace waggle {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "common/base/file.h"
 #include "tests/support/catch.h"
+#include "tests/support/conformance/model_conformance.h"
 #include "tests/support/eventually.h"
-#include "tests/support/model_conformance.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/hub_client/pool_convert.h"
+#include "common/hub/pool_convert.h"
 #include "param_server/pool/worker_pool.h"
 #include "tests/support/catch.h"
 

@@ -8,8 +8,8 @@
 #include "common/base/file.h"
 #include "tests/param_server/run/hub_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/conformance/model_conformance.h"
 #include "tests/support/eventually.h"
-#include "tests/support/model_conformance.h"
 
 namespace waggle {
 namespace {

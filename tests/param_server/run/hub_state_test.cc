@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 

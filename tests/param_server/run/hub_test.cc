@@ -11,11 +11,11 @@
 
 #include "absl/strings/match.h"
 #include "common/base/deadline.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/param_server/run/hub_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/conformance/model_conformance.h"
 #include "tests/support/eventually.h"
-#include "tests/support/model_conformance.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

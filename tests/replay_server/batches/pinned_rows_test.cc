@@ -10,8 +10,8 @@
 
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/batches/gather.h"
 #include "replay_server/store/replay_store.h"
 #include "replay_server/store/table_exporter.h"

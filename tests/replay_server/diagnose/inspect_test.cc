@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/rows/chunk.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/rows/cold_rows.h"

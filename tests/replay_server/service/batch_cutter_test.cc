@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/rpc/channel.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/net/channel.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/server.h"
+#include "common/net/server.h"
+#include "common/replay/table_config_convert.h"
 #include "replay_server/service/replay_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

@@ -1,6 +1,6 @@
 #include "replay_server/service/experiment_figures.h"
 
-#include "common/replay_client/replay_client.h"
+#include "common/replay/replay_client.h"
 #include "replay_server/service/replay_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "common/base/executor.h"
-#include "common/base/stop_token.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/raw_codec.h"
+#include "common/base/threads/executor.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/raw_codec.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/store/replay_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/stop_token.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/array_spec_convert.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/array_spec_convert.h"
+#include "common/replay/replay_convert.h"
 #include "tests/support/catch.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"

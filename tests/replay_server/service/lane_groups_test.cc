@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/stop_token.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/array_spec_convert.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/array_spec_convert.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/service/insert_stream.h"
 #include "replay_server/service/sample_stream.h"
 #include "tests/support/catch.h"

@@ -6,13 +6,13 @@
 #include <set>
 
 #include "absl/strings/match.h"
-#include "common/replay_client/replay_client.h"
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
+#include "common/replay/replay_client.h"
+#include "common/replay/table_config_convert.h"
 #include "tests/support/catch.h"
+#include "tests/support/conformance/replay_conformance.h"
 #include "tests/support/limited_replay.h"
-#include "tests/support/replay_conformance.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "waggle/v1/replay.grpc.pb.h"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/base/reason.h"
-#include "common/replay_client/batch_assembler.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/rpc/channel.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/net/channel.h"
+#include "common/replay/batch_assembler.h"
+#include "common/replay/replay_convert.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/support/catch.h"

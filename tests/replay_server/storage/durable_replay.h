@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"

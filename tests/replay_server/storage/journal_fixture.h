@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
 #include "tests/replay_server/storage/durable_replay.h"
 
 // Tables whose rows are told apart by their rewards, which are their numbers.

@@ -8,7 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "common/base/failpoint.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/replay_server/storage/journal_fixture.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/array_spec_convert.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/net/array_spec_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "replay_server/storage/records.h"
 #include "replay_server/storage/saved_state.h"
 #include "tests/replay_server/storage/durable_replay.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
 #include "replay_server/storage/records.h"
 #include "tests/replay_server/storage/durable_replay.h"
 

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "common/base/mutex.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

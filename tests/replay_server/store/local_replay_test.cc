@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/conformance/replay_conformance.h"
 #include "tests/support/limited_replay.h"
-#include "tests/support/replay_conformance.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle {

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "common/base/check.h"
 #include "common/base/reason.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"

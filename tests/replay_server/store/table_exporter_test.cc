@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/writers/writer_session.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"

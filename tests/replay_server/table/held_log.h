@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/items/table_log.h"
 
 namespace waggle::testing {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 #include "replay_server/items/table_state.h"
 #include "tests/support/catch.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/replay_server/table/table_answers.h"
 #include "tests/support/catch.h"
 

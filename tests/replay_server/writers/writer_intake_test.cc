@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "common/base/reason.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/replay/blocks/block_compression.h"
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/writers/writer_fixture.h"
 #include "tests/support/catch.h"

@@ -1,5 +1,5 @@
 #include "common/base/problems.h"
-#include "common/experiment/family_defaults.h"
+#include "common/config/experiment/family_defaults.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/impala/impala.h"
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
-#include "common/rl/steppers.h"
+#include "common/rl/training/steppers.h"
 #include "tests/support/algorithm_checks.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"

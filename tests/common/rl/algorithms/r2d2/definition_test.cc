@@ -2,10 +2,10 @@
 #include <limits>
 #include <string>
 
-#include "common/experiment/experiment_plan.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
-#include "common/rl/returns/value_rescaling.h"
+#include "common/rl/kit/returns/value_rescaling.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

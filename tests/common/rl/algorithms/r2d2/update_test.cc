@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/rl/returns/value_rescaling.h"
+#include "common/rl/kit/returns/value_rescaling.h"
 #include "tests/support/algorithm_checks.h"
 
 namespace waggle::testing {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/rl/noise.h"
+#include "common/rl/kit/noise.h"
 #include "tests/support/algorithm_checks.h"
 
 namespace waggle {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/backoff.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/thread.h"
+#include "waggle/v1/worker.pb.h"
+
+namespace waggle {
+
+// Receives the hub's news for a worker at once, on a stream that it opens again whenever it ends. Heartbeats stand in
+// while there is none, so that nothing here is an error.
+class HubWatch {
+ public:
+  // Calls `take` with each assignment, from a thread of its own. An error of `take` ends the stream, and the next one
+  // begins after a pause.
+  HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& experiment_id, const std::string& worker_id,
+           std::function<absl::Status(const v1::Assignment&)> take);
+  // `take` is not called any more once this has returned.
+  ~HubWatch();
+  HubWatch(const HubWatch&) = delete;
+  HubWatch& operator=(const HubWatch&) = delete;
+
+ private:
+  void Run();
+  // Listens until the stream ends.
+  absl::Status Listen(Backoff* backoff);
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::string experiment_id_;
+  const std::string worker_id_;
+  const std::function<absl::Status(const v1::Assignment&)> take_;
+  const StopToken stop_;
+  Thread thread_;  // Last: it uses everything above.
+};
+
+}  // namespace waggle

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/hub/ports/hub.h"
+#include "waggle/v1/worker.pb.h"
+
+namespace waggle {
+
+// A worker's reports to the hub that are not answered yet. Each report goes into every heartbeat until one that held it
+// is answered. Pure logic; not thread-safe.
+class PendingReports {
+ public:
+  void SetEnvironment(const EnvironmentSpec& environment);
+  // `finished` is the wall clock's time. The oldest is dropped, and logged, when too many wait.
+  void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
+  void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
+  void SetTurnDone(uint64_t number) { turn_done_ = number; }
+  void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
+  void SetFailure(const absl::Status& failure);
+
+  // Adds the pending reports.
+  void Fill(v1::HeartbeatRequest* request) const;
+  // `request`, filled before, was answered.
+  void Acknowledge(const v1::HeartbeatRequest& request);
+  // True if the hub knows the run's environment; a restarted hub must be told again.
+  void SetEnvironmentKnown(bool known) { environment_known_ = known; }
+
+ private:
+  std::optional<EnvironmentSpec> environment_;
+  bool environment_known_ = false;         // To the hub, from any worker.
+  bool environment_acknowledged_ = false;  // The hub has seen this worker's.
+  std::deque<v1::Evaluation> evaluations_;
+  int64_t last_finished_us_ = 0;
+  std::optional<ModelVersion> final_version_;
+  uint64_t turn_done_ = 0;
+  uint64_t broken_group_ = 0;
+  std::string failure_;
+};
+
+}  // namespace waggle
