@@ -69,7 +69,7 @@ ExperimentHost::~ExperimentHost() {
     calls.swap(state_->calls);
   }
   for (auto& [worker_id, call] : calls) {
-    call.answer(absl::UnavailableError("the parameter server is stopping"));
+    call.reply(absl::UnavailableError("the parameter server is stopping"));
   }
   state_->executor.reset();
   std::map<std::string, ActiveRun> active;
@@ -87,8 +87,8 @@ ExperimentHost::~ExperimentHost() {
   state_->SaveEvents();
 }
 
-uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendAnswer answer) {
-  return TakeAttendCall(state_.get(), attendance, std::move(answer));
+uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendReply reply) {
+  return TakeAttendCall(state_.get(), attendance, std::move(reply));
 }
 
 void ExperimentHost::BreakOff(uint64_t call) {
@@ -178,7 +178,7 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
       record.replay_storage.clear();
       record.reason = kReason;
       record.ended = absl::Now();
-      WAGGLE_RETURN_IF_ERROR(state_->Keep(record, kReason));
+      WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, kReason));
     }
   }
   if (run != nullptr) {
@@ -210,7 +210,7 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
     record.software_version = kVersion;
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, state_->store->Texts(id));
     const absl::StatusOr<Experiment> experiment = state_->Parse(id, texts.effective_yaml);
-    WAGGLE_RETURN_IF_ERROR(state_->Keep(record, "resumed by a user: in the queue again"));
+    WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, "resumed by a user: in the queue again"));
     MutexLock lock(&state_->mutex);
     state_->pending_runs[id].needs =
         experiment.ok() ? std::make_optional(state_->Needs(record, *experiment)) : std::nullopt;

@@ -66,9 +66,9 @@ class ExperimentHost {
     return state_->listeners.Add(std::move(listener));
   }
 
-  // A process of the pool attends. Calls `answer` once, from any thread, when there is news for it or after a while; at
+  // A process of the pool attends. Calls `reply` once, from any thread, when there is news for it or after a while; at
   // once where it cannot attend. Returns a number for BreakOff.
-  uint64_t Attend(const v1::AttendRequest& attendance, AttendAnswer answer);
+  uint64_t Attend(const v1::AttendRequest& attendance, AttendReply reply);
   // It has broken that call off: nobody waits for the answer any more, which may be called all the same.
   void BreakOff(uint64_t call);
 

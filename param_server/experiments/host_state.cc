@@ -165,8 +165,8 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   return info;
 }
 
-absl::Status HostState::Keep(const ExperimentRecord& record, const std::string& event,
-                             const std::string* last_overview) {
+absl::Status HostState::SaveRecord(const ExperimentRecord& record, const std::string& event,
+                                   const std::string* last_overview) {
   WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, event)
                                                   : store->UpdateClosed(record, *last_overview));
   MutexLock lock(&mutex);

@@ -44,13 +44,13 @@ struct ExperimentHostOptions {
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
-using AttendAnswer = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
+using AttendReply = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
 
 // A call of a process of the pool that waits for its answer.
 struct AttendCall {
   uint64_t number = 0;
   absl::Time until;
-  AttendAnswer answer;
+  AttendReply reply;
 };
 
 // A run that must be opened: it is in the queue, or ran with an earlier hub.
@@ -106,8 +106,8 @@ struct HostState {
   v1::ExperimentInfo View(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // Saves a record, then makes it known. `last_overview`: null leaves the saved one.
-  absl::Status Keep(const ExperimentRecord& record, const std::string& event,
-                    const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing)
+  absl::Status SaveRecord(const ExperimentRecord& record, const std::string& event,
+                          const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing)
       ABSL_LOCKS_EXCLUDED(mutex);
   // After a failed save nothing is saved for a while.
   bool CanWrite(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return now >= retry_at; }

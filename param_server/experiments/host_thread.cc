@@ -38,7 +38,7 @@ std::string HeldUp(HostState* host, const ExperimentRecord& record, const Pendin
   return now < pending.retry_at ? pending.failure : "";
 }
 
-void TellWait(HostState* host, const std::string& id, PendingRun* pending, absl::Time now) {
+void NoteWait(HostState* host, const std::string& id, PendingRun* pending, absl::Time now) {
   if (pending->told != pending->waits_for && now - pending->told_at >= kTellPause) {
     pending->told = pending->waits_for;
     pending->told_at = now;
@@ -97,7 +97,7 @@ std::vector<std::string> TakeReady(HostState* host, absl::Time now) ABSL_EXCLUSI
     if (!possible.ok()) {
       pending->waits_for = std::string(possible.message());
       blocking = absl::IsUnavailable(possible) ? record : nullptr;
-      TellWait(host, record->id, pending, now);
+      NoteWait(host, record->id, pending, now);
       continue;
     }
     if (pending->needs.has_value()) {

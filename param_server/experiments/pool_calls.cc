@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-void TellHub(const PoolEvent& event, Hub* hub) {
+void ReportEvent(const PoolEvent& event, Hub* hub) {
   const std::string worker_id = RunWorkerId(event.worker_id, event.order.number);
   switch (event.kind) {
     case PoolEvent::Kind::kOrdered:
@@ -67,7 +67,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
 }
 
 // Answers of the calls for which there is news, or that have waited long enough.
-using Answers = std::vector<std::pair<AttendAnswer, absl::StatusOr<v1::AttendResponse>>>;
+using Answers = std::vector<std::pair<AttendReply, absl::StatusOr<v1::AttendResponse>>>;
 Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   Answers answers;
   for (auto one = host->calls.begin(); one != host->calls.end();) {
@@ -76,7 +76,7 @@ Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIR
       ++one;
       continue;
     }
-    answers.emplace_back(std::move(one->second.answer), AnswerFor(host, one->first));
+    answers.emplace_back(std::move(one->second.reply), AnswerFor(host, one->first));
     host->pool.Answered(one->first, now);
     one = host->calls.erase(one);
   }
@@ -85,16 +85,16 @@ Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIR
 
 }  // namespace
 
-uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendAnswer answer) {
+uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendReply reply) {
   std::optional<absl::StatusOr<v1::AttendResponse>> now_known;
-  AttendAnswer replaced;
+  AttendReply replaced;
   uint64_t call = 0;
   {
     const absl::Time now = host->options.clock();
     MutexLock lock(&host->mutex);
     call = ++host->last_call;
     if (const auto other = host->calls.find(attendance.worker_id()); other != host->calls.end()) {
-      replaced = std::move(other->second.answer);
+      replaced = std::move(other->second.reply);
       host->calls.erase(other);
     }
     if (const absl::Status taken = host->pool.Attend(attendance, now); !taken.ok()) {
@@ -103,21 +103,21 @@ uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, At
       host->pool.Leave(attendance.worker_id(), now);
       now_known = v1::AttendResponse();
     } else {
-      host->calls[attendance.worker_id()] = {call, now + host->options.answer_after, std::move(answer)};
+      host->calls[attendance.worker_id()] = {call, now + host->options.answer_after, std::move(reply)};
     }
   }
   if (replaced != nullptr) {
     replaced(absl::AbortedError("this worker has called again"));
   }
   if (now_known.has_value()) {
-    answer(*std::move(now_known));
+    reply(*std::move(now_known));
   }
   host->wake->Up();  // The thread answers it, and others for whom this call is news.
   return call;
 }
 
 void BreakOffCall(HostState* host, uint64_t number) {
-  AttendAnswer answer;
+  AttendReply reply;
   {
     MutexLock lock(&host->mutex);
     const auto call = std::find_if(host->calls.begin(), host->calls.end(),
@@ -125,11 +125,11 @@ void BreakOffCall(HostState* host, uint64_t number) {
     if (call == host->calls.end()) {
       return;
     }
-    answer = std::move(call->second.answer);
+    reply = std::move(call->second.reply);
     host->pool.BrokeOff(call->first, host->options.clock());
     host->calls.erase(call);
   }
-  answer(absl::CancelledError("the call was broken off"));
+  reply(absl::CancelledError("the call was broken off"));
   host->wake->Up();
 }
 
@@ -158,11 +158,11 @@ void TickPool(HostState* host) {
       bad ? LogWarning(event.text) : LogInfo(event.text);
       host->Note(event.order.experiment_id, event.text);
     }
-    TellHub(event, run->hub());
+    ReportEvent(event, run->hub());
   }
   // The hubs of the runs know the orders by now: a worker may join as soon as it has its answer.
-  for (auto& [answer, value] : answers) {
-    answer(std::move(value));
+  for (auto& [reply, value] : answers) {
+    reply(std::move(value));
   }
 }
 

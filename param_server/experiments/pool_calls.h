@@ -9,7 +9,7 @@
 namespace waggle {
 
 // See ExperimentHost::Attend.
-uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendAnswer answer);
+uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendReply reply);
 // See ExperimentHost::BreakOff.
 void BreakOffCall(HostState* host, uint64_t number);
 

@@ -38,7 +38,7 @@ absl::Status GiveUpOrPostpone(HostState* host, const std::string& id, const absl
     record.state = RunState::kFailed;
     record.reason = absl::StrCat("it cannot begin: ", why.message());
     record.ended = absl::Now();
-    return host->Keep(record, record.reason);
+    return host->SaveRecord(record, record.reason);
   }
   const std::string text = absl::StrCat(
       record.state == RunState::kRunning ? "it cannot go on yet: " : "it cannot begin yet: ", why.message());
@@ -92,9 +92,9 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
     record.started = record.started.has_value() ? record.started : absl::Now();
     ++record.attempts;
   }
-  WAGGLE_RETURN_IF_ERROR(host->Keep(record, restored  ? "goes on with a parameter server that has started again"
-                                            : resumed ? "goes on"
-                                                      : "begins"));
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, restored  ? "goes on with a parameter server that has started again"
+                                                  : resumed ? "goes on"
+                                                            : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
@@ -171,12 +171,12 @@ absl::Status SaveEnd(HostState* host, const std::string& id) {
   record.reason = standing.reason;
   record.ended = absl::Now();
   record.replay_storage.clear();
-  WAGGLE_RETURN_IF_ERROR(host->Keep(record, "", &last_overview));
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, "", &last_overview));
   LogInfo("experiment ", id, " is closed: ", RunStateName(standing.state));
   return absl::OkStatus();
 }
 
-void KeepReplayStorage(HostState* host) {
+void SaveReplayStorage(HostState* host) {
   MutexLock writing(&host->writing);
   std::vector<ExperimentRecord> changed;
   {
@@ -193,7 +193,7 @@ void KeepReplayStorage(HostState* host) {
     }
   }
   for (const ExperimentRecord& record : changed) {
-    host->Noted(host->Keep(record, ""),
+    host->Noted(host->SaveRecord(record, ""),
                 absl::StrCat("which replay servers hold experiment ", record.id, " is not saved yet"));
   }
 }
@@ -284,7 +284,7 @@ absl::Status CloseRun(HostState* host, const std::string& id) {
 }
 
 void SaveNews(HostState* host) {
-  KeepReplayStorage(host);
+  SaveReplayStorage(host);
   host->SaveEvents();
 }
 

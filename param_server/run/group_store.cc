@@ -20,7 +20,7 @@ void GroupStore::Begin(uint64_t epoch) {
     waiting.swap(waiting_);
   }
   for (auto& [number, one] : waiting) {
-    one.answer(absl::FailedPreconditionError(absl::StrCat("the group of epoch ", epoch, " has been formed since")));
+    one.reply(absl::FailedPreconditionError(absl::StrCat("the group of epoch ", epoch, " has been formed since")));
   }
 }
 
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> GroupStore::FindLocked(const std::vecto
   return values;
 }
 
-std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Answer answer) {
+std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Reply reply) {
   absl::StatusOr<std::vector<std::string>> values;
   {
     MutexLock lock(&mutex_);
@@ -118,45 +118,45 @@ std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::st
     values = status.ok() ? FindLocked(keys) : std::move(status);
     if (wait && absl::IsNotFound(values.status())) {
       if (waiting_.size() < options_.max_waiting) {
-        waiting_[next_number_] = {keys, std::move(answer)};
+        waiting_[next_number_] = {keys, std::move(reply)};
         return next_number_++;
       }
       values = absl::ResourceExhaustedError(absl::StrCat(waiting_.size(), " questions wait already"));
     }
   }
-  answer(std::move(values));
+  reply(std::move(values));
   return std::nullopt;
 }
 
 void GroupStore::AnswerWaiting() {
-  std::vector<std::pair<Answer, std::vector<std::string>>> answers;
+  std::vector<std::pair<Reply, std::vector<std::string>>> answers;
   {
     MutexLock lock(&mutex_);
     for (auto one = waiting_.begin(); one != waiting_.end();) {
       absl::StatusOr<std::vector<std::string>> values = FindLocked(one->second.keys);
       if (values.ok()) {
-        answers.emplace_back(std::move(one->second.answer), *std::move(values));
+        answers.emplace_back(std::move(one->second.reply), *std::move(values));
       }
       one = values.ok() ? waiting_.erase(one) : std::next(one);
     }
   }
-  for (auto& [answer, values] : answers) {
-    answer(std::move(values));
+  for (auto& [reply, values] : answers) {
+    reply(std::move(values));
   }
 }
 
 void GroupStore::Forget(int64_t number) {
-  Answer answer;
+  Reply reply;
   {
     MutexLock lock(&mutex_);
     const auto one = waiting_.find(number);
     if (one == waiting_.end()) {
       return;
     }
-    answer = std::move(one->second.answer);
+    reply = std::move(one->second.reply);
     waiting_.erase(one);
   }
-  answer(absl::CancelledError("nobody waits for it any more"));
+  reply(absl::CancelledError("nobody waits for it any more"));
 }
 
 }  // namespace waggle

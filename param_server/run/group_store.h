@@ -27,7 +27,7 @@ struct GroupStoreOptions {
 // call blocks.
 class GroupStore {
  public:
-  using Answer = std::function<void(absl::StatusOr<std::vector<std::string>> values)>;
+  using Reply = std::function<void(absl::StatusOr<std::vector<std::string>> values)>;
 
   explicit GroupStore(const GroupStoreOptions& options = GroupStoreOptions()) : options_(options) {}
 
@@ -38,9 +38,9 @@ class GroupStore {
   absl::StatusOr<int64_t> Add(uint64_t epoch, const std::string& key, int64_t amount) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<bool> Delete(uint64_t epoch, const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Calls `answer` once, outside the lock: before this returns, or where it is to wait for a key, in the thread that
+  // Calls `reply` once, outside the lock: before this returns, or where it is to wait for a key, in the thread that
   // brings the last one. Returns a number for Forget in the latter case.
-  std::optional<int64_t> Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Answer answer)
+  std::optional<int64_t> Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Reply reply)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody waits for this answer any more: it is called with CANCELLED, unless it has been or is about to be called.
   void Forget(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -48,7 +48,7 @@ class GroupStore {
  private:
   struct Waiting {
     std::vector<std::string> keys;
-    Answer answer;
+    Reply reply;
   };
 
   absl::Status CheckLocked(uint64_t epoch, const std::string& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

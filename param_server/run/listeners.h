@@ -71,9 +71,9 @@ class Announcer {
   // Has all listeners called; returns at once.
   void Announce() {
     ++count_;
-    if (!telling_.exchange(true)) {
+    if (!queued_.exchange(true)) {
       // Cannot be refused: at most one waits while one runs.
-      thread_.Submit([this] { Tell(); }).IgnoreError();
+      thread_.Submit([this] { CallListeners(); }).IgnoreError();
     }
   }
   // Announcements so far.
@@ -81,8 +81,8 @@ class Announcer {
   Listeners& listeners() { return listeners_; }
 
  private:
-  void Tell() {
-    telling_ = false;
+  void CallListeners() {
+    queued_ = false;
     listeners_.CallAll();
   }
 
@@ -91,7 +91,7 @@ class Announcer {
   Listeners listeners_;
   // Atomic because they are read and set without any other field.
   std::atomic<int64_t> count_{0};
-  std::atomic<bool> telling_{false};  // A queued task will tell the news.
+  std::atomic<bool> queued_{false};  // A queued task will tell the news.
   Executor thread_{"hub-teller", 1, kMaxTasks};
 };
 

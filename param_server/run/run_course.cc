@@ -167,7 +167,7 @@ void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
   if (const bool begun = progress().running.has_value(); std::exchange(told_begin_, begun) != begun) {
     parts_.saver->NoteUrgentChange();
   }
-  TellState();
+  AnnounceState();
   if (state() != RunState::kFinishing) {
     return;
   }
@@ -179,16 +179,16 @@ void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
     hindrance = "there is no learner";
   }
   tracker_.Conclude(hindrance, now);
-  TellState();
+  AnnounceState();
 }
 
 void RunCourse::End(RunState state, const std::string& reason) {
   tracker_.EndNow(state, reason);
   sealed_ = true;
-  TellState();
+  AnnounceState();
 }
 
-void RunCourse::TellState() {
+void RunCourse::AnnounceState() {
   if (std::exchange(told_, state()) == state()) {
     return;
   }

@@ -94,7 +94,7 @@ class RunCourse {
   static std::vector<std::string> Groupable(const WorkerTable& workers);
   // Steps that the present learner must repeat.
   uint64_t StepsAgain(const WorkerTable& workers) const;
-  void TellState();
+  void AnnounceState();
 
   const Parts parts_;
   const absl::Time begun_;  // Of this hub.
