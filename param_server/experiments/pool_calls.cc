@@ -20,7 +20,7 @@ void ReportEvent(const PoolEvent& event, Hub* hub) {
       break;
     case PoolEvent::Kind::kEnded:
     case PoolEvent::Kind::kGaveUp:
-      hub->Leave(worker_id);  // Its goodbye may have been lost.
+      hub->Leave(worker_id);  // Its call of Leave may have been lost.
       break;
     case PoolEvent::Kind::kLost:
     case PoolEvent::Kind::kReleased:
@@ -29,7 +29,7 @@ void ReportEvent(const PoolEvent& event, Hub* hub) {
     case PoolEvent::Kind::kAway:
       hub->SetAway(worker_id);
       break;
-    case PoolEvent::Kind::kRecalled:  // It has its last to say.
+    case PoolEvent::Kind::kRecalled:  // The worker may still report.
     case PoolEvent::Kind::kHopeless:
       break;
   }
@@ -41,7 +41,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     for (const auto& [number, order] : member->orders) {
       *answer.add_orders() = ToProto(order);
     }
-    // Workers of an experiment that cannot go on yet wait for it, as they would for the hub itself.
+    // Workers of an experiment whose run is not open yet keep their orders.
     for (const v1::HeldOrder& held : member->attendance.held()) {
       const auto record = host->records.find(held.order().experiment_id());
       if (!held.ended() && record != host->records.end() && record->second.state == RunState::kRunning &&
@@ -51,8 +51,8 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     }
     for (const std::string& id : member->attendance.kept()) {
       const auto record = host->records.find(id);
-      // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
-      // is resumed goes: it begins with empty tables.
+      // Data of an experiment that this hub never had may belong to another hub and stay. Data of a resumed experiment
+      // go: it begins with empty tables.
       const bool is_past =
           record != host->records.end() && host->active_runs.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
@@ -66,7 +66,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
   return answer;
 }
 
-// Answers of the calls for which there is news, or that have waited long enough.
+// Takes the calls for which there is news, or that have waited long enough, with their answers.
 using Answers = std::vector<std::pair<AttendReply, absl::StatusOr<v1::AttendResponse>>>;
 Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   Answers answers;
@@ -112,7 +112,7 @@ uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, At
   if (now_known.has_value()) {
     reply(*std::move(now_known));
   }
-  host->wake->Up();  // The thread answers it, and others for whom this call is news.
+  host->wake->Up();  // The thread replies to this call, and to calls that wait for news of it.
   return call;
 }
 
@@ -152,7 +152,7 @@ void TickPool(HostState* host) {
     answers = TakeAnswers(host, now);
   }
   for (const auto& [run, event] : of_runs) {
-    if (event.kind != PoolEvent::Kind::kReleased) {  // Most have said goodbye themselves, which is no news then.
+    if (event.kind != PoolEvent::Kind::kReleased) {  // kRecalled was noted before.
       const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
                        event.kind != PoolEvent::Kind::kRecalled;
       bad ? LogWarning(event.text) : LogInfo(event.text);
@@ -160,7 +160,7 @@ void TickPool(HostState* host) {
     }
     ReportEvent(event, run->hub());
   }
-  // The hubs of the runs know the orders by now: a worker may join as soon as it has its answer.
+  // After ReportEvent: a worker may join the run's hub as soon as it has its order.
   for (auto& [reply, value] : answers) {
     reply(std::move(value));
   }

@@ -4,8 +4,6 @@
 
 #include "param_server/experiments/host_state.h"
 
-// The calls of the pool's processes, and their answers.
-
 namespace waggle {
 
 // See ExperimentHost::Attend.
@@ -13,8 +11,8 @@ uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, At
 // See ExperimentHost::BreakOff.
 void BreakOffCall(HostState* host, uint64_t number);
 
-// Has the pool find dead processes and give seats out, tells the hubs of the runs, and answers the calls for which
-// there is news or that have waited long enough. For the host's thread.
+// Lets the pool find dead processes and give seats, reports its events to the hubs of the runs, and replies to calls
+// for which there is news or that have waited long enough. For the host's thread.
 void TickPool(HostState* host);
 
 }  // namespace waggle

@@ -90,7 +90,7 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
     const absl::Status refused = fixture.TryJoin(again, Role::kLearner).status();
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()),
-               Catch::Contains(std::to_string(never_given)) && Catch::Contains("the largest that was is 3"));
+               Catch::Contains(std::to_string(never_given)) && Catch::Contains("wanted at most 3"));
   }
   CHECK(fixture.Join("l4", Role::kLearner).epoch == 4);
 }
