@@ -53,8 +53,7 @@ void ExperimentHost::BeginStop() {
   state_->closed.SignalAll();
 }
 
-// The order of a stop: the thread ends, calls of the pool get their reply, tasks of the executor end, open runs are
-// saved, and the last events are saved.
+// First the thread ends, then calls of the pool get replies, tasks of the executor end, and runs and events are saved.
 ExperimentHost::~ExperimentHost() {
   BeginStop();
   {

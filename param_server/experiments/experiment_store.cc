@@ -151,8 +151,7 @@ absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, 
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, whose values are bound, and replaces the replay storage. Returns the sequence; absent if no
-// row was changed.
+// Runs kInsert or kUpdate, and replaces the replay storage. Returns the sequence; absent if no row was changed.
 absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
                                            SqliteStatement* put) {
   SqliteStatement& statement = *put;

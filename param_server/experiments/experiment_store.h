@@ -77,20 +77,18 @@ class ExperimentStore {
   // The id of the experiment that this request has submitted. Absent if there is none or the request_id is empty.
   absl::StatusOr<std::optional<std::string>> IdOfRequest(const std::string& request_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Adds an experiment with the event of its submission, and returns its sequence. ALREADY_EXISTS if another one has or
-  // had this id, or has this request_id.
+  // Returns the sequence. ALREADY_EXISTS if another experiment has or had this id, or has this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces a record except its sequence, and adds an event if `event` is not empty, both or neither. NOT_FOUND if
-  // there is no experiment with this id.
+  // Replaces a record except its sequence, and adds `event` if it is not empty, both or neither. NOT_FOUND as Texts.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())
       ABSL_LOCKS_EXCLUDED(mutex_);
   // As Update without an event; replaces the last_overview too.
   absl::Status UpdateClosed(const ExperimentRecord& record, const std::string& last_overview)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Deletes an experiment and its events. Its id is not given again. NOT_FOUND if it does not exist.
+  // Deletes an experiment and its events. Its id is not given again. NOT_FOUND as Texts.
   absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // The ids of all deleted experiments.
   absl::StatusOr<std::vector<std::string>> Deleted() ABSL_LOCKS_EXCLUDED(mutex_);

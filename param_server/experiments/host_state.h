@@ -39,8 +39,7 @@ struct ExperimentHostOptions {
   // Time for the workers of a run that is over to end: a learner may have a large checkpoint to write.
   absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
-  // Draws the curves of a closed run into its output folder, and writes the script's output to the file `log`. Returns
-  // at once. Null: no curves are drawn.
+  // Draws the curves of a closed run; the file `log` takes the script's output. Returns at once. Null: draws none.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
@@ -134,8 +133,7 @@ struct HostState {
   Listeners listeners;  // Called after changes of an experiment's state.
   Mutex events_mutex;
   std::deque<std::pair<std::string, ExperimentEvent>> events ABSL_GUARDED_BY(events_mutex);  // Not saved yet.
-  // Held while a record is read, saved and replaced in `records`, but not while runs are opened, closed or saved.
-  // Locked before `mutex`.
+  // Held while a record is changed and saved, not while runs are opened, closed or saved. Locked before `mutex`.
   Mutex writing;
   Mutex mutex;
   CondVar closed;  // A run was closed, or this hub stops.
@@ -145,8 +143,7 @@ struct HostState {
   std::map<std::string, RunStanding> past_standings ABSL_GUARDED_BY(mutex);       // Of closed runs.
   std::set<std::string> deleted ABSL_GUARDED_BY(mutex);
   std::set<std::string> deleting ABSL_GUARDED_BY(mutex);  // Their folders are being removed.
-  // A running or queued experiment is in one of the first two maps. One that is over may stay in one of the three for a
-  // while.
+  // An experiment that is not over is in one of the first two maps. One that is over may still be in one of the three.
   std::map<std::string, PendingRun> pending_runs ABSL_GUARDED_BY(mutex);
   std::map<std::string, ActiveRun> active_runs ABSL_GUARDED_BY(mutex);
   std::map<std::string, ClosingRun> closing_runs ABSL_GUARDED_BY(mutex);

@@ -30,8 +30,7 @@ struct OpenRunOptions {
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
-// The open parts of an experiment that runs: its state, its weights, its workers, and the thread that records its
-// figures.
+// The open parts of a running experiment: its state, weights, hub, and the thread that records its figures.
 class OpenRun {
  public:
   // Reads the saved state and goes on from it. An error names the file that cannot be read or written.
@@ -46,7 +45,7 @@ class OpenRun {
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);
   }
-  // Ends waiting calls. The destructor draws the curves of a run that is `over`; another run goes on with the next hub.
+  // Ends waiting calls. The destructor draws the curves of a run that is `over`; else it goes on with the next hub.
   void Close(bool over = false);
 
  private:

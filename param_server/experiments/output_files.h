@@ -6,13 +6,11 @@
 #include "param_server/experiments/experiment_store.h"
 #include "waggle/v1/worker.pb.h"
 
-// The files in a run's output folder beside its figures and weights. Functions that write wait for the disk; their
-// errors name the file.
+// The files in a run's output folder beside its figures and weights. Functions wait for the disk; errors name the file.
 
 namespace waggle {
 
-// Writes experiment.yaml for a run that begins, or goes on. All errors are UNAVAILABLE, as the experiment is not their
-// cause.
+// Writes experiment.yaml for a run that is opened. All errors are UNAVAILABLE: the experiment is not their cause.
 absl::Status WriteBeginning(const std::string& output_folder, const std::string& yaml);
 
 // The text of a closed run's summary.json. `overview`: of the run when it was closed.

@@ -51,8 +51,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     }
     for (const std::string& id : member->attendance.kept()) {
       const auto record = host->records.find(id);
-      // Data of an experiment that this hub never had may belong to another hub and stay. Data of a resumed experiment
-      // go: it begins with empty tables.
+      // Data of unknown experiments may be another hub's, and stay. A resumed experiment begins with empty tables.
       const bool is_past =
           record != host->records.end() && host->active_runs.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));

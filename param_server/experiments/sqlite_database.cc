@@ -44,8 +44,7 @@ absl::StatusCode CodeOf(int result, int system_error) {
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
                                                                      const SqliteFormat& format) {
-  // SQLite does not report why it cannot make a file. An existing file is not opened here: closing it would free the
-  // lock of another connection of this process.
+  // SQLite does not report why it cannot make a file. Closing an existing one would free locks of this process.
   if (const absl::Status made = File::Create(path).status(); !made.ok() && !absl::IsAlreadyExists(made)) {
     return made;
   }

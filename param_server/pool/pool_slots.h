@@ -9,8 +9,7 @@
 
 namespace waggle {
 
-// The orders that each process of a pool can have, all of them and the free ones. Valid until the pool changes. Not
-// thread-safe.
+// The slots for orders of each process of a pool, all and free ones. Valid until the pool changes. Not thread-safe.
 class PoolSlots {
  public:
   // Slots that begun experiments need for their least are not free.

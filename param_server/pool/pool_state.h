@@ -10,8 +10,7 @@
 #include "param_server/pool/run_needs.h"
 #include "waggle/v1/experiment.pb.h"
 
-// The members of a pool, the seats of its experiments, and the changes of both together. Pure data; not thread-safe.
-// See WorkerPool for their states.
+// The members of a pool and the seats of its experiments; see WorkerPool for their states. Not thread-safe.
 
 namespace waggle {
 

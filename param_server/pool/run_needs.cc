@@ -34,8 +34,7 @@ RunNeeds NeedsOf(const Experiment& experiment) {
   if (experiment.evaluation.enabled) {
     SeatGroup evaluator{Role::kEvaluator, WorkerKind::kEvaluator, 0, 1, experiment.actor.device};
     evaluator.steps_environment = true;
-    // In lock-step all workers wait for evaluations, and a target return needs them. Only the end of other runs waits
-    // for an evaluator, which may come later.
+    // Lock-step and a target return need evaluations all the time; other runs need them only at the end.
     const bool needed = experiment.experiment.deterministic || experiment.stop.target_return.has_value();
     evaluator.least = needed ? 1 : 0;
     needs.groups.push_back(evaluator);

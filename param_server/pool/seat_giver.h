@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// Decides which process gets which free seat of a pool, and which actors must change the experiment. Pure logic at one
-// moment; not thread-safe.
+// Gives the free seats of a pool to processes, and recalls actors for other experiments. Pure logic; not thread-safe.
 class SeatGiver {
  public:
   // `pool` outlives this. Seats of a restored experiment are given out after `rejoin_time`.

@@ -98,8 +98,7 @@ class WorkerPool {
   // Takes time in proportion to the members and seats.
   PoolSlots CountSlots() const { return PoolSlots(state_); }
 
-  // The experiment has begun: its seats are given from now on. `replay_storage`: as PoolRun::ReplayStorage. `restored`:
-  // an earlier hub had given its seats.
+  // Its seats are given from now on. `replay_storage`: PoolRun::ReplayStorage. `restored`: it ran with an earlier hub.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
   // The experiment is over: no more seats are given. All workers but replay servers end by themselves.
   void Close(const std::string& experiment_id);

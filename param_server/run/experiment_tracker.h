@@ -81,8 +81,7 @@ class ExperimentTracker {
   bool Reopen(absl::Time now);
   // Counts the time and checks the limits.
   void Advance(absl::Time now);
-  // Ends a finishing run if its last weights have been evaluated, cannot be evaluated (`hindrance` says why; empty:
-  // they can), or were not evaluated in time.
+  // Ends a finishing run if its last weights are evaluated, cannot be (`hindrance` says why), or were not in time.
   void Conclude(const std::string& hindrance, absl::Time now);
 
   // Forgets workers that will not report again. Their steps stay counted.

@@ -23,8 +23,7 @@ struct GroupStoreOptions {
   size_t max_waiting = 4'096;           // Calls of Get that wait for their keys.
 };
 
-// The map by which the learners of one group find each other. Errors are those of KeyStore. Thread-safe; no call
-// blocks.
+// The map by which the learners of one group find each other. Errors as KeyStore. Thread-safe; no call blocks.
 class GroupStore {
  public:
   using Reply = std::function<void(absl::StatusOr<std::vector<std::string>> values)>;

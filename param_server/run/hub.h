@@ -44,8 +44,7 @@ struct HubOptions {
   std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
 
-// The hub of one run: seats its workers, takes their reports, and sends each worker its assignment. Thread-safe. Only
-// Join, End and Save block.
+// The hub of one run: seats workers, takes reports, and makes assignments. Thread-safe. Only Join, End and Save block.
 class Hub {
  public:
   struct Seat {
@@ -56,8 +55,8 @@ class Hub {
     Assignment assignment;
   };
 
-  // `state` and `models` outlive the hub. The state must have adopted the plan's experiment. Publishes the saved
-  // weights. Errors as RunWeights::Restore.
+  // Publishes the saved weights. Errors as RunWeights::Restore. `state`, which has adopted the plan's experiment, and
+  // `models` outlive the hub.
   static absl::StatusOr<std::unique_ptr<Hub>> Create(const HubOptions& options, RunPlan plan, HubState* state,
                                                      ModelStore* models);
   // Saves the last progress.
@@ -68,17 +67,15 @@ class Hub {
   // Absent if the worker has no order.
   std::optional<Role> RoleOf(const std::string& worker_id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Seats a worker. Blocks until its epoch or life is on the disk. Errors as HubState::Number and
-  // WorkerTable::CheckArrival.
+  // Blocks until the worker's epoch or life is on the disk. Errors as HubState::Number and WorkerTable::CheckArrival.
   absl::StatusOr<Seat> Join(const WorkerArrival& arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Returns the assignment without the experiment, which never changes. NOT_FOUND: the worker must join again.
   // FAILED_PRECONDITION if the worker's environment is not the run's. INVALID_ARGUMENT for wrong figures.
   absl::StatusOr<Assignment> Heartbeat(const WorkerReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The environment steps that an actor may take in all its life; see StepLeases. NOT_FOUND: the worker must join
-  // again. FAILED_PRECONDITION if the run has no limit on steps. INVALID_ARGUMENT for a wrong request, and for workers
-  // that are not actors.
+  // The environment steps that an actor may take in all its life; see StepLeases. NOT_FOUND: it must join again.
+  // FAILED_PRECONDITION if the run has no limit on steps. INVALID_ARGUMENT for a wrong request or role.
   absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -110,15 +107,13 @@ class Hub {
   int64_t EnvStepsAt(const ModelVersion& version) const { return weights_->EnvStepsAt(version, env_steps()); }
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The largest epoch of a dismissed learner, whose weights are refused; 0: there was none. Groups of learners are
-  // fenced by the epoch of their next group instead.
+  // The largest epoch of a dismissed learner, whose weights are refused; 0: none. The next epoch fences groups instead.
   uint64_t fenced_epoch() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Calls all listeners, in this thread.
   void WakeAll() { announcer_.listeners().CallAll(); }
 
-  // Calls `listener` if workers must hear news at once. It runs in a shared thread and must return soon. As
-  // ModelStore::Watch; the hub outlives the subscription.
+  // Calls `listener`, which must return soon, if workers must hear news at once. The hub outlives the subscription.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
     return announcer_.listeners().Add(std::move(listener));
   }

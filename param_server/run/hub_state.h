@@ -68,9 +68,8 @@ class HubState {
   // Takes the next epoch for a learner, larger than all before.
   absl::StatusOr<uint64_t> TakeEpoch() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Gives an epoch to a learner and a life to an actor or evaluator, unless the worker brings one. Returns once the
-  // number is on the disk, so that no other worker gets it. FAILED_PRECONDITION for an epoch that no learner was given;
-  // UNAVAILABLE if a life cannot be saved.
+  // Gives an epoch to a learner and a life to an actor or evaluator, unless the worker brings one, and saves it so that
+  // no other worker gets it. FAILED_PRECONDITION for an epoch that was not given; UNAVAILABLE if a life is not saved.
   absl::Status Number(Role role, int64_t index, WorkerArrival* arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -10,13 +10,11 @@
 
 namespace waggle {
 
-// The learners of a run that train together. A group is formed once all have joined. Another one is formed if a member
-// is gone, another learner has joined, or a member could not reach the others. Pure logic over given times; not
-// thread-safe.
+// The learners of a run that train together. A group is formed once all have joined, and again if a member is gone,
+// another learner has joined, or a member could not reach the others. Pure logic over given times; not thread-safe.
 class LearnerGroup {
  public:
-  // `learners`: of the run. From `patient_until` on the first group is formed of the learners that are alive, as a hub
-  // that follows another may find fewer.
+  // From `patient_until` on the first group is formed with fewer learners too: some may have left an earlier hub.
   LearnerGroup(int64_t learners, absl::Time patient_until) : learners_(learners), patient_until_(patient_until) {}
 
   // True if another group must be formed. `alive`: the living learners in the order of their indices.

@@ -37,8 +37,7 @@ class Listeners {
     const int64_t id_;
   };
 
-  // `listener` may still run while the subscription is destroyed, so it should own its data. This object outlives the
-  // subscription.
+  // `listener` may still run while the subscription is destroyed. This object outlives the subscription.
   std::unique_ptr<Subscription> Add(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     by_id_.emplace(next_id_, std::move(listener));

@@ -19,8 +19,7 @@ using Clock = std::function<absl::Time()>;
 // Thread-safe; only SaveNow, SaveIfChanged and the destructor wait for the disk.
 class ProgressSaver {
  public:
-  // `state` outlives this. `prepare` is called before each save, without a lock. `fill` puts the present progress into
-  // the record, under the record's lock.
+  // `state` outlives this. A save calls `prepare` without a lock, then `fill` for the record, under the record's lock.
   ProgressSaver(HubState* state, Clock clock, std::function<void()> prepare, std::function<void(HubRecord*)> fill);
   // Tries a last time to save changes.
   ~ProgressSaver();

@@ -25,13 +25,11 @@
 
 namespace waggle {
 
-// The course of a run: its state and progress, its evaluations, and the steps, turns and groups of its workers. Each
-// change of its state is noted, urgently saved and announced. Not thread-safe: the hub's lock guards it. No call
-// blocks.
+// The state and progress of a run, its evaluations, and the steps, turns and groups of its workers. A change of the
+// state is noted, urgently saved and announced. Not thread-safe: the hub's lock guards it. No call blocks.
 class RunCourse {
  public:
-  // The pointers outlive this. `note`: see HubOptions; not null. A restored run that was finishing waits `gather_time`
-  // for its workers, which must join this hub first.
+  // The pointers outlive this. `note` is not null. A restored run that was finishing waits `gather_time` for workers.
   struct Parts {
     RunWeights* weights = nullptr;
     ProgressSaver* saver = nullptr;

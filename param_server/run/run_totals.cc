@@ -35,8 +35,7 @@ std::map<Role, Counted> ListCounted() {
   return counted;
 }
 
-// Sets the value in `all` to the smaller (if `largest`, the larger) of it and the gauge. Returns true if that changes
-// it.
+// Sets the value in `all` to the smaller (`largest`: the larger) of it and the gauge. Returns true if that changes it.
 bool TakeGauge(const WorkerFigures& figures, const std::string& role, const char* name, bool largest,
                std::map<std::string, double>* all) {
   const auto gauge = figures.gauges.find(name);

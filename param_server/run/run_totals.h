@@ -16,8 +16,7 @@ struct RunTotals {
   // By "ROLE/NAME", as figures are named: sums of counters, the earliest actor/first_env_step_unix_seconds and the
   // largest learner/policy_lag_max.
   std::map<std::string, double> all;
-  // Parts of these sums, and of the run's steps, that were counted while there was no hub. The time of the run does not
-  // include that time.
+  // Parts of these sums, and of the run's steps, that were counted without a hub, outside the time of the run.
   std::map<std::string, double> unseen;
   // The last counters of workers that may report again, by worker and counter.
   std::map<std::string, std::map<std::string, double>> of;

@@ -12,8 +12,7 @@
 namespace waggle {
 namespace {
 
-// The result of a run. A killed hub may have saved the best weights without their record, or the record alone. Then the
-// remark of the saved weights is the result.
+// The result of a run. If a killed hub saved only the best weights or only the record, the weights' remark counts.
 std::optional<RunResult> ResultOf(const std::optional<SavedModel>& best, const std::optional<RunResult>& recorded) {
   if (best.has_value() ? recorded.has_value() && best->snapshot.version == recorded->evaluation.version
                        : !recorded.has_value()) {

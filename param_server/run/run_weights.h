@@ -40,8 +40,7 @@ class RunWeights {
 
   // Makes these the best weights, and queues a save of them with their result.
   void SetBest(std::shared_ptr<const StoredModel> weights, const RunResult& result) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Queues a save of the newest weights. Frees replaced best weights, and weights held by workers other than these
-  // evaluators.
+  // Queues a save of the newest weights. Frees replaced best weights and those held by workers beside `evaluators`.
   void Save(const std::set<std::string>& evaluators) ABSL_LOCKS_EXCLUDED(mutex_);
   // Frees the weights that a worker holds.
   void Release(const std::string& worker_id);

@@ -48,8 +48,7 @@ int64_t StepLeases::Take(const std::string& worker_id, const StepRequest& reques
   lease.renewed = now;
   const int64_t used = std::max(lease.used, request.used);
   Set(&lease, used, lease.allowed);
-  // The actor keeps the steps that it says it holds if no other lease has them. They may come from an earlier hub, or
-  // from a lease that was overdue.
+  // The actor keeps steps of an earlier hub or an overdue lease if no other lease has them.
   const int64_t held = std::clamp(request.allowed - used, lease.unused(),
                                   std::max(lease.unused(), limit_ - taken - (leased_ - lease.unused())));
   Set(&lease, used, used + held);

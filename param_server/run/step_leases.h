@@ -28,9 +28,8 @@ class StepLeases {
   // An actor's reported steps. Ignored for workers without a lease.
   void Report(const std::string& worker_id, int64_t used);
 
-  // Returns the steps that the actor may take in all its life. A lease has two seconds of its rate, but at most its
-  // part of half of the free steps, and at least a block. It never exceeds the free steps. `taken`: by all actors, gone
-  // ones included. `actors`: the living ones.
+  // Returns the steps that the actor may take in all its life: those for two seconds at its rate, but at most its part
+  // of half of the free steps, at least a block, and never more than are free. `taken`: by all actors. `actors`: alive.
   int64_t Take(const std::string& worker_id, const StepRequest& request, int64_t taken, int64_t actors, absl::Time now);
 
   // Frees the lease of an actor that has left.

@@ -16,9 +16,9 @@ struct LockStepOptions {
 };
 
 // The order of turns in a run in lock-step: one process works at a time, so that the run is reproducible. The learner
-// begins and publishes its first weights; then actor and learner alternate. After each record_steps the replay server
-// updates its figures and the hub records all figures. After each evaluation_steps the evaluator has a turn. Then the
-// actor goes on. Pure logic; not thread-safe.
+// begins, and publishes its first weights. Then actor and learner alternate. After a learner's turn, each record_steps
+// the replay server updates its figures and the hub records all figures, and each evaluation_steps the evaluator works.
+// Pure logic; not thread-safe.
 class TurnOrder {
  public:
   explicit TurnOrder(const LockStepOptions& options) : options_(options) {}
@@ -28,8 +28,7 @@ class TurnOrder {
   // The items that an actor has written in all its life.
   void CountItems(const std::string& worker_id, int64_t items);
 
-  // A worker of this role has done the turn of this number. Repeated reports change nothing. `learner_steps`: of the
-  // run. Returns true if the turn has changed.
+  // A worker of this role has done the turn of this number. `learner_steps`: of the run. True if the turn has changed.
   bool Done(Role role, uint64_t number, int64_t learner_steps);
 
  private:

@@ -66,9 +66,8 @@ struct WorkerTableOptions {
   int64_t max_gone = 100;                         // Workers that are shown after they left; the oldest are forgotten.
 };
 
-// The seats of one run, their workers, and the figures of each worker. Only workers with an order of the pool are here:
-// WorkerPool gives the seats out and finds lost workers. Pure logic over given times, which never go back; not
-// thread-safe.
+// The seats of one run, and its workers with their figures. Only workers with an order of the WorkerPool are here,
+// which gives the seats and finds lost workers. Pure logic over given times, which never go back; not thread-safe.
 class WorkerTable {
  public:
   explicit WorkerTable(const WorkerTableOptions& options) : options_(options) {}
@@ -76,9 +75,8 @@ class WorkerTable {
   // The pool has given the worker a seat: it may join. An earlier worker of the seat leaves.
   void Order(const WorkerIntroduction& worker, int64_t index, absl::Time now);
 
-  // The worker, if it may take its seat. UNAVAILABLE for a worker without an order: after a restart the pool must hear
-  // from it first. ALREADY_EXISTS for a worker that was dismissed. INVALID_ARGUMENT for a wrong address or life. Valid
-  // until the next change.
+  // The worker, if it may take its seat. Valid until the next change. UNAVAILABLE if its order is not known (yet, after
+  // a restart). ALREADY_EXISTS if it was dismissed. INVALID_ARGUMENT for a wrong address or life.
   absl::StatusOr<const WorkerView*> CheckArrival(const WorkerArrival& arrival) const;
 
   // Seats a worker with the numbers of its request, also if it is seated already. Errors as CheckArrival.

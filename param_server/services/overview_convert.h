@@ -7,8 +7,7 @@ namespace waggle {
 
 // Fills an empty response, without the experiment's id.
 void ToProto(const HubOverview& overview, v1::OverviewResponse* response);
-// The overview that is saved of a closed run: no worker is alive or has rates, and the experiment's text is left out,
-// as it is saved beside it.
+// The overview that is saved of a closed run: no worker is alive or has rates. Without the experiment's text.
 v1::OverviewResponse ToPastProto(HubOverview overview);
 
 }  // namespace waggle

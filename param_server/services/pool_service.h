@@ -7,8 +7,7 @@
 
 namespace waggle {
 
-// waggle.v1.PoolService over an ExperimentHost; see pool.proto. Refuses workers of another software version; the host
-// decides all else.
+// waggle.v1.PoolService over an ExperimentHost; see pool.proto. Refuses workers of another software version.
 class PoolService final : public v1::PoolService::WithRawCallbackMethod_Attend<v1::PoolService::Service> {
  public:
   // The host outlives the service.

@@ -199,8 +199,7 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
   const absl::StatusOr<std::shared_ptr<RunServices>> run = find_(decoded.experiment_id());
   if (run.ok()) {
     return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
-                         // A run of a thousand workers has tens of thousands of map entries: an arena frees them at
-                         // once.
+                         // An arena frees the tens of thousands of map entries of a thousand workers at once.
                          google::protobuf::Arena arena;
                          auto* const answer = google::protobuf::Arena::CreateMessage<v1::OverviewResponse>(&arena);
                          ToProto((*run)->hub->Overview(), answer);
