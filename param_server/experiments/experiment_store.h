@@ -33,7 +33,7 @@ struct ExperimentRecord {
   std::string software_version;
   std::string output_folder;
   absl::Time submitted;
-  std::optional<absl::Time> started;  // Of the first attempt.
+  std::optional<absl::Time> started;  // Begin of the first attempt.
   std::optional<absl::Time> ended;
   int64_t attempts = 0;  // Number of times that it was begun.
   // The storage_id of the replay server of each shard, if it has one.
@@ -42,7 +42,7 @@ struct ExperimentRecord {
 
 // Large texts of an experiment, on the disk alone. Only last_overview changes.
 struct ExperimentTexts {
-  std::string request_id;      // Of its submission; may be empty.
+  std::string request_id;      // Request id of the submission; may be empty.
   std::string submitted_yaml;  // As the user wrote it.
   std::string effective_yaml;  // With all values.
   // The overview of its run when it was last closed, as bytes of an OverviewResponse; empty before that.

@@ -140,7 +140,7 @@ struct HostState {
   bool stopping ABSL_GUARDED_BY(mutex) = false;
   std::map<std::string, ExperimentRecord> records ABSL_GUARDED_BY(mutex);
   std::map<int64_t, const ExperimentRecord*> by_sequence ABSL_GUARDED_BY(mutex);  // The same records.
-  std::map<std::string, RunStanding> past_standings ABSL_GUARDED_BY(mutex);       // Of closed runs.
+  std::map<std::string, RunStanding> past_standings ABSL_GUARDED_BY(mutex);       // Closed runs.
   std::set<std::string> deleted ABSL_GUARDED_BY(mutex);
   std::set<std::string> deleting ABSL_GUARDED_BY(mutex);  // Their folders are being removed.
   // An experiment that is not over is in one of the first two maps. One that is over may still be in one of the three.

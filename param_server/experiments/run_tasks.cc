@@ -76,7 +76,7 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
                        const RunNeeds& needs) {
   ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
-  texts.last_overview.clear();  // Of an earlier attempt.
+  texts.last_overview.clear();  // It belongs to an earlier attempt.
   active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
   active.subscription = active.run->hub()->Watch([wake = host->wake] { wake->Up(); });
   MutexLock writing(&host->writing);

@@ -85,7 +85,7 @@ class SqliteStatement {
 
   SqliteDatabase* const database_;
   sqlite3_stmt* statement_ = nullptr;
-  int result_;  // Of the calls before the first step.
+  int result_;  // Result of the calls before the first step.
   int parameter_ = 0;
   int column_ = 0;
 };

@@ -57,7 +57,7 @@ struct PoolMember {
 struct PoolSeat {
   WorkOrder order;
   std::string worker_id;   // Empty: the seat is reserved for the replay server with storage_id.
-  std::string storage_id;  // Of a replay server with storage; empty: the seat is never reserved.
+  std::string storage_id;  // Storage of a replay server; empty: the seat is never reserved.
   absl::Time since;        // When the seat was given, or became free.
 };
 

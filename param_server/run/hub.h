@@ -31,7 +31,7 @@ namespace waggle {
 struct HubOptions {
   WorkerTableOptions workers;
   WorkerIntroduction self;           // This process, which is shown among the workers.
-  const Metrics* metrics = nullptr;  // Of this process; may be null. Outlives the hub.
+  const Metrics* metrics = nullptr;  // Metrics of this process; may be null. They outlive the hub.
   // The folders from which the hub restores the run's weights; they outlive the hub.
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;

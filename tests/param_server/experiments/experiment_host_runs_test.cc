@@ -42,7 +42,7 @@ TEST_CASE_METHOD(HostFixture, "a stopped experiment goes on from its state when 
   RoundsUntil("the run's end", [&] { return Find(id) == nullptr; });
   CHECK(workers.at("replay").held().empty());
   CHECK(State(id) == RunState::kStopped);
-  Eventually("its curves are to be drawn", [&] { return drawn.load() == 1; });
+  Eventually("its curves are drawn", [&] { return drawn.load() == 1; });
   const std::string output = ValueOf(host->Get(id)).output_folder() + "/";
   const auto summary = nlohmann::json::parse(Contents(output + "summary.json"));
   CHECK(summary["outcome"] == "stopped");
@@ -140,8 +140,8 @@ TEST_CASE_METHOD(HostFixture, "an experiment with damaged data fails when it beg
   CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("damaged"));
 }
 
-TEST_CASE_METHOD(HostFixture,
-                 "a run that a hub cannot open again yet goes on when it can, and keeps workers and tables", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a run that a restarted hub cannot open goes on later with its workers and tables",
+                 "[unit]") {
   Start();
   WholeCrew();
   workers.at("replay").set_storage_id("disk");

@@ -119,8 +119,7 @@ TEST_CASE_METHOD(PoolFixture, "if no table outlives its replay server, another g
   }
 }
 
-TEST_CASE_METHOD(PoolFixture,
-                 "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a replay server that leaves keeps the seats of all its experiments", "[unit]") {
   SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   shard.keeps = true;
   Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");

@@ -121,8 +121,8 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least are shared evenly, and gi
   }
 }
 
-TEST_CASE_METHOD(PoolFixture,
-                 "an actor that is given up is let go when it has ended, is dead, or another has its index", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a recalled actor is released when it has ended, is dead, or another has its index",
+                 "[unit]") {
   const auto of_kind = [](const std::vector<PoolEvent>& events, PoolEvent::Kind kind) {
     std::vector<PoolEvent> found;
     std::copy_if(events.begin(), events.end(), std::back_inserter(found),

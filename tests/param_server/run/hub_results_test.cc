@@ -280,7 +280,7 @@ TEST_CASE("News comes at once, and once", "[unit]") {
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
   std::optional<int64_t> seen;
-  CHECK(fixture.hub->News("nobody", &seen).status().code() == absl::StatusCode::kNotFound);
+  CHECK(fixture.hub->News("unknown", &seen).status().code() == absl::StatusCode::kNotFound);
   CHECK(ValueOf(fixture.hub->News("a", &seen))->run_state == RunState::kRunning);
   CHECK_FALSE(ValueOf(fixture.hub->News("a", &seen)).has_value());
   const StopToken told;

@@ -89,7 +89,7 @@ TEST_CASE("A request for steps is refused if its worker or its figures are wrong
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
-  CHECK(fixture.hub->TakeSteps("nobody", Request(0)).status().code() == absl::StatusCode::kNotFound);
+  CHECK(fixture.hub->TakeSteps("unknown", Request(0)).status().code() == absl::StatusCode::kNotFound);
   CHECK_THAT(std::string(fixture.hub->TakeSteps("e", Request(0)).status().message()),
              Catch::Contains("only actors take environment steps"));
   std::vector<StepRequest> bad(5, Request(0));

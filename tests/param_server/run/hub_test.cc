@@ -414,9 +414,7 @@ TEST_CASE("A failed save of a run's end is tried again within seconds, and the o
   });
 }
 
-TEST_CASE(
-    "Steps that a learner repeats, which went on from an earlier one than was reached, are told until it is through",
-    "[unit]") {
+TEST_CASE("The overview shows the steps that a learner repeats until it has done them", "[unit]") {
   Fixture fixture;
   const auto steps = [&fixture](const std::string& learner, double count) {
     WorkerReport report = fixture.Report(learner);

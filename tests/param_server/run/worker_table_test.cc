@@ -51,7 +51,7 @@ TEST_CASE("A worker has the seat of its order, and no seat without an order", "[
   CHECK(table.HolderOf(Role::kActor, 3) == "a");
   CHECK(table.HolderOf(Role::kActor, 0).empty());
   table.Leave("a", kStart);
-  table.Leave("nobody", kStart);
+  table.Leave("unknown", kStart);
   CHECK_FALSE(table.OrderedRole("a").has_value());
   REQUIRE_CODE(table.Join({"a", "", 0, {}}, kStart), absl::StatusCode::kUnavailable);
 }
@@ -72,7 +72,7 @@ TEST_CASE("A worker that is away is not alive, and is gone once another has its 
   REQUIRE_OK(Join(&table, "a", 0));
   const absl::Time later = kStart + absl::Seconds(10);
   table.SetAway("a");
-  table.SetAway("nobody");
+  table.SetAway("unknown");
   CHECK(table.Alive(Role::kActor).empty());
   CHECK_FALSE(table.Overview(later)[0].alive);
   CHECK_FALSE(table.Overview(later)[0].gone);

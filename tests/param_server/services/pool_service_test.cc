@@ -62,7 +62,7 @@ TEST_CASE("a process that ends while it attends is found dead", "[grpc]") {
   Eventually("the process", [&] { return hub.host->Members().size() == 1; });
   killed.RequestStop();
   attending.Join();
-  Eventually("nobody", [&] { return hub.host->Members().empty(); });
+  Eventually("the member is gone", [&] { return hub.host->Members().empty(); });
 }
 
 TEST_CASE("a process that leaves is gone at once", "[grpc]") {
