@@ -68,7 +68,7 @@ class ExperimentHost {
   // A process of the pool attends. Calls `reply` once, from any thread: when there is news for the process, after a
   // while, or at once if it cannot attend. Returns a number for BreakOff.
   uint64_t Attend(const v1::AttendRequest& attendance, AttendReply reply);
-  // The process has broken the call off. The reply is called all the same.
+  // The process has broken the call off. Calls its reply with CANCELLED, unless it was called before.
   void BreakOff(uint64_t call);
 
  private:

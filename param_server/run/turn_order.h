@@ -11,8 +11,8 @@ namespace waggle {
 
 // Options of a run in lock-step (experiment.deterministic).
 struct LockStepOptions {
-  int64_t record_steps = 1;      // Between two rows of figures.
-  int64_t evaluation_steps = 0;  // Between two evaluations; 0: the run has none.
+  int64_t record_steps = 1;      // Learner steps between two rows of figures.
+  int64_t evaluation_steps = 0;  // Learner steps between two evaluations; 0: the run has none.
 };
 
 // The order of turns in a run in lock-step: one process works at a time, so that the run is reproducible. The learner
