@@ -36,7 +36,7 @@ struct RunProgress {
   std::optional<absl::Duration> running;
   double env_steps = 0;                            // Sum over all actors, gone ones included.
   double learner_steps = 0;                        // The most of any learner.
-  std::map<std::string, double> steps_of;          // Shares of env_steps: actors that may report again.
+  std::map<std::string, double> steps_of;          // Last reported steps of actors that may report again.
   std::optional<RunResult> result = std::nullopt;  // The best evaluation; of a solved run, the confirming one.
   std::vector<Evaluation> candidates = {};  // Evaluations that reached the target and must be confirmed, oldest first.
 };
