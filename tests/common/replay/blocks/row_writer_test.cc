@@ -6,8 +6,8 @@
 
 #include "common/base/random.h"
 #include "common/base/threads/thread.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle {
 namespace {

@@ -9,8 +9,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/tensor/byte_slices.h"
 #include "common/replay/blocks/block_compression.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::testing {
 namespace {

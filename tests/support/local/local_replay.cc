@@ -1,4 +1,4 @@
-#include "replay_server/store/local_replay.h"
+#include "tests/support/local/local_replay.h"
 
 #include <algorithm>
 #include <deque>
@@ -17,7 +17,7 @@
 #include "common/replay/blocks/block_compression.h"
 #include "common/replay/ports/sampler_options.h"
 #include "common/replay/ports/writer_options.h"
-#include "replay_server/store/local_priority_updater.h"
+#include "tests/support/local/local_priority_updater.h"
 
 namespace waggle {
 namespace {
