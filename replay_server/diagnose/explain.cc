@@ -7,12 +7,12 @@
 #include "common/replay/table_config_convert.h"
 #include "replay_server/diagnose/describe.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 
 bool Waits(const Explanation& explanation) {
   return explanation.verdict() > Explanation::VERDICT_FLOWING;
@@ -137,7 +137,7 @@ class Explainer {
     limiter_cause_ = finding.cause();
     why_ = finding.summary();
     if (inserts_blocked_ || samples_blocked_) {
-      out_.set_who_could(DescribeParties(picture_, BySamples() ? Kind::kWriter : Kind::kSampler));
+      out_.set_who_could(DescribeClients(picture_, BySamples() ? Kind::kWriter : Kind::kSampler));
     }
   }
 

@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {

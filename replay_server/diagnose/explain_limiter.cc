@@ -13,7 +13,7 @@ class LimiterExplainer {
   explicit LimiterExplainer(const Stall& stall) : stall_(stall) {}
 
   Explanation Inserts() {
-    const bool anybody = stall_.Present(Requester::Kind::kSampler) || picture_.samples_waiting > 0;
+    const bool anybody = stall_.Present(TableClient::Kind::kSampler) || picture_.samples_waiting > 0;
     Found(anybody ? causes::kSamplersSlow : causes::kNobodySamples, limiter_.WhyNoInsert(picture_.counts.items));
     const double needed = limiter_.Difference() + stall_.per_insert();
     if (needed > config_.rate_limiter.MaxDifference() + stall_.per_insert()) {
@@ -51,7 +51,7 @@ class LimiterExplainer {
     } else {
       Found(causes::kTooFewItems, "samples wait for an item: there is none");
     }
-    if (!stall_.Present(Requester::Kind::kWriter) && picture_.inserts_waiting == 0) {
+    if (!stall_.Present(TableClient::Kind::kWriter) && picture_.inserts_waiting == 0) {
       found_.set_cause(causes::kNobodyWrites);
     }
     return std::move(found_);

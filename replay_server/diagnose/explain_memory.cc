@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {

@@ -33,7 +33,7 @@ class Stall {
   double middle() const { return static_cast<double>(config().rate_limiter.min_items) * per_insert(); }
   // "a batch of 8, counted as 101,".
   std::string BatchText() const;
-  bool Present(Requester::Kind kind) const;
+  bool Present(TableClient::Kind kind) const;
 
  private:
   const TablePicture& picture_;

@@ -40,7 +40,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     opened->set_durable_sequence(progress.durable);
     {
       MutexLock lock(&mutex_);
-      presence_ = session->Connect();
+      connection_ = session->Connect();
       session_ = std::move(session);
     }
     peer_->Send(std::move(response));
@@ -88,7 +88,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::deque<Block> dropped;  // Destroyed outside the lock.
     std::shared_ptr<WriterSession> session;
-    Requester::Presence presence;
+    TableClient::Connection connection;
     MemoryAccount::Share expected;
     {
       MutexLock lock(&mutex_);
@@ -98,7 +98,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     MutexLock lock(&mutex_);
     dropped.swap(blocks_);
     expected.swap(expected_);
-    presence = std::move(presence_);
+    connection = std::move(connection_);
     session.swap(session_);  // It may hold callbacks that hold this.
   }
 
@@ -266,19 +266,19 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   // writer of this id at once.
   void MaybeClose() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<WriterSession> session;
-    Requester::Presence presence;
+    TableClient::Connection connection;
     {
       MutexLock lock(&mutex_);
       if (!peer_done_ || in_flight_ > 0 || unacknowledged_ || sending_) {
         return;
       }
       session.swap(session_);
-      presence = std::move(presence_);
+      connection = std::move(connection_);
       if (session != nullptr) {
         session->SetEnded();  // Under the lock: another thread that ends the stream must find it said.
       }
     }
-    presence = Requester::Presence();
+    connection = TableClient::Connection();
     peer_->Close(absl::OkStatus());
   }
 
@@ -288,7 +288,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
   mutable Mutex mutex_;
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
-  Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
+  TableClient::Connection connection_ ABSL_GUARDED_BY(mutex_);
   std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);       // Taken in; not yet handed to the session.
   int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;          // Blocks taken in and not yet applied.
   int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;    // Theirs.

@@ -24,7 +24,7 @@
 #include "replay_server/service/counted_call.h"
 #include "replay_server/service/export_source.h"
 #include "replay_server/service/lane_groups.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {

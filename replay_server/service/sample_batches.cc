@@ -39,8 +39,8 @@ void SampleBatches::Opened(std::shared_ptr<Table> table, std::shared_ptr<const B
                            Codec codec, const std::string& who) {
   Message<v1::SampleResponse> response;
   *response.header.mutable_opened() = ToProto(*layout);
-  std::shared_ptr<Requester> requester = table->requesters()->Add(Requester::Kind::kSampler, who);
-  Requester::Presence presence({requester});
+  std::shared_ptr<TableClient> client = table->clients()->Add(TableClient::Kind::kSampler, who);
+  TableClient::Connection connection({client});
   reader_ = resources_.readers->Add(table->name(), who, [weak = weak_from_this()](absl::Status status) {
     if (const std::shared_ptr<SampleBatches> self = weak.lock()) {
       self->Abort(std::move(status));
@@ -54,8 +54,8 @@ void SampleBatches::Opened(std::shared_ptr<Table> table, std::shared_ptr<const B
     layout_ = std::move(layout);
     batch_size_ = batch_size;
     cutter_ = std::make_shared<BatchCutter>(codec, resources_.memory.get());
-    requester_ = std::move(requester);
-    presence_ = std::move(presence);
+    client_ = std::move(client);
+    connection_ = std::move(connection);
   }
   peer_->Send(std::move(response));
 }
@@ -65,7 +65,7 @@ absl::Status SampleBatches::Add(const v1::SampleRequest& request) {
                                                                           "draw_items", request.draw_items_size())));
   {
     MutexLock lock(&mutex_);
-    requester_->Looks(request.waits_for(), CoarseSteadyNanoseconds());
+    client_->NoteSampleRequest(request.waits_for(), CoarseSteadyNanoseconds());
     const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
     if (more > options_.max_credits - wanted_.size()) {
       return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "got ", more, " credits where ",
@@ -111,11 +111,11 @@ void SampleBatches::End() {
   std::deque<std::shared_ptr<Request>> dropped;  // Destroyed outside the lock.
   std::vector<uint64_t> waiting;
   std::shared_ptr<Table> table;
-  Requester::Presence presence;
+  TableClient::Connection connection;
   {
     MutexLock lock(&mutex_);
     ended_ = true;
-    presence = std::move(presence_);
+    connection = std::move(connection_);
     dropped.swap(requests_);
     for (const std::shared_ptr<Request>& request : dropped) {
       if (!request->answered && request->number != 0) {
@@ -140,7 +140,7 @@ void SampleBatches::Start() {
   for (;;) {
     const auto request = std::make_shared<Request>();
     std::shared_ptr<Table> table;
-    std::shared_ptr<Requester> requester;
+    std::shared_ptr<TableClient> client;
     {
       MutexLock lock(&mutex_);
       if (ended_ || wanted_.empty() || in_flight_ >= max_in_flight_) {
@@ -152,7 +152,7 @@ void SampleBatches::Start() {
       request->layout = layout_;
       request->reads_disk = table_->tier() != nullptr;
       table = table_;
-      requester = requester_;
+      client = client_;
       ++in_flight_;
       requests_.push_back(request);
     }
@@ -160,7 +160,7 @@ void SampleBatches::Start() {
       Fail(std::move(status));
       return;  // For good: the stream has ended.
     }
-    Draw(request, table.get(), requester);
+    Draw(request, table.get(), client);
   }
 }
 
@@ -179,11 +179,11 @@ absl::Status SampleBatches::FitLayout(const TableConfig& config, Request* reques
 }
 
 void SampleBatches::Draw(const std::shared_ptr<Request>& request, Table* table,
-                         const std::shared_ptr<Requester>& requester) {
+                         const std::shared_ptr<TableClient>& client) {
   const auto done = [self = shared_from_this(), request](absl::StatusOr<DrawnBatch> drawn) {
     self->Drawn(request, std::move(drawn));
   };
-  const uint64_t number = table->Draw(request->layout, request->draw, done, requester);
+  const uint64_t number = table->Draw(request->layout, request->draw, done, client);
   bool cancel = false;
   {
     MutexLock lock(&mutex_);

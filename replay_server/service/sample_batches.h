@@ -106,7 +106,7 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   void Start() ABSL_LOCKS_EXCLUDED(mutex_);
   // The stream's layout is that of a whole batch.
   static absl::Status FitLayout(const TableConfig& config, Request* request);
-  void Draw(const std::shared_ptr<Request>& request, Table* table, const std::shared_ptr<Requester>& requester)
+  void Draw(const std::shared_ptr<Request>& request, Table* table, const std::shared_ptr<TableClient>& client)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<DrawnBatch> drawn) ABSL_LOCKS_EXCLUDED(mutex_);
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
@@ -133,8 +133,8 @@ class SampleBatches : public std::enable_shared_from_this<SampleBatches> {
   std::shared_ptr<Table> table_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const BatchLayout> layout_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<BatchCutter> cutter_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<Requester> requester_ ABSL_GUARDED_BY(mutex_);
-  Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<TableClient> client_ ABSL_GUARDED_BY(mutex_);
+  TableClient::Connection connection_ ABSL_GUARDED_BY(mutex_);
   int64_t batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t max_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<DrawRequest> wanted_ ABSL_GUARDED_BY(mutex_);                 // That the table was not asked for.

@@ -6,7 +6,7 @@
 
 #include "common/base/problems.h"
 #include "replay_server/base/refusal_reasons.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {

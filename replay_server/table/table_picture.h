@@ -12,7 +12,7 @@
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/table/disk_picture.h"
-#include "replay_server/table/requester.h"
+#include "replay_server/table/table_client.h"
 
 namespace waggle {
 
@@ -65,7 +65,7 @@ struct TablePicture {
 
   // A present or former writer or sampler. Only some former ones are listed.
   struct Party {
-    Requester::Kind kind = Requester::Kind::kWriter;
+    TableClient::Kind kind = TableClient::Kind::kWriter;
     std::string name;
     bool present = false;
     int64_t items = 0;                                     // Inserted or sampled.
@@ -81,7 +81,7 @@ struct TablePicture {
   };
   Activity last_update;
   // The latest activity of parties of this kind.
-  Activity Last(Requester::Kind kind) const {
+  Activity Last(TableClient::Kind kind) const {
     Activity last;
     for (const Party& party : parties) {
       if (party.kind == kind && party.active_ago < last.ago) {

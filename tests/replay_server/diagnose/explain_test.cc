@@ -7,14 +7,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 using Explanation = v1::TableExplanation;
 
 // A stall put together by hand.

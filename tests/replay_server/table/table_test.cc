@@ -99,8 +99,8 @@ TEST_CASE("a writer of single items does not wait for all of another one's block
   const TableConfig config = Limited();
   const auto table = NewTable(config);
   Answers answers;
-  const auto large = table->requesters()->Add(Requester::Kind::kWriter, "large");
-  const auto small = table->requesters()->Add(Requester::Kind::kWriter, "small");
+  const auto large = table->clients()->Add(TableClient::Kind::kWriter, "large");
+  const auto small = table->clients()->Add(TableClient::Kind::kWriter, "small");
   table->Insert(Items(0, 50'000), answers.OnInsert("large"), large);
   table->Insert(Items(90'000, 1), answers.OnInsert("small"), small);
   REQUIRE(small->items() == 0);

@@ -18,11 +18,12 @@ struct Queue {
   void Push(char writer, int64_t items) {
     WaitingInsert insert;
     insert.items.resize(static_cast<size_t>(items));
-    insert.requester = MakeRequester(writer);
+    insert.client = MakeClient(writer);
     waiting.Push(std::move(insert));
   }
-  Requester* MakeRequester(char writer) {
-    return requesters.try_emplace(writer, std::make_shared<Requester>(Requester::Kind::kWriter, std::string(1, writer)))
+  TableClient* MakeClient(char writer) {
+    return clients
+        .try_emplace(writer, std::make_shared<TableClient>(TableClient::Kind::kWriter, std::string(1, writer)))
         .first->second.get();
   }
   // Lets up to `items` items in, and says whose they were: "a5 b3".
@@ -32,7 +33,7 @@ struct Queue {
       WaitingInsert& insert = waiting.front();
       const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
       const int64_t count = std::min({items, waiting.turn_left(), left});
-      said += (said.empty() ? "" : " ") + insert.requester->name() + std::to_string(count);
+      said += (said.empty() ? "" : " ") + insert.client->name() + std::to_string(count);
       insert.next += static_cast<size_t>(count);
       items -= count;
       waiting.GoneIn(count);
@@ -40,7 +41,7 @@ struct Queue {
     return said;
   }
 
-  std::map<char, std::shared_ptr<Requester>> requesters;
+  std::map<char, std::shared_ptr<TableClient>> clients;
   WaitingInserts waiting;
 };
 

@@ -1,4 +1,4 @@
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 
 constexpr size_t kMaxNamed = 4;
 
@@ -22,7 +22,7 @@ std::string SecondsText(absl::Duration duration) {
   return seconds < 100 ? absl::StrFormat("%.3g s", seconds) : absl::StrFormat("%.0f s", seconds);
 }
 
-std::string DescribeParties(const TablePicture& picture, Requester::Kind kind) {
+std::string DescribeClients(const TablePicture& picture, TableClient::Kind kind) {
   const bool writers = kind == Kind::kWriter;
   std::vector<const TablePicture::Party*> parties;
   for (const TablePicture::Party& party : picture.parties) {
