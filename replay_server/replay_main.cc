@@ -74,7 +74,7 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   if (!flags.param_server.empty()) {
     status = JoinPool(flags, server.get(), stop);
   } else {
-    LogInfo("serves alone: without --param-server no experiment is told of it");
+    LogInfo("serves alone: without --param-server no experiment uses this server");
     stop.Wait();
   }
   LogInfo("stopping");

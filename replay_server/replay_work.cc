@@ -65,7 +65,7 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
 void ReplayWork::Discard(const std::string& experiment_id) {
   const int64_t tables = server_->store()->DropExperiment(experiment_id);
   LogInfo("dropped the ", tables, " tables of experiment ", experiment_id,
-          ": it is over, or another has this one's seat");
+          ": the experiment is over, or another server has this one's place");
 }
 
 absl::StatusOr<std::string> StorageId(const std::string& data_dir) {
@@ -76,8 +76,8 @@ absl::StatusOr<std::string> StorageId(const std::string& data_dir) {
     std::string id(absl::StripTrailingAsciiWhitespace(*known));
     if (!ValidateName(id).ok()) {
       return absl::DataLossError(absl::StrCat(path,
-                                              " does not hold the name of this folder; remove it, and the folder "
-                                              "is taken for another one"));
+                                              " does not hold the name of this folder; remove the file, and the folder "
+                                              "gets a new name"));
     }
     return id;
   }

@@ -194,21 +194,23 @@ class Explainer {
 
   std::string LimiterSummary() const {
     if (!inserts_blocked_ && !samples_blocked_) {
-      return absl::StrCat(Waits(out_) ? "" : "nobody waits; ", picture_.counts.items, " of ", stall_.config().max_items,
-                          " items");
+      return absl::StrCat(Waits(out_) ? "" : "no call waits; ", picture_.counts.items, " of ",
+                          stall_.config().max_items, " items");
     }
     if (!IsDeadlock() && !Stalled()) {
       return absl::StrCat(Waits(beside_) ? "" : "goes on; ", "at the moment ", why_);
     }
     const absl::Duration waited =
         BySamples() ? picture_.first_samples.front().waited : picture_.first_inserts.front().waited;
-    const char* nobody = "";
+    const char* absent = "";
     if (limiter_cause_ == causes::kNobodyWrites) {
-      nobody = picture_.inserts == 0 ? "nobody writes, and nobody ever did: " : "nobody writes: ";
+      absent = picture_.inserts == 0 ? "no writer is connected, and no item was ever inserted: "
+                                     : "no writer is connected: ";
     } else if (limiter_cause_ == causes::kNobodySamples) {
-      nobody = picture_.samples == 0 ? "nobody samples, and nobody ever did: " : "nobody samples: ";
+      absent = picture_.samples == 0 ? "no sampler is connected, and no item was ever sampled: "
+                                     : "no sampler is connected: ";
     }
-    return absl::StrCat("for ", SecondsText(waited), ": ", nobody, why_);
+    return absl::StrCat("for ", SecondsText(waited), ": ", absent, why_);
   }
 
   void ExplainEach() {
@@ -227,8 +229,8 @@ class Explainer {
       return BySamples() ? why_ : ExplainSamples(stall_).summary();
     }
     if (picture_.first_samples[i].looks) {
-      return samples_blocked_ ? "looks whether it may have a batch of several servers"
-                              : "this server would give its part of a batch; another one does not yet";
+      return samples_blocked_ ? "polls for a batch of several servers"
+                              : "this server has its part of a batch; another server does not yet";
     }
     if (i == 0) {
       return "is about to go on";
@@ -240,7 +242,7 @@ class Explainer {
     }
     const Stall own(picture_, i);
     return MaySample(own.config(), own.limiter(), picture_.counts, asked)
-               ? "is about to go on, or waits for what is not set aside for the first one"
+               ? "is about to go on, or waits for items that are not set aside for the first batch"
                : ExplainSamples(own).summary();
   }
 

@@ -40,15 +40,15 @@ class DeadlockFinder {
     }
     std::string rule = absl::StrCat("min_items is ", config_.rate_limiter.min_items);
     if (config_.sampler.without_replacement && batch_.items == needed) {
-      rule = absl::StrCat(stall_.BatchText(), " different ones (without_replacement) is asked for");
+      rule = absl::StrCat(stall_.BatchText(), " different items (without_replacement) was requested");
       AddSmallerBatch(config_.max_items, batch_.items, &found_);
     } else if (config_.rate_limiter.min_items < needed) {
-      rule = absl::StrCat(stall_.BatchText(), " is asked for, and each item may be drawn ", config_.max_times_sampled,
+      rule = absl::StrCat(stall_.BatchText(), " was requested, and each item may be drawn ", config_.max_times_sampled,
                           " times (max_times_sampled)");
       AddSmallerBatch(config_.max_items * config_.max_times_sampled, batch_.items, &found_);
     }
-    Found(causes::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, which there can never be: ", rule,
-                                               ", and max_items is ", config_.max_items));
+    Found(causes::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, more than the table can give: ",
+                                               rule, ", and max_items is ", config_.max_items));
     AddAtLeast("max_items", static_cast<double>(needed), static_cast<double>(config_.max_items), &found_);
     return true;
   }
@@ -69,7 +69,7 @@ class DeadlockFinder {
                          picture_.server_max_bytes, " bytes, so this one removes an item for each that comes"));
     } else {
       Found(causes::kBytesTooFew,
-            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are as many"));
+            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are enough"));
       // For as many of the size that they have now, and a tenth more: they come in whole blocks.
       const int64_t bytes = CeilDivide(picture_.bytes, std::max<int64_t>(1, picture_.counts.items)) * needed;
       AddAtLeast("max_bytes", static_cast<double>(bytes + CeilDivide(bytes, 10)),

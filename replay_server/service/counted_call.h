@@ -48,7 +48,7 @@ class NoRequestReactor final : public Reactor {
 
  private:
   static absl::Status Error() {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call brought no whole request");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call has no complete request");
   }
 
   const grpc::CallbackServerContext* const context_;

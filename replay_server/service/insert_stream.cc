@@ -329,7 +329,7 @@ void InsertStream::OnMessage(Message<v1::InsertRequest> message) {
   if (!message.header.has_block() || !opened) {
     state_->Fail(Refusal(
         absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage,
-        opened ? "expected a block; got a message without one" : "the first message has to be `open`, without data"));
+        opened ? "expected a block; got a message without one" : "the first message must be `open`, without data"));
     return;
   }
   const int64_t bytes = static_cast<int64_t>(message.data.size() + message.header.ByteSizeLong());

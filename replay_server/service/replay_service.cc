@@ -48,8 +48,8 @@ absl::Status CheckRowFits(const TableConfig& config) {
   const int64_t bytes = BytesARow(config.signature);
   return bytes <= kMaxRowBytes ? absl::OkStatus()
                                : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
-                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
-                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
+                                         config.name, "\": signature: got a row of ", bytes, " bytes; wanted at most ",
+                                         kMaxRowBytes, ", because a row must fit into a message");
 }
 
 // One sampler that reads slowly, or not at all, is not to have all that they share.
@@ -65,8 +65,8 @@ void Audit(const std::string& table, const std::string& who, const absl::StatusO
     LogWarning("table \"", table, "\": a change by ", who, " was refused: ", result.status().message());
   } else if (!result->differences.empty()) {
     LogInfo("table \"", table, "\" was changed by ", who, " to generation ", result->generation,
-            " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
-            " items left");
+            " (before and after): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
+            " items were removed");
   }
 }
 
@@ -151,8 +151,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
   if (request.requester().size() > kMaxNameLength) {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
-                   " bytes; up to ", kMaxNameLength, " are allowed");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: got ", request.requester().size(),
+                   " bytes; wanted at most ", kMaxNameLength);
   }
   WAGGLE_RETURN_IF_ERROR(FindChangeable(config.name).status());
   const absl::StatusOr<Table::Reconfigured> result =
@@ -274,7 +274,7 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
   std::shared_ptr<const void> place = exports_->TryTake(1);
   if (place == nullptr) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
-                   " exports are under way, which is as many as this server makes at a time: wait until one has ended");
+                   " exports are under way, the most that this server allows: wait until one has ended");
   }
   return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_,
                                         std::move(place));

@@ -68,18 +68,18 @@ absl::Status SampleBatches::Add(const v1::SampleRequest& request) {
     client_->NoteSampleRequest(request.waits_for(), CoarseSteadyNanoseconds());
     const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
     if (more > options_.max_credits - wanted_.size()) {
-      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "got ", more, " credits where ",
-                     wanted_.size(), " were left; at most ", options_.max_credits, " may be outstanding");
+      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "credits: got ", more, " with ",
+                     wanted_.size(), " outstanding; wanted at most ", options_.max_credits, " together");
     }
     for (int i = 0; i < request.draw_items_size(); ++i) {
       if (request.draw_items(i) > batch_size_) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ", request.draw_items(i),
-                       "; the stream was opened for batches of ", batch_size_);
+                       "; wanted at most the stream's batch size, ", batch_size_);
       }
       // Of several tables one may count all of a batch, and have none of its items.
       if (request.draw_counted(i) > batch_size_) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_counted: got ",
-                       request.draw_counted(i), "; the stream was opened for batches of ", batch_size_);
+                       request.draw_counted(i), "; wanted at most the stream's batch size, ", batch_size_);
       }
       wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
     }

@@ -17,8 +17,10 @@ constexpr absl::Duration kLongestStep = absl::Seconds(3);
 
 absl::Status SampleReadersOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(patience > absl::ZeroDuration(), "patience: ", absl::FormatDuration(patience), " is no time");
-  problems.AddUnless(shortage > absl::ZeroDuration(), "shortage: ", absl::FormatDuration(shortage), " is no time");
+  problems.AddUnless(patience > absl::ZeroDuration(), "patience: got ", absl::FormatDuration(patience),
+                     "; wanted more than 0");
+  problems.AddUnless(shortage > absl::ZeroDuration(), "shortage: got ", absl::FormatDuration(shortage),
+                     "; wanted more than 0");
   return problems.ToStatus("", "; ");
 }
 

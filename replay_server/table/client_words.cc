@@ -38,7 +38,7 @@ std::string DescribeClients(const TablePicture& picture, TableClient::Kind kind)
   for (size_t i = 0; i < std::min(kMaxNamed, parties.size()); ++i) {
     const TablePicture::Party& party = *parties[i];
     std::string text = absl::StrCat(
-        party.name.empty() ? "one without a name" : party.name, " (",
+        party.name.empty() ? "unnamed" : party.name, " (",
         party.items == 0 ? absl::StrCat("never ", writers ? "inserted" : "sampled")
                          : absl::StrCat(writers ? "inserted " : "sampled ", SecondsText(party.active_ago), " ago"));
     if (!party.waits_at.empty()) {

@@ -99,7 +99,7 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
   if (!fixed.empty()) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, reasons::kOtherConfiguration, In(created_),
-        ": what cannot be changed while it is in use differs (there and wanted): ", absl::StrJoin(fixed, "; "));
+        ": settings that cannot be changed while it is in use differ (there and wanted): ", absl::StrJoin(fixed, "; "));
   }
   if (generation != config_generation_) {
     return Refusal(absl::StatusCode::kAborted, reasons::kConfigGeneration, In(created_),

@@ -75,12 +75,12 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
     why = config_.sampler.without_replacement && items_ < request.items
               ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
                              " different ones (without_replacement), there are ", items_)
-              : absl::StrCat("samples wait for more items: those that there are may be drawn ", draws_left_,
+              : absl::StrCat("samples wait for more items: the present items may be drawn ", draws_left_,
                              " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
                              request.items);
   }
   if (!why.empty() && byte_shortage_.has_value() && items_ < config_.rate_limiter.min_items) {
-    absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are as many");
+    absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are enough");
   }
   return why;
 }

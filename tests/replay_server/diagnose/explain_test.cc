@@ -150,7 +150,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_DEADLOCK,
        causes::kBatchTooLarge,
-       {"32 items, which there can never be", "max_items is 20"},
+       {"32 items, more than the table can give", "max_items is 20"},
        "batch_size <= 20, now 32"},
       {"a batch has more draws than max_times_sampled allows of a full table",
        [](Stall* s) {
@@ -174,7 +174,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodySamples,
-       {"for 93 s: nobody samples", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
+       {"for 93 s: no sampler is connected: ", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
        "rate_limiter.max_difference >= 808, now 800"},
       {"the sampler is there and asks for nothing",
        [](Stall* s) {
@@ -194,7 +194,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodyWrites,
-       {"nobody writes, and nobody ever did", "no writer is connected, and none ever was"},
+       {"no writer is connected, and no item was ever inserted: ", "no writer is connected, and none ever was"},
        ""},
       {"the writers are gone, and there is too little",
        [](Stall* s) {
@@ -205,7 +205,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodyWrites,
-       {"nobody writes: ", "30 more items", "actor-1 (inserted 60 s ago, left 59 s"},
+       {"no writer is connected: ", "30 more items", "actor-1 (inserted 60 s ago, left 59 s"},
        "rate_limiter.min_items <= 20, now 50"},
       {"min_items is far away",
        [](Stall* s) {
@@ -291,7 +291,7 @@ const std::vector<Case>& Stalls() {
        [](Stall* s) { s->Counts(10, 10, 0); },
        Explanation::VERDICT_FLOWING,
        causes::kNone,
-       {"nobody waits; 10 of 100 items"},
+       {"no call waits; 10 of 100 items"},
        ""},
   };
   return *cases;
@@ -489,7 +489,7 @@ TEST_CASE("A sampler of several servers that looks for a batch is said to wait w
   explanation = stall.Explained();
   CHECK(explanation.verdict() == Explanation::VERDICT_FLOWING);
   REQUIRE(explanation.waits_size() == 1);
-  CHECK(explanation.waits(0).why() == "this server would give its part of a batch; another one does not yet");
+  CHECK(explanation.waits(0).why() == "this server has its part of a batch; another server does not yet");
 
   // What would be a deadlock for a request is none for who can have the batch from others.
   stall.Limit(4, 1, 0, 8);

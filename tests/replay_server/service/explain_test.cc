@@ -107,11 +107,10 @@ TEST_CASE("Explain tells of a full disk, what waits for it, and where room is mi
   REQUIRE_OK(service.writer->Append(SimpleBlock(5, 5), StopToken()));
   explained = service.ExplainedAs("disk_refuses");
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_WAITING);
-  CHECK(
-      absl::StrContains(explained.summary(), "writers wait for the disk of /data, which refuses what is to be kept: "));
+  CHECK(absl::StrContains(explained.summary(), "writers wait for the disk of /data, which refuses writes: "));
   CHECK(absl::StrContains(explained.summary(), "No space left on device"));
   CHECK(absl::StrContains(explained.summary(), "; 1 block of its writers, with "));
-  CHECK(absl::StartsWith(explained.who_could(), "whoever makes room in /data"));
+  CHECK(absl::StartsWith(explained.who_could(), "more room in /data"));
   REQUIRE(explained.remedies_size() == 1);
   CHECK(explained.remedies(0).setting() == "room in /data");
   CHECK(absl::StrContains(explained.storage().write_problem(), "No space left on device"));
@@ -151,7 +150,8 @@ TEST_CASE("Explain tells of checkpoints that are not kept until one is", "[grpc]
   REQUIRE_CODE(service.Checkpoint(), absl::StatusCode::kResourceExhausted);
   const v1::TableExplanation explained = service.ExplainedAs("checkpoint_fails");
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_FLOWING);
-  CHECK(absl::StartsWith(explained.summary(), "the last checkpoint was not kept: no room for a copy; none was since"));
+  CHECK(absl::StartsWith(explained.summary(),
+                         "the last checkpoint was not kept: no room for a copy; no checkpoint was kept since"));
   CHECK(!explained.storage().has_checkpoint_ago());
   service.copies_fail = false;
   REQUIRE_OK(service.Checkpoint());

@@ -437,7 +437,8 @@ TEST_CASE("Reconfigure says what differs and leaves a line in the log, a dry run
   const std::string text = log.Finish();
   CAPTURE(text);
   CHECK(text.find("table \"t\" was changed by bee@hive at 127.0.0.1:") != std::string::npos);
-  CHECK(text.find("to generation 2 (as it was and is): max_items: 100000 and 20; 5 items left") != std::string::npos);
+  CHECK(text.find("to generation 2 (before and after): max_items: 100000 and 20; 5 items were removed") !=
+        std::string::npos);
   CHECK(text.find("a change by bee@hive at 127.0.0.1:") != std::string::npos);
   // Beside these two, the first refusal of each reason.
   CHECK(text.find("refused: Reconfigure of 127.0.0.1:") != std::string::npos);
