@@ -5,7 +5,8 @@
 #include "absl/strings/string_view.h"
 #include "common/base/reason.h"
 
-// Why a replay server refuses something: every reason of docs/errors.md. Names stay as they are, for people count them.
+// The reasons for a replay server's refusals: every reason of docs/errors.md. Names must not change, because metrics
+// have them.
 
 namespace waggle::reasons {
 

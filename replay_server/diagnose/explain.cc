@@ -86,7 +86,7 @@ class Explainer {
     const TableConfig& config = stall_.config();
     samples_blocked_ =
         !picture.first_samples.empty() && !MaySample(config, stall_.limiter(), picture.counts, stall_.batch());
-    // The table lets no inserts through for a batch that it can never serve.
+    // A batch that the table can never serve lets no inserts through.
     const int64_t most_items = picture.byte_shortage.has_value() ? picture.byte_shortage->items : config.max_items;
     const int64_t batch = stall_.batch().items > LargestBatch(config, most_items) ? 0 : stall_.batch().items;
     inserts_blocked_ = !picture.first_inserts.empty() && !MayInsert(config, stall_.limiter(), picture.counts, batch);
@@ -99,7 +99,7 @@ class Explainer {
       beside_.set_summary(disk.has_value() ? disk->summary() : "");
     } else {
       ExplainLimiter();
-      // One of the two is told if both are found: a wait before a mere problem.
+      // If both are found, only one is reported: a wait before a mere problem.
       std::optional<Explanation> memory = ExplainSampleMemory(picture_, options_);
       Tell(memory.has_value() && !(disk.has_value() && Waits(*disk)) ? std::move(memory) : std::move(disk));
     }
@@ -110,7 +110,7 @@ class Explainer {
 
  private:
   bool ExplainDeadlock() {
-    // A sampler of several servers that only looks may be able to draw from the others.
+    // A polling sampler of several servers may be able to draw from the others.
     if (!samples_blocked_ || picture_.first_samples.front().looks) {
       return false;
     }

@@ -43,7 +43,7 @@ Explanation Refusing(const DiskPicture& disk, const absl::Status& failure, const
   return finding;
 }
 
-// The commit is the whole server's: other tables' writers may wait for it, and none of this table.
+// The commit is the whole server's: perhaps only other tables' writers wait for it.
 Explanation Slow(const DiskPicture& disk) {
   Explanation finding;
   finding.set_cause(causes::kDiskSlow);

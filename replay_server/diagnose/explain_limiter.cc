@@ -63,7 +63,7 @@ class LimiterExplainer {
   void ExplainDifference() {
     const RateLimiterConfig& limiter = config_.rate_limiter;
     const double difference = limiter_.Difference();
-    // Sampling never takes it there, and what inserts add can only be more.
+    // Under this configuration neither sampling nor inserting leads there.
     const bool other = picture_.samples > 0 && difference < limiter.MinDifference();
     Found(other ? causes::kOtherCounts : causes::kInsertsTooFew,
           limiter_.WhyNoSample(picture_.counts.items, batch_.counted));

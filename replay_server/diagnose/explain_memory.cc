@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxHoldersNamed = 3;
 
-// Less is what a sampler needs to be asked for its next message.
+// Shorter times without a read are usual between two messages.
 constexpr absl::Duration kReads = absl::Seconds(2);
 
 std::string WhyBatchesWait(const SampleMemory& memory) {

@@ -29,7 +29,7 @@
 namespace waggle {
 namespace {
 
-// Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
+// The limit of updates and deletions, which may have some hundred thousand keys. Their lists of numbers are as large in
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
 
@@ -42,7 +42,7 @@ absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
 }
 
-// INVALID_ARGUMENT for a valid table whose rows no writer could send: each must fit into a message.
+// INVALID_ARGUMENT if a row of a valid table would not fit into a message.
 absl::Status CheckRowFits(const TableConfig& config) {
   constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The message has a header too.
   const int64_t bytes = BytesARow(config.signature);
@@ -52,14 +52,14 @@ absl::Status CheckRowFits(const TableConfig& config) {
                                          kMaxRowBytes, ", because a row must fit into a message");
 }
 
-// One sampler that reads slowly, or not at all, is not to have all that they share.
+// A sampler that reads slowly, or not at all, must not take all of the shared memory.
 ReplayServiceOptions WithFairShares(ReplayServiceOptions options) {
   options.sample.max_bytes_in_flight =
       std::clamp<int64_t>(options.max_sample_bytes / 8, 1, std::max<int64_t>(1, options.sample.max_bytes_in_flight));
   return options;
 }
 
-// Who changed what: for whoever wonders later why a table behaves as it does.
+// Logs a change of a table and the client that made it.
 void Audit(const std::string& table, const std::string& who, const absl::StatusOr<Table::Reconfigured>& result) {
   if (!result.ok()) {
     LogWarning("table \"", table, "\": a change by ", who, " was refused: ", result.status().message());
@@ -111,7 +111,7 @@ ReplayService::~ReplayService() {
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  // Freeing a large table that it takes the place of takes long.
+  // Freeing a large table that the new one replaces takes long.
   return Call(context, "CreateTable")
       .AnswerLater<v1::CreateTableRequest, v1::CreateTableResponse>(
           [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
@@ -139,7 +139,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
-  // Removing much, and new selectors for many items, take long.
+  // Removing many items, and new selectors for many items, take long.
   return call.AnswerLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
       [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
       [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
@@ -341,7 +341,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   if (!request.table().empty()) {
     WAGGLE_RETURN_IF_ERROR(store_->FindTable(request.table()).status());
   }
-  // Of all tables, for who waits at one writes to no other.
+  // All tables, because a client that waits at one does not write to another.
   std::vector<TablePicture> pictures;
   std::map<std::string, WriterSession::Unanswered> unanswered = store_->unanswered();
   for (const std::shared_ptr<Table>& table : store_->tables()) {

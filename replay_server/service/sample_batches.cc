@@ -76,7 +76,7 @@ absl::Status SampleBatches::Add(const v1::SampleRequest& request) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ", request.draw_items(i),
                        "; wanted at most the stream's batch size, ", batch_size_);
       }
-      // Of several tables one may count all of a batch, and have none of its items.
+      // One of several tables may count a whole batch and have none of its items.
       if (request.draw_counted(i) > batch_size_) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_counted: got ",
                        request.draw_counted(i), "; wanted at most the stream's batch size, ", batch_size_);
@@ -98,7 +98,8 @@ void SampleBatches::PeerDone() {
 }
 
 void SampleBatches::Fail(absl::Status status) {
-  peer_->Close(std::move(status));  // First: End cancels what waits, which would close it with another status.
+  peer_->Close(
+      std::move(status));  // First, because End cancels waiting batches, which would close it with another status.
   End();
 }
 
@@ -158,7 +159,7 @@ void SampleBatches::Start() {
     }
     if (absl::Status status = FitLayout(table->created(), request.get()); !status.ok()) {
       Fail(std::move(status));
-      return;  // For good: the stream has ended.
+      return;  // The stream has ended, so starting_ stays true.
     }
     Draw(request, table.get(), client);
   }
@@ -188,7 +189,7 @@ void SampleBatches::Draw(const std::shared_ptr<Request>& request, Table* table,
   {
     MutexLock lock(&mutex_);
     request->number = number;
-    cancel = ended_ && !request->answered && number != 0;  // End has come meanwhile and did not know the number.
+    cancel = ended_ && !request->answered && number != 0;  // End was called meanwhile, without the number.
   }
   if (cancel) {
     table->CancelSample(number);
@@ -201,7 +202,7 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
     request->answered = true;
   }
   if (!drawn.ok()) {
-    // A closed table means that this server is about to end: the sampler is to come back, not to give up.
+    // A closed table means that this server is about to end: the sampler must come back, not give up.
     Fail(absl::IsCancelled(drawn.status())
              ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
              : drawn.status());
@@ -218,7 +219,7 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
     self->MayGather(request);
   });
   if (ended()) {
-    resources_.budget->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
+    resources_.budget->Withdraw(this);  // End was called meanwhile, perhaps before the Await.
   }
 }
 
@@ -278,7 +279,7 @@ void SampleBatches::Gather(const std::shared_ptr<Request>& request) {
     request->pieces = std::move(pieces);
     request->share = std::move(kept);
     if (ended_ || std::exchange(sending_, true)) {
-      return;  // Whoever sends will find it: the pieces of two batches must not mix.
+      return;  // The sending thread sends it too: the pieces of two batches must not mix.
     }
   }
   SendReady();

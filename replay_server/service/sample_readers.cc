@@ -29,7 +29,7 @@ std::shared_ptr<SampleReaders::Reader> SampleReaders::Add(std::string table, std
   const std::shared_ptr<Reader> reader(new Reader(std::move(table), std::move(who), std::move(abort)));
   MutexLock lock(&mutex_);
   if (readers_.size() == readers_.capacity()) {
-    SweepLocked();  // So that streams that come and go fast need no more than those that are there.
+    SweepLocked();  // Bounds the list by the number of living streams, however fast streams come and go.
   }
   readers_.push_back(reader);
   return reader;
@@ -52,7 +52,7 @@ std::vector<std::shared_ptr<SampleReaders::Reader>> SampleReaders::PresentLocked
 }
 
 void SampleReaders::Tend(absl::Time now) {
-  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock, and so are these.
+  std::vector<std::shared_ptr<Reader>> readers;  // Released outside the lock, as is `stuck`.
   std::vector<std::shared_ptr<Reader>> stuck;
   absl::Duration longest;
   {
@@ -92,7 +92,7 @@ void SampleReaders::Tend(absl::Time now) {
 void SampleReaders::Describe(int64_t limit, std::vector<TablePicture>* pictures) const {
   std::map<std::string, SampleMemory> waits;  // By table.
   std::vector<SampleMemory::Holder> holders;
-  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock.
+  std::vector<std::shared_ptr<Reader>> readers;  // Released outside the lock.
   {
     MutexLock lock(&mutex_);
     readers = PresentLocked();

@@ -107,8 +107,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // Answers the request with CANCELLED unless it was answered.
   void CancelSample(uint64_t request);
 
-  // The spans must have one length. INVALID_ARGUMENT, with no change, if a priority is negative or not finite. `who` is
-  // the client, for people.
+  // The spans must have one length. INVALID_ARGUMENT, with no change, if a priority is negative or not finite. The
+  // last argument names the client, for people.
   absl::StatusOr<PriorityUpdateCounts> UpdatePriorities(absl::Span<const uint64_t> keys,
                                                         absl::Span<const uint64_t> generations,
                                                         absl::Span<const double> priorities,

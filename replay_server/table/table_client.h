@@ -12,7 +12,8 @@
 
 namespace waggle {
 
-// A writer to a table or a sampler from it, as people see it. A writer has one in each of its tables. Thread-safe.
+// A table's writer or sampler, with its activity for people. A writer of several tables is a client of each.
+// Thread-safe.
 class TableClient {
  public:
   enum class Kind { kWriter, kSampler };
@@ -29,7 +30,8 @@ class TableClient {
   // By SteadyElapsed(); the infinite past if never.
   absl::Duration last_counted() const;
 
-  // The items that a sampler polls for without a waiting request; 0 if it does not poll. Called by its stream only.
+  // Notes how many items a sampler polls for without a waiting request; 0 if it does not poll. Called by its stream
+  // only.
   void NoteSampleRequest(uint32_t waits_for, int64_t now_ns);
   uint32_t requested_items() const { return requested_items_.load(std::memory_order_relaxed); }
   // Start of polling, by SteadyElapsed().
@@ -39,7 +41,7 @@ class TableClient {
   bool present() const { return connections_.load(std::memory_order_relaxed) > 0; }
   absl::Duration left() const;
 
-  // A connection for as long as the object lives.
+  // A connection of the clients for as long as the object lives.
   class Connection {
    public:
     Connection() = default;

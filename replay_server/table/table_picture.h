@@ -28,12 +28,12 @@ struct SampleMemory {
     std::string table;
     std::string who;
     int64_t bytes = 0;
-    absl::Duration unread;  // Since it last took a message that it was sent.
+    absl::Duration unread;  // Time since it last took a message.
   };
-  std::vector<Holder> holders;  // Of all tables, in the order of falling bytes.
+  std::vector<Holder> holders;  // Samplers of all tables, largest first.
 };
 
-// A table, its waiting requests and its parties at one moment: the input of Explain.
+// A table, its waiting requests and its clients at one moment: the input of Explain.
 struct TablePicture {
   std::shared_ptr<const TableConfig> config;
   uint64_t config_generation = 1;
@@ -80,7 +80,7 @@ struct TablePicture {
     std::string who;
   };
   Activity last_update;
-  // The latest activity of parties of this kind.
+  // The latest activity of clients of this kind.
   Activity Last(TableClient::Kind kind) const {
     Activity last;
     for (const Party& party : parties) {
