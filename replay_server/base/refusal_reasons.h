@@ -5,8 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/reason.h"
 
-// The reasons for a replay server's refusals: every reason of docs/errors.md. Names must not change, because metrics
-// have them.
+// The reasons for a replay server's refusals, as in docs/errors.md. Names must not change: metrics have them.
 
 namespace waggle::reasons {
 

@@ -45,7 +45,7 @@ class LimiterExplainer {
     } else if (config_.sampler.without_replacement && counts.items < batch_.items) {
       Found(causes::kTooFewDifferent,
             absl::StrCat("samples wait for ", batch_.items - counts.items, " more items: ", stall_.BatchText(),
-                         " has different ones (without_replacement), there are ", counts.items));
+                         " has different items (without_replacement), there are ", counts.items));
       if (counts.items > 0) {
         AddSmallerBatch(counts.items, batch_.items, &found_);
       }

@@ -21,8 +21,8 @@ struct BatchPiece {
 };
 
 // Cuts a stream's batches into pieces, and compresses pieces that become much shorter. Batches lie column by column, so
-// the pieces at one offset are alike from batch to batch. An offset where compression did not pay is skipped for a
-// while. Thread-safe.
+// pieces at one offset are alike in all batches: offsets where compression did not pay are skipped for a while.
+// Thread-safe.
 class BatchCutter {
  public:
   // `memory` provides the buffers for compression, and must outlive the calls.
@@ -34,8 +34,7 @@ class BatchCutter {
   Codec codec() const { return codec_; }
 
  private:
-  // A compressed piece has at most this share of its bytes. Saving less costs more time than it saves, except on a very
-  // slow network.
+  // A compressed piece has at most this share of its bytes. Saving less costs time, except on a very slow network.
   static constexpr double kMaxShare = 0.7;
   // The number of batches that skip an offset where compression did not pay.
   static constexpr uint8_t kBatchesLeftAlone = 63;

@@ -12,12 +12,10 @@ namespace waggle {
 
 // The memory of the sampled batches of all a server's streams. Keeps large blocks that have been sent for later batches
 // of the same size. malloc would return part of them to the system, and each page of the next batch would then cost a
-// fault: with items of 40 kB, half of the time of gathering. Thread-safe. Owned by shared pointers; its blocks have one
-// too.
+// fault: with items of 40 kB, half of the time of gathering. Thread-safe. Owned by shared pointers, also of its blocks.
 class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
  public:
-  // Keeps at most `max_kept_bytes` of unused blocks. At most `max_lent_bytes` of rows are sent without a copy at a
-  // time.
+  // Keeps at most `max_kept_bytes` of unused blocks, and lends at most `max_lent_bytes` (see TryLend).
   explicit BatchMemory(int64_t max_kept_bytes, int64_t max_lent_bytes = 0)
       : max_kept_bytes_(max_kept_bytes), lent_(std::make_shared<MemoryAccount>(max_lent_bytes)) {}
 

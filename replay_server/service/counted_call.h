@@ -25,8 +25,7 @@ namespace waggle {
 // HOST:PORT; gRPC calls it "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
 std::string PeerOf(const grpc::CallbackServerContext& context);
 
-// Returns a function that counts the error with which this server ends a stream of `method`. The refusals must outlive
-// the stream.
+// Returns a function that counts the error that ends a stream of `method`. The refusals must outlive the stream.
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context);
 

@@ -28,8 +28,7 @@ struct InsertStreamOptions {
 
 // One writer's stream: opens its session, applies its blocks in order and acknowledges them together. Does not read the
 // next block while a table has no room, or while the blocks of all streams have used up their budget. One block of each
-// stream is always taken in, so that no stream waits for others that never finish. At most one acknowledgement waits to
-// be sent.
+// stream is always taken in, so that no stream waits for others that never finish. Only one acknowledgement waits.
 class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
  public:
   // Store and executor must outlive the handler. `budget` counts the blocks of all streams until they are applied.

@@ -26,8 +26,8 @@ struct ReplayServiceOptions {
   SampleReadersOptions sample_readers;
   // Bytes of received blocks that are not applied yet, over all streams. One block of each stream is always allowed.
   int64_t max_insert_bytes = int64_t{1} << 30;
-  // Bytes of batches being gathered or sent, over all streams. A stream has at most an eighth, or one batch. A larger
-  // batch is sent alone.
+  // Bytes of batches being gathered or sent, over all streams; larger batches go alone. A stream has at most an eighth,
+  // or one batch.
   int64_t max_sample_bytes = int64_t{1} << 30;
   // Bytes of sent batches' memory that is kept for later batches.
   int64_t max_kept_sample_bytes = int64_t{64} << 20;

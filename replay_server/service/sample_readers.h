@@ -25,9 +25,8 @@ struct SampleReadersOptions {
   absl::Status Validate() const;
 };
 
-// Records which samplers hold the shared memory of a server's sampled batches, wait for it, or do not read. A sampler
-// that was stopped in a debugger, or leaves its stream open, would keep its part for ever, and a few would keep all of
-// it. Thread-safe.
+// Records which samplers hold the shared memory of a server's sampled batches, wait for it, or do not read. Samplers
+// that hang in a debugger, or leave their streams open, would keep all of it for ever. Thread-safe.
 class SampleReaders {
  public:
   // The counts of one stream. Any thread may call it, without a lock.

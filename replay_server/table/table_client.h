@@ -12,8 +12,7 @@
 
 namespace waggle {
 
-// A table's writer or sampler, with its activity for people. A writer of several tables is a client of each.
-// Thread-safe.
+// A table's writer or sampler, with its activity. A writer of several tables is a client of each. Thread-safe.
 class TableClient {
  public:
   enum class Kind { kWriter, kSampler };
@@ -30,8 +29,7 @@ class TableClient {
   // By SteadyElapsed(); the infinite past if never.
   absl::Duration last_counted() const;
 
-  // Notes how many items a sampler polls for without a waiting request; 0 if it does not poll. Called by its stream
-  // only.
+  // Notes how many items a sampler polls for without a waiting request; 0 if none. Called by its stream only.
   void NoteSampleRequest(uint32_t waits_for, int64_t now_ns);
   uint32_t requested_items() const { return requested_items_.load(std::memory_order_relaxed); }
   // Start of polling, by SteadyElapsed().

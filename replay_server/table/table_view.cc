@@ -74,7 +74,7 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
   if (why.empty() && !CanSample(request)) {
     why = config_.sampler.without_replacement && items_ < request.items
               ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
-                             " different ones (without_replacement), there are ", items_)
+                             " different items (without_replacement), there are ", items_)
               : absl::StrCat("samples wait for more items: the present items may be drawn ", draws_left_,
                              " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
                              request.items);

@@ -21,7 +21,7 @@ struct Case {
   std::string cause;
   std::string summary;
   std::string who_could;
-  std::string remedy;  // The first one; empty where there is none.
+  std::string remedy;  // The first one; empty without one.
 };
 
 void FillDisk(TablePicture* picture) {
@@ -30,7 +30,7 @@ void FillDisk(TablePicture* picture) {
   picture->disk.failing = absl::Seconds(40);
 }
 
-// A writer that waits for samples, of whom nobody is there.
+// A writer waits for samples, and no sampler is connected.
 void MakeInsertWait(TableConfig* config, TablePicture* picture) {
   config->rate_limiter = {8, 100, 0, 0, 800};
   picture->counts.items = 100;
@@ -47,7 +47,7 @@ constexpr char kNobodySamples[] =
 
 std::vector<Case> Cases() {
   return {
-      {"rows past the memory limit", Durability::kNone,
+      {"the disk refuses rows past the memory limit", Durability::kNone,
        [](TableConfig* config, TablePicture* picture) {
          config->memory_limit = 1000;
          picture->counts.items = 5;
@@ -58,7 +58,7 @@ std::vector<Case> Cases() {
        "inserts wait: rows past memory_limit cannot be written to disk, and go on when they can: no space left; 5 of "
        "100 items",
        kRoom, "room in /data"},
-      {"what is logged, and the limiter makes somebody wait too", Durability::kLog,
+      {"the disk refuses a log, and a writer waits for the limiter too", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          FillDisk(picture);
@@ -70,7 +70,7 @@ std::vector<Case> Cases() {
                     "blocks of its writers, with 4096 bytes, have come and are not acknowledged; for 93 s: ",
                     kNobodySamples),
        kRoom, "room in /data"},
-      {"what a checkpoint writes, for another reason than room", Durability::kCheckpoint,
+      {"the disk refuses a checkpoint's data for another reason than room", Durability::kCheckpoint,
        [](TableConfig* /*config*/, TablePicture* picture) {
          FillDisk(picture);
          picture->disk.failure = absl::DataLossError("Input/output error");
@@ -87,7 +87,7 @@ std::vector<Case> Cases() {
        "a repair that lets the server write to /data: then the server goes on without a restart, and nothing that was "
        "acknowledged is lost",
        ""},
-      {"more files than there may be", Durability::kLog,
+      {"files have run out", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          FillDisk(picture);
          picture->disk.failure = absl::ResourceExhaustedError("Too many open files");
@@ -98,10 +98,10 @@ std::vector<Case> Cases() {
        "a repair that lets the server write to /data: then the server goes on without a restart, and nothing that was "
        "acknowledged is lost",
        ""},
-      {"what is another table's", Durability::kNone,
+      {"the disk refuses another table's data", Durability::kNone,
        [](TableConfig* /*config*/, TablePicture* picture) { FillDisk(picture); }, Explanation::VERDICT_FLOWING,
        causes::kNone, "no call waits; 0 of 100 items", "", ""},
-      {"nothing, but a commit takes long", Durability::kLog,
+      {"a commit takes long", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
@@ -112,7 +112,7 @@ std::vector<Case> Cases() {
        "for 5 s: writers wait for the disk of /data, which is slow: a commit is under way; 2 blocks of its writers, "
        "with 9 bytes, have come and are not acknowledged; 0 of 100 items",
        "the disk of /data: the writers go on once it has written the data", ""},
-      {"nothing, but a commit waits for a checkpoint", Durability::kLog,
+      {"a commit waits for a checkpoint", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.makes_checkpoint = true;
@@ -122,7 +122,7 @@ std::vector<Case> Cases() {
        "for 5 s: writers wait for the disk, which is slow: a checkpoint is being made, and the next commit comes "
        "after it; 1 block of its writers, with 0 bytes, has come and is not acknowledged; 0 of 100 items",
        "the disk: the writers go on once it has written the data", ""},
-      {"nothing, but a commit for others takes long", Durability::kLog,
+      {"a commit for other tables takes long", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
@@ -131,7 +131,7 @@ std::vector<Case> Cases() {
        "a commit of this server takes long, 5 s so far, on the disk of /data: a commit is under way; no call waits; 0 "
        "of 100 items",
        "", ""},
-      {"nothing, but a commit for others takes long, and somebody waits for something else", Durability::kLog,
+      {"a commit for other tables takes long, and a writer waits for the limiter", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          picture->disk.commit_waits = absl::Seconds(5);
@@ -140,7 +140,7 @@ std::vector<Case> Cases() {
        absl::StrCat("for 93 s: ", kNobodySamples,
                     "; a commit of this server takes long, 5 s so far, on the disk: a commit is under way"),
        "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
-      {"nothing, but a commit for others takes long, and the copy that a checkpoint is", Durability::kLog,
+      {"a commit for other tables takes long, and a checkpoint was not kept", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.checkpoint_problem = "no space left";
@@ -149,7 +149,7 @@ std::vector<Case> Cases() {
        "a commit of this server takes long, 5 s so far, on the disk: a commit is under way; the last checkpoint was "
        "not kept: no space left; no checkpoint was kept since the server was started; no call waits; 0 of 100 items",
        "", ""},
-      {"what is logged, and there is a deadlock, which room would not end", Durability::kLog,
+      {"the disk refuses a log, and a deadlock would remain with room", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          config->max_items = 20;
          config->sampler.without_replacement = true;
@@ -164,16 +164,16 @@ std::vector<Case> Cases() {
        "(without_replacement) was requested, and max_items is 20; for 40 s: writers wait for the disk of /data, which "
        "refuses writes: no space left",
        "no writer is connected", "batch_size"},
-      {"nothing, and a commit takes a moment", Durability::kLog,
+      {"a commit takes a moment", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.commit_waits = absl::Seconds(1); },
        Explanation::VERDICT_FLOWING, causes::kNone, "no call waits; 0 of 100 items", "", ""},
-      {"the copy that a checkpoint is, and nobody waits", Durability::kCheckpoint,
+      {"a checkpoint was not kept, and no call waits", Durability::kCheckpoint,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.checkpoint_problem = "no space left"; },
        Explanation::VERDICT_FLOWING, causes::kCheckpointFails,
        "the last checkpoint was not kept: no space left; no checkpoint was kept since the server was started; no call "
        "waits; 0 of 100 items",
        "", ""},
-      {"the copy that a checkpoint is, and somebody waits for something else", Durability::kLog,
+      {"a checkpoint was not kept, and a writer waits for the limiter", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          picture->disk.checkpoint_problem = "no space left";
@@ -186,7 +186,7 @@ std::vector<Case> Cases() {
   };
 }
 
-TEST_CASE("It is told what the disk refuses, who waits for it, and what would help", "[unit]") {
+TEST_CASE("Explain names the data that the disk refuses, the waiting calls and the remedy", "[unit]") {
   for (const Case& refused : Cases()) {
     CAPTURE(refused.name);
     TableConfig config = testing::SmallTable();

@@ -9,12 +9,12 @@ namespace {
 
 using Kind = TableClient::Kind;
 
-TEST_CASE("A client that comes back goes on with its counts", "[unit]") {
+TEST_CASE("A client that comes back keeps its counts", "[unit]") {
   TableClients clients;
   std::shared_ptr<TableClient> first = clients.Add(Kind::kWriter, "w");
   first->Count(3, 1);
   first->Count(4, 2);
-  const auto beside = clients.Add(Kind::kWriter, "w");  // Of the same name, while the first is there.
+  const auto beside = clients.Add(Kind::kWriter, "w");  // Has the same name, while the first is connected.
   const auto other = clients.Add(Kind::kSampler, "w");
   CHECK(beside != first);
   CHECK(other != first);
@@ -27,7 +27,7 @@ TEST_CASE("A client that comes back goes on with its counts", "[unit]") {
   CHECK(clients.all().size() == 3);
 }
 
-TEST_CASE("A client is present while a connection to it is", "[unit]") {
+TEST_CASE("A client is present while it has a connection", "[unit]") {
   TableClients clients;
   const auto client = clients.Add(Kind::kSampler, "s");
   CHECK_FALSE(client->present());
@@ -45,7 +45,7 @@ TEST_CASE("A client is present while a connection to it is", "[unit]") {
   CHECK(client->left() > absl::ZeroDuration());
 }
 
-TEST_CASE("Of those who have gone only some are remembered, and nobody who is there is forgotten", "[unit]") {
+TEST_CASE("Only some former clients are remembered, and no present client is forgotten", "[unit]") {
   TableClients clients;
   const auto here = clients.Add(Kind::kWriter, "here");
   for (size_t i = 0; i < 3 * TableClients::kMaxGone; ++i) {
@@ -56,7 +56,7 @@ TEST_CASE("Of those who have gone only some are remembered, and nobody who is th
   CHECK(all.front() == here);
 }
 
-TEST_CASE("Somebody looks from when they began to until they say otherwise", "[unit]") {
+TEST_CASE("A sample request lasts from its first note until a note of 0 items", "[unit]") {
   TableClient client(Kind::kSampler, "learner");
   CHECK(client.requested_items() == 0);
   client.NoteSampleRequest(8, 100);
