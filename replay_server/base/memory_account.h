@@ -57,14 +57,14 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   int64_t used() const { return used_.load(std::memory_order_relaxed); }
   bool over() const { return used() > limit_; }
 
-  // Counts bytes more, or fewer if negative, whatever the limit.
+  // Counts `bytes` more, or fewer if negative. May exceed the limit.
   void Add(int64_t bytes) {
     used_ += bytes;
     if (bytes < 0 && waiters_ > 0) {
       Wake();
     }
   }
-  // The same as a share.
+  // Counts `bytes` more and returns their share. May exceed the limit.
   Share Take(int64_t bytes);
   // Null, with nothing counted, if the limit would be exceeded.
   Share TryTake(int64_t bytes);

@@ -87,7 +87,7 @@ inline constexpr absl::string_view kAll[] = {
 
 namespace waggle {
 
-// An error with its reason. The parts are what absl::StrCat takes.
+// An error with its reason. The parts are arguments of absl::StrCat.
 template <class... Parts>
 absl::Status Refusal(absl::StatusCode code, absl::string_view reason, const Parts&... parts) {
   return WithReason(reason, absl::Status(code, absl::StrCat(parts...)));

@@ -92,11 +92,11 @@ class Table : public std::enable_shared_from_this<Table> {
   using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
-  // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by what is
-  // set aside for the oldest (SetAside). FAILED_PRECONDITION if the limiter can never allow that many at once (the
-  // message names the setting), CANCELLED if the table is closed or the request is cancelled, RESOURCE_EXHAUSTED if too
-  // many requests wait, INVALID_ARGUMENT if the layout does not fit. `done` may be called by the thread that inserts
-  // the awaited item, so large batches are gathered elsewhere.
+  // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by the
+  // items that are set aside for the oldest (SetAside). FAILED_PRECONDITION if the limiter can never allow that many at
+  // once (the message names the setting), CANCELLED if the table is closed or the request is cancelled,
+  // RESOURCE_EXHAUSTED if too many requests wait, INVALID_ARGUMENT if the layout does not fit. `done` may be called by
+  // the thread that inserts the awaited item, so large batches are gathered elsewhere.
   //
   // Returns a number for CancelSample; 0 if the request is answered, or will be by this thread before it returns from
   // the outermost callback.
@@ -215,7 +215,7 @@ class Table : public std::enable_shared_from_this<Table> {
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Mutable: reading a sum may update it.
   WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
   WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
-  // The oldest batch when it last had to wait, and the number of inserts when it became the oldest. It gets half of the
+  // The oldest batch when it last waited, and the number of inserts when it became the oldest. It gets half of the
   // items that come while it is the oldest, however many large ones wait behind it.
   uint64_t set_aside_for_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t set_aside_since_ ABSL_GUARDED_BY(mutex_) = 0;

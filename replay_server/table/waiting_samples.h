@@ -24,7 +24,7 @@ struct WaitingSample {
   DrawRequest draw;
   std::function<void(absl::StatusOr<DrawnBatch>)> done;
   TableClient* client = nullptr;  // May be null.
-  // Set when it has to wait. Keeps `client` alive; `since` is by SteadyElapsed().
+  // Set when it must wait. Keeps `client` alive; `since` is by SteadyElapsed().
   std::shared_ptr<TableClient> keeps_client = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };

@@ -64,7 +64,7 @@ class Crowd {
   uint64_t inserts_ = 0;
 };
 
-TEST_CASE("every batch that a table can serve is served, whatever other samplers request", "[unit]") {
+TEST_CASE("every batch that a table can serve is served, with any requests of other samplers", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
   config.sampler.without_replacement = GENERATE(false, true);
