@@ -25,7 +25,7 @@ std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t s
   return addresses;
 }
 
-absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {
+absl::Status WorkResult(const absl::Status& status, HubLink* hub) {
   const bool stopped = absl::IsCancelled(status) && hub->training_over().StopRequested();
   if (!status.ok() && !stopped) {
     hub->ReportFailure(status);

@@ -196,6 +196,6 @@ class HubLink {
 // The status that a worker's process ends with if its work ended with `status`. OK for a peaceful end, the end of
 // training and a stop. The hub's refusal, which stops a worker as the end of a run does. Otherwise `status`, which is
 // reported to the hub. Logs how the run ended if it has.
-absl::Status EndOfWork(const absl::Status& status, HubLink* hub);
+absl::Status WorkResult(const absl::Status& status, HubLink* hub);
 
 }  // namespace waggle

@@ -14,7 +14,7 @@ namespace {
 struct Play {
   void Add(char name, int64_t turn) {
     sizes[name] = turn;
-    had[name] = turns.Join(0, name);
+    served[name] = turns.Join(0, name);
   }
   // The names of the next ones.
   std::string Next(int count) {
@@ -22,7 +22,7 @@ struct Play {
     for (int i = 0; i < count; ++i) {
       const char name = turns.Next();
       taken[name] += sizes[name];
-      had[name] = turns.Join(had[name] + sizes[name], name);
+      served[name] = turns.Join(served[name] + sizes[name], name);
       names += name;
     }
     return names;
@@ -30,7 +30,7 @@ struct Play {
 
   FairTurns<char> turns;
   std::map<char, int64_t> sizes;
-  std::map<char, int64_t> had;
+  std::map<char, int64_t> served;
   std::map<char, int64_t> taken;
 };
 

@@ -49,7 +49,7 @@ TEST_CASE("A worker that meets the end of a run logs how it ended", "[unit]") {
   const auto log_of = [&] {
     hub.over.RequestStop();
     testing::CapturedStream log(STDERR_FILENO);
-    CHECK(EndOfWork(end, &hub) == absl::OkStatus());
+    CHECK(WorkResult(end, &hub) == absl::OkStatus());
     return log.Finish();
   };
   CHECK(log_of().empty());  // Told to stop.
