@@ -66,7 +66,7 @@ absl::Status StreamKeeper::WaitForEnd() {
 absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Stopwatch>* missing) {
   const absl::Status restored = options_.restore(stop_);
   if (!restored.ok()) {
-    missing->reset();  // Its server went away again, or it can never be restored.
+    missing->reset();  // The server went away again, or the restore failed for good.
     return MayPass(restored) ? absl::OkStatus() : restored;
   }
   if (!missing->has_value()) {

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// A new one for each file: those that killed processes left behind are not in the way.
+// A new path each time, so that files of killed processes are not in the way.
 std::string PartialPath(const std::string& path) {
   std::random_device random;
   return absl::StrCat(path, ".partial-", absl::Hex(random(), absl::kZeroPad8));
@@ -141,7 +141,7 @@ absl::Status ReplayFileWriter::Finish() {
   const End end{blocks_, items_};
   WAGGLE_RETURN_IF_ERROR(AppendRecord(kEnd, std::string(BytesOf(end))));
   WAGGLE_RETURN_IF_ERROR(file_.Sync());
-  WAGGLE_RETURN_IF_ERROR(CheckFree(path_));  // Another process may have been faster.
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path_));  // Another process may have taken it.
   WAGGLE_RETURN_IF_ERROR(Rename(partial_path_, path_));
   finished_ = true;
   return SyncFolder(ParentFolder(path_));
@@ -210,7 +210,7 @@ absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   }
   WAGGLE_RETURN_IF_ERROR(file_.Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));
-  // Checked before any memory is taken for it.
+  // Checked before memory is taken.
   if (head.bytes == 0 || head.bytes > kMaxRecordBytes || head.stored_bytes > head.bytes || head.storage > kZstd ||
       (head.storage == kPlain && head.stored_bytes != head.bytes)) {
     return absl::DataLossError(absl::StrCat("it is damaged: a record of kind ", head.kind, " says that it has ",
