@@ -24,15 +24,15 @@ namespace {
 constexpr char kPush[] = "/waggle.v1.ModelService/Push";
 constexpr char kPull[] = "/waggle.v1.ModelService/Pull";
 constexpr char kWatch[] = "/waggle.v1.ModelService/Watch";
-// A server that sends or takes nothing for this long hangs: a piece of 2 MiB takes milliseconds.
+// A server without progress for so long hangs: a piece of 2 MiB takes milliseconds.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(10);
 // A larger model is refused as a mistake before memory is taken.
 constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
-// The codes that the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE,
-// whatever code gRPC gives it.
+// The ports' codes: CANCELLED after a stop only; UNAVAILABLE if the server is away or stopping, whatever gRPC's code
+// is.
 absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
   if (!status.ok() && stop.StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped while ", what));
@@ -78,7 +78,7 @@ class GrpcModelPublisher final : public ModelPublisher {
   const std::string experiment_id_;
 };
 
-// Puts the messages of a pull together, and trusts none of them.
+// Assembles a pull's messages, and checks them.
 class Assembly {
  public:
   explicit Assembly(SpareBlock* spare) : spare_(spare) {}
@@ -104,7 +104,7 @@ class Assembly {
     return absl::OkStatus();
   }
 
-  // The received snapshot; nothing if none is newer.
+  // The received snapshot; nullopt if none is newer.
   absl::StatusOr<std::optional<ModelSnapshot>> Finish() {
     if (!begun_) {
       return absl::DataLossError("the answer holds no message");
@@ -175,7 +175,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
-      // The server is away or was restarted: nothing is newer before it is back.
+      // Nothing is newer while the server is away.
       if (status.ok() || !MayPass(status)) {
         return Annotate(status, absl::StrCat("watching model ", model_));
       }
@@ -223,7 +223,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     return assembly.Finish();
   }
 
-  // Runs until there is something newer (OK), or the stream ends. A working stream makes the next pause short again.
+  // Returns OK once there is something newer. A working stream makes the next pause short.
   absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, Backoff* backoff) {
     v1::WatchModelRequest request;
     request.set_experiment_id(experiment_id_);

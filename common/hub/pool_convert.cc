@@ -15,7 +15,7 @@ constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxResourceName = 256;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 60;
 
-// An experiment's id names tables and folders too.
+// The id is also part of names of tables and folders.
 absl::Status ValidateExperimentId(const std::string& id) {
   WAGGLE_RETURN_IF_ERROR(ValidateName(id));
   return id.find('/') == std::string::npos && id[0] != '.'

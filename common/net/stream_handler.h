@@ -22,9 +22,8 @@ class StreamPeer {
   // Asks for one more message. A handler that does not ask makes its peer wait.
   virtual void RequestNext() = 0;
 
-  // Ends the stream: after the queued messages if `status` is OK; otherwise these are dropped. A client's stream then
-  // ends at once. A server's stream ends when the transport has the message that it is writing, so that the peer learns
-  // the status: a peer that reads nothing delays that until it reads or goes.
+  // Ends the stream: after the queued messages if `status` is OK, otherwise without them. A client's stream then ends
+  // at once. A server's stream ends after the message that is being written, so that the peer learns the status.
   virtual void Close(absl::Status status) = 0;
 
   // Ends the stream with an error at once, even if the peer does not read. The peer may only learn of a cancellation.

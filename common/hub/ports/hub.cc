@@ -31,7 +31,7 @@ absl::Status WorkResult(const absl::Status& status, HubLink* hub) {
     hub->ReportFailure(status);
     return status;
   }
-  // Only this tells a refusal from the end of the run.
+  // Distinguishes a refusal from the end of the run.
   const absl::Status refusal = hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
   if (const RunState state = hub->assignment().run_state;
       IsOver(state) && (refusal.ok() || absl::IsCancelled(refusal))) {
