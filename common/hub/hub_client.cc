@@ -61,7 +61,6 @@ class GrpcHubLink final : public HubLink {
     watch_.reset();
   }
 
-  // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
     Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
@@ -374,7 +373,6 @@ class GrpcHubLink final : public HubLink {
     run_over_.RequestStop();
   }
 
-  // Sends the last figures and reports, then the goodbye.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     {
       MutexLock lock(&shared_->mutex);

@@ -14,12 +14,11 @@
 
 namespace waggle {
 
-// Receives the hub's news for a worker on a stream, and reopens it whenever it ends. Without it heartbeats bring the
-// news, so that no failure is an error.
+// Receives the hub's news on a stream, and reopens it whenever it ends. No failure is an error, because heartbeats
+// bring the news too.
 class HubWatch {
  public:
-  // Calls `take` with each assignment, from its own thread. An error of `take` ends the stream; the next begins after a
-  // pause.
+  // Calls `take` with each assignment, from its own thread. An error ends the stream; the next begins after a pause.
   HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& experiment_id, const std::string& worker_id,
            std::function<absl::Status(const v1::Assignment&)> take);
   // Returns after the last call of `take`.

@@ -31,8 +31,7 @@ constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
-// The ports' codes: CANCELLED after a stop only; UNAVAILABLE if the server is away or stopping, whatever gRPC's code
-// is.
+// The ports' codes, whatever gRPC's: CANCELLED after a stop only; UNAVAILABLE if the server is away or stopping.
 absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
   if (!status.ok() && stop.StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped while ", what));

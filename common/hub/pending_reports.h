@@ -12,8 +12,7 @@
 
 namespace waggle {
 
-// A worker's unanswered reports to the hub. Each goes into every heartbeat until one with it is answered. Pure logic;
-// not thread-safe.
+// Unanswered reports. Each goes into every heartbeat until one with it is answered. Pure logic; not thread-safe.
 class PendingReports {
  public:
   void SetEnvironment(const EnvironmentSpec& environment);

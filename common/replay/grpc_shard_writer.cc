@@ -183,8 +183,7 @@ class GrpcShardWriter::Blocks {
     }
   }
 
-  // Removes the blocks up to `sequence`, which the server has applied. The counts are the server's totals for this
-  // writer.
+  // Removes the blocks up to `sequence`, which are applied. The counts are the server's totals for this writer.
   void TakeAppliedLocked(uint64_t sequence, uint64_t items_inserted, uint64_t items_without_rows,
                          std::deque<Pending>* applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     while (first_sequence_ <= sequence) {

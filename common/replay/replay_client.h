@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// Returns the current address of each replay server, in the given order; empty if unknown. Called from any thread
-// before each attempt to reconnect.
+// Returns each server's current address, in the given order; empty if unknown. Called from any thread to reconnect.
 using FindReplayServers = std::function<std::vector<std::string>()>;
 
 // The replay ports over gRPC. Several servers (HOST:PORT) are one sharded buffer (common/replay/shards): all processes

@@ -23,8 +23,7 @@ class ReplayLink {
   // Returns the server's current address; empty if unknown. Called from any thread before each attempt to connect.
   using Find = std::function<std::string()>;
 
-  // `address` is HOST:PORT, or empty until `find` returns one. `experiment_id` owns the tables; empty: no experiment
-  // does.
+  // `address` is HOST:PORT, or empty until `find` returns it. The tables are `experiment_id`'s; empty: no experiment's.
   explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive,
                       std::string experiment_id = "");
 

@@ -16,9 +16,8 @@ struct GradientSinkOptions {
   int64_t max_unacknowledged = 4;  // At most kMaxGradientsAhead.
 };
 
-// A sink over a taker: a gradient link or, in process, the runner of a primary or reducer. Counts gradients_pushed,
-// gradients_applied, gradients_refused and gradients_refused_REASON in `metrics`, unless that is null. Both must
-// outlive it.
+// A sink over a taker: a gradient link or, in process, a runner. Counts gradients_pushed, gradients_applied,
+// gradients_refused and gradients_refused_REASON in `metrics`, unless that is null. Both must outlive it.
 std::unique_ptr<GradientSink> NewGradientSink(const GradientSinkOptions& options, GradientTaker* taker,
                                               Metrics* metrics);
 

@@ -22,8 +22,7 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.InferenceService/Act";
-// Longer than any batch takes. First answers may time out, because they wait for the learner's weights, and are
-// retried.
+// Longer than any batch takes. First answers wait for the learner's weights: they may time out and are retried.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(30);
 // A request's bytes may still be read briefly after its answer.
 constexpr size_t kKeptBuffers = 2;

@@ -20,8 +20,7 @@ absl::StatusOr<Assignment> AwaitHub(HubLink* hub, absl::string_view what, const 
 // How long a process waits for other replay servers after the first. A dead one may stay away for long.
 inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(1);
 
-// Waits for the addresses of the run's replay servers. The address of a server that is missing `patience` after the
-// first is empty.
+// Returns the addresses of the run's replay servers; empty for those missing `patience` after the first has joined.
 absl::StatusOr<std::vector<std::string>> AwaitReplayServers(HubLink* hub, int64_t servers, const StopToken& stop,
                                                             absl::Duration patience = kReplayServersPatience);
 

@@ -13,8 +13,7 @@
 #include "common/base/threads/stop_token.h"
 #include "common/hub/ports/model.h"
 
-// The ports to the gradient server, where gradients of other processes change weights. Over gRPC in
-// common/hub/gradients.
+// The ports to a gradient server, for gradients of other processes. Over gRPC in common/hub/gradients.
 
 namespace waggle {
 

@@ -121,7 +121,6 @@ struct Assignment {
 // The first `servers` addresses; empty for servers that have not joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
-// An actor's request for environment steps.
 struct StepRequest {
   int64_t used = 0;     // Steps taken in its whole life.
   int64_t allowed = 0;  // The last answer; 0 before the first.
@@ -152,11 +151,10 @@ class HubLink {
  public:
   virtual ~HubLink() = default;
 
-  // The last assignment.
   virtual Assignment assignment() const = 0;
 
-  // Waits for an assignment with this condition, and returns it. CANCELLED after a stop or the run's end (IsOver). Any
-  // other error is the hub's final refusal.
+  // Waits for an assignment with this condition. CANCELLED after a stop or the run's end (IsOver). Any other error is
+  // the hub's final refusal.
   virtual absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                                const StopToken& stop) = 0;
 
@@ -172,8 +170,7 @@ class HubLink {
   virtual void ReportTurnDone(uint64_t number) = 0;
   // This learner could not reach others of this epoch's group: the hub must form another.
   virtual void ReportBrokenGroup(uint64_t epoch) = 0;
-  // This worker gives up. Users see the reason. The run fails with the failure of its last learner. Cut after
-  // kMaxFailureBytes.
+  // This worker gives up: users see why. The run fails with its last learner. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
 
   // For actors of a run with stop.max_env_steps: the limit on this actor's steps in its whole life, for kStepLeaseUse.

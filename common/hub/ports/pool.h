@@ -23,7 +23,6 @@ const char* WorkerKindName(WorkerKind kind);
 // True if such a process can have a seat of this role.
 bool CanWorkAs(WorkerKind kind, Role role);
 
-// Work: a seat in an experiment.
 struct WorkOrder {
   uint64_t number = 0;  // Unique at a hub.
   std::string experiment_id;
@@ -68,8 +67,7 @@ class PoolWork {
   // result. After an error it may give the order out again, also to this process.
   virtual absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) = 0;
 
-  // The experiments whose data this process keeps. Called before each call to the hub, which waits for it and for
-  // Discard.
+  // The experiments whose data it keeps. Called before each call to the hub, which waits for it and for Discard.
   virtual std::vector<std::string> Kept() { return {}; }
   // Drops an experiment's data. It is over and has no order here. Called again while Kept() names it.
   virtual void Discard(const std::string& /*experiment_id*/) {}

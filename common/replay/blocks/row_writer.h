@@ -71,8 +71,7 @@ struct RowWriterOptions {
   absl::Status Validate() const;
 };
 
-// Writes row by row: gathers rows into chunks and items into blocks. Sends them when there are enough, by Send, and by
-// Flush. One thread.
+// Writes row by row, in chunks and blocks. Sends enough rows by itself, and all by Send and Flush. One thread.
 class RowWriter {
  public:
   // The tables must exist, with one signature and one compression. INVALID_ARGUMENT if they differ or there are none.

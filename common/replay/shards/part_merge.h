@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// Copies the part's items into the batch `bytes`, from row `first_row` on. Both layouts differ only in their number of
-// items.
+// Copies a part's items to rows `first_row`… of the batch. Both layouts differ only in their number of items.
 void PlacePart(const BatchLayout& layout, const SampledBatch& part, int64_t first_row, char* bytes);
 
 // Adds the shard's number to each key, and makes each probability that of a draw from the whole batch.

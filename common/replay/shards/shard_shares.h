@@ -19,8 +19,7 @@ inline constexpr int64_t kNoCap = int64_t{1} << 40;  // More than any batch has.
 std::vector<int64_t> SplitDraws(absl::Span<const double> weights, absl::Span<const int64_t> caps, int64_t items,
                                 bool independent, Rng* rng);
 
-// Divides `total`, or all that is allowed if that is less, so that the remainders of `allowed` are as equal as
-// possible.
+// Divides `total`, or all that is allowed if that is less. Leaves remainders that are as equal as possible.
 std::vector<int64_t> SplitCounts(absl::Span<const int64_t> allowed, int64_t total);
 
 // Divides `total` equally. The shards that get one more change with `turn`.

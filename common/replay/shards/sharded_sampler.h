@@ -14,8 +14,7 @@ namespace waggle {
 // are lost, and while the others do not allow a batch.
 class ShardedSampler final : public ReplaySampler {
  public:
-  // INVALID_ARGUMENT for options that can never work. Next returns the error of a batch that the table's limits never
-  // allow.
+  // INVALID_ARGUMENT for options that can never work. Next returns the error of an impossible batch.
   static absl::StatusOr<std::unique_ptr<ReplaySampler>> Create(const std::vector<std::shared_ptr<Shard>>& shards,
                                                                const ReplaySamplerOptions& options,
                                                                absl::Duration patience = kShardPatience);
