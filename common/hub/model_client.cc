@@ -93,7 +93,7 @@ class Assembly {
     const size_t wanted = snapshot_.has_value() ? static_cast<size_t>(total_bytes_) - received_ : 0;
     if (message.data.size() > wanted) {
       return absl::DataLossError(
-          absl::StrCat(received_ + message.data.size(), " bytes have come where ", total_bytes_, " were announced"));
+          absl::StrCat(received_ + message.data.size(), " bytes have arrived; wanted ", total_bytes_, " bytes"));
     }
     for (const ByteSlice& slice : message.data.slices()) {
       std::memcpy(bytes_.get() + received_, slice.data, slice.size);
@@ -113,7 +113,7 @@ class Assembly {
     }
     if (received_ != total_bytes_) {
       return absl::DataLossError(
-          absl::StrCat("only ", received_, " bytes have come where ", total_bytes_, " were announced"));
+          absl::StrCat("only ", received_, " bytes have arrived; wanted ", total_bytes_, " bytes"));
     }
     if (checksummer_.Digest() != checksum_) {
       return absl::DataLossError("the bytes do not have the checksum that was announced");

@@ -14,7 +14,7 @@ absl::Status PoolClientOptions::Validate() const {
   if (!address.empty()) {
     problems.AddIfBad("address: ", ValidateReachable(address));
   } else if (kind == WorkerKind::kReplayServer || kind == WorkerKind::kGradient) {
-    problems.Add("address: a ", WorkerKindName(kind), " must say where it serves");
+    problems.Add("address: got none; wanted one, which a ", WorkerKindName(kind), " needs");
   }
   problems.AddUnless(!wanted_index.has_value() || (*wanted_index >= 0 && *wanted_index <= kMaxPoolIndex),
                      "wanted_index: ", wanted_index.value_or(0), " is not in 0 to ", kMaxPoolIndex);

@@ -294,7 +294,7 @@ bool Listener::AcceptSome(int socket) {
     if (accepted >= MostForConnections()) {
       close(accepted);
       Complain(absl::StrCat("this process has ", accepted,
-                            " open files and connections, and the rest of what it may have (ulimit -n) is for files; "
+                            " open files and connections, and the rest of its limit (ulimit -n) is for files; "
                             "clients are turned away until there are fewer"));
       continue;
     }

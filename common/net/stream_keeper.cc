@@ -77,7 +77,7 @@ absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Sto
     return absl::OkStatus();
   }
   return Annotate(status, absl::StrCat("still missing after ", absl::FormatDuration(options_.not_found_patience),
-                                       ", and not for this process to make"));
+                                       "; this process cannot make it"));
 }
 
 void StreamKeeper::Run() {

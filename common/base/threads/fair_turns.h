@@ -7,9 +7,9 @@
 
 namespace waggle {
 
-// Chooses the next of the parties that want a turn: the one that has had least, or of equals has waited longest.
-// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) While two parties always want turns, their shares
-// differ by no more than one turn of each. Uses no clock; not thread-safe.
+// Chooses the next party for a turn: the one with the least `served`; among equals, the one that has waited longest.
+// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) The shares of two parties that always want turns
+// differ by at most one turn of each. Uses no clock; not thread-safe.
 template <class Party>
 class FairTurns {
  public:

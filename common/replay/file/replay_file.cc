@@ -30,7 +30,7 @@ absl::Status CheckFree(const std::string& path) {
   }
   return absl::AlreadyExistsError(
       opened.ok() ? absl::StrCat(path, " is there already")
-                  : absl::StrCat(path, " is there already, or cannot be looked at: ", opened.message()));
+                  : absl::StrCat(path, " is there already, or cannot be opened: ", opened.message()));
 }
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'R', 'P'};
@@ -206,7 +206,7 @@ absl::Status ReplayFileReader::ReadHeader() {
 absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   RecordHead head;
   if (bytes_left_ < static_cast<int64_t>(sizeof(head))) {
-    return absl::DataLossError("it ends before its end: it was cut off");
+    return absl::DataLossError("it has no end record: it was cut off");
   }
   WAGGLE_RETURN_IF_ERROR(file_.Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));

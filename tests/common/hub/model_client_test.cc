@@ -208,12 +208,12 @@ TEST_CASE("A server's answer is accepted only if its parts agree", "[grpc]") {
   }
   SECTION("too few bytes") {
     message.data = SlicesOf(bytes.substr(1));
-    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have come where 56"));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have arrived; wanted 56"));
   }
   SECTION("too many bytes") {
     Message<v1::PullModelResponse> more;
     more.data = SlicesOf("x");
-    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have come where 56"));
+    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have arrived; wanted 56"));
   }
   SECTION("other bytes") {
     std::string damaged = bytes;
