@@ -364,7 +364,7 @@ TEST_CASE("A server that is not a hub is an error at once, with its address", "[
              Catch::StartsWith("there is no parameter server at " + other->address() + ": the server does not know"));
 }
 
-TEST_CASE("A worker that was dismissed is told so, and stops", "[grpc]") {
+TEST_CASE("A dismissed worker gets the reason, and stops", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const HubClientOptions options = server.Order(Role::kActor);

@@ -352,13 +352,13 @@ TEST_CASE("A refusal is final, and ends the worker's orders", "[grpc]") {
 
 TEST_CASE("An order that this worker cannot do is a bug of the hub, and final", "[grpc]") {
   Fixture fixture;
-  SECTION("of another role") {
+  SECTION("an order for another role") {
     fixture.pool.Give(1, "a-1", v1::ROLE_LEARNER);
   }
-  SECTION("of no experiment") {
+  SECTION("an order without an experiment") {
     fixture.pool.Give(1, "");
   }
-  SECTION("more than it takes") {
+  SECTION("more orders than its capacity") {
     for (uint64_t number = 1; number <= 9; ++number) {
       fixture.pool.Give(number, "a-1");
     }

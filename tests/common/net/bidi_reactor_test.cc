@@ -77,7 +77,7 @@ class StuckHandler final : public Counted {
   std::shared_ptr<ServerPeer> peer_;
 };
 
-TEST_CASE("A handler that does not ask is sent nothing more, and a cancelled one ends", "[grpc]") {
+TEST_CASE("A handler that does not ask gets no more messages, and ends after a cancellation", "[grpc]") {
   Alive alive;
   Seen seen;
   StreamService service([&] { return std::make_unique<StuckHandler>(&alive, &seen); });
@@ -218,7 +218,7 @@ TEST_CASE("Streams cancelled while the server reads all end, with the given reas
   CHECK(handlers.alive.AwaitNone(50));
 }
 
-TEST_CASE("What is done to a peer after its stream has ended does nothing", "[grpc]") {
+TEST_CASE("Calls of a peer whose stream has ended do nothing", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"));
@@ -288,7 +288,7 @@ class Payload {
                                       }};
 };
 
-TEST_CASE("A peer that does not read holds up what is sent to it, and its end drops it", "[grpc]") {
+TEST_CASE("Messages wait for a peer that does not read, and are dropped at its end", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
@@ -307,7 +307,7 @@ TEST_CASE("A peer that does not read holds up what is sent to it, and its end dr
   CHECK(payload.AwaitFreed());
 }
 
-TEST_CASE("A stream that is aborted ends although its peer does not read, and what it held is free", "[grpc]") {
+TEST_CASE("An aborted stream ends although its peer does not read, and frees its messages", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
@@ -363,7 +363,7 @@ TEST_CASE("A handler that throws ends its stream with the reason", "[grpc]") {
   }
 }
 
-TEST_CASE("Close with OK delivers what is queued; Close with an error does not", "[grpc]") {
+TEST_CASE("Close with OK delivers the queued messages; Close with an error does not", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const auto channel = NewChannel(server->address(), "test");
@@ -389,8 +389,7 @@ TEST_CASE("Close with OK delivers what is queued; Close with an error does not",
   CHECK(handlers.alive.AwaitNone(2));
 }
 
-TEST_CASE("A server is told of the error that it ends a stream with before its peer is, and of no other end",
-          "[grpc]") {
+TEST_CASE("A server learns the error that it ends a stream with before its peer does, and no other end", "[grpc]") {
   Alive alive;
   Peers peers;
   Mutex mutex;

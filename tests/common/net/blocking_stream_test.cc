@@ -133,7 +133,7 @@ TEST_CASE("A client-streaming call hands over every message and brings one answe
   CHECK(stream.Finish() == absl::OkStatus());
 }
 
-TEST_CASE("The last message may end the writing, be it the only one or one of many", "[grpc]") {
+TEST_CASE("The last message may end the writing, also if it is the only one", "[grpc]") {
   const Fixture fixture;
   for (const int before : {0, 3}) {
     BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
@@ -218,7 +218,7 @@ TEST_CASE("A server-streaming call brings every message in order, then its end",
   CHECK(stream.Finish().code() == absl::StatusCode::kOutOfRange);
 }
 
-TEST_CASE("A peer that says nothing is given up after the idle timeout, or with a stop", "[grpc]") {
+TEST_CASE("The call of a silent peer ends after the idle timeout, or with a stop", "[grpc]") {
   const Fixture fixture;
   grpc::ByteBuffer buffer;
   // Connects: the short timeout must not end before there is a connection.

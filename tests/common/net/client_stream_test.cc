@@ -152,7 +152,7 @@ class Displeased final : public ClientStreamHandler<testing::Response, Request> 
   std::shared_ptr<testing::ClientPeer> peer_;
 };
 
-TEST_CASE("A stream that is closed at one of the last messages of a server that has ended it ends", "[grpc]") {
+TEST_CASE("A stream ends if it is closed during the last messages of a server that has ended it", "[grpc]") {
   const auto gone = std::make_shared<testing::Seen>();
   StreamService service([&gone] { return std::make_unique<LastWords>(gone); });
   const auto server = StartServer(&service);

@@ -104,7 +104,7 @@ TEST_CASE("A table that is not found is restored and tried again until the patie
 TEST_CASE("A server that loses its memory again while it restarts is no reason to give up", "[unit]") {
   const absl::Status missing = absl::NotFoundError("no table");
   const absl::Status away = absl::UnavailableError("away");
-  SECTION("it was away between") {
+  SECTION("the server was away between") {
     Script script({missing, away, missing, away, missing});
     StreamKeeperOptions options = script.Options();
     options.not_found_patience = absl::ZeroDuration();
@@ -113,7 +113,7 @@ TEST_CASE("A server that loses its memory again while it restarts is no reason t
     CHECK(script.restored == 3);
     CHECK(script.failure() == absl::OkStatus());
   }
-  SECTION("it was away when what it had lost was to be restored") {
+  SECTION("the server was away during the restore") {
     Script script({missing, missing, missing});
     StreamKeeperOptions options = script.Options();
     options.not_found_patience = absl::ZeroDuration();

@@ -109,7 +109,7 @@ TEST_CASE("Pieces that do not follow each other are refused", "[unit]") {
   CHECK(batch->has_value());
 }
 
-TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
+TEST_CASE("Batches may have different sizes, and no items", "[unit]") {
   const auto layout_of = [](uint32_t items) -> absl::StatusOr<std::shared_ptr<const BatchLayout>> {
     if (items > 16) {
       return absl::InternalError("too many");
@@ -168,7 +168,7 @@ TEST_CASE("Compressed pieces and others become one batch", "[unit]") {
   }
 }
 
-TEST_CASE("Compressed pieces that are not what they say are refused", "[unit]") {
+TEST_CASE("Compressed pieces that contradict their header are refused", "[unit]") {
   const auto added = [](const auto& change) {
     Assembly assembly;
     Compressed piece(assembly, Codec::kLz4, 0, 600);

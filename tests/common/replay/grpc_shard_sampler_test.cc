@@ -131,7 +131,7 @@ TEST_CASE("Each piece of a large answer is a sign of life", "[grpc]") {
   REQUIRE(fixture.recorder->answers().size() == 1);
 }
 
-TEST_CASE("A stream that ends is told, and opened again; nothing comes for what it was asked", "[grpc]") {
+TEST_CASE("The end of a stream is reported, and it is reopened; its requests get no answers", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
   fixture.server.Stop();
@@ -151,7 +151,7 @@ TEST_CASE("A refusal is final", "[grpc]") {
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 failed: INVALID_ARGUMENT"});
 }
 
-TEST_CASE("Nothing comes after a shard's sampler has gone", "[grpc]") {
+TEST_CASE("No call comes after a shard's sampler is destroyed", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
   fixture.sampler.reset();

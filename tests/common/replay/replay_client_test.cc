@@ -96,7 +96,7 @@ TEST_CASE("Batches larger than a piece arrive whole, compressed or not", "[grpc]
   }
 }
 
-TEST_CASE("A sampler that expects another table is told so, again and again", "[grpc]") {
+TEST_CASE("A sampler that expects another table gets the error from each call", "[grpc]") {
   ServerFixture server;
   const auto connection = server.Connect();
   const TableConfig table = SimpleTable("replay");

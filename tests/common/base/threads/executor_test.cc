@@ -130,7 +130,7 @@ TEST_CASE("Groups take turns, however many lanes one has", "[unit]") {
   CHECK(held.Run() == "axbxcxdxaxbxcdabcd");
 }
 
-TEST_CASE("What has no lane of its own takes its turn beside the lanes", "[unit]") {
+TEST_CASE("Tasks without a lane take turns with the lanes", "[unit]") {
   HeldUp held;
   Executor::Lane lane(held.executor.get(), HeldUp::In(1));
   held.Submit(&lane, 'a', 50, 1 << 20);
@@ -139,7 +139,7 @@ TEST_CASE("What has no lane of its own takes its turn beside the lanes", "[unit]
   CHECK(held.Run().substr(0, 4) == "axxa");
 }
 
-TEST_CASE("A lane that comes late is served soon, and what a lane has left when it goes still runs", "[unit]") {
+TEST_CASE("A late lane is served soon, and the tasks of a destroyed lane still run", "[unit]") {
   HeldUp held;
   Executor::Lane flood(held.executor.get(), HeldUp::In(1));
   held.Submit(&flood, 'a', 10, 1'000);
@@ -155,7 +155,7 @@ TEST_CASE("A lane that comes late is served soon, and what a lane has left when 
   CHECK(held.Run() == std::string(10, 'a') + "!bababa" + std::string(7, 'a'));
 }
 
-TEST_CASE("A lane is bounded by tasks and by bytes, and no other lane by it", "[unit]") {
+TEST_CASE("A full lane, by tasks or bytes, does not limit other lanes", "[unit]") {
   HeldUp held;
   Executor::LaneOptions options = HeldUp::In(1);
   options.max_queued = 3;

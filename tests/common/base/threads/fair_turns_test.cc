@@ -34,7 +34,7 @@ struct Play {
   std::map<char, int64_t> taken;
 };
 
-TEST_CASE("Nobody saves turns up while away", "[unit]") {
+TEST_CASE("An absent party saves no turns up", "[unit]") {
   Play play;
   play.Add('a', 10);
   CHECK(play.Next(100) == std::string(100, 'a'));
@@ -42,7 +42,7 @@ TEST_CASE("Nobody saves turns up while away", "[unit]") {
   CHECK(play.Next(6) == "bababa");
 }
 
-TEST_CASE("Two that always want a turn differ by no more than one of each", "[unit]") {
+TEST_CASE("The shares of two parties that always want turns differ by at most one turn of each", "[unit]") {
   Rng rng(5);
   for (int round = 0; round < 20; ++round) {
     Play play;

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("what an unregistered function owns may use the token as it goes", "[unit]") {
+TEST_CASE("an unregistered function's captures may use the token in their destructors", "[unit]") {
   const StopToken token;
   bool looked = false;
   {
@@ -40,7 +40,7 @@ TEST_CASE("a request reaches every copy and is final", "[unit]") {
   CHECK_FALSE(StopToken().StopRequested());
 }
 
-TEST_CASE("a request wakes everyone who waits", "[unit]") {
+TEST_CASE("a request wakes all waiting threads", "[unit]") {
   const StopToken token;
   std::vector<char> woken(4);
   {

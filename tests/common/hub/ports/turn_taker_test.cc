@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a worker takes its role's turns, and says when each is done", "[unit]") {
+TEST_CASE("a worker takes its role's turns, and reports the end of each", "[unit]") {
   testing::TurnHub hub(Role::kActor, 2);
   hub.items_a_turn = 10;
   TurnTaker turns(&hub, Role::kActor);

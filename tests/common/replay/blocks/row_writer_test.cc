@@ -133,7 +133,7 @@ TEST_CASE("items go to their table, with the highest priority if none is given",
   REQUIRE(Values<double>(f.Sample(f.tables[0], 1), kItemPriority, 0, 1) == std::vector<double>{1});
 }
 
-TEST_CASE("a row that does not fit is refused, and nothing of it is kept", "[unit]") {
+TEST_CASE("a row that does not fit is refused, and no part of it is kept", "[unit]") {
   Fixture f;
   RowWriter::Stream* stream = f.writer->NewStream();
   const std::vector<float> observation = {1, 2};

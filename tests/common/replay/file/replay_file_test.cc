@@ -207,14 +207,14 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   const std::string path = folder.path() + "/a.waggle";
   v1::ExportResponse header;
   *header.mutable_header()->mutable_config() = ToProto(SimpleTable("t"));
-  SECTION("its header is no message") {
+  SECTION("its header is not a message") {
     WriteRecords(path, {{1, "\xff"}});
   }
-  SECTION("its table cannot be") {
+  SECTION("its table is invalid") {
     header.mutable_header()->mutable_config()->set_max_items(-1);
     WriteRecords(path, {{1, header.SerializeAsString()}});
   }
-  SECTION("a block is no message") {
+  SECTION("a block is not a message") {
     WriteRecords(path, {{1, header.SerializeAsString()}, {2, "\xff"}});
   }
   SECTION("the lists of a block have different lengths") {

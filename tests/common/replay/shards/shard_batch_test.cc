@@ -46,7 +46,7 @@ TEST_CASE("a batch of several shards has the facts of one table", "[unit]") {
   CHECK(complete.table_incarnation != Batch().Completed(Standing(2)).table_incarnation);
 }
 
-TEST_CASE("a shard that is lost takes what it was to give with it, not what it gave", "[unit]") {
+TEST_CASE("a lost shard loses its missing rows, not those that it gave", "[unit]") {
   ShardBatch batch = Batch();
   batch.waiting = 1;
   CHECK_FALSE(batch.Ready());

@@ -84,7 +84,7 @@ TEST_CASE("a batch comes from all shards, with the facts of the whole table", "[
   REQUIRE(fixture.sampler->stats().missing_shards == 0);
 }
 
-TEST_CASE("batches go on without a shard that has died, and with it when it is back", "[unit]") {
+TEST_CASE("batches go on without a lost shard, and include it when it is back", "[unit]") {
   Fixture fixture(3);
   REQUIRE(ShardsOf(fixture.Next()).size() == 3);
   fixture.shards.Kill(1);
@@ -102,7 +102,7 @@ TEST_CASE("batches go on without a shard that has died, and with it when it is b
   REQUIRE(fixture.sampler->stats().missing_shards == 0);
 }
 
-TEST_CASE("a shard that stands still holds batches up for a while only", "[unit]") {
+TEST_CASE("a shard that hangs delays batches only for its patience", "[unit]") {
   Fixture fixture(2);
   fixture.Next();
   fixture.shards.Pause(1);
@@ -118,7 +118,7 @@ TEST_CASE("a shard that stands still holds batches up for a while only", "[unit]
   }
 }
 
-TEST_CASE("when no shard is left the learner waits until one is back", "[unit]") {
+TEST_CASE("the learner waits if all shards are lost, until one is back", "[unit]") {
   Fixture fixture(2);
   fixture.Next();
   fixture.shards.Kill(0);

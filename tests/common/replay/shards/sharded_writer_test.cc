@@ -81,7 +81,7 @@ TEST_CASE("a single stream's episodes go to each shard in turn", "[unit]") {
   }
 }
 
-TEST_CASE("streams of a shard that dies go on at another one, and its blocks arrive once when it is back", "[unit]") {
+TEST_CASE("streams of a lost shard go on at another one, and its blocks arrive once when it is back", "[unit]") {
   Fixture fixture(2);
   fixture.Append(Rows({0, 1}, 0, 2));
   fixture.Flush();
@@ -123,7 +123,7 @@ TEST_CASE("windows over a forced move are dropped and counted", "[unit]") {
   REQUIRE(fixture.writer->stats().items_without_rows == 1);
 }
 
-TEST_CASE("an append waits only when all shards that are there are full", "[unit]") {
+TEST_CASE("an append waits only if all present shards are full", "[unit]") {
   Fixture fixture(2, 2);
   fixture.shards.Pause(0);
   fixture.Append(Rows({0, 1}, 0, 1));
@@ -149,7 +149,7 @@ TEST_CASE("an append waits only when all shards that are there are full", "[unit
   REQUIRE(fixture.Items(1) == 2);
 }
 
-TEST_CASE("a shard that stands still with little is left when a large block does not fit beside that", "[unit]") {
+TEST_CASE("a hanging shard with few bytes is left if a large block does not fit beside them", "[unit]") {
   const InsertBlock large = Rows({0, 1}, 2, 100);
   Fixture fixture(2, 16, static_cast<int64_t>(large.data.size()));
   fixture.Append(Rows({0, 1}, 0, 1));
@@ -177,7 +177,7 @@ TEST_CASE("a shard that stands still with little is left when a large block does
   REQUIRE(fixture.Items(1) == 202);
 }
 
-TEST_CASE("while no shard is there, as many blocks are taken as there is room for", "[unit]") {
+TEST_CASE("blocks are taken up to the room while all shards are away", "[unit]") {
   Fixture fixture(2, 3);
   fixture.Append(Rows({0, 1}, 0, 1));
   fixture.Flush();
