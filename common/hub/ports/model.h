@@ -38,7 +38,7 @@ struct ModelSnapshot {
   // the parameter server by then.
   Progress progress;
   std::vector<ArraySpec> tensors;
-  uint64_t network_hash = 0;  // Of the network's description.
+  uint64_t network_hash = 0;  // The hash of the network's description.
   ByteSlices data;            // The tensors, back to back, in order.
 };
 

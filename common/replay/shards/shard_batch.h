@@ -27,7 +27,7 @@ struct CompleteShardBatch {
   double samples_allowed = 0;
   uint64_t table_incarnation = 0;
   int64_t missing_shards = 0;                      // Lost shards that the batch does without.
-  absl::Time sampled_at = absl::InfiniteFuture();  // Of the earliest part.
+  absl::Time sampled_at = absl::InfiniteFuture();  // The earliest part's.
 };
 
 // A batch under way. A value; ShardedDraws makes all decisions.

@@ -17,7 +17,7 @@ TEST_CASE("draws follow from the seed on every platform", "[unit]") {
     rng.Next();
   }
   CHECK(rng.Next() == 9981545732273789042ULL);
-  // Recorded: a change here breaks every run that somebody wants to repeat.
+  // Recorded: a change here breaks the repetition of every earlier run.
   Rng split = Rng::Split(1, "actor", 2);
   CHECK(split.Next() == 10398868312391616798ULL);
   CHECK(split.UniformInt(1000) == 526);

@@ -177,7 +177,7 @@ class FakeWork final : public PoolWork {
     MutexLock lock(&mutex_);
     return names_;
   }
-  size_t most() const {  // Orders that ran at a time.
+  size_t most() const {  // The most orders that ran at a time.
     MutexLock lock(&mutex_);
     return most_;
   }
@@ -264,7 +264,7 @@ TEST_CASE("A worker introduces itself, and works on several orders at once", "[g
   CHECK(said.held(0).order().output_folder() == "/output");
 }
 
-TEST_CASE("The hub is told that an order has ended, and why one has failed", "[grpc]") {
+TEST_CASE("The hub learns the end of an order, and the reason of its failure", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");

@@ -18,9 +18,9 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// Push: adds up the bytes, refuses a piece of 13 and throws over one of 17. Pull: the model's name is the number of
-// messages, then comes OUT_OF_RANGE, or an exception after 17; for "ok" and "lost" one message with that end. Watch:
-// sends nothing, ever.
+// Push adds up the bytes, refuses a piece of 13, and throws for one of 17. Pull sends as many messages as the model's
+// name says, then OUT_OF_RANGE, or an exception after 17; for "ok" and "lost" one message with that end. Watch never
+// sends.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
@@ -67,7 +67,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     uint64_t next_ = 0;
   };
 
-  // One message that brings the end.
+  // One message, with the end.
   class Once final : public WriteSource {
    public:
     explicit Once(absl::Status end) : end_(std::move(end)) {}
@@ -80,7 +80,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
 
   class Silence final : public WriteSource {
    public:
-    void OnOpen(std::function<void()> wake) override { wake(); }  // Before there is anything: harmless.
+    void OnOpen(std::function<void()> wake) override { wake(); }  // A wake without a message is harmless.
     Step Next() override { return {}; }
   };
 

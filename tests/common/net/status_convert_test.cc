@@ -114,7 +114,7 @@ TEST_CASE("A removed stream is a peer that went away", "[unit]") {
   CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "something else")).code() == absl::StatusCode::kUnknown);
 }
 
-TEST_CASE("A call that a shutdown cut off says so", "[unit]") {
+TEST_CASE("A call that a shutdown cut off is unavailable", "[unit]") {
   const absl::Status status = FromGrpcStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Cancelling all calls"));
   CHECK(status == absl::UnavailableError("the server has ended"));
 }

@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// Streams whose ends are written in advance; one past the script stays open until it is cancelled.
+// Streams with given ends. Later streams stay open until they are cancelled.
 class Script {
  public:
   explicit Script(std::deque<absl::Status> ends) : ends_(std::move(ends)) {}
@@ -101,7 +101,7 @@ TEST_CASE("A table that is not found is restored and tried again until the patie
   CHECK(script.restored == 2);
 }
 
-TEST_CASE("A server that loses its memory again while it restarts is no reason to give up", "[unit]") {
+TEST_CASE("The keeper goes on if a restarting server loses its tables again", "[unit]") {
   const absl::Status missing = absl::NotFoundError("no table");
   const absl::Status away = absl::UnavailableError("away");
   SECTION("the server was away between") {

@@ -29,7 +29,7 @@ TEST_CASE("Updates that are made while the server is away are sent once it is th
   REQUIRE_CODE(updater->Flush(absl::Milliseconds(20)), absl::StatusCode::kDeadlineExceeded);
   server.Start();
   REQUIRE_OK(updater->Flush(kPatience));
-  CHECK(updater->counts().unknown == 100);  // The table went with the server.
+  CHECK(updater->counts().unknown == 100);  // The server has lost the table.
 }
 
 TEST_CASE("Updates beyond the limit for an absent server are counted as unknown", "[grpc]") {

@@ -109,7 +109,7 @@ TEST_CASE("A second writer with the same id gets an error", "[grpc]") {
   REQUIRE_CODE(second->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
 }
 
-// Says that it has applied what it likes, when the stream is opened and for every block.
+// Acknowledges given numbers, when the stream is opened and for every block.
 class LyingHandler final : public testing::ServerHandler {
  public:
   LyingHandler(uint64_t opened, uint64_t acknowledged) : opened_(opened), acknowledged_(acknowledged) {}
@@ -153,7 +153,7 @@ TEST_CASE("A server that acknowledges blocks that were never sent is refused", "
   }
 }
 
-// Ends its first stream with the first block; tells the next one what became of it.
+// Ends its first stream with the first block, and answers the next stream with that block's counts.
 class LostAnswerHandler final : public testing::ServerHandler {
  public:
   explicit LostAnswerHandler(bool first) : first_(first) {}
@@ -192,8 +192,7 @@ TEST_CASE("Blocks that a server applied before its answer was lost have the serv
   CHECK(writer->stats().items_without_rows == 2);
 }
 
-// On its first stream it applies blocks of five items, and is away when the third one comes; when it is back it knows
-// of the first one only.
+// Applies two blocks of five items on its first stream, and is away at the third. Later it knows only the first block.
 class GoneBackHandler final : public testing::ServerHandler {
  public:
   explicit GoneBackHandler(bool first) : first_(first) {}

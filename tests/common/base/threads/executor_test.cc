@@ -29,7 +29,7 @@ TEST_CASE("An executor runs as many tasks at once as it has threads", "[unit]") 
   const StopToken first;
   const StopToken second;
   Executor executor("test", 2, 10);
-  // Each waits for the other: they can only end when both run.
+  // Each waits for the other, so both must run at once.
   REQUIRE_OK(executor.Submit([first, second] {
     first.RequestStop();
     second.Wait();
@@ -60,8 +60,7 @@ TEST_CASE("A full executor refuses tasks and takes them again once it has room",
   }
 }
 
-// An executor with one thread, which is held up until Run: what it does then, and in which order, follows from what was
-// submitted alone.
+// An executor whose only thread is held up until Run, so that the order of its tasks depends on the submissions alone.
 struct HeldUp {
   HeldUp() {
     REQUIRE_OK(executor->Submit([started = started, release = release] {
@@ -110,7 +109,7 @@ TEST_CASE("Turns are reckoned by bytes: large tasks give no larger share", "[uni
   Executor::Lane large(held.executor.get(), HeldUp::In(1));
   Executor::Lane small(held.executor.get(), HeldUp::In(1));
   constexpr int64_t kSmall = 1'000;
-  // As much as ten of the small ones, with what a task costs by itself.
+  // Costs as much as ten small tasks, kTaskBytes included.
   constexpr int64_t kLarge = 10 * (kSmall + Executor::kTaskBytes) - Executor::kTaskBytes;
   held.Submit(&large, 'L', 4, kLarge);
   held.Submit(&small, 's', 30, kSmall);
@@ -135,7 +134,7 @@ TEST_CASE("Tasks without a lane take turns with the lanes", "[unit]") {
   Executor::Lane lane(held.executor.get(), HeldUp::In(1));
   held.Submit(&lane, 'a', 50, 1 << 20);
   held.Submit(held.executor.get(), 'x', 2, 0);
-  // The task that has held it up counts as one of these.
+  // Includes the task that holds the thread.
   CHECK(held.Run().substr(0, 4) == "axxa");
 }
 
@@ -147,7 +146,7 @@ TEST_CASE("A late lane is served soon, and the tasks of a destroyed lane still r
   REQUIRE_OK(flood.SubmitBytes(1'000, [&held, executor] {
     held.ran += '!';
     Executor::Lane late(executor, HeldUp::In(1));
-    for (int i = 0; i < 3; ++i) {  // What comes of it is seen below.
+    for (int i = 0; i < 3; ++i) {  // The checks below see the result.
       late.SubmitBytes(1'000, [&held] { held.ran += 'b'; }).IgnoreError();
     }
   }));

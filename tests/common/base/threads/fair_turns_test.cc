@@ -10,13 +10,13 @@
 namespace waggle {
 namespace {
 
-// Parties that always want a turn, and what each turn of theirs takes.
+// Parties that always want a turn, and the cost of their turns.
 struct Play {
   void Add(char name, int64_t turn) {
     sizes[name] = turn;
     served[name] = turns.Join(0, name);
   }
-  // The names of the next ones.
+  // The names of the next parties.
   std::string Next(int count) {
     std::string names;
     for (int i = 0; i < count; ++i) {

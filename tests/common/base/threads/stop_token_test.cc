@@ -117,7 +117,7 @@ TEST_CASE("the destructor waits while another thread runs the function", "[unit]
   std::optional<StopToken::Callback> callback;
   callback.emplace(token, [&] {
     started.RequestStop();
-    StopToken().WaitFor(absl::Milliseconds(5));  // Long enough for a destructor that does not wait to be seen.
+    StopToken().WaitFor(absl::Milliseconds(5));  // Long enough to notice a destructor that does not wait.
     ended = true;
   });
   Thread stopper("stopper", [&] { token.RequestStop(); });

@@ -52,7 +52,7 @@ TEST_CASE("A worker that meets the end of a run logs how it ended", "[unit]") {
     CHECK(WorkResult(end, &hub) == absl::OkStatus());
     return log.Finish();
   };
-  CHECK(log_of().empty());  // Told to stop.
+  CHECK(log_of().empty());  // A stop is not the end of the run.
   hub.before.run_state = RunState::kSolved;
   CHECK(absl::StrContains(log_of(), "the run is over: solved\n"));
   CHECK(hub.reported == absl::OkStatus());

@@ -27,7 +27,7 @@ TEST_CASE("another role's turn and a finished turn are waited out", "[unit]") {
   hub.after.run_state = RunState::kRunning;
   hub.after.turn = Turn{4, Role::kActor, 0};
   TurnTaker learner(&hub, Role::kLearner);
-  REQUIRE_CODE(learner.Await(StopToken()), absl::StatusCode::kCancelled);  // This hub waits for nothing.
+  REQUIRE_CODE(learner.Await(StopToken()), absl::StatusCode::kCancelled);  // This hub never blocks.
   TurnTaker actor(&hub, Role::kActor);
   REQUIRE_OK(actor.Await(StopToken()).status());
   actor.End();

@@ -41,7 +41,7 @@ void WriteSample(const std::string& path) {
   REQUIRE(writer->bytes() == Contents(path).size());
 }
 
-// Reads it to its end, and returns the error.
+// Reads the file to its end, and returns the error.
 absl::Status ReadAll(const std::string& path) {
   const auto reader = ReplayFileReader::Open(path);
   if (!reader.ok()) {
@@ -226,7 +226,7 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   REQUIRE_CODE(ReadAll(path), absl::StatusCode::kDataLoss);
 }
 
-TEST_CASE("A file of another kind or version says so", "[unit]") {
+TEST_CASE("A file of another kind or version is refused", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a";
   std::ofstream(path) << "name: this is a configuration, and longer than a few bytes";

@@ -86,11 +86,11 @@ using Strings = std::vector<std::string>;
 const std::vector<bool> kNoneLost = {false, false};
 
 size_t Never(const std::vector<int64_t>& /*lanes*/) {
-  FAIL("nobody is to be chosen");
+  FAIL("no shard may be chosen");
   return 0;
 }
 
-// Chooses the shards in this order.
+// Chooses these shards in order.
 LaneRouter::Choose Choose(std::vector<size_t> shards) {
   const auto left = std::make_shared<std::vector<size_t>>(std::move(shards));
   return [left](const std::vector<int64_t>& /*lanes*/) {
@@ -172,10 +172,10 @@ TEST_CASE("a malformed block goes to one server, which reports the mistake", "[u
   };
   check(Block({{1, 5, 2}, {0, 2, 2}}));                  // A gap.
   check(Block({{1, 2, 2}, {0, 2, 0}}));                  // No rows.
-  check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 7, 0, 1}}));  // An item of a stream that there is none of.
+  check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 7, 0, 1}}));  // An item of an unknown stream.
   check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 1, 0, 0}}));
   InsertBlock block = Block({{1, 2, 2}, {0, 2, 1}});
-  block.data = Block({{1, 2, 1}}).data;  // Other bytes than rows.
+  block.data = Block({{1, 2, 1}}).data;  // Bytes of another number of rows.
   check(std::move(block));
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("random streams arrive at their shards without gaps and with their win
     const auto lanes = static_cast<uint32_t>(1 + rng.UniformInt(5));
     LaneRouter router(Signature(), shards);
     std::vector<uint64_t> next(lanes);
-    // By shard and stream: the ids that it holds from its first row on.
+    // By shard and stream, the ids from its first row on.
     std::map<std::pair<size_t, uint32_t>, std::vector<int64_t>> held;
     uint64_t rows = 0;
     uint64_t items = 0;
@@ -221,11 +221,11 @@ TEST_CASE("random streams arrive at their shards without gaps and with their win
           std::vector<int64_t>& stream = held[{part.shard, chunk.stream}];
           const uint64_t first = stream.empty() ? chunk.first_row : 0;
           if (stream.empty()) {
-            stream.assign(first, -1);  // It may begin with any row.
+            stream.assign(first, -1);  // A stream may begin with any row.
           }
           REQUIRE(chunk.first_row == stream.size());
           for (uint32_t i = 0; i < chunk.rows; ++i, ++id) {
-            // Without a mark a chunk goes on where the stream was.
+            // A chunk without a mark continues its stream.
             REQUIRE((i == 0 && (chunk.begins || stream.size() == first) ? true : stream.back() + 1 == *id));
             stream.push_back(*id);
           }

@@ -34,7 +34,7 @@ TEST_CASE("the share of a lost shard is drawn from the others, and the shard is 
   }
   simulated.OpenAll();
   CheckDistribution(&simulated, all, 200, 180);
-  // It leaves four batches under way at once, time and again: their distribution is that of the rest.
+  // Shard 1 is lost with four batches under way, again and again. Their distribution is that of the rest.
   std::map<int64_t, int64_t> counts;
   double sum_of_rest = 0;
   for (const auto& [id, weight] : rest) {
@@ -44,7 +44,7 @@ TEST_CASE("the share of a lost shard is drawn from the others, and the shard is 
     simulated.Pause(1, true);
     while (simulated.TryTake().has_value()) {
     }
-    // It owes a part of each of four batches.
+    // Shard 1 owes a part of each of four batches.
     simulated.Pause(1, false);
     simulated.Kill(1);
     for (int j = 0; j < 4; ++j) {
@@ -74,18 +74,18 @@ TEST_CASE("a silent shard is left out after its patience, and comes back with an
   simulated.OpenAll();
   simulated.Take();
   simulated.Pause(1, true);
-  simulated.TryTake();  // Was complete.
+  simulated.TryTake();  // This batch was complete.
   simulated.Pass(kPatience - absl::Milliseconds(10));
   REQUIRE_FALSE(simulated.TryTake().has_value());
   simulated.Pass(absl::Milliseconds(20));
   for (int i = 0; i < 10; ++i) {
-    const std::optional<SimulatedShards::Batch> batch = simulated.TryTake();  // Without any more delay.
+    const std::optional<SimulatedShards::Batch> batch = simulated.TryTake();  // No further delay.
     REQUIRE(batch.has_value());
     REQUIRE(batch->facts.missing_shards == 1);
     REQUIRE(batch->facts.shares == std::vector<double>{1, 0});
   }
   simulated.Pause(1, false);
-  simulated.Answer();  // What it was asked long ago: not wanted any more.
+  simulated.Answer();  // Answers of old requests are dropped.
   simulated.Take();
   REQUIRE(simulated.Take().facts.missing_shards == 0);
   REQUIRE(simulated.draws().missing_shards() == 0);
@@ -119,7 +119,7 @@ TEST_CASE("no shard gets more open requests than its server takes, also after a 
   simulated.Pause(1, true);
   while (simulated.TryTake().has_value()) {
   }
-  simulated.Kill(0);  // What it owed is asked of the other one, which has not answered what it was asked.
+  simulated.Kill(0);  // Its share is requested from the other shard, which still has open requests.
   simulated.Answer();
   simulated.Pause(1, false);
   for (int i = 0; i < 20; ++i) {
@@ -217,7 +217,7 @@ TEST_CASE("the first batch waits for missing shards, but not for ever", "[unit]"
   for (size_t i = 0; i < 3; ++i) {
     simulated.Insert(i, static_cast<int64_t>(i));
   }
-  simulated.Pass(10 * kPatience);  // Nobody is there.
+  simulated.Pass(10 * kPatience);  // All shards are away.
   REQUIRE(simulated.draws().missing_shards() == 0);
   simulated.Open(0);
   simulated.Pass(kPatience / 2);
@@ -245,7 +245,7 @@ TEST_CASE("the first batch waits for the whole table's min_items, also after the
     simulated.Insert(0, id);
   }
   simulated.Pass(10 * kPatience);
-  simulated.Open(0);  // With its own part of min_items.
+  simulated.Open(0);  // This shard has its part of min_items.
   simulated.Pass(kPatience / 2);
   REQUIRE_FALSE(simulated.TryTake().has_value());
   simulated.Open(1);
@@ -275,7 +275,7 @@ TEST_CASE("batches wait for the whole table's min_items again after all servers 
   }
   simulated.OpenAll();
   for (int i = 0; i < 3; ++i) {
-    simulated.TryTake();  // Those that were complete.
+    simulated.TryTake();  // These batches were complete.
   }
   simulated.Pass(2 * kPatience);
   REQUIRE_FALSE(simulated.TryTake().has_value());

@@ -63,7 +63,7 @@ TEST_CASE("updates go to the shards of their keys", "[unit]") {
   const PriorityUpdateCounts counts = fixture.updater->counts();
   REQUIRE(counts.applied == 3);
   REQUIRE(counts.stale == 3);
-  REQUIRE(counts.unknown == 6 + 1);  // One shard is none of ours.
+  REQUIRE(counts.unknown == 6 + 1);  // One key is of an unknown shard.
 }
 
 TEST_CASE("no update is sent if one of them is wrong", "[unit]") {

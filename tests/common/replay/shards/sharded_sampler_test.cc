@@ -54,7 +54,7 @@ struct Fixture {
   std::unique_ptr<ReplaySampler> sampler;
 };
 
-// The shards that a batch's items come from, by their keys, which have to agree with the rewards.
+// The shards of a batch's items, by their keys, which must agree with the rewards.
 std::set<size_t> ShardsOf(const SampledBatch& batch, int64_t items = 32) {
   std::set<size_t> shards;
   for (int64_t i = 0; i < items; ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("batches go on without a lost shard, and include it when it is back", 
   Fixture fixture(3);
   REQUIRE(ShardsOf(fixture.Next()).size() == 3);
   fixture.shards.Kill(1);
-  while (ShardsOf(fixture.Next()).count(1) > 0) {  // Those that were ready, or complete but for the other shards.
+  while (ShardsOf(fixture.Next()).count(1) > 0) {  // Batches that shard 1 had completed or answered.
   }
   const SampledBatch batch = fixture.Next();
   REQUIRE(batch.missing_shards == 1);

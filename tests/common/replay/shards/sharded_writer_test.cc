@@ -21,7 +21,7 @@ using testing::ValueOf;
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr absl::Duration kPatience = absl::Milliseconds(200);
 
-// A block of `rows` rows of each of the streams, every row an item.
+// A block with `rows` rows of each stream. Every row is an item.
 InsertBlock Rows(const std::vector<uint32_t>& streams, uint64_t first, uint32_t rows, bool begins = false) {
   InsertBlock block = SimpleBlock(first, rows * static_cast<uint32_t>(streams.size()));
   block.chunks.clear();
@@ -86,7 +86,7 @@ TEST_CASE("streams of a lost shard go on at another one, and its blocks arrive o
   fixture.Append(Rows({0, 1}, 0, 2));
   fixture.Flush();
   fixture.shards.Pause(1);
-  fixture.Append(Rows({0, 1}, 2, 2));  // Its half does not arrive.
+  fixture.Append(Rows({0, 1}, 2, 2));  // Shard 1's half does not arrive.
   fixture.shards.Kill(1);
   while (fixture.shards.table(1, "table") != nullptr) {
     std::this_thread::yield();
@@ -127,7 +127,7 @@ TEST_CASE("an append waits only if all present shards are full", "[unit]") {
   Fixture fixture(2, 2);
   fixture.shards.Pause(0);
   fixture.Append(Rows({0, 1}, 0, 1));
-  // Stream 0's shard acknowledges nothing. There is room for two blocks of each shard.
+  // Stream 0's shard acknowledges nothing. Each shard has room for two blocks.
   for (uint64_t row = 1; row < 4; ++row) {
     fixture.Append(Rows({0}, row, 1));
   }
@@ -139,7 +139,7 @@ TEST_CASE("an append waits only if all present shards are full", "[unit]") {
     while (!fixture.writer->stats().waiting && deadline.Left() > absl::ZeroDuration()) {
       std::this_thread::yield();
     }
-    // It is not resumed: after a while its stream goes elsewhere.
+    // Shard 0 stays paused, so after a while its stream goes elsewhere.
   }
   REQUIRE_OK(waited);
   REQUIRE(fixture.writer->stats().waited > absl::ZeroDuration());
@@ -155,7 +155,7 @@ TEST_CASE("a hanging shard with few bytes is left if a large block does not fit 
   fixture.Append(Rows({0, 1}, 0, 1));
   fixture.Flush();
   fixture.shards.Pause(0);
-  fixture.Append(Rows({0, 1}, 1, 1));  // One of the streams is at the shard that stands still.
+  fixture.Append(Rows({0, 1}, 1, 1));  // One of the streams is at the paused shard.
   const StopToken stop;
   std::atomic<bool> done = false;
   absl::Status appended;
