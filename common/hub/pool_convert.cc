@@ -67,7 +67,7 @@ absl::StatusOr<WorkOrder> FromProto(const v1::WorkOrder& proto) {
   order.role = *role;
   if (proto.index() > kMaxPoolIndex) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an order's index: ", proto.index(), " is not in 0 to ", kMaxPoolIndex));
+        absl::StrCat("an order's index: got ", proto.index(), "; wanted 0 to ", kMaxPoolIndex));
   }
   order.index = proto.index();
   const std::string& folder = proto.output_folder();

@@ -50,8 +50,8 @@ absl::Status CheckTables(const std::vector<TableConfig>& tables) {
 
 absl::Status RowWriterOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(chunk_rows >= 1, "chunk_rows: ", chunk_rows, " is less than 1");
-  problems.AddUnless(block_bytes >= 1, "block_bytes: ", block_bytes, " is less than 1");
+  problems.AddUnless(chunk_rows >= 1, "chunk_rows: got ", chunk_rows, "; wanted at least 1");
+  problems.AddUnless(block_bytes >= 1, "block_bytes: got ", block_bytes, "; wanted at least 1");
   return problems.ToStatus("", "; ");
 }
 

@@ -14,8 +14,8 @@
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/table_config.h"
 
-// The ports to replay for actors and learners: over gRPC (common/replay) and in process
-// (replay_server/store/local_replay.h). One conformance suite tests both.
+// The ports to replay for actors and learners. common/replay has them over gRPC, tests/support/local in one process for
+// tests; one conformance suite runs over both.
 
 namespace waggle {
 
