@@ -31,7 +31,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }
-  // Not the wall clock: rates divide by the difference of two.
+  // Not the wall clock: rates divide by the difference of two such times.
   request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
 }
 
