@@ -64,7 +64,7 @@ std::vector<BadConfig> BadLimits() {
          c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
          c->set_max_window(1);
        },
-       "max_window: 1 is less than 2: a future row is one behind the window's first"},
+       "max_window: got 1; wanted at least 2, because a field of the view takes a future row"},
       {"compression.column", "none of the signature",
        [](auto* c) { c->add_compression()->set_codec(v1::ColumnCompression::CODEC_LZ4); },
        "compression: no column named \"\""},
