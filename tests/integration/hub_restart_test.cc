@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/rl/publishing/async_publisher.h"
-#include "param_server/models/local_models.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_models.h"
 
 namespace waggle {
 namespace {

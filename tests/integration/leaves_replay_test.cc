@@ -7,8 +7,8 @@
 
 #include "actor/environments/local_vector_environment.h"
 #include "actor/writing/trajectory_writer.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 #include "tests/support/many_leaves.h"
 
 namespace waggle {

@@ -104,9 +104,9 @@ std::vector<RefusalCase<Sent>> OpenCases() {
       {"open.incarnation", "another writer's", [](Sent* s) { s->open()->set_incarnation(5); }, kPrecondition,
        "writer \"w\": another writer has this id, with 1 blocks applied", "other_writer"},
       {"data", "with the first message", [](Sent* s) { s->first.set_data("x"); }, kInvalid,
-       "the first message has to be `open`, without data", "unexpected_message"},
+       "the first message must be `open`, without data", "unexpected_message"},
       {"open.writer_id", "in no message", [](Sent* s) { s->first.Clear(); }, kInvalid,
-       "the first message has to be `open`", "unexpected_message"},
+       "the first message must be `open`", "unexpected_message"},
       {"open.writer_id", "in a second message", [](Sent* s) { s->second = s->first; }, kInvalid,
        "expected a block; got a message without one", "unexpected_message"},
   };

@@ -38,14 +38,14 @@ std::vector<RefusalCase<Sent>> Cases() {
   return {
       {"open.table", "unknown", [](Sent* s) { s->open()->set_table("tt"); }, absl::StatusCode::kNotFound,
        "no table named \"tt\"; did you mean \"t\"?", "unknown_table"},
-      {"open.table", "in no message", [](Sent* s) { s->first.Clear(); }, kInvalid, "the first message has to be `open`",
+      {"open.table", "in no message", [](Sent* s) { s->first.Clear(); }, kInvalid, "the first message must be `open`",
        "unexpected_message"},
       {"open.table", "in a second message", [](Sent* s) { *s->second.mutable_open() = s->first.open(); }, kInvalid,
        "the stream is open already", "unexpected_message"},
       {"open.batch_size", "0", [](Sent* s) { s->open()->set_batch_size(0); }, kInvalid,
-       "batch_size: a batch has at least 1 item; got 0", "bad_request"},
+       "batch_size: got 0; wanted at least 1", "bad_request"},
       {"open.batch_size", "more items than a batch may have", [](Sent* s) { s->open()->set_batch_size(0xFFFFFFFFU); },
-       kExhausted, "batch_size: a batch may have 65536 items; 4294967295 were asked for", "batch_too_large"},
+       kExhausted, "batch_size: got 4294967295; wanted at most 65536", "batch_too_large"},
       {"open.batch_size", "more bytes than a batch may have",
        [](Sent* s) {
          s->open()->set_table("small");
@@ -58,19 +58,19 @@ std::vector<RefusalCase<Sent>> Cases() {
        [](Sent* s) { s->open()->set_compression(static_cast<v1::ColumnCompression::Codec>(9)); }, kInvalid,
        "compression: got 9", "bad_request"},
       {"credits", "more than may be outstanding", [](Sent* s) { s->second.set_credits(1'000'000); }, kExhausted,
-       "got 1000001 credits where 0 were left; at most 1024 may be outstanding", "too_many_credits"},
+       "credits: got 1000001 with 0 outstanding; wanted at most 1024 together", "too_many_credits"},
       {"draw_items", "more than a batch", [](Sent* s) { s->second.set_draw_items(0, 5); }, kInvalid,
-       "draw_items: got 5; the stream was opened for batches of 4", "bad_draw"},
+       "draw_items: got 5; wanted at most the stream's batch size, 4", "bad_draw"},
       {"draw_counted", "too few", [](Sent* s) { s->second.add_draw_items(1); }, kInvalid,
        "draw_counted has 1 entries; draw_items has 2", "bad_request"},
       {"draw_counted", "more than a batch", [](Sent* s) { s->second.set_draw_counted(0, 5); }, kInvalid,
-       "draw_counted: got 5; the stream was opened for batches of 4", "bad_draw"},
+       "draw_counted: got 5; wanted at most the stream's batch size, 4", "bad_draw"},
       {"draw_counted", "all that there is, for no items",
        [](Sent* s) {
          s->second.set_draw_items(0, 0);
          s->second.set_draw_counted(0, 0xFFFFFFFFU);
        },
-       kInvalid, "draw_counted: got 4294967295; the stream was opened for batches of 4", "bad_draw"},
+       kInvalid, "draw_counted: got 4294967295; wanted at most the stream's batch size, 4", "bad_draw"},
   };
 }
 

@@ -64,7 +64,7 @@ std::vector<BadConfig> BadLimits() {
          c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
          c->set_max_window(1);
        },
-       "max_window: 1 is less than 2: a future row is one behind the window's first"},
+       "max_window: got 1; wanted at least 2, because a field of the view takes a future row"},
       {"compression.column", "none of the signature",
        [](auto* c) { c->add_compression()->set_codec(v1::ColumnCompression::CODEC_LZ4); },
        "compression: no column named \"\""},
@@ -263,13 +263,13 @@ TEST_CASE("A table is not changed to what is wrong in any field, or is for anoth
       {{"config.name", "unknown", [](Request* r) { r->mutable_config()->set_name("tt"); }, absl::StatusCode::kNotFound,
         "no table named \"tt\"; did you mean \"t\"?", "unknown_table"},
        {"config.seed", "another one", [](Request* r) { r->mutable_config()->set_seed(7); }, kPrecondition,
-        "cannot be changed while it is in use differs (there and wanted): seed: 0 and 7", "other_configuration"},
+        "cannot be changed while it is in use differ (there and wanted): seed: 0 and 7", "other_configuration"},
        {"config_generation", "of before", [](Request* r) { r->set_config_generation(r->config_generation() - 1); },
         absl::StatusCode::kAborted, "the change is of generation 0, it is at 1", "config_generation"},
        {"config_generation", "of nobody", [](Request* r) { r->set_config_generation(~uint64_t{0}); },
         absl::StatusCode::kAborted, "the change is of generation 18446744073709551615", "config_generation"},
        {"requester", "too long", [](Request* r) { r->set_requester(std::string(1000, 'x')); }, kInvalid,
-        "requester: has 1000 bytes; up to 128 are allowed", "bad_name"}});
+        "requester: got 1000 bytes; wanted at most 128", "bad_name"}});
   AnyValue any = kAnyConfig;
   any.erase("config.seed");
   any["dry_run"] = "both are choices";
