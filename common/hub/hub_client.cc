@@ -32,7 +32,7 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
-// The heartbeats of a young actor (HubLink::ReportFirstStep): some twenty more in its life.
+// The pause between a young actor's heartbeats (HubLink::ReportFirstStep), some twenty in its life.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(50);
 constexpr double kLagOfAge = 0.25;
 
@@ -61,7 +61,6 @@ class GrpcHubLink final : public HubLink {
     watch_.reset();
   }
 
-  // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
     Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
@@ -178,7 +177,7 @@ class GrpcHubLink final : public HubLink {
     }
     if (absl::IsNotFound(status)) {
       MutexLock lock(&shared_->mutex);
-      HurryLocked();  // The heartbeat that is to join again.
+      HurryLocked();  // Hurries the heartbeat that joins again.
     }
     if (absl::IsNotFound(status) || MayPass(status)) {
       return absl::UnavailableError(status.message());
@@ -213,7 +212,7 @@ class GrpcHubLink final : public HubLink {
  private:
   using Stub = v1::WorkerService::Stub;
 
-  // Callbacks of stop tokens touch this, and may outlive the link for a moment.
+  // Shared with callbacks of stop tokens, which may outlive the link briefly.
   struct Shared {
     Mutex mutex;
     CondVar changed;  // Anything below, or something to report.
@@ -228,7 +227,7 @@ class GrpcHubLink final : public HubLink {
     shared_->changed.SignalAll();
   }
 
-  // Introduces the worker; a later time with the place that the hub gave it first.
+  // Joins the run; again with the place that the hub gave it first.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     v1::JoinRequest request;
     request.set_experiment_id(options_.experiment_id);
@@ -251,7 +250,7 @@ class GrpcHubLink final : public HubLink {
     return Take(response.assignment(), /*joined=*/true);
   }
 
-  // The heartbeats' thread, until the link ends or the hub refuses the worker.
+  // Runs in the heartbeats' thread until the link ends or the hub refuses the worker.
   void Run() {
     bool lost = false;
     while (WaitUntilDue()) {
@@ -275,13 +274,12 @@ class GrpcHubLink final : public HubLink {
     shared_->changed.SignalAll();
   }
 
-  // Returns false once the link must end.
   bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     const Stopwatch since_last;
     MutexLock lock(&shared_->mutex);
     while (!shared_->ending) {
       const absl::Duration left = IntervalLocked() - since_last.Elapsed();
-      // Reports do not hurry the calls to a hub that is away.
+      // Reports do not hurry the calls to an absent hub.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
       }
@@ -299,7 +297,7 @@ class GrpcHubLink final : public HubLink {
 
   absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     absl::Status status = Heartbeat();
-    if (absl::IsNotFound(status)) {  // The hub was restarted, or took this worker for dead.
+    if (absl::IsNotFound(status)) {  // The hub was restarted, or counted this worker as dead.
       LogInfo("joining the parameter server at ", options_.hub_address, " again");
       status = Join(abandon_);
       if (status.ok()) {
@@ -321,7 +319,7 @@ class GrpcHubLink final : public HubLink {
       MutexLock lock(&shared_->mutex);
       reports_.Fill(&request);
     }
-    FillFigures(options_, &request);  // After the reports: a turn that is done is in the figures.
+    FillFigures(options_, &request);  // After the reports, so that the figures include a finished turn.
     WAGGLE_ASSIGN_OR_RETURN(const v1::HeartbeatResponse response,
                             CallUnary(stub_.get(), &Stub::Heartbeat, request, kCallTimeout, abandon_));
     {
@@ -343,8 +341,7 @@ class GrpcHubLink final : public HubLink {
     const RunState state = assignment->run_state;
     {
       MutexLock lock(&shared_->mutex);
-      // News may overtake a heartbeat's answer, but not the answer to a join: the hub may be another one, with another
-      // clock.
+      // News may overtake a heartbeat's answer. A join's answer always holds: another hub has another clock.
       if (!joined && assignment->said_at < shared_->assignment.said_at) {
         return absl::OkStatus();
       }
@@ -376,7 +373,6 @@ class GrpcHubLink final : public HubLink {
     run_over_.RequestStop();
   }
 
-  // Sends the last figures and reports, then the goodbye.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     {
       MutexLock lock(&shared_->mutex);
@@ -403,7 +399,7 @@ class GrpcHubLink final : public HubLink {
   const std::shared_ptr<Shared> shared_;
   const StopToken training_over_;
   const StopToken run_over_;
-  const StopToken abandon_;  // Ends the call that is under way.
+  const StopToken abandon_;  // Ends the present call.
 
   // Owned by the thread that calls Start, and constant once it has joined: other threads read them then.
   bool joined_ = false;

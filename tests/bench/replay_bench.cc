@@ -14,11 +14,11 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "replay_server/selectors/sum_tree.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/must.h"
 #include "tests/bench/plain_tree.h"
 #include "tests/bench/replay_load.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 namespace {

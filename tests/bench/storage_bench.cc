@@ -15,9 +15,9 @@
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/must.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 namespace {

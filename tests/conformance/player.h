@@ -9,8 +9,8 @@
 #include "actor/writing/pending_rows.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/rl/acting/network_policy.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/conformance/subject.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::testing {
 

@@ -70,7 +70,7 @@ TEST_CASE("a table without its sampler is explained, and goes on once it is reco
   const std::string first_line = std::vector<std::string>(absl::StrSplit(why, '\n')).front();
   CHECK(absl::StrContains(first_line, "transitions at "));
   CHECK(absl::StrContains(first_line, "WAITING: for "));
-  CHECK(absl::StrContains(first_line, "nobody samples: inserts wait for "));
+  CHECK(absl::StrContains(first_line, "no sampler is connected: inserts wait for "));
   CHECK(absl::StrContains(why, "no sampler is connected: learner (sampled "));
   CHECK(absl::StrContains(why, "insert  actor-1"));
   const auto json = nlohmann::json::parse(server.Ask({"why", "--json"}));
@@ -90,9 +90,9 @@ TEST_CASE("a table without its sampler is explained, and goes on once it is reco
   server.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000"});
   CHECK(server.exit_code == 0);
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
-  CHECK(absl::StrContains(server.Ask({"why"}), "flowing: nobody waits; 50 of 100000 items"));
+  CHECK(absl::StrContains(server.Ask({"why"}), "flowing: no call waits; 50 of 100000 items"));
   CHECK(server.exit_code == 0);
-  CHECK(absl::StrContains(server.replay.Log(), "rate_limiter.max_difference: 200 and 1000; 0 items left"));
+  CHECK(absl::StrContains(server.replay.Log(), "rate_limiter.max_difference: 200 and 1000; 0 items were removed"));
 
   CHECK(absl::StrContains(server.Ask({"why", "transition"}), "did you mean \"transitions\"?"));
   CHECK(server.exit_code == 2);

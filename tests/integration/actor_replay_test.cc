@@ -8,9 +8,9 @@
 
 #include "actor/acting/rollout_loop.h"
 #include "actor/environments/local_vector_environment.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle {

@@ -7,9 +7,9 @@
 #include "actor/recording/episode_recorder.h"
 #include "actor/recording/file_recording.h"
 #include "common/replay/file/replay_transfer.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
 

@@ -48,7 +48,7 @@ LAYERS = [
 # These never include one another, whatever their layers.
 APART = ["replay_server/", "param_server/", "learner/", "actor/"]
 
-MOST_FILES = 45
+MOST_FILES = 40
 
 FOLDERS = ["common", "replay_server", "param_server", "learner", "actor", "cli", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]((?:%s)/[^">]+)[">]' % "|".join(FOLDERS))

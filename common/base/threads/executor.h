@@ -64,13 +64,13 @@ class Executor final : public TaskQueue {
     Group* group = nullptr;  // Set with the first task.
     std::deque<Task> tasks;
     int64_t queued_bytes = 0;
-    int64_t had = 0;
+    int64_t served = 0;
     int running = 0;
     bool joined = false;  // Waits for a turn in its group.
   };
   struct Group {
     FairTurns<std::shared_ptr<Queue>> lanes;
-    int64_t had = 0;
+    int64_t served = 0;
     bool joined = false;
   };
 

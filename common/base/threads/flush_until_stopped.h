@@ -17,7 +17,7 @@ inline absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Dur
   const Deadline deadline(timeout);
   absl::Status status;
   do {
-    status = stop.StopRequested() ? absl::CancelledError("stopped before all had arrived")
+    status = stop.StopRequested() ? absl::CancelledError("stopped before all data had arrived")
                                   : flush(std::min(absl::Seconds(1), deadline.Left()));
   } while (absl::IsDeadlineExceeded(status) && deadline.Left() > absl::ZeroDuration());
   return status;

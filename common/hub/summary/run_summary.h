@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// A process of the run, once it has ended; one entry for each start.
+// One start of a process of the run.
 struct ProcessSummary {
   std::string role;
   int64_t index = 0;  // Among those of its role.
@@ -23,7 +23,7 @@ struct ProcessSummary {
   double peak_rss_mebibytes = 0;
 };
 
-// The contents of a run's summary.json.
+// The contents of summary.json.
 struct RunSummary {
   std::string id;  // The experiment's.
   std::string experiment;
@@ -34,7 +34,7 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // The run's time: since its first environment step, without time without a hub.
+  double wall_seconds = 0;  // Since the first environment step, without time without a hub.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // For the weights that are kept as the best.
   // Means over the time of the run.
@@ -49,14 +49,14 @@ struct RunSummary {
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
   std::optional<GradientFacts> gradients;  // For a run whose actors push them.
-  std::vector<ProcessSummary> processes;   // Empty if others have started them.
+  std::vector<ProcessSummary> processes;   // Empty if others start them.
 
   nlohmann::ordered_json AsJson() const;
   // The text of the file; invalid UTF-8 is replaced.
   std::string ToJson() const;
 };
 
-// Fills in all facts of a hub's overview of a run that it began, or was told to begin, at `started_at` of Unix time.
+// Fills in the facts of a run's overview. The hub began the run, or was told to, at `started_at`.
 void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_at, RunSummary* summary);
 
 }  // namespace waggle

@@ -41,7 +41,7 @@ void WriteSample(const std::string& path) {
   REQUIRE(writer->bytes() == Contents(path).size());
 }
 
-// Reads it to its end, and returns the error.
+// Reads the file to its end, and returns the error.
 absl::Status ReadAll(const std::string& path) {
   const auto reader = ReplayFileReader::Open(path);
   if (!reader.ok()) {
@@ -162,8 +162,8 @@ TEST_CASE("The error names the damage of a file", "[unit]") {
       {good + "x", ", behind block 3: 1 byte follows its end: something was appended to it"},
       {good + good, absl::StrCat(", behind block 3: ", good.size(), " bytes follow its end: something was appended")},
       {good.substr(0, good.size() - 1), ", behind block 3: it ends within a record: it was cut off"},
-      {good.substr(0, good.size() - 48), ", behind block 3: it ends before its end: it was cut off"},
-      {good.substr(0, second + 31), ", behind block 1: it ends before its end: it was cut off"},
+      {good.substr(0, good.size() - 48), ", behind block 3: it has no end record: it was cut off"},
+      {good.substr(0, second + 31), ", behind block 1: it has no end record: it was cut off"},
       {good.substr(0, second + 40), ", behind block 1: it ends within a record: it was cut off"},
       {changed, ", behind block 1: it is damaged: a record's checksum is "},
       {in_the_head, ", behind block 1: it is damaged: a record of kind 2 says that it has "},
@@ -173,7 +173,7 @@ TEST_CASE("The error names the damage of a file", "[unit]") {
        ", behind block 2: it has 2 blocks with 6 items; it was written with 3 and 46"},
       {start + records[1], ": its first record is not a header"},
       {good.substr(0, 11), ": it is not a replay file"},
-      {start, ": it ends before its end: it was cut off"},
+      {start, ": it has no end record: it was cut off"},
   };
   const std::string damaged = folder.path() + "/b.waggle";
   for (const auto& [bytes, says] : cases) {
@@ -207,14 +207,14 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   const std::string path = folder.path() + "/a.waggle";
   v1::ExportResponse header;
   *header.mutable_header()->mutable_config() = ToProto(SimpleTable("t"));
-  SECTION("its header is no message") {
+  SECTION("its header is not a message") {
     WriteRecords(path, {{1, "\xff"}});
   }
-  SECTION("its table cannot be") {
+  SECTION("its table is invalid") {
     header.mutable_header()->mutable_config()->set_max_items(-1);
     WriteRecords(path, {{1, header.SerializeAsString()}});
   }
-  SECTION("a block is no message") {
+  SECTION("a block is not a message") {
     WriteRecords(path, {{1, header.SerializeAsString()}, {2, "\xff"}});
   }
   SECTION("the lists of a block have different lengths") {
@@ -226,7 +226,7 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   REQUIRE_CODE(ReadAll(path), absl::StatusCode::kDataLoss);
 }
 
-TEST_CASE("A file of another kind or version says so", "[unit]") {
+TEST_CASE("A file of another kind or version is refused", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a";
   std::ofstream(path) << "name: this is a configuration, and longer than a few bytes";

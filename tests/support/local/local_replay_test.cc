@@ -1,4 +1,4 @@
-#include "replay_server/store/local_replay.h"
+#include "tests/support/local/local_replay.h"
 
 #include <memory>
 #include <utility>
