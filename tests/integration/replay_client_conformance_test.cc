@@ -1,8 +1,3 @@
-<<<<<<< HEAD
-=======
-// The replay port over gRPC keeps the same contract as the one in process.
-#include <cstdint>
->>>>>>> 6aa22619
 #include <deque>
 #include <memory>
 #include <string>
@@ -15,7 +10,6 @@
 namespace waggle {
 namespace {
 
-<<<<<<< HEAD
 // A connection together with its servers.
 testing::NewReplay ReplayOf(size_t count) {
   struct Served {
@@ -40,7 +34,7 @@ TEST_CASE("the replay port over gRPC keeps the port's contract", "[grpc]") {
 }
 
 TEST_CASE("a sampler over gRPC without prefetching gets the items that exist when it asks", "[grpc]") {
-  const size_t servers = GENERATE(1, 2);
+  const size_t servers = GENERATE(size_t{1}, size_t{2});
   testing::CheckSamplerAsksInTime(ReplayOf(servers), static_cast<int64_t>(servers));
 }
 

@@ -119,17 +119,5 @@ TEST_CASE("an explanation names a sampler that waits for servers to allow a batc
   CHECK(table_is.waits(0).items() == kBatch / 2);
 }
 
-<<<<<<< HEAD
-=======
-TEST_CASE("a batch with a draw of nothing is answered by a server", "[grpc]") {
-  Fixture fixture(2);
-  // All items on the first server: the second one is asked for nothing but its sums.
-  REQUIRE_OK(fixture.writer->Append(SimpleBlock(0, 8), StopToken()));
-  for (int i = 0; i < 10; ++i) {
-    REQUIRE(Fixture::ServersOf(fixture.Next()).size() == 1);
-  }
-}
-
->>>>>>> 6aa22619
 }  // namespace
 }  // namespace waggle
