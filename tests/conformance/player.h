@@ -52,7 +52,7 @@ class Player {
   std::unique_ptr<ReplaySampler> sampler_;
   std::unique_ptr<PriorityUpdater> updater_;
   int64_t env_steps_ = 0;
-  int64_t rows_ = 0;  // Of each lane.
+  int64_t rows_ = 0;  // In each lane.
 };
 
 // Batches of the subject's untrained policy, from episodes of several steps.

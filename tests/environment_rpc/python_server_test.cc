@@ -54,7 +54,7 @@ DmEnvRpcOptions At(const PythonServer& server) {
   return options;
 }
 
-// What a lane must show next, given what it was told.
+// The next row that a lane must show after its last command.
 struct Lane {
   int64_t place = 0;
   int64_t steps = 0;

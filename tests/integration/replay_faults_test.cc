@@ -256,12 +256,12 @@ TEST_CASE("samplers that read nothing and have all batch memory are named, and a
     stuck.push_back(StuckSampler(server, table.name, 50, absl::StrCat("stopped_", i)));
   }
   const std::unique_ptr<ReplaySampler> sampler = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 8)));
-  Eventually("the one who has it, by name", [&] {
+  Eventually("the holder's name", [&] {
     const v1::TableExplanation explanation = explained();
     return explanation.verdict() == v1::TableExplanation::VERDICT_WAITING &&
            explanation.cause() == "sample_memory_full" && absl::StrContains(explanation.summary(), "stopped_");
   });
-  Eventually("the end of those who do not read", [&] {
+  Eventually("the end of samplers that do not read", [&] {
     server.Tend();
     return server.metrics().TakeSnapshot().counters.count("refused_not_reading") > 0;
   });
