@@ -7,23 +7,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actor/acting/rollout_loop.h"
+#include "actor/acting/step_budget.h"
+#include "actor/acting/weight_refresher.h"
+#include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluation_loop.h"
 #include "actor/evaluation/evaluator.h"
-#include "actor/open_environment.h"
-#include "actor/rollout_loop.h"
-#include "actor/step_budget.h"
-#include "actor/trajectory_writer.h"
-#include "actor/weight_refresher.h"
-#include "common/api/await_hub.h"
-#include "common/api/turn_taker.h"
+#include "actor/writing/trajectory_writer.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/experiment/memory_estimate.h"
-#include "common/learning/published_model.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/memory_estimate.h"
+#include "common/hub/ports/await_hub.h"
+#include "common/hub/ports/turn_taker.h"
+#include "common/rl/publishing/published_model.h"
 
 namespace waggle {
 namespace {
@@ -324,7 +324,7 @@ absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
     ports.metrics->SetActivity("done");
     ports.hub->run_over().Wait();
   }
-  const absl::Status end = EndOfWork(status, ports.hub);
+  const absl::Status end = WorkResult(status, ports.hub);
   ports.hub->Leave(kGoodbyeTimeout);
   return end;
 }

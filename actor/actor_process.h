@@ -10,18 +10,18 @@
 #include "absl/status/statusor.h"
 #include "actor/environments/environment.h"
 #include "actor/gradients/gradient_worker.h"
-#include "common/api/hub.h"
-#include "common/api/model.h"
-#include "common/api/replay.h"
 #include "common/base/machine_memory.h"
-#include "common/experiment/experiment.h"
-#include "common/inference/remote_policy.h"
-#include "common/metrics/metrics.h"
-#include "common/rl/policy.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/inference/remote_policy.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/model.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/acting/policy.h"
 
 namespace waggle {
 
-// The inputs of a policy's creation, without a tensor library: see PolicyContext in common/rl/network_policy.h.
+// The inputs of a policy's creation, without a tensor library: see PolicyContext in common/rl/acting/network_policy.h.
 struct PolicyRequest {
   const Experiment* experiment = nullptr;  // Outlives the policy.
   EnvironmentSpec environment;
@@ -44,7 +44,7 @@ struct ActorPorts {
       connect_replay;
   std::function<absl::StatusOr<std::unique_ptr<ModelSubscriber>>(const std::string& model)> new_subscriber;
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
-  // A policy that the learner computes; see common/inference/remote_policy.h. Not called by an evaluator.
+  // A policy that the learner computes; see common/hub/inference/remote_policy.h. Not called by an evaluator.
   std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
   // Makes the worker that computes and pushes gradients (learner.gradients: push). The references outlive it. Neither
   // this nor new_publisher is called by an evaluator.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/replay/replay_target.h"
-#include "common/api/hub.h"
-#include "common/process/evaluation_flags.h"
+#include "common/base/process/evaluation_flags.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

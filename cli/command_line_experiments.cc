@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_line_parts.h"
-#include "common/api/pool.h"
+#include "common/hub/ports/pool.h"
 
 namespace waggle {
 namespace {

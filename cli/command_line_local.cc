@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_line_parts.h"
-#include "common/experiment/sections.h"
-#include "common/table_config/shard_config.h"
+#include "common/config/experiment/sections.h"
+#include "common/config/table/shard_config.h"
 
 namespace waggle {
 namespace {

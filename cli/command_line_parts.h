@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "common/process/flags.h"
+#include "common/base/process/flags.h"
 
-// The parts of the verbs' command lines. Like common/process/flags.h it does not include the header of CLI11, which
-// costs a file ten seconds.
+// The parts of the verbs' command lines. Like common/base/process/flags.h it does not include the header of CLI11,
+// which costs a file ten seconds.
 
 namespace waggle {
 

@@ -33,10 +33,10 @@
 #include "cli/status/replay_status.h"
 #include "common/base/machine_memory.h"
 #include "common/base/out_of_memory.h"
-#include "common/experiment/memory_estimate.h"
-#include "common/process/curves.h"
-#include "common/process/find_program.h"
-#include "common/process/process.h"
+#include "common/base/process/curves.h"
+#include "common/base/process/find_program.h"
+#include "common/base/process/process.h"
+#include "common/config/experiment/memory_estimate.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {

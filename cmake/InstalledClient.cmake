@@ -2,7 +2,7 @@
 # header is <waggle/replay.h>.
 
 target_include_directories(waggle_replay_client PUBLIC
-  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/replay_client/include>"
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/replay/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/waggle>")
 target_compile_features(waggle_replay_client PUBLIC cxx_std_17)
@@ -42,14 +42,14 @@ install(FILES "${CMAKE_SOURCE_DIR}/cmake/WaggleConfig.cmake" "${CMAKE_BINARY_DIR
 # The headers that <waggle/replay.h> includes.
 set(include_folder "${CMAKE_INSTALL_INCLUDEDIR}/waggle")
 file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/*.h)
-file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/tensor/*.h)
-install(FILES common/replay_client/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
+file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/tensor/*.h)
+install(FILES common/replay/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
 install(FILES ${base_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base")
-install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/tensor")
-install(FILES common/table_config/batch_layout.h common/table_config/table_config.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/table_config")
-install(FILES common/api/replay.h COMPONENT replay_client DESTINATION "${include_folder}/common/api")
-install(FILES common/replay_blocks/row_writer.h COMPONENT replay_client DESTINATION "${include_folder}/common/replay_blocks")
-install(FILES common/rpc/keepalive.h COMPONENT replay_client DESTINATION "${include_folder}/common/rpc")
-install(FILES common/replay_client/replay_client.h common/replay_client/replay_tables.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/replay_client")
+install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base/tensor")
+install(FILES common/config/table/batch_layout.h common/config/table/table_config.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/config/table")
+install(FILES common/replay/ports/replay.h COMPONENT replay_client DESTINATION "${include_folder}/common/api")
+install(FILES common/replay/blocks/row_writer.h COMPONENT replay_client DESTINATION "${include_folder}/common/replay/blocks")
+install(FILES common/net/keepalive.h COMPONENT replay_client DESTINATION "${include_folder}/common/net")
+install(FILES common/replay/replay_client.h common/replay/replay_tables.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/replay")

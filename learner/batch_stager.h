@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "common/api/replay.h"
 #include "common/nn/copy_stream.h"
 #include "common/nn/torch.h"
-#include "common/rl/batches.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/kit/batches.h"
 
 namespace waggle {
 

@@ -5,19 +5,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/await_hub.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/experiment/lock_step.h"
-#include "common/experiment/memory_estimate.h"
-#include "common/learning/best_keeper.h"
-#include "common/learning/checkpoint_folder.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/lock_step.h"
+#include "common/config/experiment/memory_estimate.h"
+#include "common/hub/ports/await_hub.h"
 #include "common/nn/device.h"
-#include "common/rl/learner_checkpoint.h"
-#include "common/rl/steppers.h"
-#include "common/rl/trainee.h"
+#include "common/rl/publishing/best_keeper.h"
+#include "common/rl/publishing/checkpoint_folder.h"
+#include "common/rl/training/learner_checkpoint.h"
+#include "common/rl/training/steppers.h"
+#include "common/rl/training/trainee.h"
 #include "learner/group/all_reduce_stepper.h"
 #include "learner/group/group_member.h"
 #include "learner/inference/learner_inference.h"
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   return job;
 }
 
-// Where checkpoints are read and written.
+// The store of checkpoints, and the state that was restored from it.
 struct Checkpoints {
   std::unique_ptr<CheckpointStore> store;  // Null: no checkpoints are written.
   std::string run;

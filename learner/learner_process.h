@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/hub.h"
-#include "common/api/key_store.h"
-#include "common/api/model.h"
-#include "common/api/replay.h"
 #include "common/base/machine_memory.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/metrics/metrics.h"
-#include "common/rl/algorithm.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/key_store.h"
+#include "common/hub/ports/model.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/kit/algorithm.h"
 #include "learner/inference/inference_batcher.h"
 
 namespace waggle {

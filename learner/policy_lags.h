@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "common/metrics/lag_buckets.h"
+#include "common/base/metrics/lag_buckets.h"
 
 namespace waggle {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/api/replay.h"
 #include "common/nn/copy_stream.h"
 #include "common/nn/torch.h"
+#include "common/replay/ports/replay.h"
 
 namespace waggle {
 

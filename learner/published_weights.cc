@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/learning/published_model.h"
+#include "common/rl/publishing/published_model.h"
 
 namespace waggle {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/api/model.h"
-#include "common/base/stop_token.h"
-#include "common/plan/algorithm_plan.h"
-#include "common/rl/trainee.h"
+#include "common/base/threads/stop_token.h"
+#include "common/config/plan/algorithm_plan.h"
+#include "common/hub/ports/model.h"
+#include "common/rl/training/trainee.h"
 
 namespace waggle {
 

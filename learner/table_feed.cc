@@ -7,8 +7,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/config/table/batch_layout.h"
 #include "common/nn/torch_compat.h"
-#include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {
@@ -25,7 +25,7 @@ absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
   do {
     WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, sampler_->Next(stop));
     WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
-    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out what is too old", [&] { CountLags(step); }));
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out old items", [&] { CountLags(step); }));
   } while (staged_.tensors.size == 0);
   return absl::OkStatus();
 }

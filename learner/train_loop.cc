@@ -7,15 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
-#include "common/base/flush_until_stopped.h"
 #include "common/base/log.h"
+#include "common/base/metrics/waiting_gauge.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/base/stopwatch.h"
-#include "common/base/thread.h"
-#include "common/metrics/waiting_gauge.h"
+#include "common/base/threads/flush_until_stopped.h"
+#include "common/base/threads/thread.h"
 #include "common/nn/torch_compat.h"
-#include "common/rl/learner_checkpoint.h"
+#include "common/rl/training/learner_checkpoint.h"
 
 namespace waggle {
 namespace {

@@ -12,18 +12,18 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/process/curves.h"
+#include "common/base/process/find_program.h"
 #include "common/base/status_macros.h"
-#include "common/process/curves.h"
-#include "common/process/find_program.h"
+#include "common/net/server.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/rpc/server.h"
-#include "param_server/experiment_service.h"
 #include "param_server/experiments/experiment_host.h"
 #include "param_server/metrics/curve_drawer.h"
-#include "param_server/model_service.h"
-#include "param_server/pool_service.h"
-#include "param_server/store_service.h"
-#include "param_server/worker_service.h"
+#include "param_server/services/experiment_service.h"
+#include "param_server/services/model_service.h"
+#include "param_server/services/pool_service.h"
+#include "param_server/services/store_service.h"
+#include "param_server/services/worker_service.h"
 
 namespace waggle {
 namespace {
@@ -31,7 +31,7 @@ namespace {
 constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
-// Without its address: runs are opened before this process serves.
+// Without an address: runs are opened before this process serves.
 WorkerIntroduction Self() {
   char host[HOST_NAME_MAX + 1] = {};
   WorkerIntroduction self;
@@ -42,7 +42,7 @@ WorkerIntroduction Self() {
   return self;
 }
 
-// Workers in other folders of this machine are told it too.
+// Absolute, as workers have other working folders.
 std::string Absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -54,7 +54,7 @@ std::string Absolute(const std::string& path) {
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::error_code ignored;
-  std::filesystem::remove(address_file, ignored);  // That of an earlier process would be taken for this one's.
+  std::filesystem::remove(address_file, ignored);  // The address of an earlier process is wrong.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;

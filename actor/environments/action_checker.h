@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "actor/environments/element_access.h"
-#include "common/spec/environment_spec.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

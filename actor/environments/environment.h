@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "actor/pictures/picture.h"
+#include "actor/environments/pictures/picture.h"
 #include "common/base/registry.h"
-#include "common/experiment/sections.h"
-#include "common/spec/environment_spec.h"
+#include "common/config/experiment/sections.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

@@ -11,8 +11,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/config/config_visitor.h"
+#include "common/config/experiment/sections.h"
 #include "common/config/json_section.h"
-#include "common/experiment/sections.h"
 
 namespace waggle {
 

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "actor/environments/action_checker.h"
 #include "actor/environments/environment.h"
-#include "common/spec/environment_spec.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

@@ -1,9 +1,9 @@
 #include "actor/environments/leaf_elements.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/tensor/dtype.h"
+#include "common/base/tensor/elements.h"
 #include "common/config/range.h"
-#include "common/tensor/dtype.h"
-#include "common/tensor/elements.h"
 
 namespace waggle {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/spec/environment_spec.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

@@ -1,6 +1,6 @@
 #include "actor/evaluation/evaluation_loop.h"
 
-#include "actor/weight_refresher.h"
+#include "actor/acting/weight_refresher.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"

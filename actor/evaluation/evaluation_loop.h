@@ -7,13 +7,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "actor/evaluation/evaluator.h"
-#include "common/api/hub.h"
-#include "common/api/model.h"
-#include "common/api/turn_taker.h"
 #include "common/base/backoff.h"
-#include "common/base/stop_token.h"
-#include "common/metrics/metrics.h"
-#include "common/rl/policy.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/model.h"
+#include "common/hub/ports/turn_taker.h"
+#include "common/rl/acting/policy.h"
 
 namespace waggle {
 

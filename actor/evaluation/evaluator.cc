@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "actor/scalar_reward.h"
+#include "actor/writing/scalar_reward.h"
 #include "common/base/log.h"
+#include "common/base/metrics/sample_statistics.h"
 #include "common/base/status_macros.h"
-#include "common/metrics/sample_statistics.h"
 
 namespace waggle {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "actor/leaf_arrays.h"
-#include "actor/policy_buffers.h"
-#include "actor/vector_environment.h"
-#include "common/api/hub.h"
-#include "common/base/stop_token.h"
-#include "common/rl/policy.h"
+#include "actor/acting/policy_buffers.h"
+#include "actor/environments/leaf_arrays.h"
+#include "actor/environments/vector_environment.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/ports/hub.h"
+#include "common/rl/acting/policy.h"
 
 namespace waggle {
 

@@ -4,16 +4,16 @@
 #include <utility>
 #include <vector>
 
+#include "actor/acting/random_policy.h"
+#include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluator.h"
-#include "actor/open_environment.h"
-#include "actor/random_policy.h"
 #include "actor/recording/file_recording.h"
 #include "common/base/annotate.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
 
 namespace waggle {
 namespace {

@@ -9,11 +9,11 @@
 #include "absl/status/statusor.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
+#include "actor/environments/pictures/video_options.h"
 #include "actor/evaluation/saved_weights.h"
-#include "actor/pictures/video_options.h"
-#include "common/base/stop_token.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/metrics/sample_statistics.h"
+#include "common/base/metrics/sample_statistics.h"
+#include "common/base/threads/stop_token.h"
+#include "common/config/experiment/algorithm_definition.h"
 
 namespace waggle {
 

@@ -14,8 +14,8 @@
 #include "absl/strings/strip.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/checkpoint/saved_model.h"
 #include "common/config/yaml_file.h"
+#include "common/rl/checkpoint/saved_model.h"
 
 namespace waggle {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/api/model.h"
-#include "common/checkpoint/checkpoint_store.h"
+#include "common/hub/ports/model.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
 
 namespace waggle {
 

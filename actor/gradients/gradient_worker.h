@@ -2,8 +2,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/model.h"
-#include "common/api/replay.h"
+#include "common/hub/ports/model.h"
+#include "common/replay/ports/replay.h"
 
 namespace waggle {
 

@@ -8,9 +8,9 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/nn/torch_compat.h"
-#include "common/rl/metric_means.h"
-#include "common/rl/stepper.h"
-#include "common/rl/trainee.h"
+#include "common/rl/kit/stepper.h"
+#include "common/rl/training/metric_means.h"
+#include "common/rl/training/trainee.h"
 
 namespace waggle {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "absl/status/statusor.h"
 #include "actor/gradients/gradient_worker.h"
-#include "common/api/gradients.h"
-#include "common/experiment/experiment.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/ports/gradients.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/kit/algorithm.h"
 
 namespace waggle {
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/config/table/batch_layout.h"
 #include "common/nn/torch_compat.h"
-#include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
+#include "common/config/plan/table_plan.h"
 #include "common/nn/torch.h"
-#include "common/plan/table_plan.h"
-#include "common/rl/batches.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/kit/batches.h"
 
 namespace waggle {
 

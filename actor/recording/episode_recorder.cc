@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "actor/leaf_arrays.h"
-#include "actor/policy_buffers.h"
-#include "actor/scalar_reward.h"
-#include "actor/trajectory_writer.h"
+#include "actor/acting/policy_buffers.h"
+#include "actor/environments/leaf_arrays.h"
+#include "actor/writing/scalar_reward.h"
+#include "actor/writing/trajectory_writer.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/table_plans.h"
+#include "common/config/experiment/table_plans.h"
 
 namespace waggle {
 namespace {

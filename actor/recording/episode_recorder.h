@@ -4,12 +4,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "actor/environments/vector_environment.h"
 #include "actor/evaluation/evaluator.h"
-#include "actor/vector_environment.h"
-#include "common/api/replay.h"
-#include "common/base/stop_token.h"
-#include "common/plan/table_plan.h"
-#include "common/rl/policy.h"
+#include "common/base/threads/stop_token.h"
+#include "common/config/plan/table_plan.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/acting/policy.h"
 
 namespace waggle {
 

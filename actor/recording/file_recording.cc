@@ -5,7 +5,7 @@
 
 #include "actor/recording/episode_recorder.h"
 #include "common/base/status_macros.h"
-#include "common/replay_file/replay_file.h"
+#include "common/replay/file/replay_file.h"
 
 namespace waggle {
 namespace {

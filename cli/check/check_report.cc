@@ -5,8 +5,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/table_config/batch_layout.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/config/table/batch_layout.h"
 
 namespace waggle {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "actor/environment_trial.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/memory_estimate.h"
-#include "common/spec/environment_spec.h"
+#include "actor/environments/environment_trial.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/memory_estimate.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "actor/environments/environment.h"
-#include "actor/open_environment.h"
-#include "actor/transforms/apply_transforms.h"
+#include "actor/environments/open_environment.h"
+#include "actor/environments/transforms/apply_transforms.h"
 #include "common/base/status_macros.h"
 #include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"

@@ -10,7 +10,7 @@
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/channel.h"
+#include "common/net/channel.h"
 
 namespace waggle {
 namespace {

@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/stop_token.h"
 #include "common/base/stopwatch.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/experiment.grpc.pb.h"
 
 namespace waggle {
@@ -26,22 +26,16 @@ class ExperimentClient {
 
   const std::string& param_server() const { return param_server_; }
 
-  template <class Request, class Response>
-  using Method = grpc::Status (v1::ExperimentService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
-
   // Makes a call, which may take `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
   // answer; FAILED_PRECONDITION, naming the kind of server, if it is not a hub; CANCELLED after a stop; otherwise the
   // hub's status.
   template <class Request, class Response>
-  absl::StatusOr<Response> Ask(Method<Request, Response> method, const Request& request, absl::Duration timeout,
+  absl::StatusOr<Response> Ask(StubMethod<v1::ExperimentService::Stub, Request, Response> method,
+                               const Request& request, absl::Duration timeout,
                                const StopToken& stop = StopToken()) const {
-    Response response;
-    absl::Status status = CallUnary(timeout, stop, [&](grpc::ClientContext* context) {
-      return (stub_.get()->*method)(context, request, &response);
-    });
-    status = Explain(status);
-    if (!status.ok()) {
-      return status;
+    absl::StatusOr<Response> response = CallUnary(stub_.get(), method, request, timeout, stop);
+    if (!response.ok()) {
+      return Explain(response.status());
     }
     return response;
   }

@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
-#include "common/hub_client/hub_convert.h"
-#include "common/hub_client/pool_convert.h"
-#include "common/summary/proto_json.h"
-#include "common/summary/result_report.h"
+#include "common/hub/hub_convert.h"
+#include "common/hub/pool_convert.h"
+#include "common/hub/summary/proto_json.h"
+#include "common/hub/summary/result_report.h"
 
 namespace waggle {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/status/cluster_client.h"
 #include "cli/status/status_report.h"
 #include "common/base/status_macros.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/hub/hub_convert.h"
 
 namespace waggle {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/command_line.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

@@ -10,7 +10,7 @@
 #include "cli/status/progress_teller.h"
 #include "cli/status/status_report.h"
 #include "common/base/stopwatch.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {

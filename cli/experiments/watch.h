@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "cli/command_line.h"
 #include "cli/status/progress_view.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/experiment/sections.h"
+#include "common/config/experiment/sections.h"
 
 namespace waggle {
 

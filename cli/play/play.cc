@@ -12,18 +12,18 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "actor/acting/random_actions.h"
 #include "actor/environments/environment.h"
-#include "actor/leaf_arrays.h"
-#include "actor/open_environment.h"
-#include "actor/random_actions.h"
-#include "actor/scalar_reward.h"
+#include "actor/environments/leaf_arrays.h"
+#include "actor/environments/open_environment.h"
+#include "actor/writing/scalar_reward.h"
 #include "cli/play/named_environment.h"
 #include "cli/play/terminal_picture.h"
 #include "cli/play/typed_action.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
+#include "common/base/tensor/elements.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/tensor/elements.h"
 
 namespace waggle {
 namespace {

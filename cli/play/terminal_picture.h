@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "actor/pictures/picture.h"
+#include "actor/environments/pictures/picture.h"
 
 namespace waggle {
 

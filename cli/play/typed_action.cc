@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "actor/action_scaling.h"
+#include "actor/acting/action_scaling.h"
 #include "cli/human_text.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/elements.h"
+#include "common/base/tensor/elements.h"
 
 namespace waggle {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "actor/leaf_arrays.h"
-#include "common/spec/environment_spec.h"
+#include "actor/environments/leaf_arrays.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 

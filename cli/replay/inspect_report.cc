@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "common/rpc/array_spec_convert.h"
-#include "common/summary/proto_json.h"
-#include "common/tensor/elements.h"
+#include "common/base/tensor/elements.h"
+#include "common/hub/summary/proto_json.h"
+#include "common/net/array_spec_convert.h"
 
 namespace waggle {
 namespace {
@@ -194,7 +194,7 @@ std::string InspectText(const std::string& table, const Inspections& inspections
       absl::StrAppend(&text, "  there is no item of key ", key, "\n");
     }
     if (!server.response.next_page_token().empty()) {
-      absl::StrAppend(&text, "  further on: --page ", Printable(server.response.next_page_token()), "\n");
+      absl::StrAppend(&text, "  next page: --page ", Printable(server.response.next_page_token()), "\n");
     }
   }
   return text;

@@ -11,7 +11,7 @@
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 
 namespace waggle {
 namespace {

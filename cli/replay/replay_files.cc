@@ -12,8 +12,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/replay_client/replay_client.h"
-#include "common/replay_file/replay_transfer.h"
+#include "common/replay/file/replay_transfer.h"
+#include "common/replay/replay_client.h"
 
 namespace waggle {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

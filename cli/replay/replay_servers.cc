@@ -11,8 +11,8 @@
 #include "cli/status/run_facts.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/hub_convert.h"
 #include "common/rl/algorithms/definitions.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
@@ -86,7 +86,7 @@ absl::Status CheckIndices(const std::vector<int>& alive, const std::string& expe
       return absl::UnavailableError(
           absl::StrCat("of the run's ", servers, " replay servers, ", there == 0 ? "none" : absl::StrCat(there),
                        " with index ", index, there > 1 ? " are" : " is",
-                       " alive: an item's place depends on their order, so all have to be there, "
+                       " alive: an item's place depends on their order, so all must be there, "
                        "or name all of them with --experiment ",
                        experiment_id, " and --replay-server, in the order of their indices"));
     }
@@ -129,12 +129,11 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
   found.experiment_id = experiment.id();
   v1::OverviewRequest request;
   request.set_experiment_id(experiment.id());
-  v1::OverviewResponse overview;
   const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kQuestionPurpose));
+  const auto answer = CallUnary(hub.get(), &v1::WorkerService::Stub::Overview, request, timeout);
   WAGGLE_RETURN_IF_ERROR(
-      Annotate(CallUnary(timeout, StopToken(),
-                         [&](grpc::ClientContext* context) { return hub->Overview(context, request, &overview); }),
-               absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+      Annotate(answer.status(), absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+  const v1::OverviewResponse& overview = *answer;
   const auto parsed =
       ParseStoredExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
   if (parsed.ok() && parsed->learner.pushes()) {

@@ -16,9 +16,9 @@
 #include "cli/status/server_kind.h"
 #include "cli/status/table_names.h"
 #include "common/base/annotate.h"
-#include "common/base/stop_token.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/stop_token.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.pb.h"
 
@@ -96,18 +96,18 @@ class ReplayServers {
   const std::string& address(size_t i) const { return servers_[i].address; }
 
   template <class Request, class Response>
-  using Method = grpc::Status (v1::ReplayService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+  using Method = StubMethod<v1::ReplayService::Stub, Request, Response>;
 
   // Asks one server, for at most `timeout`. FAILED_PRECONDITION, naming the kind of server, if it is no replay server.
   // Tables have the servers' names in requests and responses, and plain names in errors.
   template <class Request, class Response>
   absl::Status Ask(size_t i, Method<Request, Response> method, const Request& request, absl::Duration timeout,
                    Response* response) {
-    const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
-      return (servers_[i].stub.get()->*method)(context, request, response);
-    });
-    const absl::Status told = TellOtherKind(status, address(i), ServerKind::kReplayServer);
-    return WithPlainNames(told, experiment_id_);
+    absl::StatusOr<Response> answer = CallUnary(servers_[i].stub.get(), method, request, timeout);
+    if (answer.ok()) {
+      *response = *std::move(answer);
+    }
+    return WithPlainNames(TellOtherKind(answer.status(), address(i), ServerKind::kReplayServer), experiment_id_);
   }
 
   // Asks all servers, in their order.

@@ -7,8 +7,8 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/config/config_reader.h"
+#include "common/config/experiment/table_fields.h"
 #include "common/config/yaml_file.h"
-#include "common/experiment/table_fields.h"
 
 namespace waggle {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 
 namespace waggle {
 

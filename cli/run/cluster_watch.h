@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/status/cluster_client.h"
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
 
 namespace waggle {
 

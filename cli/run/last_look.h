@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cli/status/run_facts.h"
-#include "common/summary/run_summary.h"
+#include "common/hub/summary/run_summary.h"
 
 namespace waggle {
 

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "cli/run/output_folder.h"
 #include "cli/run/supervision.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 
 // The processes that `waggle run` starts for an experiment, their command lines, and the rules by which it watches
 // them.

@@ -13,7 +13,7 @@
 #include "cli/run/run_loop.h"
 #include "common/base/machine_memory.h"
 #include "common/base/steady_now.h"
-#include "common/experiment/memory_estimate.h"
+#include "common/config/experiment/memory_estimate.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {

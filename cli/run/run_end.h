@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/run/supervision.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 
 namespace waggle {
 

@@ -17,9 +17,9 @@
 #include "cli/run/local_processes.h"
 #include "cli/status/run_facts.h"
 #include "common/base/file.h"
-#include "common/checkpoint/saved_model.h"
-#include "common/process/curves.h"
-#include "common/summary/run_summary.h"
+#include "common/base/process/curves.h"
+#include "common/hub/summary/run_summary.h"
+#include "common/rl/checkpoint/saved_model.h"
 
 namespace waggle {
 namespace {

@@ -16,10 +16,10 @@
 #include "cli/run/supervision.h"
 #include "cli/status/progress_teller.h"
 #include "cli/status/progress_view.h"
+#include "common/base/process/child_process.h"
 #include "common/base/steady_now.h"
-#include "common/experiment/experiment.h"
-#include "common/process/child_process.h"
-#include "common/summary/run_summary.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/summary/run_summary.h"
 
 namespace waggle {
 

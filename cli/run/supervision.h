@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
-#include "common/api/pool.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/pool.h"
 
 namespace waggle {
 

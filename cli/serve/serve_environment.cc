@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/environments/environment.h"
-#include "actor/rpc_environments/environment_service.h"
+#include "actor/environments/rpc/environment_service.h"
 #include "cli/play/named_environment.h"
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/server.h"
+#include "common/net/server.h"
 
 namespace waggle {
 namespace {

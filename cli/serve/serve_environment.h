@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "cli/command_line.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

@@ -1,7 +1,5 @@
 #include "cli/status/cluster_client.h"
 
-#include <grpcpp/client_context.h>
-
 #include <set>
 #include <string>
 #include <utility>
@@ -11,8 +9,8 @@
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/status_convert.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
@@ -47,14 +45,15 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   WAGGLE_ASSIGN_OR_RETURN(snapshot.info, experiments_.Get(experiment_id_, timeout));
   v1::OverviewRequest request;
   request.set_experiment_id(experiment_id_);
-  grpc::ClientContext context;
-  SetDeadline(deadline.Left(), &context);
-  const absl::Status status =
-      FromGrpcStatus(v1::WorkerService::NewStub(hub_)->Overview(&context, request, &snapshot.overview));
-  if (absl::IsNotFound(status)) {
+  const auto stub = v1::WorkerService::NewStub(hub_);
+  auto overview = CallUnary(stub.get(), &v1::WorkerService::Stub::Overview, request, deadline.Left());
+  if (overview.ok()) {
+    snapshot.overview = *std::move(overview);
+  } else if (absl::IsNotFound(overview.status())) {
     FillIn(snapshot.info, &snapshot.overview);
-  } else if (!status.ok()) {
-    return Annotate(status, absl::StrCat("the parameter server at ", experiments_.param_server(), " does not answer"));
+  } else {
+    return Annotate(overview.status(),
+                    absl::StrCat("the parameter server at ", experiments_.param_server(), " does not answer"));
   }
   snapshot.overview.set_run_state(snapshot.info.state());
   snapshot.overview.set_outcome_reason(snapshot.info.reason());

@@ -7,9 +7,9 @@
 
 #include "cli/status/server_kind.h"
 #include "cli/status/table_names.h"
-#include "common/base/mutex.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/status_convert.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/channel.h"
+#include "common/net/status_convert.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
@@ -76,7 +76,7 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
     const absl::Status status = FromGrpcStatus(calls[i].status);
     (*servers)[i].status = absl::IsUnimplemented(status)
                                ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer,
-                                                AnsweredAsParamServer(calls[i].hub_status))
+                                                AnsweredAsParamServer(FromGrpcStatus(calls[i].hub_status)))
                                : status;
   }
 }

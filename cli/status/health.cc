@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
-#include "common/base/mutex.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/status_convert.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/channel.h"
+#include "common/net/status_convert.h"
 
 namespace waggle {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/status/cluster_client.h"
 #include "cli/status/progress_view.h"
 #include "cli/status/run_facts.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 
 namespace waggle {
 

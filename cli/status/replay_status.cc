@@ -7,8 +7,8 @@
 #include "cli/human_text.h"
 #include "cli/status/tables_report.h"
 #include "common/base/annotate.h"
-#include "common/base/stop_token.h"
-#include "common/summary/proto_json.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/summary/proto_json.h"
 
 namespace waggle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/hub_client/hub_convert.h"
+#include "common/hub/hub_convert.h"
 
 namespace waggle {
 namespace {

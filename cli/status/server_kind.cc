@@ -1,9 +1,8 @@
 #include "cli/status/server_kind.h"
 
-#include <grpcpp/client_context.h>
-
 #include "absl/strings/str_cat.h"
-#include "common/rpc/channel.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
@@ -13,26 +12,20 @@ namespace {
 constexpr absl::Duration kTimeout = absl::Seconds(3);
 
 bool IsReplayServer(const std::string& address) {
-  grpc::ClientContext context;
-  SetDeadline(kTimeout, &context);
-  v1::DescribeResponse response;
-  return v1::ReplayService::NewStub(NewChannel(address, "status"))
-      ->Describe(&context, v1::DescribeRequest(), &response)
-      .ok();
+  const auto stub = v1::ReplayService::NewStub(NewChannel(address, "status"));
+  return CallUnary(stub.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), kTimeout).ok();
 }
 
 bool IsParamServer(const std::string& address) {
-  grpc::ClientContext context;
-  SetDeadline(kTimeout, &context);
-  v1::OverviewResponse response;
+  const auto stub = v1::WorkerService::NewStub(NewChannel(address, "status"));
   return AnsweredAsParamServer(
-      v1::WorkerService::NewStub(NewChannel(address, "status"))->Overview(&context, v1::OverviewRequest(), &response));
+      CallUnary(stub.get(), &v1::WorkerService::Stub::Overview, v1::OverviewRequest(), kTimeout).status());
 }
 
 }  // namespace
 
-bool AnsweredAsParamServer(const grpc::Status& overview) {
-  return overview.ok() || overview.error_code() == grpc::StatusCode::NOT_FOUND;
+bool AnsweredAsParamServer(const absl::Status& overview) {
+  return overview.ok() || absl::IsNotFound(overview);
 }
 
 absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +17,6 @@ absl::Status TellOtherKind(const absl::Status& status, const std::string& addres
 absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind);
 
 // True if a server is a parameter server, by the status of an Overview call for no experiment.
-bool AnsweredAsParamServer(const grpc::Status& overview);
+bool AnsweredAsParamServer(const absl::Status& overview);
 
 }  // namespace waggle

@@ -16,11 +16,11 @@
 #include "cli/status/progress_view.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
-#include "common/hub_client/hub_convert.h"
-#include "common/summary/gradients_report.h"
-#include "common/summary/proto_json.h"
-#include "common/summary/result_report.h"
-#include "common/summary/run_summary.h"
+#include "common/hub/hub_convert.h"
+#include "common/hub/summary/gradients_report.h"
+#include "common/hub/summary/proto_json.h"
+#include "common/hub/summary/result_report.h"
+#include "common/hub/summary/run_summary.h"
 
 namespace waggle {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/log.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 namespace {

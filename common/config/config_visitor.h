@@ -15,7 +15,7 @@
 namespace waggle {
 
 // Walks over the fields of an options struct. A struct describes its fields once, in Visit(ConfigVisitor&), and that
-// one description serves to read it from YAML, to print the effective configuration and to list the known keys:
+// one description serves to read it from YAML, to check it and to print the effective configuration:
 //
 //   struct StopOptions {
 //     double max_seconds = 0;

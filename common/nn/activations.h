@@ -1,7 +1,7 @@
 #pragma once
 
+#include "common/config/plan/network_plan.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

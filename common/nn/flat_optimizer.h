@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "common/config/plan/optimizer_options.h"
 #include "common/nn/flat_kernels.h"
-#include "common/plan/optimizer_options.h"
 
 namespace waggle {
 

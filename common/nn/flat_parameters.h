@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/tensor/array_spec.h"
 #include "common/nn/torch.h"
-#include "common/tensor/array_spec.h"
 
 namespace waggle {
 

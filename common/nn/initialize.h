@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/config/plan/network_plan.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

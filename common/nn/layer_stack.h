@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "common/config/plan/network_plan.h"
 #include "common/nn/chain.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

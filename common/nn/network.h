@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/config/plan/network_plan.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/layer_stack.h"
 #include "common/nn/recurrent_core.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

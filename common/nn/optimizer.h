@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/config/plan/optimizer_options.h"
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
-#include "common/plan/optimizer_options.h"
 
 namespace waggle {
 

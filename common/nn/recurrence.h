@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "common/config/plan/network_plan.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

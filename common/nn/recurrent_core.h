@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "common/config/plan/network_plan.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/torch.h"
-#include "common/plan/network_plan.h"
 
 namespace waggle {
 

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/tensor/dtype.h"
 #include "common/nn/torch.h"
-#include "common/tensor/dtype.h"
 
 // All code that depends on LibTorch's version (1.13 or 2.x), and the functions that catch its exceptions.
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/model.h"
+#include "common/hub/ports/model.h"
 #include "common/nn/flat_parameters.h"
 
 namespace waggle {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "actor/external/waggle_environment_memory.h"
+#include "actor/environments/external/waggle_environment_memory.h"
 
 enum { kCells = 8, kMaxSteps = 100, kMaxGroups = 8 };
 

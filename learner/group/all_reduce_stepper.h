@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/nn/torch.h"
-#include "common/rl/stepper.h"
+#include "common/rl/kit/stepper.h"
 
 namespace waggle {
 

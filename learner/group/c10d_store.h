@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/api/key_store.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/ports/key_store.h"
 
 namespace waggle {
 

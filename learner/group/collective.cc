@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/mutex.h"
 #include "common/nn/torch_compat.h"
 #include "learner/group/c10d.h"
 #include "learner/group/c10d_store.h"

@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/hub.h"
-#include "common/api/key_store.h"
-#include "common/base/stop_token.h"
-#include "common/base/thread.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/thread.h"
 #include "common/config/schedule.h"
-#include "common/rl/trainee.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/key_store.h"
+#include "common/rl/training/trainee.h"
 #include "learner/group/collective.h"
 
 namespace waggle {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/rl/trainee.h"
+#include "common/rl/training/trainee.h"
 #include "learner/group/collective.h"
 
 namespace waggle {

@@ -12,14 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/model.h"
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
-#include "common/experiment/sections.h"
-#include "common/inference/act_layout.h"
-#include "common/metrics/metrics.h"
-#include "common/rl/policy.h"
-#include "common/tensor/byte_slices.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
+#include "common/config/experiment/sections.h"
+#include "common/hub/inference/act_layout.h"
+#include "common/hub/ports/model.h"
+#include "common/rl/acting/policy.h"
 
 namespace waggle {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/bidi_reactor.h"
+#include "common/net/bidi_reactor.h"
 
 namespace waggle {
 namespace {

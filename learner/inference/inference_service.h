@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "learner/inference/inference_batcher.h"
 #include "waggle/v1/inference.grpc.pb.h"
 

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "common/api/hub.h"
-#include "common/api/model.h"
-#include "common/experiment/experiment.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/model.h"
 #include "common/nn/torch.h"
 #include "learner/inference/inference_batcher.h"
 

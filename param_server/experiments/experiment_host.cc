@@ -1,174 +1,111 @@
 #include "param_server/experiments/experiment_host.h"
 
 #include <algorithm>
-#include <random>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/build_info.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
-#include "common/base/random.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/hub_client/hub_convert.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/config/experiment/experiment.h"
+#include "common/hub/hub_convert.h"
+#include "param_server/experiments/host_thread.h"
+#include "param_server/experiments/pool_calls.h"
+#include "param_server/experiments/run_tasks.h"
 
 namespace waggle {
 namespace {
 
 constexpr size_t kMaxYamlBytes = size_t{1} << 20;
-constexpr size_t kMaxNameInId = 40;
-constexpr size_t kIdLetters = 5;
 constexpr int kMostIds = 10;
-// Runs are opened and closed by all but one of them, which is left for records and events.
-constexpr int kFileThreads = 6;
-constexpr size_t kMaxFileTasks = 1'000;
-// Less than a client waits.
+// Less than the deadline of clients.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
-
-// "cartpole-x7k2p": without vowels, so that no words come of it.
-std::string NewId(const std::string& name) {
-  constexpr char kLetters[] = "bcdfghjkmnpqrstvwxz23456789";
-  std::string id = absl::StrReplaceAll(name.substr(0, kMaxNameInId), {{".", "-"}});
-  absl::StrAppend(&id, "-");
-  std::random_device random;
-  Rng rng((uint64_t{random()} << 32) | random());
-  for (size_t i = 0; i < kIdLetters; ++i) {
-    id += kLetters[rng.Next() % (sizeof(kLetters) - 1)];
-  }
-  return id;
-}
+constexpr int64_t kEventsAtATime = 1'000;
+// Most experiments that a page goes through, as it is made under the lock.
+constexpr int64_t kMostLookedAt = 10'000;
+// Ids in an error.
+constexpr size_t kMostNamed = 10;
 
 }  // namespace
-
-ExperimentHost::ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store)
-    : options_(options),
-      store_(std::move(store)),
-      wake_(std::make_shared<Wake>()),
-      pool_(options.pool, static_cast<uint64_t>(absl::ToUnixMicros(absl::Now())), options.clock()),
-      executor_(std::in_place, "experiment-files", kFileThreads, kMaxFileTasks) {
-  Executor::LaneOptions runs;
-  runs.max_queued = kMaxFileTasks;
-  runs.max_running = kFileThreads - 1;
-  runs_.emplace(&*executor_, runs);
-}
 
 absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const ExperimentHostOptions& options) {
   WAGGLE_RETURN_IF_ERROR(CreateFolders(absl::StrCat(options.data_folder, "/experiments")));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentStore> store,
                           ExperimentStore::Open(absl::StrCat(options.data_folder, "/experiments.db")));
-  auto host = std::unique_ptr<ExperimentHost>(new ExperimentHost(options, std::move(store)));
-  WAGGLE_RETURN_IF_ERROR(host->LoadAll());
-  host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
+  auto host =
+      std::unique_ptr<ExperimentHost>(new ExperimentHost(std::make_unique<HostState>(options, std::move(store))));
+  WAGGLE_RETURN_IF_ERROR(LoadExperiments(host->state_.get()));
+  host->thread_ = Thread("experiments", [state = host->state_.get()] { RunHostThread(state); });
   return host;
 }
 
 void ExperimentHost::BeginStop() {
-  MutexLock lock(&mutex_);
-  stopping_ = true;
-  closed_.SignalAll();
+  MutexLock lock(&state_->mutex);
+  state_->stopping = true;
+  state_->closed.SignalAll();
 }
 
-// The one order of a stop: nothing new is decided; the pool is answered; what the executor has begun is ended, and what
-// waits to be opened there is not; what runs is written; and last, what has been noted of all that.
+// First the thread ends, then calls of the pool get replies, tasks of the executor end, and runs and events are saved.
 ExperimentHost::~ExperimentHost() {
   BeginStop();
   {
-    MutexLock lock(&wake_->mutex);
-    wake_->stopping = true;
-    wake_->changed.SignalAll();
+    MutexLock lock(&state_->wake->mutex);
+    state_->wake->stopping = true;
+    state_->wake->changed.SignalAll();
   }
   thread_.Join();
-  std::map<std::string, Waiting> waiting;
+  std::map<std::string, AttendCall> calls;
   {
-    MutexLock lock(&mutex_);
-    waiting.swap(waiting_);
+    MutexLock lock(&state_->mutex);
+    calls.swap(state_->calls);
   }
-  for (auto& [worker_id, one] : waiting) {
-    one.answer(absl::UnavailableError("the parameter server is stopping"));
+  for (auto& [worker_id, call] : calls) {
+    call.reply(absl::UnavailableError("the parameter server is stopping"));
   }
-  executor_.reset();
-  std::map<std::string, Active> active;
-  std::map<std::string, Closing> closing;
+  state_->executor.reset();
+  std::map<std::string, ActiveRun> active;
+  std::map<std::string, ClosingRun> closing;
   {
-    MutexLock lock(&mutex_);
-    active.swap(active_);
-    closing.swap(closing_);
+    MutexLock lock(&state_->mutex);
+    active.swap(state_->active_runs);
+    closing.swap(state_->closing_runs);
   }
   for (auto& [id, one] : active) {
     one.run->Close();
   }
   active.clear();
   closing.clear();
-  WriteEvents();
+  state_->SaveEvents();
 }
 
-std::string ExperimentHost::RunFolder(const std::string& id) const {
-  return absl::StrCat(options_.data_folder, "/experiments/", id);
+uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendReply reply) {
+  return TakeAttendCall(state_.get(), attendance, std::move(reply));
 }
 
-std::string ExperimentHost::OutputFolder(const std::string& id) const {
-  return options_.output_pattern.empty() ? absl::StrCat(RunFolder(id), "/output")
-                                         : absl::StrReplaceAll(options_.output_pattern, {{"{id}", id}});
-}
-
-absl::StatusOr<Experiment> ExperimentHost::Parse(const std::string& id, const std::string& effective_yaml) const {
-  return ParseStoredExperiment(effective_yaml, absl::StrCat("experiment ", id), {}, *options_.algorithms);
-}
-
-RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment& experiment) const {
-  RunNeeds needs = NeedsOf(experiment);
-  needs.experiment_id = record.id;
-  needs.priority = record.priority;
-  needs.sequence = record.sequence;
-  needs.output_folder = record.output_folder;
-  return needs;
-}
-
-void ExperimentHost::AddRecordLocked(ExperimentRecord record) {
-  const std::string id = record.id;
-  const ExperimentRecord& added = records_[id] = std::move(record);
-  by_sequence_[added.sequence] = &added;
-}
-
-absl::StatusOr<ExperimentRecord*> ExperimentHost::FindRecordLocked(const std::string& id) {
-  const auto record = records_.find(id);
-  if (record == records_.end() || deleting_.count(id) > 0) {
-    return absl::NotFoundError(absl::StrCat("there is no experiment \"", absl::CHexEscape(id), "\""));
-  }
-  return &record->second;
-}
-
-absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::string& event,
-                                  const std::string* last_overview) {
-  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store_->Update(record, event)
-                                                  : store_->UpdateClosed(record, *last_overview));
-  MutexLock lock(&mutex_);
-  records_.at(record.id) = record;
-  if (const auto pending = pending_.find(record.id);
-      IsOver(record.state) && pending != pending_.end() && !pending->second.opening) {
-    pending_.erase(pending);
-  }
-  return absl::OkStatus();
+void ExperimentHost::BreakOff(uint64_t call) {
+  BreakOffCall(state_.get(), call);
 }
 
 absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission) {
   if (submission.submitted_yaml.size() > kMaxYamlBytes || submission.effective_yaml.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an experiment has at most ", kMaxYamlBytes, " bytes; this one has ",
+        absl::StrCat("experiment: wanted at most ", kMaxYamlBytes, " bytes; got ",
                      std::max(submission.submitted_yaml.size(), submission.effective_yaml.size())));
   }
   if (submission.priority < -kMaxExperimentPriority || submission.priority > kMaxExperimentPriority) {
-    return absl::InvalidArgumentError(absl::StrCat("priority: ", submission.priority, "; wanted ",
+    return absl::InvalidArgumentError(absl::StrCat("priority: got ", submission.priority, "; wanted ",
                                                    -kMaxExperimentPriority, " to ", kMaxExperimentPriority));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment,
-                          ParseExperiment(submission.effective_yaml, "the experiment", {}, *options_.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(submission.effective_yaml, "the experiment", {},
+                                                                       *state_->options.algorithms));
   ExperimentRecord record;
   record.name = experiment.experiment.name;
   record.algorithm = experiment.algorithm;
@@ -182,40 +119,40 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   }
   const ExperimentTexts texts{submission.request_id, submission.submitted_yaml, ToYaml(experiment), ""};
   {
-    MutexLock writing(&writing_);
-    WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> known, store_->IdOfRequest(texts.request_id));
+    MutexLock writing(&state_->writing);
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> known, state_->store->IdOfRequest(texts.request_id));
     if (known.has_value()) {
-      return *known;  // The answer to it was lost.
+      return *known;  // A repeated request: its answer was lost.
     }
     WAGGLE_RETURN_IF_ERROR(CheckOwnFolder());
     absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
     for (int i = 0; i < kMostIds && absl::IsAlreadyExists(sequence.status()); ++i) {
-      record.id = NewId(record.name);
-      record.output_folder = OutputFolder(record.id);
-      sequence = store_->Add(record, texts);
+      record.id = HostState::NewId(record.name);
+      record.output_folder = state_->OutputFolder(record.id);
+      sequence = state_->store->Add(record, texts);
     }
     WAGGLE_RETURN_IF_ERROR(sequence.status());
     record.sequence = *sequence;
     LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
-    MutexLock lock(&mutex_);
-    AddRecordLocked(record);
-    pending_[record.id].needs = Needs(record, experiment);
+    MutexLock lock(&state_->mutex);
+    state_->Add(record);
+    state_->pending_runs[record.id].needs = state_->Needs(record, experiment);
   }
-  BeginNext(options_.clock());  // So that it says at once what it waits for.
-  listeners_.CallAll();
+  BeginNext(state_.get(), state_->options.clock());  // Sets waits_for at once.
+  state_->listeners.CallAll();
   return record.id;
 }
 
 absl::Status ExperimentHost::CheckOwnFolder() {
-  if (OutputFolder("a") != OutputFolder("b")) {
+  if (state_->OutputFolder("a") != state_->OutputFolder("b")) {
     return absl::OkStatus();
   }
-  MutexLock lock(&mutex_);
-  for (const auto& [id, other] : records_) {
-    if (other.output_folder == OutputFolder("")) {
-      return absl::FailedPreconditionError(absl::StrCat("this parameter server holds one experiment alone, ", id,
+  MutexLock lock(&state_->mutex);
+  for (const auto& [id, other] : state_->records) {
+    if (other.output_folder == state_->OutputFolder("")) {
+      return absl::FailedPreconditionError(absl::StrCat("this parameter server takes no experiment beside ", id,
                                                         ", as its --output-dir, ", other.output_folder,
-                                                        ", does not name each one's {id}"));
+                                                        ", does not contain {id}"));
     }
   }
   return absl::OkStatus();
@@ -225,89 +162,82 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
   constexpr char kReason[] = "stopped by a user";
   std::shared_ptr<OpenRun> run;
   {
-    MutexLock writing(&writing_);
+    MutexLock writing(&state_->writing);
     ExperimentRecord record;
     {
-      MutexLock lock(&mutex_);
-      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+      MutexLock lock(&state_->mutex);
+      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, state_->Find(id));
       record = *known;
-      if (const auto active = active_.find(id); active != active_.end()) {
+      if (const auto active = state_->active_runs.find(id); active != state_->active_runs.end()) {
         run = active->second.run;
       }
     }
-    if (run == nullptr && !IsOver(record.state)) {  // In the queue, or a run that is not open, or not yet.
+    if (run == nullptr && !IsOver(record.state)) {  // Queued, or its run is not open.
       record.state = RunState::kStopped;
       record.replay_storage.clear();
       record.reason = kReason;
       record.ended = absl::Now();
-      WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));
+      WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, kReason));
     }
   }
   if (run != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
-                                    "it is stopped, but would go on if the parameter server ended now"));
+    WAGGLE_RETURN_IF_ERROR(
+        Annotate(run->hub()->End(RunState::kStopped, kReason),
+                 "the stop is not saved: the experiment would go on after a restart of the parameter server"));
   }
-  wake_->Up();
-  listeners_.CallAll();
+  state_->wake->Up();
+  state_->listeners.CallAll();
   return absl::OkStatus();
 }
 
 absl::Status ExperimentHost::Resume(const std::string& id) {
   WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
   {
-    MutexLock writing(&writing_);
+    MutexLock writing(&state_->writing);
     ExperimentRecord record;
     {
-      MutexLock lock(&mutex_);
-      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+      MutexLock lock(&state_->mutex);
+      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, state_->Find(id));
       record = *known;
     }
     if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
       return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
-                                                        "; only one that was stopped or has failed can be resumed"));
+                                                        "; only stopped and failed experiments can be resumed"));
     }
     record.state = RunState::kQueued;
     record.reason.clear();
     record.ended.reset();
     record.software_version = kVersion;
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(id));
-    const absl::StatusOr<Experiment> experiment = Parse(id, texts.effective_yaml);
-    WAGGLE_RETURN_IF_ERROR(Keep(record, "resumed by a user: in the queue again"));
-    MutexLock lock(&mutex_);
-    pending_[id].needs = experiment.ok() ? std::make_optional(Needs(record, *experiment)) : std::nullopt;
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, state_->store->Texts(id));
+    const absl::StatusOr<Experiment> experiment = state_->Parse(id, texts.effective_yaml);
+    WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, "resumed by a user: in the queue again"));
+    MutexLock lock(&state_->mutex);
+    state_->pending_runs[id].needs =
+        experiment.ok() ? std::make_optional(state_->Needs(record, *experiment)) : std::nullopt;
   }
-  BeginNext(options_.clock());
-  listeners_.CallAll();
+  BeginNext(state_.get(), state_->options.clock());
+  state_->listeners.CallAll();
   return absl::OkStatus();
 }
 
-bool ExperimentHost::IsClosingLocked(const std::string& id) {
-  if (const auto active = active_.find(id); active != active_.end()) {
-    return IsOver(active->second.run->hub()->run_state());
-  }
-  const auto pending = pending_.find(id);
-  return closing_.count(id) > 0 ||
-         (pending != pending_.end() && pending->second.opening && IsOver(records_.at(id).state));
-}
-
 absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
-  const absl::Time deadline = options_.clock() + kClosePatience;
-  MutexLock lock(&mutex_);
+  const absl::Time deadline = state_->options.clock() + kClosePatience;
+  MutexLock lock(&state_->mutex);
   while (true) {
-    WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
-    if (stopping_) {
+    WAGGLE_RETURN_IF_ERROR(state_->Find(id).status());
+    if (state_->stopping) {
       return absl::UnavailableError("the parameter server is stopping");
     }
-    if (!IsClosingLocked(id)) {
+    if (!state_->IsClosing(id)) {
       return absl::OkStatus();
     }
-    if (options_.clock() > deadline) {
+    if (state_->options.clock() > deadline) {
       return absl::FailedPreconditionError(
           absl::StrCat("experiment ", id,
-                       " is over, but not closed yet: its workers end, or its files are being written; try again in "
+                       " is over, but not closed yet: its workers must end and its files must be written; try again in "
                        "a minute"));
     }
-    closed_.WaitFor(&mutex_, absl::Milliseconds(100));
+    state_->closed.WaitFor(&state_->mutex, absl::Milliseconds(100));
   }
 }
 
@@ -315,39 +245,149 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
   WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
   std::string output_folder;
   {
-    MutexLock writing(&writing_);
-    MutexLock lock(&mutex_);
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
-    if (active_.count(id) > 0 || pending_.count(id) > 0 || closing_.count(id) > 0 || !IsOver(record->state)) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(StateLocked(*record)),
-                                                        "; only one that has ended can be deleted: stop it first"));
+    MutexLock writing(&state_->writing);
+    MutexLock lock(&state_->mutex);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+    if (state_->active_runs.count(id) > 0 || state_->pending_runs.count(id) > 0 || state_->closing_runs.count(id) > 0 ||
+        !IsOver(record->state)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "experiment ", id, " is ", RunStateName(state_->StateOf(*record)), "; stop it before you delete it"));
     }
     output_folder = record->output_folder;
-    deleting_.insert(id);  // Nobody else changes it now.
+    state_->deleting.insert(id);  // Find does not return it to other calls from now on.
   }
-  // The folders first: after an error it is still known, and can be deleted again. They may be large.
-  absl::Status status = RemoveAll(RunFolder(id));
-  if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else it is not its own.
+  // The folders first: after an error the experiment still exists, and can be deleted again.
+  absl::Status status = RemoveAll(state_->RunFolder(id));
+  if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else the folder is not its own.
     status = RemoveAll(output_folder);
   }
   if (status.ok()) {
-    status = store_->Delete(id);
+    status = state_->store->Delete(id);
   }
   {
-    MutexLock lock(&mutex_);
-    deleting_.erase(id);
+    MutexLock lock(&state_->mutex);
+    state_->deleting.erase(id);
     if (status.ok()) {
-      by_sequence_.erase(records_.at(id).sequence);
-      records_.erase(id);
-      past_.erase(id);
-      deleted_.insert(id);
+      state_->by_sequence.erase(state_->records.at(id).sequence);
+      state_->records.erase(id);
+      state_->past_standings.erase(id);
+      state_->deleted.insert(id);
     }
   }
   if (status.ok()) {
     LogInfo("experiment ", id, " is deleted");
-    listeners_.CallAll();
+    state_->listeners.CallAll();
   }
   return status;
+}
+
+absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::string& id, uint64_t after) {
+  {
+    MutexLock lock(&state_->mutex);
+    WAGGLE_RETURN_IF_ERROR(state_->Find(id).status());
+  }
+  return state_->store->Events(id, after, kEventsAtATime);
+}
+
+absl::StatusOr<ExperimentTexts> ExperimentHost::Texts(const std::string& id) {
+  {
+    MutexLock lock(&state_->mutex);
+    WAGGLE_RETURN_IF_ERROR(state_->Find(id).status());
+  }
+  return state_->store->Texts(id);
+}
+
+std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  const auto active = state_->active_runs.find(id);
+  return active == state_->active_runs.end() ? nullptr : active->second.texts;
+}
+
+v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {
+  v1::ListExperimentsResponse page;
+  int64_t looked_at = 0;
+  MutexLock lock(&state_->mutex);
+  for (auto next = std::make_reverse_iterator(state_->by_sequence.lower_bound(query.before));
+       next != state_->by_sequence.rend(); ++next) {
+    if (page.experiments_size() >= query.limit || ++looked_at > kMostLookedAt) {
+      page.set_next_page_token(absl::StrCat(next->first + 1));
+      break;
+    }
+    const ExperimentRecord& record = *next->second;
+    if (state_->deleting.count(record.id) == 0 &&
+        (query.states.empty() || query.states.count(state_->StateOf(record)) > 0)) {
+      *page.add_experiments() = state_->View(record);
+    }
+  }
+  return page;
+}
+
+absl::StatusOr<v1::ExperimentInfo> ExperimentHost::Get(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+  return state_->View(*record);
+}
+
+std::vector<v1::PoolMember> ExperimentHost::Members() {
+  MutexLock lock(&state_->mutex);
+  return state_->pool.Members(state_->options.clock());
+}
+
+absl::StatusOr<std::shared_ptr<RunServices>> ExperimentHost::Find(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  const auto active =
+      id.empty() && state_->active_runs.size() == 1 ? state_->active_runs.begin() : state_->active_runs.find(id);
+  if (active != state_->active_runs.end()) {
+    return OpenRun::Services(active->second.run);
+  }
+  if (const auto record = state_->records.find(id);
+      record != state_->records.end() && record->second.state == RunState::kRunning) {
+    return absl::UnavailableError(absl::StrCat("experiment ", id, " is being opened"));
+  }
+  return absl::NotFoundError(absl::StrCat("no experiment \"", absl::CHexEscape(id), "\" runs here"));
+}
+
+absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::string known, OnlyOne(id));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, Texts(known));
+  v1::OverviewResponse overview;
+  if (!texts.last_overview.empty() && !overview.ParseFromString(texts.last_overview)) {
+    return absl::DataLossError(absl::StrCat("the saved overview of experiment ", known, " cannot be read"));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, Get(known));
+  if (info.state() == v1::RUN_STATE_RUNNING && info.reason().empty()) {
+    // The saved numbers of steps are older than those of the run.
+    return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
+  }
+  overview.set_experiment_id(known);
+  overview.set_run_state(info.state());
+  overview.set_outcome_reason(info.reason());
+  overview.set_experiment_name(info.name());
+  overview.set_experiment_yaml(texts.effective_yaml);
+  overview.set_software_version(kVersion);
+  return overview;
+}
+
+absl::StatusOr<std::string> ExperimentHost::OnlyOne(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  if (!id.empty()) {
+    return id;
+  }
+  if (state_->active_runs.empty() && state_->records.size() == 1) {
+    return state_->records.begin()->first;
+  }
+  std::vector<std::string> ids;  // Newest first.
+  for (auto one = state_->by_sequence.rbegin(); one != state_->by_sequence.rend() && ids.size() <= kMostNamed; ++one) {
+    if (state_->active_runs.empty() || state_->active_runs.count(one->second->id) > 0) {
+      ids.push_back(one->second->id);
+    }
+  }
+  if (ids.size() > kMostNamed) {
+    ids.back() = "…";
+  }
+  return ids.empty() ? absl::NotFoundError("there is no experiment")
+                     : absl::FailedPreconditionError(
+                           absl::StrCat("there are several experiments; name one of ", absl::StrJoin(ids, ", ")));
 }
 
 }  // namespace waggle

@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// As often as figures come with heartbeats.
+// The interval of heartbeats, which bring the figures.
 constexpr absl::Duration kRecordingPeriod = absl::Seconds(1);
 
 absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& folder, const char* name) {
@@ -43,7 +43,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->output_folder_ = options.output_folder;
   run->draw_curves_ = std::move(options.draw_curves);
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
-  WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, run->state_.get()).status());
+  WAGGLE_RETURN_IF_ERROR(run->state_->Adopt(options.plan.yaml));
   if (options.resume) {
     WAGGLE_RETURN_IF_ERROR(run->state_->Update([](HubRecord* record) {
       if (IsOver(record->progress.state)) {

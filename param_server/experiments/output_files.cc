@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
-#include "common/summary/run_summary.h"
+#include "common/hub/summary/run_summary.h"
 
 namespace waggle {
 namespace {

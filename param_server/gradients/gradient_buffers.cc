@@ -4,8 +4,8 @@
 #include <deque>
 #include <utility>
 
-#include "common/base/mutex.h"
-#include "common/tensor/buffer_pool.h"
+#include "common/base/tensor/buffer_pool.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 namespace {

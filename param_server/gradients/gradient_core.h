@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/time/time.h"
-#include "common/api/gradients.h"
+#include "common/hub/ports/gradients.h"
 
 namespace waggle {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
 #include "param_server/gradients/gradient_core.h"
 #include "param_server/gradients/settled_gradients.h"
 #include "param_server/gradients/stepped_parameters.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/tensor/byte_slices.h"
+#include "common/base/tensor/byte_slices.h"
 #include "param_server/gradients/gradient_sum.h"
 
 namespace waggle {

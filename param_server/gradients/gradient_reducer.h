@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
 #include "param_server/gradients/gradient_core.h"
 
 namespace waggle {

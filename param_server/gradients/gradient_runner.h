@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "common/api/gradients.h"
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/ports/gradients.h"
 #include "param_server/gradients/gradient_core.h"
 
 namespace waggle {

@@ -6,8 +6,8 @@
 
 #include "common/base/deadline.h"
 #include "common/base/steady_now.h"
-#include "common/rpc/bidi_reactor.h"
-#include "common/rpc/unary_method.h"
+#include "common/net/bidi_reactor.h"
+#include "common/net/unary_method.h"
 #include "param_server/gradients/gradient_upload.h"
 
 namespace waggle {

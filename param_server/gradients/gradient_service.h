@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/gradients.h"
-#include "common/base/mutex.h"
-#include "common/base/stop_token.h"
-#include "common/base/thread.h"
-#include "common/metrics/metrics.h"
-#include "common/rpc/message.h"
-#include "common/rpc/stream_handler.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/ports/gradients.h"
+#include "common/net/message.h"
+#include "common/net/stream_handler.h"
 #include "param_server/gradients/gradient_buffers.h"
 #include "waggle/v1/gradient.grpc.pb.h"
 

@@ -7,9 +7,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/steady_now.h"
-#include "common/gradient_client/gradient_convert.h"
+#include "common/hub/gradients/gradient_convert.h"
+#include "common/net/channel.h"
 #include "common/nn/flat_kernels.h"
-#include "common/rpc/channel.h"
 
 namespace waggle {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "common/api/gradients.h"
-#include "common/base/mutex.h"
-#include "common/metrics/metrics.h"
-#include "common/rpc/message.h"
-#include "common/rpc/stream_handler.h"
-#include "common/tensor/byte_slices.h"
-#include "common/tensor/checksum.h"
+#include "common/base/metrics/metrics.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/base/tensor/checksum.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/gradients.h"
+#include "common/net/message.h"
+#include "common/net/stream_handler.h"
 #include "param_server/gradients/gradient_buffers.h"
 #include "waggle/v1/gradient.pb.h"
 

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/await_hub.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/learning/best_keeper.h"
-#include "common/learning/checkpoint_folder.h"
-#include "common/learning/published_model.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/hub/ports/await_hub.h"
+#include "common/rl/publishing/best_keeper.h"
+#include "common/rl/publishing/checkpoint_folder.h"
+#include "common/rl/publishing/published_model.h"
 #include "param_server/gradients/primary_loop.h"
 
 namespace waggle {

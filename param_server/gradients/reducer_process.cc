@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "common/api/await_hub.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/hub/ports/await_hub.h"
 #include "param_server/gradients/gradient_reducer.h"
 
 namespace waggle {
@@ -52,7 +52,7 @@ absl::Status Reduce(const ReducerConnections& connections) {
 absl::Status RunReducer(const ReducerConnections& connections) {
   const absl::Status status = Reduce(connections);
   connections.runner->Stop();
-  return EndOfWork(status, connections.hub);
+  return WorkResult(status, connections.hub);
 }
 
 }  // namespace waggle

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/api/gradients.h"
-#include "common/api/hub.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/metrics/metrics.h"
+#include "common/base/metrics/metrics.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/hub/ports/gradients.h"
+#include "common/hub/ports/hub.h"
 #include "param_server/gradients/gradient_runner.h"
 
 namespace waggle {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/api/gradients.h"
+#include "common/hub/ports/gradients.h"
 
 namespace waggle {
 

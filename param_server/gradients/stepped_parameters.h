@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/gradients.h"
-#include "common/api/model.h"
-#include "common/checkpoint/checkpoint_contents.h"
+#include "common/config/plan/optimizer_options.h"
 #include "common/config/schedule.h"
+#include "common/hub/ports/gradients.h"
+#include "common/hub/ports/model.h"
 #include "common/nn/flat_optimizer.h"
-#include "common/plan/optimizer_options.h"
+#include "common/rl/checkpoint/checkpoint_contents.h"
 
 namespace waggle {
 

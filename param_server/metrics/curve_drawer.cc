@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/base/log.h"
-#include "common/process/curves.h"
+#include "common/base/process/curves.h"
 
 namespace waggle {
 namespace {

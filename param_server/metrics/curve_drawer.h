@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "common/base/executor.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/executor.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/metrics/csv_writer.h"
-#include "common/metrics/tensorboard_writer.h"
+#include "common/base/metrics/csv_writer.h"
+#include "common/base/metrics/tensorboard_writer.h"
 #include "param_server/metrics/run_figures.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle {
 

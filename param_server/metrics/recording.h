@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "common/base/stop_token.h"
-#include "common/base/thread.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/thread.h"
 #include "param_server/metrics/metrics_recorder.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run/hub.h"
 
 namespace waggle {
 

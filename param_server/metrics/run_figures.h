@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "common/api/hub.h"
+#include "common/hub/ports/hub.h"
 
 namespace waggle {
 

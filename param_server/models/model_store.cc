@@ -10,7 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/reason.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 
 namespace waggle {
 

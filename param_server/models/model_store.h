@@ -10,17 +10,17 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/api/model.h"
-#include "common/base/mutex.h"
 #include "common/base/steady_now.h"
-#include "common/tensor/spare_block.h"
+#include "common/base/tensor/spare_block.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/model.h"
 
 namespace waggle {
 
 // A published version, shared by all its readers. Immutable.
 struct StoredModel {
   ModelSnapshot snapshot;
-  uint64_t checksum = 0;  // The checksum of snapshot.data: common/tensor/checksum.h.
+  uint64_t checksum = 0;  // The checksum of snapshot.data: common/base/tensor/checksum.h.
 };
 
 struct ModelStoreOptions {

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/tensor/byte_slices.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/base/tensor/checksum.h"
 #include "param_server/models/model_store.h"
 
 namespace waggle {

@@ -7,11 +7,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
-#include "common/base/stop_token.h"
-#include "common/base/thread.h"
-#include "common/checkpoint/checkpoint_store.h"
-#include "common/checkpoint/saved_model.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/thread.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
+#include "common/rl/checkpoint/saved_model.h"
 
 namespace waggle {
 

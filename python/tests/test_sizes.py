@@ -52,7 +52,7 @@ class SizesTest(ServerTest):
 
     def test_a_row_that_no_message_could_hold_is_refused_when_the_table_is_created(self):
         with self.assertRaisesRegex(
-            waggle.InvalidArgument, f"{self.name}.*a row has {100 * MIB + 8} bytes; at most {63 * MIB} are allowed"
+            waggle.InvalidArgument, f"{self.name}.*got a row of {100 * MIB + 8} bytes; wanted at most {63 * MIB}"
         ) as refused:
             self.create(100 * MIB)
         self.assertEqual(refused.exception.reason, "bad_configuration")

@@ -119,7 +119,7 @@ def _priority_bounds(config):
 class WriterCore(StreamCore):
     """Blocks are numbered and kept until they are acknowledged. A new stream begins with the first block that its
     server has not applied. If the server has forgotten this writer, unacknowledged blocks are numbered anew and sent
-    again. The protocol is that of common/replay_client/grpc_replay_writer.cc."""
+    again. The protocol is that of common/replay/grpc_shard_writer.cc."""
 
     def __init__(self, link, configs, options):
         names = [config.name for config in configs]
@@ -204,7 +204,7 @@ class WriterCore(StreamCore):
 
     def on_message(self, message, data, first):
         if message.HasField("opened") != first or message.HasField("ack") == first:
-            raise errors.Internal("the server's messages on the stream are not those of an insertion")
+            raise errors.Internal("the server sent another message; wanted `opened` first, then `ack`")
         with self.changed:
             if first:
                 self._resume_locked(message.opened)
@@ -234,7 +234,7 @@ class WriterCore(StreamCore):
         if not self._first_sequence - 1 <= applied < self._first_sequence + len(self._pending):
             raise errors.Internal(
                 f"the server acknowledged block {applied}; blocks {self._first_sequence} to "
-                f"{self._first_sequence + len(self._pending) - 1} were to be"
+                f"{self._first_sequence + len(self._pending) - 1} are unacknowledged"
             )
         while self._first_sequence <= applied:
             self._pending_bytes -= self._pending.popleft().bytes

@@ -36,7 +36,7 @@ class _Place:
 class BatchLayout:
     """The layout of a batch of `items` items in one block of bytes.
 
-    Both sides compute it from the table's configuration: see common/table_config/batch_layout.h.
+    Both sides compute it from the table's configuration: see common/config/table/batch_layout.h.
     """
 
     def __init__(self, table: Table, items: int):

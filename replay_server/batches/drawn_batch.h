@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/batches/gather.h"
 #include "replay_server/batches/pinned_rows.h"
 #include "replay_server/items/table_state.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
-#include "common/table_config/table_config.h"
-#include "common/tensor/byte_slices.h"
+#include "common/base/tensor/byte_slices.h"
+#include "common/config/table/table_config.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/row_source.h"
 

@@ -4,43 +4,104 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replay_server/diagnose/explain_deadlock.h"
-#include "replay_server/diagnose/explain_disk.h"
-#include "replay_server/diagnose/explain_limiter.h"
-#include "replay_server/diagnose/explain_memory.h"
-#include "replay_server/table/parties.h"
+#include "common/replay/table_config_convert.h"
+#include "replay_server/diagnose/describe.h"
+#include "replay_server/diagnose/explain_stall.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 
-// The rules applied to one picture.
+bool Waits(const Explanation& explanation) {
+  return explanation.verdict() > Explanation::VERDICT_FLOWING;
+}
+
+void AddWait(v1::Wait::Kind kind, const TablePicture::Wait& waiting, const std::string& why, Explanation* out) {
+  v1::Wait* wait = out->add_waits();
+  wait->set_kind(kind);
+  wait->set_who(waiting.who);
+  wait->set_connected(waiting.present);
+  wait->set_items(static_cast<uint64_t>(waiting.asked.items));
+  wait->set_counted(static_cast<uint64_t>(waiting.asked.counted));
+  wait->set_seconds(absl::ToDoubleSeconds(waiting.waited));
+  wait->set_why(why);
+}
+
+void AddParty(const TablePicture::Party& party, Explanation* out) {
+  v1::Party* added = out->add_parties();
+  added->set_kind(party.kind == Kind::kWriter ? v1::Party::KIND_WRITER : v1::Party::KIND_SAMPLER);
+  added->set_name(party.name);
+  added->set_connected(party.present);
+  added->set_items(static_cast<uint64_t>(party.items));
+  if (party.active_ago < absl::InfiniteDuration()) {
+    added->set_active_ago(absl::ToDoubleSeconds(party.active_ago));
+  }
+  if (!party.present && party.left_ago < absl::InfiniteDuration()) {
+    added->set_left_ago(absl::ToDoubleSeconds(party.left_ago));
+  }
+  added->set_waits_at(party.waits_at);
+}
+
+// The picture's own numbers.
+Explanation Numbers(const TablePicture& picture, const RateLimiter& limiter) {
+  const TableConfig& config = *picture.config;
+  Explanation out;
+  *out.mutable_config() = ToProto(config);
+  out.set_config_generation(picture.config_generation);
+  out.set_cause(causes::kNone);
+  out.set_items(static_cast<uint64_t>(picture.counts.items));
+  out.set_items_inserted(static_cast<uint64_t>(picture.inserts));
+  out.set_items_sampled(static_cast<uint64_t>(picture.samples));
+  out.set_difference(limiter.Difference());
+  out.set_min_difference(config.rate_limiter.MinDifference());
+  out.set_max_difference(config.rate_limiter.MaxDifference());
+  out.set_bytes(static_cast<uint64_t>(picture.bytes));
+  out.set_memory_bytes(static_cast<uint64_t>(config.memory_limit > 0 ? picture.tier.memory_bytes : picture.bytes));
+  out.set_disk_bytes(static_cast<uint64_t>(picture.tier.disk_bytes));
+  out.set_disk_reads(static_cast<uint64_t>(picture.tier.reads));
+  out.set_inserts_waiting(static_cast<uint64_t>(picture.inserts_waiting));
+  out.set_samples_waiting(static_cast<uint64_t>(picture.samples_waiting));
+  for (const TablePicture::Party& party : picture.parties) {
+    AddParty(party, &out);
+  }
+  if (picture.last_update.ago < absl::InfiniteDuration()) {
+    out.set_priorities_updated_ago(absl::ToDoubleSeconds(picture.last_update.ago));
+    out.set_priorities_updated_by(picture.last_update.who);
+  }
+  if (config.durability != Durability::kNone || config.memory_limit > 0) {
+    *out.mutable_storage() = Describe(picture.disk);
+    out.set_unacknowledged_blocks(static_cast<uint64_t>(picture.disk.unacknowledged_blocks));
+    out.set_unacknowledged_bytes(static_cast<uint64_t>(picture.disk.unacknowledged_bytes));
+  }
+  return out;
+}
+
+// Applies the rules to one picture.
 class Explainer {
  public:
   Explainer(const TablePicture& picture, const ExplainOptions& options)
-      : picture_(picture), options_(options), stall_(picture) {
+      : picture_(picture), options_(options), stall_(picture), out_(Numbers(picture, stall_.limiter())) {
     const TableConfig& config = stall_.config();
     samples_blocked_ =
         !picture.first_samples.empty() && !MaySample(config, stall_.limiter(), picture.counts, stall_.batch());
-    // As the table does: inserts are not let through for a batch that it can never serve.
+    // A batch that the table can never serve lets no inserts through.
     const int64_t most_items = picture.byte_shortage.has_value() ? picture.byte_shortage->items : config.max_items;
     const int64_t batch = stall_.batch().items > LargestBatch(config, most_items) ? 0 : stall_.batch().items;
     inserts_blocked_ = !picture.first_inserts.empty() && !MayInsert(config, stall_.limiter(), picture.counts, batch);
   }
 
   Explanation Explain() {
-    std::optional<Beside> disk = ExplainDisk(picture_, options_);
+    std::optional<Explanation> disk = ExplainDisk(picture_, options_);
     if (ExplainDeadlock()) {
-      // That the disk takes what is to be kept would not end it.
-      beside_.finding.why = disk.has_value() ? std::move(disk->finding.why) : "";
+      // A disk that takes the data would not end it.
+      beside_.set_summary(disk.has_value() ? disk->summary() : "");
     } else {
       ExplainLimiter();
-      // What people wait for beside the limiter: one of two, where both are, and what they wait for rather than what is
-      // wrong.
-      std::optional<Beside> memory = ExplainSampleMemory(picture_, options_);
-      Tell(memory.has_value() && (!disk.has_value() || disk->verdict == Verdict::kFlowing) ? std::move(memory)
-                                                                                           : std::move(disk));
+      // If both are found, only one is reported: a wait before a mere problem.
+      std::optional<Explanation> memory = ExplainSampleMemory(picture_, options_);
+      Tell(memory.has_value() && !(disk.has_value() && Waits(*disk)) ? std::move(memory) : std::move(disk));
     }
     Summarize();
     ExplainEach();
@@ -49,16 +110,16 @@ class Explainer {
 
  private:
   bool ExplainDeadlock() {
-    // Of who looks it is not known what else they could do with.
+    // A polling sampler of several servers may be able to draw from the others.
     if (!samples_blocked_ || picture_.first_samples.front().looks) {
       return false;
     }
-    std::optional<Finding> deadlock = FindDeadlock(stall_);
+    const std::optional<Explanation> deadlock = FindDeadlock(stall_);
     if (!deadlock.has_value()) {
       return false;
     }
-    out_.verdict = Verdict::kDeadlock;
-    Found(*std::move(deadlock));
+    out_.set_verdict(Explanation::VERDICT_DEADLOCK);
+    Found(*deadlock);
     return true;
   }
 
@@ -68,40 +129,44 @@ class Explainer {
     } else if (samples_blocked_) {
       Found(ExplainSamples(stall_));
     }
-    out_.verdict = Stalled() ? Verdict::kWaiting : Verdict::kFlowing;
+    out_.set_verdict(Stalled() ? Explanation::VERDICT_WAITING : Explanation::VERDICT_FLOWING);
   }
 
-  void Found(Finding finding) {
-    out_.cause = limiter_cause_ = finding.cause;
-    why_ = std::move(finding.why);
-    out_.remedies = std::move(finding.remedies);
+  void Found(const Explanation& finding) {
+    out_.MergeFrom(finding);
+    limiter_cause_ = finding.cause();
+    why_ = finding.summary();
     if (inserts_blocked_ || samples_blocked_) {
-      out_.who_could = DescribeParties(picture_, BySamples() ? Kind::kWriter : Kind::kSampler);
+      out_.set_who_could(DescribeClients(picture_, BySamples() ? Kind::kWriter : Kind::kSampler));
     }
   }
 
-  void Tell(std::optional<Beside> story) {
-    if (!story.has_value()) {
+  void Tell(std::optional<Explanation> finding) {
+    if (!finding.has_value()) {
       return;
     }
-    beside_ = *std::move(story);
-    if (beside_.verdict == Verdict::kFlowing && out_.verdict != Verdict::kFlowing) {
-      return;  // Those who wait do for another reason.
+    beside_ = *std::move(finding);
+    if (!Waits(beside_) && Waits(out_)) {
+      return;  // The requests wait for another reason.
     }
-    out_.verdict = beside_.verdict;
-    out_.cause = beside_.finding.cause;
-    out_.who_could = beside_.who_could.empty() ? out_.who_could : beside_.who_could;
-    out_.remedies.insert(out_.remedies.begin(), beside_.finding.remedies.begin(), beside_.finding.remedies.end());
+    out_.set_verdict(std::max(out_.verdict(), beside_.verdict()));
+    out_.set_cause(beside_.cause());
+    out_.set_who_could(beside_.who_could().empty() ? out_.who_could() : beside_.who_could());
+    auto remedies = beside_.remedies();
+    remedies.MergeFrom(out_.remedies());
+    *out_.mutable_remedies() = std::move(remedies);
   }
 
-  // A deadlock is told from the batch; otherwise the first that is blocked was explained.
-  bool BySamples() const { return samples_blocked_ && (out_.verdict == Verdict::kDeadlock || !inserts_blocked_); }
+  bool IsDeadlock() const { return out_.verdict() == Explanation::VERDICT_DEADLOCK; }
 
-  // Since when the table has not gone on for those who wait first, as long as they have waited.
+  // A deadlock is explained from the batch; otherwise inserts come first.
+  bool BySamples() const { return samples_blocked_ && (IsDeadlock() || !inserts_blocked_); }
+
+  // For how long the first insert has waited without any insert.
   absl::Duration InsertsStalledFor() const {
     return std::min(picture_.first_inserts.front().waited, picture_.Last(Kind::kWriter).ago);
   }
-  // Samplers that want something else may go on meanwhile.
+  // The same for the first batch. Samplers of other batches may go on meanwhile.
   absl::Duration SamplesStalledFor() const {
     absl::Duration stalled = picture_.first_samples.front().waited;
     for (const TablePicture::Party& party : picture_.parties) {
@@ -118,54 +183,54 @@ class Explainer {
            (samples_blocked_ && SamplesStalledFor() >= options_.patience);
   }
 
-  // What people wait for comes first.
+  // Waits come before mere problems.
   void Summarize() {
-    const std::string& beside = beside_.finding.why;
-    const bool beside_first = beside_.verdict != Verdict::kFlowing || out_.verdict == Verdict::kFlowing;
+    const std::string& beside = beside_.summary();
     const std::string limiter = LimiterSummary();
-    out_.summary = beside.empty() ? limiter
-                   : beside_first ? absl::StrCat(beside, "; ", limiter)
-                                  : absl::StrCat(limiter, "; ", beside);
+    out_.set_summary(beside.empty()                   ? limiter
+                     : Waits(beside_) || !Waits(out_) ? absl::StrCat(beside, "; ", limiter)
+                                                      : absl::StrCat(limiter, "; ", beside));
   }
 
   std::string LimiterSummary() const {
     if (!inserts_blocked_ && !samples_blocked_) {
-      return absl::StrCat(out_.verdict == Verdict::kFlowing ? "nobody waits; " : "", picture_.counts.items, " of ",
+      return absl::StrCat(Waits(out_) ? "" : "no call waits; ", picture_.counts.items, " of ",
                           stall_.config().max_items, " items");
     }
-    if (out_.verdict != Verdict::kDeadlock && !Stalled()) {
-      return absl::StrCat(beside_.verdict == Verdict::kFlowing ? "goes on; " : "", "at the moment ", why_);
+    if (!IsDeadlock() && !Stalled()) {
+      return absl::StrCat(Waits(beside_) ? "" : "goes on; ", "at the moment ", why_);
     }
     const absl::Duration waited =
         BySamples() ? picture_.first_samples.front().waited : picture_.first_inserts.front().waited;
-    const char* nobody = "";
-    if (limiter_cause_ == Cause::kNobodyWrites) {
-      nobody = picture_.inserts == 0 ? "nobody writes, and nobody ever did: " : "nobody writes: ";
-    } else if (limiter_cause_ == Cause::kNobodySamples) {
-      nobody = picture_.samples == 0 ? "nobody samples, and nobody ever did: " : "nobody samples: ";
+    const char* absent = "";
+    if (limiter_cause_ == causes::kNobodyWrites) {
+      absent = picture_.inserts == 0 ? "no writer is connected, and no item was ever inserted: "
+                                     : "no writer is connected: ";
+    } else if (limiter_cause_ == causes::kNobodySamples) {
+      absent = picture_.samples == 0 ? "no sampler is connected, and no item was ever sampled: "
+                                     : "no sampler is connected: ";
     }
-    return absl::StrCat("for ", SecondsText(waited), ": ", nobody, why_);
+    return absl::StrCat("for ", SecondsText(waited), ": ", absent, why_);
   }
 
-  // Where both are blocked, that is a deadlock, and it was explained from the batch; or the batch is of one who looks.
   void ExplainEach() {
     const std::string no_insert =
         inserts_blocked_ ? stall_.limiter().WhyNoInsert(picture_.counts.items) : "is about to go on";
     for (size_t i = 0; i < picture_.first_inserts.size(); ++i) {
-      out_.why_inserts.push_back(i == 0 ? no_insert : "waits for its turn");
+      AddWait(v1::Wait::KIND_INSERT, picture_.first_inserts[i], i == 0 ? no_insert : "waits for its turn", &out_);
     }
     for (size_t i = 0; i < picture_.first_samples.size(); ++i) {
-      out_.why_samples.push_back(WhySample(i));
+      AddWait(v1::Wait::KIND_SAMPLE, picture_.first_samples[i], WhySample(i), &out_);
     }
   }
 
   std::string WhySample(size_t i) const {
     if (i == 0 && samples_blocked_) {
-      return BySamples() ? why_ : ExplainSamples(stall_).why;
+      return BySamples() ? why_ : ExplainSamples(stall_).summary();
     }
     if (picture_.first_samples[i].looks) {
-      return samples_blocked_ ? "looks whether it may have a batch of several servers"
-                              : "this server would give its part of a batch; another one does not yet";
+      return samples_blocked_ ? "polls for a batch of several servers"
+                              : "this server has its part of a batch; another server does not yet";
     }
     if (i == 0) {
       return "is about to go on";
@@ -177,8 +242,8 @@ class Explainer {
     }
     const Stall own(picture_, i);
     return MaySample(own.config(), own.limiter(), picture_.counts, asked)
-               ? "is about to go on, or waits for what is not set aside for the first one"
-               : ExplainSamples(own).why;
+               ? "is about to go on, or waits for items that are not set aside for the first batch"
+               : ExplainSamples(own).summary();
   }
 
   static bool Alike(const DrawRequest& a, const DrawRequest& b) { return a.items == b.items && a.counted == b.counted; }
@@ -188,15 +253,15 @@ class Explainer {
   const Stall stall_;
   bool samples_blocked_ = false;
   bool inserts_blocked_ = false;
-  Cause limiter_cause_ = Cause::kNone;  // Of who waits first for the limiter, and why, in words.
+  std::string limiter_cause_;  // The cause and the reason of the first wait for the limiter.
   std::string why_;
-  Beside beside_;  // Nothing where all of it is the limiter's.
+  Explanation beside_;  // Empty if the limiter explains all.
   Explanation out_;
 };
 
 }  // namespace
 
-Explanation Explain(const TablePicture& picture, const ExplainOptions& options) {
+v1::TableExplanation Explain(const TablePicture& picture, const ExplainOptions& options) {
   return Explainer(picture, options).Explain();
 }
 

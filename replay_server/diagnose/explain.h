@@ -1,71 +1,40 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "replay_server/table/table_picture.h"
+#include "waggle/v1/replay.pb.h"
 
 namespace waggle {
 
-// What is the matter with a table, told from its numbers alone.
+// The causes of waits, as they travel and are printed: docs/replay_explain.md. Those of deadlocks are marked.
+namespace causes {
 
-enum class Verdict {
-  kFlowing,   // Nobody waits, or only as briefly as a rate limiter makes everybody wait now and then.
-  kWaiting,   // Somebody waits, and somebody else can end it.
-  kDeadlock,  // Somebody waits for what can never come, unless a setting or a client is changed.
-};
+inline constexpr char kNone[] = "none";
+inline constexpr char kNobodySamples[] = "nobody_samples";         // Inserts wait; no sampler is connected.
+inline constexpr char kSamplersSlow[] = "samplers_slow";           // Inserts wait; the samplers ask for too little.
+inline constexpr char kNobodyWrites[] = "nobody_writes";           // Samples wait; no writer is connected.
+inline constexpr char kTooFewItems[] = "too_few_items";            // Samples wait for min_items.
+inline constexpr char kInsertsTooFew[] = "inserts_too_few";        // Samples wait for the ratio.
+inline constexpr char kOtherCounts[] = "other_counts";             // The same, with counts of another configuration.
+inline constexpr char kDrawsUsedUp[] = "draws_used_up";            // Samples wait for max_times_sampled.
+inline constexpr char kTooFewDifferent[] = "too_few_different";    // Samples wait for as many items as the batch has.
+inline constexpr char kLimiterTooTight[] = "limiter_too_tight";    // Deadlock: inserts and samples block each other.
+inline constexpr char kBatchTooLarge[] = "batch_too_large";        // Deadlock: the table can never hold the batch.
+inline constexpr char kBytesTooFew[] = "bytes_too_few";            // Deadlock: max_bytes removes items too early.
+inline constexpr char kServerMemoryFull[] = "server_memory_full";  // Deadlock: all tables' memory removes them.
+inline constexpr char kDiskRefuses[] = "disk_refuses";             // Inserts wait for a disk that refuses writes.
+inline constexpr char kDiskSlow[] = "disk_slow";                   // A commit takes long.
+inline constexpr char kCheckpointFails[] = "checkpoint_fails";     // No request waits, but checkpoints fail.
+inline constexpr char kSampleMemoryFull[] = "sample_memory_full";  // Drawn batches wait for the samplers' memory.
 
-// Of the first one who waits, and of a deadlock. The numbers travel; they never change.
-enum class Cause {
-  kNone = 0,
-  kNobodySamples = 1,      // Inserts wait for samples; no sampler is connected.
-  kSamplersSlow = 2,       // Inserts wait for samples that the samplers there do not ask for.
-  kNobodyWrites = 3,       // Samples wait for inserts; no writer is connected.
-  kTooFewItems = 4,        // Samples wait for min_items.
-  kInsertsTooFew = 5,      // Samples wait for the limiter: enough items, and too few inserts for one more batch.
-  kOtherCounts = 6,        // The same, where this configuration cannot have led to: it was another one's table.
-  kDrawsUsedUp = 7,        // Samples wait for items that were not sampled max_times_sampled times.
-  kTooFewDifferent = 8,    // Samples wait for as many different items as the batch has.
-  kLimiterTooTight = 9,    // Deadlock: inserts and samples block each other.
-  kBatchTooLarge = 10,     // Deadlock: a batch of more than the table can ever give.
-  kBytesTooFew = 11,       // Deadlock: items leave for max_bytes before there are enough.
-  kServerMemoryFull = 12,  // Deadlock: items leave for the memory of all tables before there are enough.
-  kDiskRefuses = 13,       // Inserts wait because what the table keeps cannot be written to disk.
-  kDiskSlow = 14,          // A commit takes long; this table's inserts wait for it unless all flows.
-  kCheckpointFails = 15,   // Nobody waits, but checkpoints are not kept.
-  kSampleMemoryFull = 16,  // Drawn batches wait for the memory that all batches on their way share.
-};
-
-// "nobody_writes", …: what the causes are called.
-absl::string_view Name(Verdict verdict);
-absl::string_view Name(Cause cause);
-
-// A setting that frees the first one who waits: of the table's configuration, or of somebody's batch size.
-struct Remedy {
-  std::string setting;      // "rate_limiter.max_difference"; "batch_size"; in words where it is neither: "room in DIR".
-  std::string now;          // "800".
-  std::string change;       // ">= 812"; "more", which may go on behind the setting: "more, or smaller batches".
-  double value = 0;         // 812.
-  bool is_setting = false;  // Of the table: it can be reconfigured.
-};
-
-struct Explanation {
-  Verdict verdict = Verdict::kFlowing;
-  Cause cause = Cause::kNone;
-  std::string summary;                   // One line, and the one that matters.
-  std::string who_could;                 // Who could end the wait, in words; empty where nobody waits.
-  std::vector<std::string> why_inserts;  // For each of the picture's first_inserts.
-  std::vector<std::string> why_samples;
-  std::vector<Remedy> remedies;  // Each by itself, unless the text of one says otherwise; the best one first.
-};
+}  // namespace causes
 
 struct ExplainOptions {
-  // A wait is one of everyday while the table has gone on within this time.
+  // Waits are usual while the table has gone on within this time.
   absl::Duration patience = absl::Seconds(2);
 };
 
-Explanation Explain(const TablePicture& picture, const ExplainOptions& options);
+// Explains why a table waits, from its numbers alone.
+v1::TableExplanation Explain(const TablePicture& picture, const ExplainOptions& options);
 
 }  // namespace waggle

@@ -1,11 +1,10 @@
-#include "replay_server/diagnose/explain_deadlock.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replay_server/diagnose/explain_stall.h"
 
 namespace waggle {
 namespace {
@@ -14,7 +13,7 @@ class DeadlockFinder {
  public:
   explicit DeadlockFinder(const Stall& stall) : stall_(stall) {}
 
-  std::optional<Finding> Find() {
+  std::optional<Explanation> Find() {
     if (FindLargeBatch() || FindShortage() || FindTightLimiter()) {
       return std::move(found_);
     }
@@ -22,7 +21,7 @@ class DeadlockFinder {
   }
 
  private:
-  // Items that a table has to hold for the batch, whatever else holds.
+  // Items that a table must hold for the batch at least.
   int64_t ItemsNeeded() const {
     int64_t needed = std::max<int64_t>(config_.rate_limiter.min_items, batch_.items > 0 ? 1 : 0);
     if (config_.sampler.without_replacement) {
@@ -41,17 +40,16 @@ class DeadlockFinder {
     }
     std::string rule = absl::StrCat("min_items is ", config_.rate_limiter.min_items);
     if (config_.sampler.without_replacement && batch_.items == needed) {
-      rule = absl::StrCat(stall_.BatchText(), " different ones (without_replacement) is asked for");
-      found_.remedies.push_back(SmallerBatch(config_.max_items, batch_.items));
+      rule = absl::StrCat(stall_.BatchText(), " different items (without_replacement) was requested");
+      AddSmallerBatch(config_.max_items, batch_.items, &found_);
     } else if (config_.rate_limiter.min_items < needed) {
-      rule = absl::StrCat(stall_.BatchText(), " is asked for, and each item may be drawn ", config_.max_times_sampled,
+      rule = absl::StrCat(stall_.BatchText(), " was requested, and each item may be drawn ", config_.max_times_sampled,
                           " times (max_times_sampled)");
-      found_.remedies.push_back(SmallerBatch(config_.max_items * config_.max_times_sampled, batch_.items));
+      AddSmallerBatch(config_.max_items * config_.max_times_sampled, batch_.items, &found_);
     }
-    Found(Cause::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, which there can never be: ", rule,
-                                              ", and max_items is ", config_.max_items));
-    found_.remedies.push_back(
-        AtLeast("max_items", static_cast<double>(needed), static_cast<double>(config_.max_items)));
+    Found(causes::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, more than the table can give: ",
+                                               rule, ", and max_items is ", config_.max_items));
+    AddAtLeast("max_items", static_cast<double>(needed), static_cast<double>(config_.max_items), &found_);
     return true;
   }
 
@@ -66,26 +64,26 @@ class DeadlockFinder {
     const bool shared = picture_.byte_shortage->shared_memory;
     const std::string fits = absl::StrCat("samples wait for ", needed, " items, and only about ", fit, " fit: ");
     if (shared) {
-      Found(Cause::kServerMemoryFull,
+      Found(causes::kServerMemoryFull,
             absl::StrCat(fits, "the tables of this server have ", picture_.server_bytes, " of ",
                          picture_.server_max_bytes, " bytes, so this one removes an item for each that comes"));
     } else {
-      Found(Cause::kBytesTooFew,
-            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are as many"));
-      // For as many of the size that they have now, and a tenth more: they come in whole blocks.
+      Found(causes::kBytesTooFew,
+            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are enough"));
+      // Enough for the needed items at the present mean size, and a tenth more: they come in whole blocks.
       const int64_t bytes = CeilDivide(picture_.bytes, std::max<int64_t>(1, picture_.counts.items)) * needed;
-      found_.remedies.push_back(AtLeast("max_bytes", static_cast<double>(bytes + CeilDivide(bytes, 10)),
-                                        static_cast<double>(config_.max_bytes)));
+      AddAtLeast("max_bytes", static_cast<double>(bytes + CeilDivide(bytes, 10)),
+                 static_cast<double>(config_.max_bytes), &found_);
     }
     if (config_.rate_limiter.min_items > fit && fit > 0) {
-      found_.remedies.push_back(AtMost("rate_limiter.min_items", static_cast<double>(fit),
-                                       static_cast<double>(config_.rate_limiter.min_items)));
+      AddAtMost("rate_limiter.min_items", static_cast<double>(fit), static_cast<double>(config_.rate_limiter.min_items),
+                &found_);
     } else if (config_.sampler.without_replacement && batch_.items > fit) {
-      found_.remedies.push_back(SmallerBatch(fit, batch_.items));
+      AddSmallerBatch(fit, batch_.items, &found_);
     }
     if (shared) {
-      found_.remedies.push_back({"memory of the server", absl::StrCat(picture_.server_max_bytes),
-                                 "more, or fewer or smaller tables", 0, false});
+      AddInWords("memory of the server", absl::StrCat(picture_.server_max_bytes), "more, or fewer or smaller tables",
+                 &found_);
     }
     return true;
   }
@@ -103,8 +101,8 @@ class DeadlockFinder {
     return start + inserts * stall_.per_insert();
   }
 
-  // Inserts stop before there are enough for the batch. Where they are let in past the limiter for now, or the number
-  // of items does not only grow, nothing is claimed.
+  // Inserts stop before there are enough for the batch. Claims nothing while inserts pass the limiter, or while items
+  // leave for their bytes.
   bool FindTightLimiter() {
     if (stall_.per_insert() == 0 || BatchLacksItems(config_, picture_.counts, batch_.items) ||
         (picture_.counts.items < config_.rate_limiter.min_items && picture_.byte_shortage.has_value()) ||
@@ -112,40 +110,39 @@ class DeadlockFinder {
       return false;
     }
     const double difference = limiter_.Difference();
-    Found(Cause::kLimiterTooTight,
+    Found(causes::kLimiterTooTight,
           absl::StrCat("inserts and samples block each other for ever: the difference is ", DigitsText(difference),
                        "; inserts stop before it passes max_difference, ",
                        DigitsText(config_.rate_limiter.MaxDifference()), ", ", stall_.BatchText(), " needs it to be ",
                        DigitsText(config_.rate_limiter.MinDifference() + stall_.samples()), ", and inserts take it to ",
                        DigitsText(LargestDifference()), " at most"));
-    // What lets the inserts that the batch needs in.
+    // The difference that lets in the inserts that the batch needs.
     const double needed =
         std::max(0.0, std::ceil((config_.rate_limiter.MinDifference() + stall_.samples() - difference) /
                                 stall_.per_insert())) *
             stall_.per_insert() +
         difference;
     if (stall_.bounds_are_given()) {
-      found_.remedies.push_back(AtLeast("rate_limiter.max_difference", needed, *config_.rate_limiter.max_difference));
-      found_.remedies.push_back(AtMost("rate_limiter.min_difference", LargestDifference() - stall_.samples(),
-                                       *config_.rate_limiter.min_difference));
+      AddAtLeast("rate_limiter.max_difference", needed, *config_.rate_limiter.max_difference, &found_);
+      AddAtMost("rate_limiter.min_difference", LargestDifference() - stall_.samples(),
+                *config_.rate_limiter.min_difference, &found_);
     } else {
       // Wide enough for a batch and an insert, and around the present difference.
       const double wide = (stall_.per_insert() + stall_.samples()) / 2;
       const double reached =
           std::min(stall_.middle() + stall_.samples() - difference, difference + stall_.per_insert() - stall_.middle());
-      found_.remedies.push_back(
-          AtLeast("rate_limiter.error_buffer", std::max(wide, reached), config_.rate_limiter.error_buffer));
+      AddAtLeast("rate_limiter.error_buffer", std::max(wide, reached), config_.rate_limiter.error_buffer, &found_);
     }
     const double largest = LargestDifference() - config_.rate_limiter.MinDifference();
     if (largest >= 1) {
-      found_.remedies.push_back(SmallerBatch(static_cast<int64_t>(std::floor(largest)), batch_.counted));
+      AddSmallerBatch(static_cast<int64_t>(std::floor(largest)), batch_.counted, &found_);
     }
     return true;
   }
 
-  void Found(Cause cause, std::string why) {
-    found_.cause = cause;
-    found_.why = std::move(why);
+  void Found(const char* cause, std::string why) {
+    found_.set_cause(cause);
+    found_.set_summary(std::move(why));
   }
 
   const Stall& stall_;
@@ -153,12 +150,12 @@ class DeadlockFinder {
   const TableConfig& config_ = stall_.config();
   const RateLimiter& limiter_ = stall_.limiter();
   const DrawRequest& batch_ = stall_.batch();
-  Finding found_;
+  Explanation found_;
 };
 
 }  // namespace
 
-std::optional<Finding> FindDeadlock(const Stall& stall) {
+std::optional<Explanation> FindDeadlock(const Stall& stall) {
   return DeadlockFinder(stall).Find();
 }
 

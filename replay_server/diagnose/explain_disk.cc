@@ -1,7 +1,6 @@
-#include "replay_server/diagnose/explain_disk.h"
-
 #include "absl/strings/str_cat.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/diagnose/explain_stall.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
@@ -24,82 +23,69 @@ std::string UnacknowledgedText(const DiskPicture& disk) {
 std::string CheckpointText(const DiskPicture& disk) {
   return absl::StrCat("the last checkpoint was not kept: ", disk.checkpoint_problem, "; ",
                       disk.checkpoint_ago.has_value()
-                          ? absl::StrCat("the newest one that was, number ", disk.checkpoint_number, ", is ",
+                          ? absl::StrCat("the newest kept checkpoint, number ", disk.checkpoint_number, ", is ",
                                          SecondsText(*disk.checkpoint_ago), " old")
-                          : "none was since the server was started");
+                          : "no checkpoint was kept since the server was started");
 }
 
-void AddRemedy(const DiskPicture& disk, const absl::Status& failure, Beside* story) {
+Explanation Refusing(const DiskPicture& disk, const absl::Status& failure, const std::string& why) {
+  Explanation finding;
+  finding.set_verdict(Explanation::VERDICT_WAITING);
+  finding.set_cause(causes::kDiskRefuses);
+  finding.set_summary(absl::StrCat(why, UnacknowledgedText(disk)));
   const std::string folder = disk.folder.empty() ? "the server's folder" : disk.folder;
-  story->who_could = absl::StrCat("whoever ", LacksRoom(failure) ? "makes room in " : "makes it possible to write to ",
-                                  folder, ": then all goes on by itself, and nothing that was acknowledged is lost");
+  finding.set_who_could(
+      absl::StrCat(LacksRoom(failure) ? "more room in " : "a repair that lets the server write to ", folder,
+                   ": then the server goes on without a restart, and nothing that was acknowledged is lost"));
   if (LacksRoom(failure)) {
-    story->finding.remedies.push_back({absl::StrCat("room in ", folder), "none", "more", 0, false});
+    AddInWords(absl::StrCat("room in ", folder), "none", "more", &finding);
   }
+  return finding;
 }
 
-Beside Refusing(const DiskPicture& disk) {
-  Beside story;
-  story.verdict = Verdict::kWaiting;
-  story.finding.cause = Cause::kDiskRefuses;
-  story.finding.why =
-      absl::StrCat("for ", SecondsText(disk.failing), ": writers wait for ", DiskText(disk),
-                   ", which refuses what is to be kept: ", disk.failure.message(), UnacknowledgedText(disk));
-  AddRemedy(disk, disk.failure, &story);
-  return story;
-}
-
-Beside RefusingRows(const TablePicture& picture) {
-  Beside story;
-  story.verdict = Verdict::kWaiting;
-  story.finding.cause = Cause::kDiskRefuses;
-  story.finding.why = absl::StrCat(WhyTierWaits(picture.tier), UnacknowledgedText(picture.disk));
-  AddRemedy(picture.disk, picture.tier.status, &story);
-  return story;
-}
-
-// The commit is of the whole server: others may wait for it where no writer of this table does.
-Beside Slow(const DiskPicture& disk) {
-  Beside story;
-  story.finding.cause = Cause::kDiskSlow;
+// The commit is the whole server's: perhaps only other tables' writers wait for it.
+Explanation Slow(const DiskPicture& disk) {
+  Explanation finding;
+  finding.set_cause(causes::kDiskSlow);
   const char* const now = disk.makes_checkpoint ? "a checkpoint is being made, and the next commit comes after it"
                                                 : "a commit is under way";
   if (disk.unacknowledged_blocks == 0) {
-    story.finding.why = absl::StrCat("a commit of this server takes long, ", SecondsText(disk.commit_waits),
-                                     " so far, on ", DiskText(disk), ": ", now);
-    return story;
+    finding.set_summary(absl::StrCat("a commit of this server takes long, ", SecondsText(disk.commit_waits),
+                                     " so far, on ", DiskText(disk), ": ", now));
+    return finding;
   }
-  story.verdict = Verdict::kWaiting;
-  story.finding.why = absl::StrCat("for ", SecondsText(disk.commit_waits), ": writers wait for ", DiskText(disk),
-                                   ", which is slow: ", now, UnacknowledgedText(disk));
-  story.who_could = absl::StrCat(DiskText(disk), ": all goes on by itself once it has written that");
-  return story;
+  finding.set_verdict(Explanation::VERDICT_WAITING);
+  finding.set_summary(absl::StrCat("for ", SecondsText(disk.commit_waits), ": writers wait for ", DiskText(disk),
+                                   ", which is slow: ", now, UnacknowledgedText(disk)));
+  finding.set_who_could(absl::StrCat(DiskText(disk), ": the writers go on once it has written the data"));
+  return finding;
 }
 
 }  // namespace
 
-std::optional<Beside> ExplainDisk(const TablePicture& picture, const ExplainOptions& options) {
+std::optional<Explanation> ExplainDisk(const TablePicture& picture, const ExplainOptions& options) {
   const DiskPicture& disk = picture.disk;
   const Durability durability = picture.config->durability;
-  std::optional<Beside> story;
+  std::optional<Explanation> finding;
   if (durability != Durability::kNone && !disk.failure.ok()) {
-    story = Refusing(disk);
+    finding = Refusing(disk, disk.failure,
+                       absl::StrCat("for ", SecondsText(disk.failing), ": writers wait for ", DiskText(disk),
+                                    ", which refuses writes: ", disk.failure.message()));
   } else if (!picture.tier.status.ok()) {
-    story = RefusingRows(picture);
+    finding = Refusing(disk, picture.tier.status, WhyTierWaits(picture.tier));
   } else if (durability == Durability::kLog && disk.commit_waits >= options.patience) {
-    story = Slow(disk);
+    finding = Slow(disk);
   }
-  if (durability != Durability::kNone && !disk.checkpoint_problem.empty()) {
-    if (story.has_value()) {
-      absl::StrAppend(&story->finding.why, "; ", CheckpointText(disk));
-      if (story->verdict == Verdict::kFlowing) {
-        story->finding.cause = Cause::kCheckpointFails;
-      }
-    } else {
-      story = Beside{Verdict::kFlowing, {Cause::kCheckpointFails, CheckpointText(disk), {}}, ""};
-    }
+  if (durability == Durability::kNone || disk.checkpoint_problem.empty()) {
+    return finding;
   }
-  return story;
+  const std::string before = finding.has_value() ? absl::StrCat(finding->summary(), "; ") : "";
+  finding = std::move(finding).value_or(Explanation());
+  finding->set_summary(before + CheckpointText(disk));
+  if (finding->verdict() != Explanation::VERDICT_WAITING) {
+    finding->set_cause(causes::kCheckpointFails);
+  }
+  return finding;
 }
 
 }  // namespace waggle

@@ -1,10 +1,9 @@
-#include "replay_server/diagnose/explain_limiter.h"
-
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replay_server/diagnose/explain_stall.h"
 
 namespace waggle {
 namespace {
@@ -13,48 +12,48 @@ class LimiterExplainer {
  public:
   explicit LimiterExplainer(const Stall& stall) : stall_(stall) {}
 
-  Finding Inserts() {
-    const bool anybody = stall_.Present(Requester::Kind::kSampler) || picture_.samples_waiting > 0;
-    Found(anybody ? Cause::kSamplersSlow : Cause::kNobodySamples, limiter_.WhyNoInsert(picture_.counts.items));
+  Explanation Inserts() {
+    const bool anybody = stall_.Present(TableClient::Kind::kSampler) || picture_.samples_waiting > 0;
+    Found(anybody ? causes::kSamplersSlow : causes::kNobodySamples, limiter_.WhyNoInsert(picture_.counts.items));
     const double needed = limiter_.Difference() + stall_.per_insert();
     if (needed > config_.rate_limiter.MaxDifference() + stall_.per_insert()) {
-      absl::StrAppend(&found_.why,
-                      "; it lies far past that: the table was emptied since, or was filled under other settings");
+      absl::StrAppend(
+          found_.mutable_summary(),
+          "; the difference is far past that: the table was emptied since, or was filled under other settings");
     }
     if (stall_.bounds_are_given()) {
-      found_.remedies.push_back(AtLeast("rate_limiter.max_difference", needed, *config_.rate_limiter.max_difference));
+      AddAtLeast("rate_limiter.max_difference", needed, *config_.rate_limiter.max_difference, &found_);
     } else {
-      found_.remedies.push_back(
-          AtLeast("rate_limiter.error_buffer", needed - stall_.middle(), config_.rate_limiter.error_buffer));
+      AddAtLeast("rate_limiter.error_buffer", needed - stall_.middle(), config_.rate_limiter.error_buffer, &found_);
     }
     return std::move(found_);
   }
 
-  Finding Samples() {
+  Explanation Samples() {
     const RateLimiterConfig& limiter = config_.rate_limiter;
     const TableCounts& counts = picture_.counts;
     if (counts.items < limiter.min_items) {
-      Found(Cause::kTooFewItems, limiter_.WhyNoSample(counts.items, batch_.counted));
+      Found(causes::kTooFewItems, limiter_.WhyNoSample(counts.items, batch_.counted));
       if (counts.items > 0) {
-        found_.remedies.push_back(AtMost("rate_limiter.min_items", static_cast<double>(counts.items),
-                                         static_cast<double>(limiter.min_items)));
+        AddAtMost("rate_limiter.min_items", static_cast<double>(counts.items), static_cast<double>(limiter.min_items),
+                  &found_);
       }
     } else if (!limiter_.CanSample(counts.items, batch_.counted)) {
       ExplainDifference();
     } else if (config_.max_times_sampled > 0 && counts.draws_left < batch_.items) {
       ExplainDraws();
     } else if (config_.sampler.without_replacement && counts.items < batch_.items) {
-      Found(Cause::kTooFewDifferent,
+      Found(causes::kTooFewDifferent,
             absl::StrCat("samples wait for ", batch_.items - counts.items, " more items: ", stall_.BatchText(),
-                         " has different ones (without_replacement), there are ", counts.items));
+                         " has different items (without_replacement), there are ", counts.items));
       if (counts.items > 0) {
-        found_.remedies.push_back(SmallerBatch(counts.items, batch_.items));
+        AddSmallerBatch(counts.items, batch_.items, &found_);
       }
     } else {
-      Found(Cause::kTooFewItems, "samples wait for an item: there is none");
+      Found(causes::kTooFewItems, "samples wait for an item: the table is empty");
     }
-    if (!stall_.Present(Requester::Kind::kWriter) && picture_.inserts_waiting == 0) {
-      found_.cause = Cause::kNobodyWrites;
+    if (!stall_.Present(TableClient::Kind::kWriter) && picture_.inserts_waiting == 0) {
+      found_.set_cause(causes::kNobodyWrites);
     }
     return std::move(found_);
   }
@@ -64,46 +63,45 @@ class LimiterExplainer {
   void ExplainDifference() {
     const RateLimiterConfig& limiter = config_.rate_limiter;
     const double difference = limiter_.Difference();
-    // Sampling never takes it there, and what inserts add can only be more.
+    // Under this configuration neither sampling nor inserting leads there.
     const bool other = picture_.samples > 0 && difference < limiter.MinDifference();
-    Found(other ? Cause::kOtherCounts : Cause::kInsertsTooFew,
+    Found(other ? causes::kOtherCounts : causes::kInsertsTooFew,
           limiter_.WhyNoSample(picture_.counts.items, batch_.counted));
     if (other) {
-      absl::StrAppend(&found_.why,
-                      "; it lies below already, where this configuration never leads: the inserts and samples "
+      absl::StrAppend(found_.mutable_summary(),
+                      "; the difference is below that, where this configuration never leads: the inserts and samples "
                       "were counted under another one");
     }
     if (limiter.min_difference.has_value()) {
-      found_.remedies.push_back(
-          AtMost("rate_limiter.min_difference", difference - stall_.samples(), *limiter.min_difference));
+      AddAtMost("rate_limiter.min_difference", difference - stall_.samples(), *limiter.min_difference, &found_);
     } else {
-      found_.remedies.push_back(
-          AtLeast("rate_limiter.error_buffer", stall_.middle() + stall_.samples() - difference, limiter.error_buffer));
+      AddAtLeast("rate_limiter.error_buffer", stall_.middle() + stall_.samples() - difference, limiter.error_buffer,
+                 &found_);
     }
     const double allowed = difference - limiter.MinDifference();
     if (allowed >= 1) {
-      found_.remedies.push_back(SmallerBatch(static_cast<int64_t>(std::floor(allowed)), batch_.counted));
+      AddSmallerBatch(static_cast<int64_t>(std::floor(allowed)), batch_.counted, &found_);
     }
   }
 
   void ExplainDraws() {
     const TableCounts& counts = picture_.counts;
-    Found(Cause::kDrawsUsedUp, absl::StrCat("samples wait for more items: those that there are may be drawn ",
-                                            counts.draws_left, " more times (max_times_sampled is ",
-                                            config_.max_times_sampled, "), ", stall_.BatchText(), " is asked for"));
+    Found(causes::kDrawsUsedUp, absl::StrCat("samples wait for more items: the present items may be drawn ",
+                                             counts.draws_left, " more times (max_times_sampled is ",
+                                             config_.max_times_sampled, "), ", stall_.BatchText(), " was requested"));
     if (counts.items > 0) {
       const int64_t more = CeilDivide(batch_.items - counts.draws_left, counts.items);
-      found_.remedies.push_back(AtLeast("max_times_sampled", static_cast<double>(config_.max_times_sampled + more),
-                                        static_cast<double>(config_.max_times_sampled)));
+      AddAtLeast("max_times_sampled", static_cast<double>(config_.max_times_sampled + more),
+                 static_cast<double>(config_.max_times_sampled), &found_);
     }
     if (counts.draws_left > 0) {
-      found_.remedies.push_back(SmallerBatch(counts.draws_left, batch_.items));
+      AddSmallerBatch(counts.draws_left, batch_.items, &found_);
     }
   }
 
-  void Found(Cause cause, std::string why) {
-    found_.cause = cause;
-    found_.why = std::move(why);
+  void Found(const char* cause, std::string why) {
+    found_.set_cause(cause);
+    found_.set_summary(std::move(why));
   }
 
   const Stall& stall_;
@@ -111,16 +109,16 @@ class LimiterExplainer {
   const TableConfig& config_ = stall_.config();
   const RateLimiter& limiter_ = stall_.limiter();
   const DrawRequest& batch_ = stall_.batch();
-  Finding found_;
+  Explanation found_;
 };
 
 }  // namespace
 
-Finding ExplainInserts(const Stall& stall) {
+Explanation ExplainInserts(const Stall& stall) {
   return LimiterExplainer(stall).Inserts();
 }
 
-Finding ExplainSamples(const Stall& stall) {
+Explanation ExplainSamples(const Stall& stall) {
   return LimiterExplainer(stall).Samples();
 }
 

@@ -1,17 +1,16 @@
-#include "replay_server/diagnose/explain_memory.h"
-
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/diagnose/explain_stall.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
 constexpr size_t kMaxHoldersNamed = 3;
 
-// Less is what a sampler needs to be asked for its next message.
+// Shorter times without a read are usual between two messages.
 constexpr absl::Duration kReads = absl::Seconds(2);
 
 std::string WhyBatchesWait(const SampleMemory& memory) {
@@ -33,20 +32,19 @@ std::string WhyBatchesWait(const SampleMemory& memory) {
 
 }  // namespace
 
-std::optional<Beside> ExplainSampleMemory(const TablePicture& picture, const ExplainOptions& options) {
+std::optional<Explanation> ExplainSampleMemory(const TablePicture& picture, const ExplainOptions& options) {
   const SampleMemory& memory = picture.sample_memory;
   if (memory.waiting == 0 || memory.waited < options.patience) {
     return std::nullopt;
   }
-  Beside story;
-  story.verdict = Verdict::kWaiting;
-  story.finding.cause = Cause::kSampleMemoryFull;
-  story.finding.why = absl::StrCat("for ", SecondsText(memory.waited), ": ", memory.who,
-                                   " waits for batches: ", WhyBatchesWait(memory));
-  story.finding.remedies.push_back(
-      {"memory of the server", absl::StrCat(memory.limit), "more (--memory-bytes), or smaller batches", 0, false});
-  story.who_could = "the samplers that have it, when they read; the streams of those that do not are ended in time";
-  return story;
+  Explanation finding;
+  finding.set_verdict(Explanation::VERDICT_WAITING);
+  finding.set_cause(causes::kSampleMemoryFull);
+  finding.set_summary(absl::StrCat("for ", SecondsText(memory.waited), ": ", memory.who,
+                                   " waits for batches: ", WhyBatchesWait(memory)));
+  AddInWords("memory of the server", absl::StrCat(memory.limit), "more (--memory-bytes), or smaller batches", &finding);
+  finding.set_who_could("samplers that hold memory, by reading; the streams of samplers that read nothing are ended");
+  return finding;
 }
 
 }  // namespace waggle

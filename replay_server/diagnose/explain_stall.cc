@@ -7,6 +7,17 @@
 #include "absl/strings/str_format.h"
 
 namespace waggle {
+namespace {
+
+void AddBound(const std::string& setting, const char* sign, double value, double now, bool of_table,
+              Explanation* finding) {
+  AddInWords(setting, DigitsText(now), absl::StrCat(sign, DigitsText(value)), finding);
+  v1::Remedy* const remedy = finding->mutable_remedies(finding->remedies_size() - 1);
+  remedy->set_value(value);
+  remedy->set_is_table_setting(of_table);
+}
+
+}  // namespace
 
 Stall::Stall(const TablePicture& picture, size_t sample) : picture_(picture), limiter_(picture.config->rate_limiter) {
   limiter_.Restore(picture.inserts, picture.samples, picture.ratio_carried);
@@ -20,7 +31,7 @@ std::string Stall::BatchText() const {
                       batch_.counted == batch_.items ? "" : absl::StrCat(", counted as ", batch_.counted, ","));
 }
 
-bool Stall::Present(Requester::Kind kind) const {
+bool Stall::Present(TableClient::Kind kind) const {
   return std::any_of(picture_.parties.begin(), picture_.parties.end(),
                      [kind](const TablePicture::Party& party) { return party.kind == kind && party.present; });
 }
@@ -33,18 +44,23 @@ int64_t CeilDivide(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-Remedy AtLeast(const std::string& setting, double value, double now) {
-  const double whole = std::ceil(value);
-  return {setting, DigitsText(now), absl::StrCat(">= ", DigitsText(whole)), whole, true};
+void AddInWords(const std::string& subject, const std::string& now, const std::string& change, Explanation* finding) {
+  v1::Remedy* const remedy = finding->add_remedies();
+  remedy->set_setting(subject);
+  remedy->set_now(now);
+  remedy->set_change(change);
 }
 
-Remedy AtMost(const std::string& setting, double value, double now) {
-  const double whole = std::floor(value);
-  return {setting, DigitsText(now), absl::StrCat("<= ", DigitsText(whole)), whole, true};
+void AddAtLeast(const std::string& setting, double value, double now, Explanation* finding) {
+  AddBound(setting, ">= ", std::ceil(value), now, /*of_table=*/true, finding);
 }
 
-Remedy SmallerBatch(int64_t largest, int64_t now) {
-  return {"batch_size", absl::StrCat(now), absl::StrCat("<= ", largest), static_cast<double>(largest), false};
+void AddAtMost(const std::string& setting, double value, double now, Explanation* finding) {
+  AddBound(setting, "<= ", std::floor(value), now, /*of_table=*/true, finding);
+}
+
+void AddSmallerBatch(int64_t largest, int64_t now, Explanation* finding) {
+  AddBound("batch_size", "<= ", static_cast<double>(largest), static_cast<double>(now), /*of_table=*/false, finding);
 }
 
 }  // namespace waggle

@@ -4,15 +4,22 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
-#include "common/tensor/checksum.h"
-#include "common/tensor/elements.h"
+#include "common/base/tensor/checksum.h"
+#include "common/base/tensor/elements.h"
+#include "common/net/array_spec_convert.h"
+#include "replay_server/base/refusal_reasons.h"
 #include "replay_server/batches/gather.h"
 #include "replay_server/batches/pinned_rows.h"
 #include "replay_server/selectors/new_selector.h"
@@ -20,112 +27,138 @@
 namespace waggle {
 namespace {
 
-char Letter(ItemOrder order) {
-  switch (order) {
-    case ItemOrder::kKey:
-      return 'k';
-    case ItemOrder::kNewest:
-      return 'n';
-    case ItemOrder::kOldest:
-      return 'o';
-    case ItemOrder::kHighestPriority:
-      return 'h';
-    case ItemOrder::kLowestPriority:
-      return 'l';
-  }
-  return '?';
+using Request = v1::InspectRequest;
+
+// The columns of one item go into one message.
+constexpr uint64_t kMaxColumnBytes = uint64_t{32} << 20;
+
+template <class... Parts>
+absl::Status Bad(const Parts&... parts) {
+  return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, parts...);
 }
+
+// By v1::InspectRequest::Order.
+constexpr char kLetters[] = {'k', 'k', 'n', 'o', 'h', 'l'};
 
 // Total, because no two items have one generation.
-bool Before(ItemOrder order, const ItemFacts& a, const ItemFacts& b) {
+bool Before(Request::Order order, const ItemFacts& a, const ItemFacts& b) {
   switch (order) {
-    case ItemOrder::kKey:
-      return a.key < b.key;
-    case ItemOrder::kNewest:
+    case Request::ORDER_NEWEST:
       return a.generation > b.generation;
-    case ItemOrder::kOldest:
+    case Request::ORDER_OLDEST:
       return a.generation < b.generation;
-    case ItemOrder::kHighestPriority:
+    case Request::ORDER_HIGHEST_PRIORITY:
       return a.priority != b.priority ? a.priority > b.priority : a.generation < b.generation;
-    case ItemOrder::kLowestPriority:
+    case Request::ORDER_LOWEST_PRIORITY:
       return a.priority != b.priority ? a.priority < b.priority : a.generation < b.generation;
+    default:
+      return a.key < b.key;
   }
-  return false;
 }
 
-// Says where a page ended: all that the order goes by of its last item.
-std::string MakeToken(ItemOrder order, const ItemFacts& last) {
+// The end of a page: the numbers of its last item that decide the order.
+std::string MakeToken(Request::Order order, const ItemFacts& last) {
   uint64_t priority;
   std::memcpy(&priority, &last.priority, sizeof(priority));
-  return absl::StrCat(std::string(1, Letter(order)), "-", absl::Hex(last.key), "-", absl::Hex(last.generation), "-",
+  return absl::StrCat(std::string(1, kLetters[order]), "-", absl::Hex(last.key), "-", absl::Hex(last.generation), "-",
                       absl::Hex(priority));
 }
 
-absl::StatusOr<std::optional<ItemFacts>> ParseToken(const InspectRequest& request) {
-  if (request.page_token.empty()) {
+absl::StatusOr<std::optional<ItemFacts>> ParseToken(const Request& request) {
+  if (request.page_token().empty()) {
     return std::nullopt;
   }
-  const std::vector<std::string> parts = absl::StrSplit(request.page_token, '-');
+  const std::vector<std::string> parts = absl::StrSplit(request.page_token(), '-');
   ItemFacts last;
   uint64_t priority = 0;
-  if (parts.size() != 4 || parts[0] != std::string(1, Letter(request.order)) ||
+  if (parts.size() != 4 || parts[0] != std::string(1, kLetters[request.order()]) ||
       !absl::SimpleHexAtoi(parts[1], &last.key) || !absl::SimpleHexAtoi(parts[2], &last.generation) ||
       !absl::SimpleHexAtoi(parts[3], &priority)) {
-    return absl::InvalidArgumentError("page_token: is not one that a page of this order ended with");
+    return Bad("page_token: got \"", absl::CHexEscape(request.page_token()),
+               "\"; wanted a token of a page of this order");
   }
   std::memcpy(&last.priority, &priority, sizeof(priority));
   if (std::isnan(last.priority)) {
-    return absl::InvalidArgumentError("page_token: has a priority that is not a number");
+    return Bad("page_token: got a priority that is not a number; wanted a token of a page of this order");
   }
   return last;
 }
 
+// Powers of two: bucket b counts 2^(b - 1) <= value < 2^b.
+constexpr int kZeroBucket = -100'000;
+using Buckets = std::map<int, uint64_t>;
+
 int Bucket(double value) {
   if (!(value > 0)) {
-    return ItemStatistics::kZero;
+    return kZeroBucket;
   }
   int exponent = 0;
   std::frexp(value, &exponent);
   return exponent;
 }
 
-void Count(const ItemFacts& item, ItemStatistics* statistics) {
-  const bool first = statistics->items++ == 0;
-  statistics->rows += item.rows;
-  ++statistics->priorities[Bucket(item.priority)];
-  ++statistics->times_sampled[Bucket(item.times_sampled)];
-  statistics->min_priority = first ? item.priority : std::min(statistics->min_priority, item.priority);
-  statistics->max_priority = first ? item.priority : std::max(statistics->max_priority, item.priority);
-  statistics->min_policy_version =
-      first ? item.policy_version : std::min(statistics->min_policy_version, item.policy_version);
-  statistics->max_policy_version =
-      first ? item.policy_version : std::max(statistics->max_policy_version, item.policy_version);
-  // As they come: a sum of priorities could overflow.
-  const auto count = static_cast<double>(statistics->items);
-  statistics->mean_priority += (item.priority - statistics->mean_priority) / count;
-  statistics->mean_policy_version +=
-      (static_cast<double>(item.policy_version) - statistics->mean_policy_version) / count;
+void Write(const Buckets& buckets, google::protobuf::RepeatedPtrField<v1::HistogramBucket>* out) {
+  for (const auto& [bucket, count] : buckets) {
+    v1::HistogramBucket* added = out->Add();
+    if (bucket != kZeroBucket) {
+      added->set_low(std::ldexp(1, bucket - 1));
+      added->set_high(std::ldexp(1, bucket));
+    }
+    added->set_count(count);
+  }
 }
 
-// The page's items and one more, where there are as many.
-std::vector<ItemFacts> FindPage(const Table& table, const InspectRequest& request,
-                                const std::optional<ItemFacts>& after, ItemStatistics* statistics) {
-  const auto wanted = static_cast<size_t>(request.page_size > 0 ? request.page_size + 1 : 0);
-  const auto before = [order = request.order](const ItemFacts& a, const ItemFacts& b) { return Before(order, a, b); };
-  const bool by_key = request.order == ItemOrder::kKey;
+class Statistics {
+ public:
+  void Count(const ItemFacts& item) {
+    const bool first = out_.items() == 0;
+    out_.set_items(out_.items() + 1);
+    out_.set_rows(out_.rows() + item.rows);
+    ++priorities_[Bucket(item.priority)];
+    ++times_sampled_[Bucket(item.times_sampled)];
+    out_.set_min_priority(first ? item.priority : std::min(out_.min_priority(), item.priority));
+    out_.set_max_priority(first ? item.priority : std::max(out_.max_priority(), item.priority));
+    const uint64_t version = item.policy_version;
+    out_.set_min_policy_version(first ? version : std::min(out_.min_policy_version(), version));
+    out_.set_max_policy_version(first ? version : std::max(out_.max_policy_version(), version));
+    // Running means: a sum of priorities could overflow.
+    const auto count = static_cast<double>(out_.items());
+    out_.set_mean_priority(out_.mean_priority() + (item.priority - out_.mean_priority()) / count);
+    out_.set_mean_policy_version(out_.mean_policy_version() +
+                                 (static_cast<double>(version) - out_.mean_policy_version()) / count);
+  }
+
+  v1::ItemStatistics Take() {
+    Write(priorities_, out_.mutable_priorities());
+    Write(times_sampled_, out_.mutable_times_sampled());
+    return std::move(out_);
+  }
+
+ private:
+  v1::ItemStatistics out_;
+  Buckets priorities_;
+  Buckets times_sampled_;
+};
+
+// The page's items and one more, if there are as many.
+std::vector<ItemFacts> FindPage(const Table& table, const Request& request, const std::optional<ItemFacts>& after,
+                                Statistics* statistics) {
+  const size_t wanted = request.page_size() > 0 && request.keys().empty() ? size_t{request.page_size()} + 1 : 0;
+  const auto before = [&request](const ItemFacts& a, const ItemFacts& b) { return Before(request.order(), a, b); };
+  const bool by_key = kLetters[request.order()] == 'k';
   std::vector<ItemFacts> page;  // A heap, with the last one at its front.
   std::vector<ItemFacts> step;
   step.reserve(Table::kScanSlots);  // Not under the lock.
   uint32_t slot = 0;
-  if (by_key && after.has_value() && !request.statistics) {
+  if (by_key && after.has_value() && !request.statistics()) {
     slot = static_cast<uint32_t>(std::min<uint64_t>(after->key + 1, std::numeric_limits<uint32_t>::max()));
   }
-  for (bool more = wanted > 0 || request.statistics; more;) {
+  for (bool more = wanted > 0 || request.statistics(); more;) {
     step.clear();
     more = table.Scan(&slot, &step);
     for (const ItemFacts& item : step) {
-      if (request.statistics) {
-        Count(item, statistics);
+      if (request.statistics()) {
+        statistics->Count(item);
       }
       if (wanted == 0 || (after.has_value() && !before(*after, item)) ||
           (page.size() == wanted && !before(item, page.front()))) {
@@ -138,80 +171,70 @@ std::vector<ItemFacts> FindPage(const Table& table, const InspectRequest& reques
       page.push_back(item);
       std::push_heap(page.begin(), page.end(), before);
     }
-    more = more && (request.statistics || !by_key || page.size() < wanted);
+    more = more && (request.statistics() || !by_key || page.size() < wanted);
   }
   std::sort_heap(page.begin(), page.end(), before);
   return page;
 }
 
-std::vector<InspectedItem> Describe(const Table& table, const std::vector<ItemFacts>& found, const Table::Info& info) {
+void AddItems(const Table& table, const std::vector<ItemFacts>& found, v1::InspectResponse* response) {
+  const Table::Info info = table.info();
   const std::vector<ChunkRef> chunks = table.FirstChunks(found);
   const Table::Ages ages = table.ages();
   const absl::Duration now = SteadyElapsed();
-  std::vector<InspectedItem> items(found.size());
+  response->set_table_items(info.items);
   for (size_t i = 0; i < found.size(); ++i) {
-    InspectedItem& item = items[i];
-    item.facts = found[i];
-    item.age_inserts = ages.next_generation - std::min(ages.next_generation, found[i].generation + 1);
-    if (const std::optional<absl::Duration> at = ages.times.TimeOf(found[i].generation)) {
-      item.age = std::max(absl::ZeroDuration(), now - *at);
+    const ItemFacts& facts = found[i];
+    v1::InspectedItem* item = response->add_items();
+    item->set_key(facts.key);
+    item->set_generation(facts.generation);
+    item->set_priority(facts.priority);
+    item->set_times_sampled(facts.times_sampled);
+    item->set_policy_version(facts.policy_version);
+    item->set_rows(facts.rows);
+    item->set_context_rows(facts.context_rows);
+    item->set_age_inserts(ages.next_generation - std::min(ages.next_generation, facts.generation + 1));
+    if (const std::optional<absl::Duration> at = ages.times.TimeOf(facts.generation)) {
+      item->set_age_seconds(absl::ToDoubleSeconds(std::max(absl::ZeroDuration(), now - *at)));
     }
-    item.probability = DrawProbability(*info.config, found[i].priority, info.items, info.priority_sum);
+    if (const auto probability = DrawProbability(*info.config, facts.priority, info.items, info.priority_sum)) {
+      item->set_probability(*probability);
+    }
     if (chunks[i].get() != nullptr) {
-      item.producer = chunks[i]->producer();
+      item->set_producer(chunks[i]->producer());
     }
   }
-  return items;
 }
 
-}  // namespace
-
-absl::StatusOr<Inspection> Inspect(const Table& table, const InspectRequest& request) {
-  if (request.page_size < 0 || request.page_size > kMaxInspectedItems) {
-    return absl::InvalidArgumentError(absl::StrCat("page_size: ", request.page_size, " is more than ",
-                                                   kMaxInspectedItems, " items, or fewer than 0"));
+absl::Status CheckRequest(const Request& request) {
+  if (!Request::Order_IsValid(request.order())) {
+    return Bad("order: got ", static_cast<int>(request.order()), "; wanted ", Request::Order_MIN, " to ",
+               Request::Order_MAX);
   }
-  if (request.keys.size() > static_cast<size_t>(kMaxInspectedItems)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("keys: ", request.keys.size(), " are more than ", kMaxInspectedItems));
+  if (request.page_size() > kMaxInspectedItems) {
+    return Bad("page_size: got ", request.page_size(), "; wanted at most ", kMaxInspectedItems);
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ItemFacts> after, ParseToken(request));
-  InspectRequest page_request = request;
-  if (!request.keys.empty()) {
-    page_request.page_size = 0;
+  if (request.columns() ? request.keys_size() != 1 : request.keys_size() > int{kMaxInspectedItems}) {
+    return Bad("keys: got ", request.keys_size(), "; wanted ",
+               request.columns() ? "1, for its columns" : absl::StrCat("at most ", kMaxInspectedItems));
   }
-  Inspection inspection;
-  std::vector<ItemFacts> found = FindPage(table, page_request, after, &inspection.statistics);
-  if (found.size() > static_cast<size_t>(page_request.page_size)) {
-    found.pop_back();
-    inspection.next_page_token = MakeToken(request.order, found.back());
-  }
-  for (const uint64_t key : request.keys) {
-    if (const std::optional<Table::HeldItem> item = table.Hold(key)) {
-      found.push_back(item->facts);
-    } else {
-      inspection.unknown_keys.push_back(key);
-    }
-  }
-  const Table::Info info = table.info();
-  inspection.table_items = info.items;
-  inspection.items = Describe(table, found, info);
-  return inspection;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<InspectedColumn>> InspectColumns(const Table& table, const Window& window,
-                                                            int64_t max_bytes) {
+// All columns, without a lock.
+absl::Status AddColumns(const Table& table, const Window& window, uint64_t max_bytes, v1::InspectResponse* response) {
   const RowLayout& rows = table.rows();
   const int64_t count = int64_t{window.context} + window.rows;
   PinnedRows pinned;
   WAGGLE_RETURN_IF_ERROR(pinned.Pin(window));
-  std::vector<InspectedColumn> columns;
-  int64_t left = max_bytes;
+  uint64_t left = std::min(max_bytes, kMaxColumnBytes);
   for (size_t i = 0; i < rows.signature.size(); ++i) {
-    InspectedColumn column;
-    column.spec = rows.signature[i];
-    column.spec.shape.insert(column.spec.shape.begin(), count);
-    const int64_t bytes = static_cast<int64_t>(rows.column_bytes[i]) * count;
+    const DType dtype = rows.signature[i].dtype;
+    v1::InspectedColumn* column = response->add_columns();
+    ArraySpec spec = rows.signature[i];
+    spec.shape.insert(spec.shape.begin(), count);
+    *column->mutable_spec() = ToProto(spec);
+    const uint64_t bytes = rows.column_bytes[i] * static_cast<uint64_t>(count);
     const bool fits = bytes <= left;
     left -= fits ? bytes : 0;
     Checksummer checksum;
@@ -219,20 +242,52 @@ absl::StatusOr<std::vector<InspectedColumn>> InspectColumns(const Table& table, 
     WAGGLE_RETURN_IF_ERROR(VisitColumn(rows, i, window, [&](absl::string_view run) {
       checksum.Update(run.data(), run.size());
       if (fits) {
-        column.data.append(run.data(), run.size());
+        column->mutable_data()->append(run.data(), run.size());
       }
-      const auto here = static_cast<int64_t>(run.size() / DTypeSize(column.spec.dtype));
+      const auto here = static_cast<int64_t>(run.size() / DTypeSize(dtype));
       for (int64_t element = 0; element < here; ++element) {
-        const double value = ElementAsDouble(column.spec.dtype, run.data(), element);
-        column.min = elements == 0 ? value : std::min(column.min, value);
-        column.max = elements == 0 ? value : std::max(column.max, value);
-        column.mean += (value - column.mean) / static_cast<double>(++elements);
+        const double value = ElementAsDouble(dtype, run.data(), element);
+        column->set_min(elements == 0 ? value : std::min(column->min(), value));
+        column->set_max(elements == 0 ? value : std::max(column->max(), value));
+        column->set_mean(column->mean() + (value - column->mean()) / static_cast<double>(++elements));
       }
     }));
-    column.checksum = checksum.Digest();
-    columns.push_back(std::move(column));
+    column->set_checksum(checksum.Digest());
   }
-  return columns;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Inspect(const Table& table, const v1::InspectRequest& request, v1::InspectResponse* response) {
+  WAGGLE_RETURN_IF_ERROR(CheckRequest(request));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ItemFacts> after, ParseToken(request));
+  Statistics statistics;
+  std::vector<ItemFacts> found = FindPage(table, request, after, &statistics);
+  if (found.size() > request.page_size()) {
+    found.pop_back();
+    response->set_next_page_token(MakeToken(request.order(), found.back()));
+  }
+  if (request.statistics()) {
+    *response->mutable_statistics() = statistics.Take();
+  }
+  for (const uint64_t key : request.keys()) {
+    const std::optional<Table::HeldItem> item = table.Hold(key);
+    if (!item.has_value() && request.columns()) {
+      return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownItem, "keys: table \"", table.name(),
+                     "\" has no item of key ", key);
+    }
+    if (!item.has_value()) {
+      response->add_unknown_keys(key);
+      continue;
+    }
+    found.push_back(item->facts);
+    if (request.columns()) {
+      WAGGLE_RETURN_IF_ERROR(AddColumns(table, item->window, request.max_column_bytes(), response));
+    }
+  }
+  AddItems(table, found, response);
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

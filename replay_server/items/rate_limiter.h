@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 
 namespace waggle {
 

@@ -10,9 +10,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
-#include "common/table_config/table_config.h"
-#include "common/tensor/compression.h"
+#include "common/base/tensor/compression.h"
+#include "common/config/table/table_config.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/rows/block_ledger.h"
 #include "replay_server/rows/chunk.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 #include "replay_server/items/rate_limiter.h"
 
 // When a table allows inserts and samples: pure functions of its numbers, also used to explain waits.

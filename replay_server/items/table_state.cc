@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/table_config/table_name.h"
+#include "common/config/table/table_name.h"
 #include "replay_server/selectors/new_selector.h"
 
 namespace waggle {

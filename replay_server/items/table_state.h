@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/api/replay.h"
 #include "common/base/block_maxima.h"
 #include "common/base/random.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/base/memory_account.h"
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/rows/cold_rows.h"
 #include "replay_server/rows/row_clock.h"
 

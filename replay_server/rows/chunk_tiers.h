@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/rows/cold_rows.h"
 

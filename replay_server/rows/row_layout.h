@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/tensor/array_spec.h"
-#include "common/tensor/compression.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/base/tensor/compression.h"
 
 namespace waggle {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
 #include "replay_server/selectors/priority_weight.h"
 #include "replay_server/selectors/selector.h"
 

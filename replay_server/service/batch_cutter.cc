@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "common/rpc/channel.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
+#include "common/net/channel.h"
 
 namespace waggle {
 
@@ -51,7 +51,7 @@ bool BatchCutter::TryCompress(BatchPiece* piece) const {
   if (compressed == 0 || static_cast<double>(compressed) > kMaxShare * static_cast<double>(piece->size)) {
     return false;
   }
-  std::shared_ptr<char> kept = AllocateBytes(compressed);  // The room is far larger.
+  std::shared_ptr<char> kept = AllocateBytes(compressed);  // `room` is far larger.
   std::memcpy(kept.get(), room.get(), compressed);
   piece->data = ByteSlices({kept.get(), compressed, kept});
   piece->codec = codec_;

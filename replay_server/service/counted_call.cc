@@ -2,9 +2,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
-#include "common/rpc/status_convert.h"
+#include "common/net/status_convert.h"
 
 namespace waggle {
+
 std::string PeerOf(const grpc::CallbackServerContext& context) {
   const std::string peer = context.peer();
   if (absl::StartsWith(peer, "ipv4:") || absl::StartsWith(peer, "ipv6:")) {
@@ -15,29 +16,38 @@ std::string PeerOf(const grpc::CallbackServerContext& context) {
 
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context) {
-  // Known now: of a call that was cancelled gRPC has forgotten it.
+  // Copies the peer now: gRPC forgets the peer of a cancelled call.
   return [refusals, method, peer = PeerOf(*context)](const absl::Status& status) {
     refusals->Count(status, method, peer);
   };
 }
 
-grpc::ServerUnaryReactor* CountedCall::Finish(const absl::Status& status) const {
+void CountedCall::Finish(const absl::Status& status) const {
   if (!status.ok()) {
     refusals_->Count(status, method_, peer());
   }
   reactor_->Finish(ToGrpcStatus(status));
-  return reactor_;
 }
 
-grpc::ServerUnaryReactor* CountedCall::FinishWritten(const absl::Status& status) const {
-  // A journal that has stopped means that this server is about to end: the client is to come back.
-  return Finish(absl::IsCancelled(status)
-                    ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
-                    : WithReason(reasons::kDisk, status));
+void CountedCall::FinishWritten(const absl::Status& status) const {
+  // A stopped journal means that this server is about to end: the client must come back.
+  Finish(absl::IsCancelled(status)
+             ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
+             : WithReason(reasons::kDisk, status));
 }
 
-void CountedCall::FinishAfterCommit(const std::shared_ptr<Table>& table) const {
-  table->AfterCommit([call = *this](const absl::Status& status) { call.FinishWritten(status); });
+absl::Status CountedCall::FinishWith(const absl::Status& status) const {
+  if (status.ok()) {
+    Finish(status);
+  }
+  return status;
+}
+
+absl::Status CountedCall::FinishWith(const absl::StatusOr<std::shared_ptr<Table>>& changed) const {
+  if (changed.ok()) {
+    (*changed)->AfterCommit([call = *this](const absl::Status& status) { call.FinishWritten(status); });
+  }
+  return changed.status();
 }
 
 absl::Status CountedCall::Submit(TaskQueue* queue, size_t bytes, std::function<void()> task) {

@@ -12,25 +12,25 @@
 #include "absl/status/statusor.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
-#include "common/base/task_queue.h"
-#include "common/rpc/status_convert.h"
-#include "common/rpc/unary_method.h"
+#include "common/base/threads/task_queue.h"
+#include "common/net/status_convert.h"
+#include "common/net/unary_method.h"
 #include "replay_server/service/refusals.h"
 #include "replay_server/table/table.h"
 
-// How the replay service ends its calls: in one way only, so that nothing is refused and not counted.
+// Ends all calls of the replay service in one way, so that every refusal is counted.
 
 namespace waggle {
 
-// HOST:PORT, of what gRPC calls "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
+// HOST:PORT; gRPC calls it "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
 std::string PeerOf(const grpc::CallbackServerContext& context);
 
-// For a stream of `method`: counts the error that this server ends it with. The refusals outlive the stream.
+// Returns a function that counts the error that ends a stream of `method`. The refusals must outlive the stream.
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context);
 
-// Ends a call that came without its request: the caller gave up before all of it was here, or never sent one. Which of
-// the two is known only when the call is done, and only the second is counted: by `refused`, which outlives the call.
+// Ends a call without a request: the caller gave up before all of it had arrived, or never sent one. The two can only
+// be told apart once the call is done. Calls `refused`, which must outlive the call, for the second.
 template <class Reactor>
 class NoRequestReactor final : public Reactor {
  public:
@@ -48,116 +48,84 @@ class NoRequestReactor final : public Reactor {
 
  private:
   static absl::Status Error() {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call brought no whole request");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call has no complete request");
   }
 
   const grpc::CallbackServerContext* const context_;
   const std::function<void(const absl::Status&)> refused_;
 };
 
-// A unary call. May be copied to whoever is to end it, which is done once. The refusals outlive the call.
+// A unary call. May be copied, but must be ended only once. The refusals must outlive the call.
 class CountedCall {
  public:
   CountedCall(grpc::CallbackServerContext* context, const char* method, Refusals* refusals)
       : context_(context), reactor_(context->DefaultReactor()), method_(method), refusals_(refusals) {}
 
-  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
   std::string peer() const { return PeerOf(*context_); }
 
-  // Ends the call; it returns what the method returns to gRPC.
-  grpc::ServerUnaryReactor* Finish(const absl::Status& status) const;
-  // The same with what came of writing something down, which has an error where the disk has, or we are stopping.
-  grpc::ServerUnaryReactor* FinishWritten(const absl::Status& status) const;
-  // The same for a call without a request, which gRPC hands over as bytes that are not Valid.
-  grpc::ServerUnaryReactor* FinishWithoutRequest() const {
-    return new NoRequestReactor<grpc::ServerUnaryReactor>(context_, CountInto(refusals_, method_, context_));
-  }
-  // Once the table has done what its durability asks for.
-  void FinishAfterCommit(const std::shared_ptr<Table>& table) const;
+  // Ends the call.
+  void Finish(const absl::Status& status) const;
+  // Ends the call with the result of a write to disk. Its errors are the disk's, or those of a stopping server.
+  void FinishWritten(const absl::Status& status) const;
 
-  // Ends with what `method(const Request&, Response*)` returns, which does not block.
+  // Decodes the request for `body(const std::shared_ptr<Request>&)`, which ends the call now or later, or returns an
+  // error that ends it. Returns the reactor, which the gRPC method must return.
+  template <class Request, class Body>
+  grpc::ServerUnaryReactor* Begin(const grpc::ByteBuffer& bytes, size_t max_bytes, const Body& body) const {
+    if (!bytes.Valid()) {  // There is no request.
+      return new NoRequestReactor<grpc::ServerUnaryReactor>(context_, CountInto(refusals_, method_, context_));
+    }
+    FinishIfFailed(GuardedStatus([&]() -> absl::Status {
+      const auto request = std::make_shared<Request>();
+      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
+      return body(request);
+    }));
+    return reactor_;
+  }
+
+  // Ends the call with the result of `method(const Request&, Response*)`, which must not block. The result is an
+  // absl::Status, or an absl::StatusOr of the table that the method changed. Then the call ends once the change is as
+  // safe as the table's durability promises.
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* AnswerNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
                                       const Method& method) const {
-    if (!bytes.Valid()) {
-      return FinishWithoutRequest();
-    }
-    return Finish(GuardedStatus([&]() -> absl::Status {
-      Request request;
-      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
-      Response answer;
-      WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(request), &answer));
-      *response = EncodeMessage(answer, ByteSlices());
-      return absl::OkStatus();
-    }));
+    return Begin<Request>(bytes, max_bytes, [&](const std::shared_ptr<Request>& request) {
+      return Answer<Response>(*request, response, method);
+    });
   }
 
-  // The same for a method that may take long: by a task of the queue that `queue(const Request&)` names.
+  // The same for a method that may take long. Runs it on the queue that `queue(const Request&)` returns.
   template <class Request, class Response, class WhichQueue, class Method>
   grpc::ServerUnaryReactor* AnswerLater(const WhichQueue& queue, const grpc::ByteBuffer& bytes,
-                                        grpc::ByteBuffer* response, size_t max_bytes, Method method) const {
-    if (!bytes.Valid()) {
-      return FinishWithoutRequest();
-    }
-    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
-      const auto request = std::make_shared<Request>();
-      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
-      return Submit(queue(static_cast<const Request&>(*request)), bytes.Length(),
-                    [call = *this, request, response, method = std::move(method)] {
-                      call.Finish(GuardedStatus([&]() -> absl::Status {
-                        Response answer;
-                        WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(*request), &answer));
-                        *response = EncodeMessage(answer, ByteSlices());
-                        return absl::OkStatus();
-                      }));
-                    });
-    }));
-  }
-
-  // The same for a method that changes a table and returns it: ends with its error, or as FinishAfterCommit.
-  template <class Request, class Response, class Method>
-  grpc::ServerUnaryReactor* ChangeNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
-                                      const Method& method) const {
-    if (!bytes.Valid()) {
-      return FinishWithoutRequest();
-    }
-    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
-      Request request;
-      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
-      return Change<Response>(request, response, method);
-    }));
-  }
-  template <class Request, class Response, class Method>
-  grpc::ServerUnaryReactor* ChangeLater(TaskQueue* queue, const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response,
-                                        size_t max_bytes, Method method) const {
-    if (!bytes.Valid()) {
-      return FinishWithoutRequest();
-    }
-    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
-      const auto request = std::make_shared<Request>();
-      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
-      return Submit(queue, bytes.Length(), [call = *this, request, response, method = std::move(method)] {
-        call.FinishUnlessBegun(GuardedStatus([&] { return call.Change<Response>(*request, response, method); }));
+                                        grpc::ByteBuffer* response, size_t max_bytes, const Method& method) const {
+    return Begin<Request>(bytes, max_bytes, [&](const std::shared_ptr<Request>& request) {
+      return Submit(queue(*request), bytes.Length(), [call = *this, request, response, method] {
+        call.FinishIfFailed(GuardedStatus([&] { return call.Answer<Response>(*request, response, method); }));
       });
-    }));
+    });
   }
 
  private:
-  // An error of what was to end the call later: then it ends now.
-  grpc::ServerUnaryReactor* FinishUnlessBegun(const absl::Status& begun) const {
-    return begun.ok() ? reactor_ : Finish(begun);
+  void FinishIfFailed(const absl::Status& status) const {
+    if (!status.ok()) {
+      Finish(status);
+    }
   }
-  // A task that keeps a request of so many bytes. UNAVAILABLE where the queue is full.
+  // `task` holds a request of `bytes` bytes. UNAVAILABLE if the queue is full.
   static absl::Status Submit(TaskQueue* queue, size_t bytes, std::function<void()> task);
 
   template <class Response, class Request, class Method>
-  absl::Status Change(const Request& request, grpc::ByteBuffer* response, const Method& method) const {
+  absl::Status Answer(const Request& request, grpc::ByteBuffer* response, const Method& method) const {
     Response answer;
-    WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, method(request, &answer));
-    *response = EncodeMessage(answer, ByteSlices());
-    FinishAfterCommit(table);
-    return absl::OkStatus();
+    const auto result = method(request, &answer);
+    if (result.ok()) {
+      *response = EncodeMessage(answer, ByteSlices());
+    }
+    return FinishWith(result);
   }
+  // Ends the call, or returns the error that must end it.
+  absl::Status FinishWith(const absl::Status& status) const;
+  absl::Status FinishWith(const absl::StatusOr<std::shared_ptr<Table>>& changed) const;
 
   grpc::CallbackServerContext* const context_;
   grpc::ServerUnaryReactor* const reactor_;

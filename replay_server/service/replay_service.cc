@@ -13,29 +13,25 @@
 #include "common/base/log.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
-#include "common/replay_client/replay_convert.h"
-#include "common/replay_client/table_config_convert.h"
-#include "common/rpc/bidi_reactor.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/write_reactor.h"
+#include "common/net/bidi_reactor.h"
+#include "common/net/channel.h"
+#include "common/net/write_reactor.h"
+#include "common/replay/replay_convert.h"
+#include "common/replay/table_config_convert.h"
+#include "replay_server/diagnose/describe.h"
 #include "replay_server/diagnose/explain.h"
+#include "replay_server/diagnose/inspect.h"
 #include "replay_server/service/counted_call.h"
-#include "replay_server/service/describe_convert.h"
-#include "replay_server/service/explain_convert.h"
 #include "replay_server/service/export_source.h"
-#include "replay_server/service/inspect_convert.h"
 #include "replay_server/service/lane_groups.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
-// Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
+// The limit of updates and deletions, which may have some hundred thousand keys. Their lists of numbers are as large in
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
-
-// Of one item's columns, which go into one message.
-constexpr uint64_t kMaxInspectedBytes = uint64_t{32} << 20;
 
 template <class T>
 absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
@@ -46,31 +42,31 @@ absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
 }
 
-// INVALID_ARGUMENT for a valid table whose rows no writer could send: each must fit into a message.
+// INVALID_ARGUMENT if a row of a valid table would not fit into a message.
 absl::Status CheckRowFits(const TableConfig& config) {
   constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The message has a header too.
   const int64_t bytes = BytesARow(config.signature);
   return bytes <= kMaxRowBytes ? absl::OkStatus()
                                : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
-                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
-                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
+                                         config.name, "\": signature: got a row of ", bytes, " bytes; wanted at most ",
+                                         kMaxRowBytes, ", because a row must fit into a message");
 }
 
-// One sampler that reads slowly, or not at all, is not to have all that they share.
+// A sampler that reads slowly, or not at all, must not take all of the shared memory.
 ReplayServiceOptions WithFairShares(ReplayServiceOptions options) {
   options.sample.max_bytes_in_flight =
       std::clamp<int64_t>(options.max_sample_bytes / 8, 1, std::max<int64_t>(1, options.sample.max_bytes_in_flight));
   return options;
 }
 
-// Who changed what: for whoever wonders later why a table behaves as it does.
+// Logs a change of a table and the client that made it.
 void Audit(const std::string& table, const std::string& who, const absl::StatusOr<Table::Reconfigured>& result) {
   if (!result.ok()) {
     LogWarning("table \"", table, "\": a change by ", who, " was refused: ", result.status().message());
   } else if (!result->differences.empty()) {
     LogInfo("table \"", table, "\" was changed by ", who, " to generation ", result->generation,
-            " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
-            " items left");
+            " (before and after): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
+            " items were removed");
   }
 }
 
@@ -115,10 +111,10 @@ ReplayService::~ReplayService() {
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  // Freeing a large table that it takes the place of takes long.
+  // Freeing a large table that the new one replaces takes long.
   return Call(context, "CreateTable")
-      .ChangeLater<v1::CreateTableRequest, v1::CreateTableResponse>(
-          &long_lane_, *request, response, kMaxUnaryBytes,
+      .AnswerLater<v1::CreateTableRequest, v1::CreateTableResponse>(
+          [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) { return CreateTable(decoded, answer); });
 }
 
@@ -127,8 +123,14 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
   WAGGLE_RETURN_IF_ERROR(CheckRowFits(config));
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy,
-                          WithReason(reasons::kBadRequest, FromProto(request.if_saved_differs())));
+  std::optional<SavedPolicy> policy;
+  if (const int wanted = request.if_saved_differs(); wanted != v1::SAVED_POLICY_UNSPECIFIED) {
+    if (!v1::SavedPolicy_IsValid(wanted)) {
+      return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "if_saved_differs: got ", wanted,
+                     "; wanted 0 to ", v1::SavedPolicy_MAX);
+    }
+    policy = static_cast<SavedPolicy>(wanted);
+  }
   WAGGLE_ASSIGN_OR_RETURN(const bool created, store_->CreateTable(config, policy));
   response->set_created(created);
   return store_->FindTable(config.name);
@@ -137,9 +139,9 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
-  // Removing much, and new selectors for many items, take long.
-  return call.ChangeLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
-      &long_lane_, *request, response, kMaxUnaryBytes,
+  // Removing many items, and new selectors for many items, take long.
+  return call.AnswerLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
+      [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
       [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
 }
 
@@ -149,8 +151,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
   if (request.requester().size() > kMaxNameLength) {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
-                   " bytes; up to ", kMaxNameLength, " are allowed");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: got ", request.requester().size(),
+                   " bytes; wanted at most ", kMaxNameLength);
   }
   WAGGLE_RETURN_IF_ERROR(FindChangeable(config.name).status());
   const absl::StatusOr<Table::Reconfigured> result =
@@ -190,7 +192,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Samp
 grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "UpdatePriorities");
-  return call.ChangeNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
+  return call.AnswerNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
       *request, response, kMaxKeysBytes,
       [&](const auto& decoded, auto* answer) { return UpdatePriorities(decoded, call.peer(), answer); });
 }
@@ -219,7 +221,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1:
 grpc::ServerUnaryReactor* ReplayService::Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return Call(context, "Delete")
-      .ChangeNow<v1::DeleteRequest, v1::DeleteResponse>(
+      .AnswerNow<v1::DeleteRequest, v1::DeleteResponse>(
           *request, response, kMaxKeysBytes,
           [this](const auto& decoded, auto* answer) { return Delete(decoded, answer); });
 }
@@ -239,8 +241,8 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
                                                grpc::ByteBuffer* response) {
   // Freeing the rows of a large table takes long.
   return Call(context, "Clear")
-      .ChangeLater<v1::ClearRequest, v1::ClearResponse>(
-          &long_lane_, *request, response, kMaxUnaryBytes,
+      .AnswerLater<v1::ClearRequest, v1::ClearResponse>(
+          [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) -> absl::StatusOr<std::shared_ptr<Table>> {
             WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
             answer->set_deleted(table->Clear());
@@ -272,7 +274,7 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
   std::shared_ptr<const void> place = exports_->TryTake(1);
   if (place == nullptr) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
-                   " exports are under way, which is as many as this server makes at a time: wait until one has ended");
+                   " exports are under way, the most that this server allows: wait until one has ended");
   }
   return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_,
                                         std::move(place));
@@ -289,30 +291,27 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
-  if (!request->Valid()) {
-    return call.FinishWithoutRequest();
-  }
-  const absl::Status begun = GuardedStatus([&]() -> absl::Status {
-    v1::CheckpointRequest decoded;
-    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
+  return call.Begin<v1::CheckpointRequest>(*request, kMaxUnaryBytes, [&](const auto& /*decoded*/) -> absl::Status {
     if (journal_ == nullptr) {
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
                      "this server has no folder to keep a checkpoint in (--data-dir)");
     }
     journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
       if (info.ok()) {
-        *response = EncodeMessage(ToProto(*info), ByteSlices());
+        v1::CheckpointResponse answer;
+        answer.set_number(info->number);
+        answer.set_items_changed(info->items);
+        *response = EncodeMessage(answer, ByteSlices());
       }
       call.FinishWritten(info.status());
     });
     return absl::OkStatus();
   });
-  return begun.ok() ? call.reactor() : call.Finish(begun);
 }
 
 absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   for (const std::shared_ptr<Table>& table : store_->tables()) {
-    Fill(*table, response->add_tables());
+    *response->add_tables() = waggle::Describe(*table);
   }
   const ReplayStore::WriterInfo writers = store_->writer_info();
   response->set_writers(static_cast<uint64_t>(writers.writers));
@@ -325,7 +324,7 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   response->set_software_version(kVersion);
   response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));
   if (journal_ != nullptr) {
-    *response->mutable_storage() = ToProto(journal_->disk());
+    *response->mutable_storage() = waggle::Describe(journal_->disk());
   }
   return absl::OkStatus();
 }
@@ -342,7 +341,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   if (!request.table().empty()) {
     WAGGLE_RETURN_IF_ERROR(store_->FindTable(request.table()).status());
   }
-  // Of all tables, for who waits at one writes to no other.
+  // All tables, because a client that waits at one does not write to another.
   std::vector<TablePicture> pictures;
   std::map<std::string, WriterSession::Unanswered> unanswered = store_->unanswered();
   for (const std::shared_ptr<Table>& table : store_->tables()) {
@@ -358,7 +357,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   sample_readers_->Describe(options_.max_sample_bytes, &pictures);
   for (const TablePicture& picture : pictures) {
     if (request.table().empty() || picture.config->name == request.table()) {
-      *response->add_tables() = ToProto(picture, waggle::Explain(picture, ExplainOptions()));
+      *response->add_tables() = waggle::Explain(picture, ExplainOptions());
     }
   }
   return absl::OkStatus();
@@ -370,30 +369,11 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
   return Call(context, "Inspect")
       .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
           [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request,
-          response, kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
-}
-
-absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
-  WAGGLE_ASSIGN_OR_RETURN(const InspectRequest decoded, WithReason(reasons::kBadRequest, FromProto(request)));
-  WAGGLE_ASSIGN_OR_RETURN(const Inspection inspection,
-                          WithReason(reasons::kBadRequest, waggle::Inspect(*table, decoded)));
-  *response = ToProto(inspection, decoded.statistics);
-  if (!request.columns()) {
-    return absl::OkStatus();
-  }
-  const std::optional<Table::HeldItem> item = table->Hold(decoded.keys.front());
-  if (!item.has_value() || inspection.items.empty() ||
-      inspection.items.front().facts.generation != item->facts.generation) {
-    return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownItem, "keys: table \"", table->name(),
-                   "\" has no item of key ", decoded.keys.front());
-  }
-  const auto max_bytes = static_cast<int64_t>(std::min(request.max_column_bytes(), kMaxInspectedBytes));
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<InspectedColumn> columns, InspectColumns(*table, item->window, max_bytes));
-  for (InspectedColumn& column : columns) {
-    *response->add_columns() = ToProto(std::move(column));
-  }
-  return absl::OkStatus();
+          response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) -> absl::Status {
+            WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
+            return waggle::Inspect(*table, decoded, answer);
+          });
 }
 
 }  // namespace waggle

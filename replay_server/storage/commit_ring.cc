@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 
 namespace waggle {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/executor.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/executor.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/rows/cold_rows.h"
 #include "replay_server/storage/cold_database.h"
 #include "replay_server/storage/database.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "replay_server/storage/last_checkpoint.h"
 #include "replay_server/table/disk_picture.h"
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
 #include "common/base/steady_now.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 

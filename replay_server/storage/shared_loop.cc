@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "common/base/executor.h"
+#include "common/base/threads/executor.h"
 
 namespace waggle {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 
 namespace waggle {
 

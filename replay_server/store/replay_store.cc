@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/items/table_memory.h"
 #include "replay_server/rows/row_layout.h"
@@ -232,7 +232,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayStore::FindTableLocked(const std::s
     known.push_back(table);
   }
   return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownTable, "no table named \"", name, "\"",
-                 DidYouMean(name, known), "; there ", known.empty() ? "is none" : "are ", absl::StrJoin(known, ", "));
+                 DidYouMean(name, known), known.empty() ? "; there are no tables" : "; known: ", absl::StrJoin(known, ", "));
 }
 
 std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/table/table.h"
 #include "replay_server/writers/known_writers.h"
@@ -21,11 +21,11 @@
 
 namespace waggle {
 
-// The treatment of a saved table if a different one of its name is created.
+// The treatment of a saved table if a different one of its name is created. Numbered as waggle.v1.SavedPolicy.
 enum class SavedPolicy {
-  kRefuse,   // The saved one stays. Creating the other is an error.
-  kKeep,     // The saved one is used.
-  kReplace,  // The saved one is dropped with its content.
+  kRefuse = 1,  // The saved one stays. Creating the other is an error.
+  kKeep,        // The saved one is used.
+  kReplace,     // The saved one is dropped with its content.
 };
 
 struct ReplayStoreOptions {
@@ -67,7 +67,7 @@ class ReplayStore {
   // NOT_FOUND if the table is unknown; the message lists the tables.
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
-  // The tables of an experiment (common/table_config/table_name.h).
+  // The tables of an experiment (common/config/table/table_name.h).
   std::vector<std::shared_ptr<Table>> TablesOf(const std::string& experiment_id) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> Experiments() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Drops an experiment's tables, on disk too, and forgets the writers that have no others, as if restarted without

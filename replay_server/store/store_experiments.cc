@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/table_config/table_name.h"
+#include "common/config/table/table_name.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/items/table_memory.h"
 #include "replay_server/store/replay_store.h"

@@ -11,7 +11,7 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/store/replay_store.h"
 

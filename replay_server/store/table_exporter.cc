@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/batches/pinned_rows.h"
 #include "replay_server/rows/row_source.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/table.h"
 

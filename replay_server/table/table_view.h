@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "common/api/replay.h"
-#include "common/table_config/table_config.h"
+#include "common/config/table/table_config.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/items/insert_times.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk_tier.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/items/table_log.h"
 
 namespace waggle {

@@ -3,7 +3,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/writers/writer_session.h"
 
@@ -40,7 +40,7 @@ void WriterSession::CountHeldBytes() {
   needed_memory_.Set(held_.NeededBytes({}));
 }
 
-absl::Status WriterSession::CountNeeded(const HeldRows::Ranges& streams) {
+absl::Status WriterSession::CountNeeded(const ReservedRows::Ranges& streams) {
   const int64_t more = held_.NeededBytes(streams) - needed_memory_.bytes();
   if (more > 0 && !needed_memory_.TryGrow(more)) {
     const MemoryAccount& all = *needed_memory_.account();
@@ -87,7 +87,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   if (log_ != nullptr) {
     WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, log_->status()));
   }
-  HeldRows::Ranges streams;
+  ReservedRows::Ranges streams;
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, checks_.CheckChunks(block, held_, &streams)));
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
   // Counts the final state.
@@ -110,7 +110,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   return kind;
 }
 
-void WriterSession::Accept(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams,
+void WriterSession::Accept(uint64_t sequence, const InsertBlock& block, const ReservedRows::Ranges& streams,
                            ItemsByTable items, WaitingBlock waiting) {
   BlockChanges changes;
   if (log_ != nullptr) {
@@ -205,14 +205,14 @@ absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const Inser
     NewItem item;
     const int64_t left = options_.max_block_references - references;
     switch (held_.FindWindow(info, static_cast<size_t>(left), &item.window)) {
-      case HeldRows::Found::kNoRows:
+      case ReservedRows::Found::kNoRows:
         ++waiting->result.items_without_rows;
         continue;
-      case HeldRows::Found::kTooManyChunks:
+      case ReservedRows::Found::kTooManyChunks:
         return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "the block's ",
                        block.items.size(), " windows lie in more than ", options_.max_block_references,
                        " chunks together; send fewer windows a block, or more rows a chunk");
-      case HeldRows::Found::kAll:
+      case ReservedRows::Found::kAll:
         break;
     }
     references += static_cast<int64_t>(item.window.chunks.size());

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/failpoint.h"
-#include "common/replay_blocks/block_compression.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/writers/block_home.h"
 
@@ -40,7 +40,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       held_memory_(memory.held),
       needed_memory_(memory.needed) {
   for (const std::shared_ptr<Table>& table : tables_) {
-    requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
+    clients_.push_back(table->clients()->Add(TableClient::Kind::kWriter, writer_id));
   }
   if (saved == nullptr) {
     return;
@@ -157,7 +157,7 @@ void WriterSession::Enter(EnteringBlock* block) {
       tables_[i]->Insert(
           std::move(block->items[i]),
           [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
-          requesters_[i], {number_, sequence, block->skipped[i]});
+          clients_[i], {number_, sequence, block->skipped[i]});
     }
   }
   if (home_.tier != nullptr) {

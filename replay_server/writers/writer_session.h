@@ -12,15 +12,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/base/memory_account.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/table.h"
 #include "replay_server/writers/block_checks.h"
-#include "replay_server/writers/held_rows.h"
+#include "replay_server/writers/reserved_rows.h"
 #include "replay_server/writers/writer_change_log.h"
 
 namespace waggle {
@@ -76,7 +76,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // Must be held by each connection of the writer.
-  Requester::Presence Connect() const { return Requester::Presence(requesters_); }
+  TableClient::Connection Connect() const { return TableClient::Connection(clients_); }
 
   struct Progress {
     uint64_t sequence = 0;  // The last applied one; 0 if there is none.
@@ -138,9 +138,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // Takes a new block in: checks it, copies its rows, extends the streams and makes the items.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
   // RESOURCE_EXHAUSTED if these streams would need more than the memory of all writers.
-  absl::Status CountNeeded(const HeldRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  absl::Status CountNeeded(const ReservedRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // Appends a block with these streams and items to the waiting ones.
-  void Accept(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, ItemsByTable items,
+  void Accept(uint64_t sequence, const InsertBlock& block, const ReservedRows::Ranges& streams, ItemsByTable items,
               WaitingBlock waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
   void ShrinkHeld(std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -172,7 +172,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;
-  std::vector<std::shared_ptr<Requester>> requesters_;  // One of each table. Constant.
+  std::vector<std::shared_ptr<TableClient>> clients_;  // One of each table. Constant.
   const std::shared_ptr<const RowLayout> rows_;
   const WriterSessionOptions options_;
   const BlockChecks checks_;
@@ -185,7 +185,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const bool awaits_progress_;
 
   Mutex insert_mutex_;  // Held while a block is taken in; locked before mutex_.
-  HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
+  ReservedRows held_ ABSL_GUARDED_BY(insert_mutex_);
   MemoryAccount::Hold held_memory_ ABSL_GUARDED_BY(insert_mutex_);      // Bytes of held_, also in held_bytes_.
   MemoryAccount::Hold needed_memory_ ABSL_GUARDED_BY(insert_mutex_);    // The least such bytes.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table: marks of the saved blocks.

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/actor/fakes.h"
-#include "tests/common/experiment/fake_algorithm.h"
+#include "tests/common/config/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/slices.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/tensor/byte_slices.h"
+#include "common/base/tensor/byte_slices.h"
 
 namespace waggle::testing {
 namespace {

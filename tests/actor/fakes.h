@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "actor/environments/environment.h"
-#include "common/api/hub.h"
-#include "common/api/model.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
 #include "common/base/random.h"
-#include "common/base/stop_token.h"
-#include "common/rl/policy.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
+#include "common/hub/ports/hub.h"
+#include "common/hub/ports/model.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/acting/policy.h"
 
 // Fakes of the actor's ports.
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "actor/local_vector_environment.h"
-#include "actor/rollout_loop.h"
+#include "actor/acting/rollout_loop.h"
+#include "actor/environments/local_vector_environment.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/scrambled_environment.h"
 #include "tests/support/catch.h"

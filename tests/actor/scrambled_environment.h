@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "actor/leaf_arrays.h"
-#include "actor/local_vector_environment.h"
-#include "actor/vector_environment.h"
+#include "actor/environments/leaf_arrays.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/environments/vector_environment.h"
 #include "common/base/random.h"
 
 namespace waggle::testing {

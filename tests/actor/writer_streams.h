@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "actor/trajectory_writer.h"
+#include "actor/writing/trajectory_writer.h"
 #include "common/base/random.h"
 
 // Random streams for a trajectory writer, and the blocks that it must make of them.

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "common/replay_blocks/row_writer.h"
+#include "common/replay/blocks/row_writer.h"
 #include "tests/bench/bench.h"
 
 namespace waggle::bench {

@@ -10,15 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "actor/environments/cartpole.h"
+#include "actor/acting/rollout_loop.h"
+#include "actor/acting/weight_refresher.h"
+#include "actor/environments/builtin/cartpole.h"
 #include "actor/environments/environment_settings.h"
-#include "actor/local_vector_environment.h"
-#include "actor/rollout_loop.h"
-#include "actor/trajectory_writer.h"
-#include "actor/weight_refresher.h"
-#include "common/api/replay.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/writing/trajectory_writer.h"
 #include "common/base/check.h"
-#include "common/rl/policy.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/acting/policy.h"
 
 // Shared by the actor's benchmarks: a rollout loop over CartPole that discards its blocks.
 

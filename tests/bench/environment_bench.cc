@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "actor/open_environment.h"
-#include "actor/random_actions.h"
+#include "actor/acting/random_actions.h"
+#include "actor/environments/open_environment.h"
 #include "common/base/check.h"
 #include "tests/bench/bench.h"
 

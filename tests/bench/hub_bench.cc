@@ -26,13 +26,13 @@
 #include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/process/child_process.h"
 #include "common/base/stopwatch.h"
-#include "common/base/thread.h"
-#include "common/hub_client/hub_client.h"
-#include "common/hub_client/pool_client.h"
-#include "common/process/child_process.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/hub_client.h"
+#include "common/hub/pool_client.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/must.h"
 #include "tests/bench/process_crew.h"
@@ -205,25 +205,16 @@ class Cluster {
   }
 
   v1::OverviewResponse AskWorkers(const v1::OverviewRequest& request) {
-    v1::OverviewResponse response;
-    Must(CallUnary(kPatience, StopToken(),
-                   [&](grpc::ClientContext* context) { return workers_->Overview(context, request, &response); }));
-    return response;
+    auto response = CallUnary(workers_.get(), &v1::WorkerService::Stub::Overview, request, kPatience);
+    Must(response.status());
+    return *std::move(response);
   }
   using Experiments = v1::ExperimentService;
   template <class Request, class Response>
-  absl::Status TryAsk(grpc::Status (Experiments::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                      const Request& request, Response* response) {
-    return CallUnary(kPatience, StopToken(), [&](grpc::ClientContext* context) {
-      return (experiments_.get()->*method)(context, request, response);
-    });
-  }
-  template <class Request, class Response>
-  Response Ask(grpc::Status (Experiments::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-               const Request& request) {
-    Response response;
-    Must(TryAsk(method, request, &response));
-    return response;
+  Response Ask(StubMethod<Experiments::Stub, Request, Response> method, const Request& request) {
+    auto response = CallUnary(experiments_.get(), method, request, kPatience);
+    Must(response.status());
+    return *std::move(response);
   }
   std::string Submit(const std::string& yaml) {
     v1::SubmitRequest request;
@@ -244,8 +235,7 @@ class Cluster {
     Ask(&Experiments::Stub::Stop, stop);
     v1::DeleteExperimentRequest remove;
     remove.set_id(get.id());
-    v1::DeleteExperimentResponse removed;
-    Must(TryAsk(&Experiments::Stub::Delete, remove, &removed));
+    Ask(&Experiments::Stub::Delete, remove);
   }
 
   // The processor time of the hub's process so far.
@@ -313,14 +303,12 @@ Result Waits(const std::function<void()>& question) {
   }
   std::cerr << gone << " experiments came and went\n";
   std::sort(milliseconds.begin(), milliseconds.end());
-  Result result;
-  result.value = milliseconds[milliseconds.size() * 99 / 100];
-  result.median = milliseconds[milliseconds.size() / 2];
-  result.unit = "ms, 99th of 100";
-  result.limit = 100;
-  result.limit_name = "a wait that no user minds";
-  result.less_is_better = true;
-  return result;
+  return {milliseconds[milliseconds.size() * 99 / 100],
+          milliseconds[milliseconds.size() / 2],
+          "ms, 99th of 100",
+          100,
+          "a wait that no user minds",
+          /*less_is_better=*/true};
 }
 
 // The whole status of a run, requested as `waggle status ID` does.
@@ -353,14 +341,7 @@ Result Cpu() {
     percents.push_back(100 * absl::FDivDuration(cluster.HubCpu() - before, watch.Elapsed()));
   }
   std::sort(percents.begin(), percents.end());
-  Result result;
-  result.value = percents.front();
-  result.median = percents[1];
-  result.unit = "% of a core";
-  result.limit = 20;
-  result.limit_name = "the allowance for an idle hub";
-  result.less_is_better = true;
-  return result;
+  return {percents.front(), percents[1], "% of a core", 20, "the allowance for an idle hub", /*less_is_better=*/true};
 }
 
 Result CpuOfRun() {
@@ -382,14 +363,8 @@ Result Back() {
     milliseconds.push_back(absl::ToDoubleMilliseconds(watch.Elapsed()));
   }
   std::sort(milliseconds.begin(), milliseconds.end());
-  Result result;
-  result.value = milliseconds.front();
-  result.median = milliseconds[1];
-  result.unit = "ms";
-  result.limit = 5'000;
-  result.limit_name = "the time that an operator accepts";
-  result.less_is_better = true;
-  return result;
+  return {milliseconds.front(),   milliseconds[1], "ms", 5'000, "the time that an operator accepts",
+          /*less_is_better=*/true};
 }
 
 }  // namespace

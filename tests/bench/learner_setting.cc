@@ -7,7 +7,7 @@
 #include "common/base/random.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/steppers.h"
+#include "common/rl/training/steppers.h"
 #include "tests/bench/must.h"
 
 namespace waggle::bench {

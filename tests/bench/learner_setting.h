@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "common/api/replay.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/nn/torch.h"
-#include "common/rl/batches.h"
-#include "common/rl/trainee.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/training/trainee.h"
 #include "learner/batch_stager.h"
-#include "replay_server/store/local_replay.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 

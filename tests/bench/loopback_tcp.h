@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 
 namespace waggle::bench {
 

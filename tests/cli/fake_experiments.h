@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
 #include "tests/support/text_proto.h"
 #include "waggle/v1/experiment.grpc.pb.h"
 

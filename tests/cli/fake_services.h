@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/cli/fake_experiments.h"
 #include "tests/support/catch.h"
 #include "waggle/v1/replay.grpc.pb.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/child_exit.h"

@@ -2,7 +2,7 @@
 
 #include "cli/status/cluster_client.h"
 #include "tests/cli/fake_experiments.h"
-#include "tests/common/summary/sample_overview.h"
+#include "tests/common/hub/summary/sample_overview.h"
 #include "tests/support/text_proto.h"
 
 namespace waggle::testing {

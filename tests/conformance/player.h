@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "actor/local_vector_environment.h"
-#include "actor/pending_rows.h"
-#include "actor/policy_buffers.h"
-#include "actor/trajectory_writer.h"
-#include "common/rl/network_policy.h"
-#include "replay_server/store/local_replay.h"
+#include "actor/acting/policy_buffers.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/writing/pending_rows.h"
+#include "actor/writing/trajectory_writer.h"
+#include "common/rl/acting/network_policy.h"
 #include "tests/conformance/subject.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::testing {
 
@@ -52,7 +52,7 @@ class Player {
   std::unique_ptr<ReplaySampler> sampler_;
   std::unique_ptr<PriorityUpdater> updater_;
   int64_t env_steps_ = 0;
-  int64_t rows_ = 0;  // Of each lane.
+  int64_t rows_ = 0;  // In each lane.
 };
 
 // Batches of the subject's untrained policy, from episodes of several steps.

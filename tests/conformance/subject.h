@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/rl/algorithm.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/steppers.h"
-#include "common/rl/trainee.h"
+#include "common/rl/kit/algorithm.h"
+#include "common/rl/training/steppers.h"
+#include "common/rl/training/trainee.h"
 #include "tests/conformance/tiny_environment.h"
 #include "tests/support/catch.h"
 
@@ -47,6 +47,16 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 // a test needs that), few passes, and no limit on sampling.
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
+
+// Calls `check` with every subject and its small experiment, each in a section.
+template <class Check>
+void ForEachSubject(const Check& check) {
+  for (const Subject& subject : Subjects()) {
+    DYNAMIC_SECTION(subject.Text()) {
+      check(subject, SmallExperiment(subject));
+    }
+  }
+}
 
 // Removes the limit on sampling, so that a test may play and learn by turns. A queue keeps its own, which only says
 // that an item is sampled once.

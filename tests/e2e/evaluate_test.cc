@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "actor/environments/environment.h"
-#include "common/checkpoint/saved_model.h"
-#include "common/experiment/experiment.h"
-#include "common/replay_file/replay_file.h"
+#include "common/config/experiment/experiment.h"
+#include "common/replay/file/replay_file.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/learner_checkpoint.h"
-#include "common/rl/trainee.h"
+#include "common/rl/checkpoint/saved_model.h"
+#include "common/rl/training/learner_checkpoint.h"
+#include "common/rl/training/trainee.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"

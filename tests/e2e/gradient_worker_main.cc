@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "common/hub_client/pool_client.h"
-#include "common/process/process.h"
+#include "common/base/process/process.h"
+#include "common/hub/pool_client.h"
 #include "tests/param_server/gradients/pushing_actor.h"
 
 namespace waggle::testing {

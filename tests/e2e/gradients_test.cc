@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/checkpoint/saved_model.h"
+#include "common/rl/checkpoint/saved_model.h"
 #include "tests/e2e/service.h"
 #include "tests/support/catch.h"
 

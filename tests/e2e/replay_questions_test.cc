@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/replay_client/replay_client.h"
-#include "common/rpc/server.h"
+#include "common/net/server.h"
+#include "common/replay/replay_client.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -83,7 +83,7 @@ TEST_CASE("a table without its sampler is explained, and goes on once it is reco
   server.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000"});
   CHECK(server.exit_code == 0);
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
-  CHECK(absl::StrContains(server.Ask({"why"}), "flowing: nobody waits; 50 of 100000 items"));
+  CHECK(absl::StrContains(server.Ask({"why"}), "flowing: no call waits; 50 of 100000 items"));
   CHECK(server.exit_code == 0);
 
   CHECK(absl::StrContains(server.Ask({"why", "transition"}), "did you mean \"transitions\"?"));

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 

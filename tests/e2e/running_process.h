@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

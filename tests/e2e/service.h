@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/rpc/server.h"
+#include "common/net/server.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "common/base/file.h"
-#include "param_server/workers/hub_state.h"
+#include "param_server/run/hub_state.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

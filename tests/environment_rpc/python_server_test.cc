@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "actor/rpc_environments/open_rpc_environments.h"
-#include "common/process/child_process.h"
+#include "actor/environments/rpc/open_rpc_environments.h"
+#include "common/base/process/child_process.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
@@ -54,7 +54,7 @@ DmEnvRpcOptions At(const PythonServer& server) {
   return options;
 }
 
-// What a lane must show next, given what it was told.
+// The next row that a lane must show after its last command.
 struct Lane {
   int64_t place = 0;
   int64_t steps = 0;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/mutex.h"
-#include "common/replay_client/replay_client.h"
-#include "common/rpc/server.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/server.h"
+#include "common/replay/replay_client.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 #include "waggle/v1/replay.grpc.pb.h"

@@ -1,9 +1,9 @@
 // The specs and answers of a dm_env_rpc server.
 #include <string>
 
-#include "actor/rpc_environments/rpc_answer.h"
-#include "actor/rpc_environments/rpc_settings.h"
-#include "actor/rpc_environments/rpc_spec.h"
+#include "actor/environments/rpc/rpc_answer.h"
+#include "actor/environments/rpc/rpc_settings.h"
+#include "actor/environments/rpc/rpc_spec.h"
 #include "common/base/check.h"
 #include "tests/fuzz/fuzz_input.h"
 

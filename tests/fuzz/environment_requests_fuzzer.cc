@@ -1,7 +1,7 @@
 // The requests of dm_env_rpc clients to a server of environments.
 #include <memory>
 
-#include "actor/rpc_environments/environment_session.h"
+#include "actor/environments/rpc/environment_session.h"
 #include "tests/fuzz/fuzz_environment.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/check.h"
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/records.h"
 #include "tests/fuzz/fuzz_input.h"

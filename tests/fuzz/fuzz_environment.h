@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "actor/rpc_environments/served_worlds.h"
-#include "actor/rpc_environments/tensor_elements.h"
+#include "actor/environments/rpc/served_worlds.h"
+#include "actor/environments/rpc/tensor_elements.h"
 #include "common/base/check.h"
 
 namespace waggle::fuzz {

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "common/rpc/raw_codec.h"
-#include "common/rpc/stream_handler.h"
+#include "common/net/raw_codec.h"
+#include "common/net/stream_handler.h"
 
 namespace waggle::fuzz {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/rpc/array_spec_convert.h"
-#include "common/rpc/message.h"
+#include "common/net/array_spec_convert.h"
+#include "common/net/message.h"
+#include "common/replay/blocks/block_compression.h"
 #include "replay_server/store/replay_store.h"
 #include "waggle/v1/replay.pb.h"
 

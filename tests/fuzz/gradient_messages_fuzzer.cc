@@ -2,7 +2,7 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "common/gradient_client/gradient_convert.h"
+#include "common/hub/gradients/gradient_convert.h"
 #include "param_server/gradients/settled_gradients.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "waggle/v1/gradient.pb.h"

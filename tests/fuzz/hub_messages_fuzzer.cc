@@ -1,5 +1,5 @@
 // The messages between a hub, its workers and publishers of weights.
-#include "common/hub_client/hub_convert.h"
+#include "common/hub/hub_convert.h"
 #include "param_server/models/model_upload.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "waggle/v1/model.pb.h"

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/replay_blocks/block_compression.h"
-#include "common/replay_file/replay_file.h"
-#include "common/tensor/checksum.h"
-#include "common/tensor/compression.h"
+#include "common/base/tensor/checksum.h"
+#include "common/base/tensor/compression.h"
+#include "common/replay/blocks/block_compression.h"
+#include "common/replay/file/replay_file.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 

@@ -2,7 +2,7 @@
 // unchanged.
 #include <cstring>
 
-#include "common/tensor/checksum.h"
+#include "common/base/tensor/checksum.h"
 #include "replay_server/storage/records.h"
 #include "tests/fuzz/fuzz_database.h"
 

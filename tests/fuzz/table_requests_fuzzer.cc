@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/replay_blocks/block_compression.h"
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/blocks/block_compression.h"
+#include "common/replay/table_config_convert.h"
 #include "replay_server/store/table_exporter.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_service.h"

@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
-#include "common/checkpoint/checkpoint_file.h"
-#include "common/checkpoint/safetensors.h"
-#include "common/experiment/experiment.h"
+#include "common/base/tensor/checksum.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/tensor/checksum.h"
-#include "param_server/workers/hub_state.h"
+#include "common/rl/checkpoint/checkpoint_file.h"
+#include "common/rl/checkpoint/safetensors.h"
+#include "param_server/run/hub_state.h"
 
 namespace waggle {
 namespace {

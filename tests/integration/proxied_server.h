@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/replay_client/replay_client.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/unary_call.h"
+#include "common/net/channel.h"
+#include "common/net/unary_call.h"
+#include "common/replay/replay_client.h"
 #include "replay_server/service/replay_server.h"
 #include "tests/integration/replay_crew.h"
 #include "tests/support/eventually.h"
@@ -18,7 +18,7 @@
 
 namespace waggle::testing {
 
-// A server in this process with a folder, and a proxy before it.
+// A server in this process with a folder, behind a proxy.
 class ProxiedServer {
  public:
   explicit ProxiedServer(ReplayServiceOptions service = {}, const Keepalive& keepalive = kServerKeepalive) {
@@ -33,7 +33,7 @@ class ProxiedServer {
     stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
   }
 
-  // As the server's program does, again and again.
+  // The server's program calls this regularly.
   void Tend() { server_->UpdateGauges(); }
   const std::string& address() const { return server_->address(); }
   TcpProxy* proxy() { return proxy_.get(); }
@@ -41,10 +41,8 @@ class ProxiedServer {
   const Metrics& metrics() const { return metrics_; }
 
   v1::TableInfo Info(const std::string& table) {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub_->Describe(context, v1::DescribeRequest(), &response);
-    }));
+    const auto response =
+        ValueOf(CallUnary(stub_.get(), &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), absl::Seconds(30)));
     for (const v1::TableInfo& info : response.tables()) {
       if (info.config().name() == table) {
         return info;
@@ -57,13 +55,10 @@ class ProxiedServer {
   v1::TableExplanation Explain(const std::string& table) {
     v1::ExplainRequest request;
     request.set_table(table);
-    v1::ExplainResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
-                         [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
-    return response.tables(0);
+    return ValueOf(CallUnary(stub_.get(), &v1::ReplayService::Stub::Explain, request, absl::Seconds(30))).tables(0);
   }
 
-  // Whether a sampler of the table is connected.
+  // True if a sampler of the table is connected.
   bool IsSampled(const std::string& table) {
     const v1::TableExplanation explanation = Explain(table);
     const auto& parties = explanation.parties();
@@ -72,7 +67,7 @@ class ProxiedServer {
     });
   }
 
-  // Takes all items out of a table that gives each once; nobody else uses it.
+  // Takes all items out of a table that samples each once. No other client may use it.
   std::vector<int64_t> Drain(const TableConfig& table) {
     const auto items = static_cast<int64_t>(Info(table.name).items());
     Consumer consumer(direct_.get(), table, 1, 16);

@@ -1,68 +1,46 @@
-// The replay port over gRPC keeps the same contract as the one in process.
-#include <cstddef>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/replay_conformance.h"
+#include "tests/support/conformance/replay_conformance.h"
 
 namespace waggle {
 namespace {
 
-// A connection together with the servers that it goes to.
-class ServedConnection final : public ReplayConnection {
- public:
-  explicit ServedConnection(size_t servers) : servers_(servers) {
+// A connection together with its servers.
+testing::NewReplay ReplayOf(size_t count) {
+  struct Served {
+    explicit Served(size_t size) : servers(size) {}
+    std::deque<testing::ServerFixture> servers;
+    std::unique_ptr<ReplayConnection> connection;
+  };
+  return [count] {
+    const auto served = std::make_shared<Served>(count);
     std::vector<std::string> addresses;
-    for (const testing::ServerFixture& server : servers_) {
+    for (const testing::ServerFixture& server : served->servers) {
       addresses.push_back(server.address());
     }
-    connection_ = testing::ValueOf(NewGrpcReplayConnection(addresses));
-  }
-
-  absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
-    return connection_->CreateTable(config, stop);
-  }
-  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override {
-    return connection_->NewWriter(options);
-  }
-  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override {
-    return connection_->NewSampler(options);
-  }
-  absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) override {
-    return connection_->NewPriorityUpdater(table);
-  }
-
- private:
-  std::deque<testing::ServerFixture> servers_;
-  std::unique_ptr<ReplayConnection> connection_;
-};
+    served->connection = testing::ValueOf(NewGrpcReplayConnection(addresses));
+    return std::shared_ptr<ReplayConnection>(served, served->connection.get());
+  };
+}
 
 TEST_CASE("the replay port over gRPC keeps the port's contract", "[grpc]") {
-  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(1); }, 1);
+  testing::CheckReplayConformance(ReplayOf(1), 1);
+  testing::CheckReplayViewConformance(ReplayOf(1));
 }
 
-TEST_CASE("over gRPC a sampler that asks for nothing ahead is given what there is when it asks", "[grpc]") {
-  testing::CheckSamplerAsksInTime([] { return std::make_shared<ServedConnection>(1); });
+TEST_CASE("a sampler over gRPC without prefetching gets the items that exist when it asks", "[grpc]") {
+  const size_t servers = GENERATE(size_t{1}, size_t{2});
+  testing::CheckSamplerAsksInTime(ReplayOf(servers), static_cast<int64_t>(servers));
 }
 
-TEST_CASE("the replay port over two replay servers keeps the port's contract", "[grpc]") {
-  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(2); }, 2);
-}
-
-TEST_CASE("the replay port over three replay servers keeps the port's contract", "[grpc]") {
-  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(3); }, 3);
-}
-
-TEST_CASE("views, selectors and compression are the same over gRPC", "[grpc]") {
-  testing::CheckReplayViewConformance([] { return std::make_shared<ServedConnection>(1); });
-}
-
-TEST_CASE("views, selectors and compression are the same over two replay servers", "[grpc]") {
-  testing::CheckReplayViewConformance([] { return std::make_shared<ServedConnection>(2); }, 2);
+TEST_CASE("the replay port over two servers keeps the port's contract", "[grpc]") {
+  testing::CheckReplayConformance(ReplayOf(2), 2);
+  testing::CheckReplayViewConformance(ReplayOf(2), 2);
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/model.h"
-#include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/model.h"
 #include "common/nn/torch.h"
-#include "common/rl/trainee.h"
+#include "common/replay/ports/replay.h"
+#include "common/rl/training/trainee.h"
 #include "tests/learner/scripted_publisher.h"
 #include "tests/support/catch.h"
 

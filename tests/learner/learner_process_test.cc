@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "common/base/thread.h"
-#include "common/checkpoint/checkpoint_store.h"
-#include "common/checkpoint/saved_model.h"
-#include "common/experiment/experiment.h"
+#include "common/base/threads/thread.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
-#include "tests/common/api/fake_hub_link.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
+#include "common/rl/checkpoint/saved_model.h"
+#include "tests/common/hub/ports/fake_hub_link.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/api/model.h"
-#include "common/base/mutex.h"
+#include "common/base/threads/mutex.h"
+#include "common/hub/ports/model.h"
 
 namespace waggle::testing {
 

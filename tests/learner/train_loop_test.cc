@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "common/base/failpoint.h"
-#include "common/rl/steppers.h"
-#include "tests/common/api/turn_hub.h"
+#include "common/rl/training/steppers.h"
+#include "tests/common/hub/ports/turn_hub.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"

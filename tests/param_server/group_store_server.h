@@ -3,14 +3,14 @@
 #include <memory>
 #include <string>
 
-#include "common/hub_client/key_store_client.h"
-#include "common/rpc/server.h"
-#include "param_server/store_service.h"
+#include "common/hub/key_store_client.h"
+#include "common/net/server.h"
+#include "param_server/services/store_service.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
 
-// The map of groups in a server of its own.
+// A server with only a GroupStore.
 struct GroupStoreServer {
   GroupStoreServer() { store.Begin(epoch); }
   std::unique_ptr<KeyStore> Client() const { return NewGrpcKeyStore(server->address(), epoch); }

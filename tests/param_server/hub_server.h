@@ -3,17 +3,17 @@
 #include <memory>
 #include <string>
 
+#include "common/net/channel.h"
+#include "common/net/server.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/server.h"
-#include "param_server/experiment_service.h"
-#include "param_server/pool_service.h"
+#include "param_server/services/experiment_service.h"
+#include "param_server/services/pool_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {
 
-// A hub with its services for users and for the pool, in this process.
+// A hub in this process, with its services for users and for the pool.
 struct HubServer {
   static ExperimentHostOptions Options(const TemporaryFolder& folder, const AlgorithmDefinitions* algorithms) {
     ExperimentHostOptions options;

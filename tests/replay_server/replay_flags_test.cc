@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/process/flags.h"
+#include "common/base/process/flags.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "common/base/file.h"
-#include "common/base/thread.h"
-#include "common/hub_client/hub_client.h"
-#include "common/replay_client/replay_client.h"
+#include "common/base/threads/thread.h"
+#include "common/hub/hub_client.h"
+#include "common/replay/replay_client.h"
 #include "tests/support/eventually.h"
 #include "tests/support/param_server.h"
 #include "tests/support/replay_fixtures.h"
@@ -43,7 +43,7 @@ struct Fixture {
     REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 10), StopToken()));
     REQUIRE_OK(writer->Flush(absl::Seconds(30)));
   }
-  // Of the server as the hub sees it; null before it has joined.
+  // The hub's view of the server; null before it has joined.
   const WorkerView* Find(const HubOverview& overview) const {
     for (const WorkerView& worker : overview.workers) {
       if (worker.introduction.role == Role::kReplayServer) {

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

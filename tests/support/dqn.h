@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/table/batch_layout.h"
 #include "common/nn/torch.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/trainee.h"
-#include "common/table_config/batch_layout.h"
+#include "common/rl/training/trainee.h"
 
 namespace waggle::testing {
 

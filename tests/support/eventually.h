@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 
 namespace waggle::testing {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/plan/network_plan.h"
+#include "common/config/plan/network_plan.h"
 
 namespace waggle::testing {
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/hub_client/hub_client.h"
-#include "common/rpc/server.h"
-#include "param_server/model_service.h"
-#include "param_server/worker_service.h"
+#include "common/hub/hub_client.h"
+#include "common/net/server.h"
+#include "param_server/services/model_service.h"
+#include "param_server/services/worker_service.h"
 #include "tests/param_server/seat_giver.h"
 #include "tests/param_server/single_run.h"
 #include "tests/support/catch.h"

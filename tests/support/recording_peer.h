@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
-#include "common/rpc/stream_handler.h"
+#include "common/base/threads/mutex.h"
+#include "common/net/stream_handler.h"
 
 namespace waggle::testing {
 

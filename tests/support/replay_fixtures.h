@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/replay.h"
+#include "common/replay/ports/replay.h"
 
 namespace waggle::testing {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "common/tensor/byte_slices.h"
+#include "common/base/tensor/byte_slices.h"
 
 namespace waggle::testing {
 

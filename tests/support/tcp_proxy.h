@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
-#include "common/base/thread.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/thread.h"
 
 namespace waggle::testing {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "common/spec/joint_action.h"
+#include "common/config/spec/joint_action.h"
 #include "tests/support/algorithm_checks.h"
 
 // Checks of the updates of algorithms that learn from unrolls.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/experiment/algorithm_definition.h"
+#include "common/config/experiment/algorithm_definition.h"
 
 namespace waggle {
 

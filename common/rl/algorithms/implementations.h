@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/rl/algorithm.h"
+#include "common/rl/kit/algorithm.h"
 
 namespace waggle {
 

@@ -3,14 +3,14 @@
 #include <cmath>
 #include <vector>
 
-#include "actor/environments/acrobot.h"
-#include "actor/environments/cartpole.h"
-#include "actor/environments/cartpole_hidden_velocity.h"
-#include "actor/environments/mountain_car.h"
-#include "actor/environments/mountain_car_confounded.h"
-#include "actor/environments/mountain_car_continuous.h"
-#include "actor/environments/pendulum.h"
-#include "actor/environments/pendulum_hidden_velocity.h"
+#include "actor/environments/builtin/acrobot.h"
+#include "actor/environments/builtin/cartpole.h"
+#include "actor/environments/builtin/cartpole_hidden_velocity.h"
+#include "actor/environments/builtin/mountain_car.h"
+#include "actor/environments/builtin/mountain_car_confounded.h"
+#include "actor/environments/builtin/mountain_car_continuous.h"
+#include "actor/environments/builtin/pendulum.h"
+#include "actor/environments/builtin/pendulum_hidden_velocity.h"
 #include "common/base/random.h"
 #include "tests/actor/environments/golden_trajectories.h"
 #include "tests/support/catch.h"

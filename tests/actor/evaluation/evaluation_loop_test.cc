@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
-#include "actor/threaded_environments.h"
-#include "common/base/thread.h"
+#include "actor/environments/threaded_environments.h"
+#include "common/base/threads/thread.h"
 #include "tests/actor/fakes.h"
-#include "tests/common/api/turn_hub.h"
+#include "tests/common/hub/ports/turn_hub.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "actor/threaded_environments.h"
+#include "actor/environments/threaded_environments.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/scrambled_environment.h"
 #include "tests/support/catch.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "common/replay_file/replay_file.h"
+#include "common/replay/file/replay_file.h"
 #include "tests/actor/fakes.h"
-#include "tests/common/experiment/fake_algorithm.h"
+#include "tests/common/config/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 

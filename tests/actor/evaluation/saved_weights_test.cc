@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "common/checkpoint/saved_model.h"
+#include "common/rl/checkpoint/saved_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 

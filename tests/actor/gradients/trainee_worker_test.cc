@@ -5,21 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include "actor/acting/rollout_loop.h"
+#include "actor/acting/weight_refresher.h"
 #include "actor/environments/environment.h"
-#include "actor/local_vector_environment.h"
-#include "actor/rollout_loop.h"
-#include "actor/trajectory_writer.h"
-#include "actor/weight_refresher.h"
+#include "actor/environments/local_vector_environment.h"
+#include "actor/writing/trajectory_writer.h"
 #include "common/base/status_macros.h"
+#include "common/rl/acting/network_policy.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/network_policy.h"
-#include "common/rl/steppers.h"
-#include "common/rl/trainee.h"
+#include "common/rl/training/steppers.h"
+#include "common/rl/training/trainee.h"
 #include "learner/batch_stager.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 #include "tests/support/slices.h"
 
 namespace waggle {

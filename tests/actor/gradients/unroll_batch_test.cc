@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/table_config/batch_layout.h"
+#include "common/config/table/batch_layout.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "actor/environment_lanes.h"
-#include "actor/local_vector_environment.h"
-#include "actor/random_policy.h"
+#include "actor/acting/random_policy.h"
+#include "actor/environments/environment_lanes.h"
+#include "actor/environments/local_vector_environment.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/recording/recorded_rows.h"
 #include "tests/support/catch.h"

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "actor/environment_lanes.h"
-#include "actor/local_vector_environment.h"
-#include "actor/random_policy.h"
-#include "common/replay_file/replay_file.h"
+#include "actor/acting/random_policy.h"
+#include "actor/environments/environment_lanes.h"
+#include "actor/environments/local_vector_environment.h"
+#include "common/replay/file/replay_file.h"
 #include "tests/actor/recording/recorded_rows.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"

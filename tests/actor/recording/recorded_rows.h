@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/api/replay.h"
-#include "common/tensor/array_spec.h"
+#include "common/base/tensor/array_spec.h"
+#include "common/replay/ports/replay.h"
 #include "tests/support/slices.h"
 
 namespace waggle::testing {

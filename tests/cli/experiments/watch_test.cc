@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "cli/experiments/experiment_verbs.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/cli/fake_services.h"
 #include "tests/cli/file_contents.h"

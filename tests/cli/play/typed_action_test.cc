@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "actor/action_scaling.h"
-#include "common/tensor/elements.h"
+#include "actor/acting/action_scaling.h"
+#include "common/base/tensor/elements.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

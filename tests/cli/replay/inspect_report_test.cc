@@ -64,7 +64,7 @@ TEST_CASE("The text shows a table's statistics and its items", "[unit]") {
       "  17   1234        1 m 15 s  5              0.75      0.0025       3        42              2 after 1  actor-1\n"
       "  18   0           ?         0              0         -            0        0               0          ?\n"
       "  there is no item of key 99\n"
-      "  further on: --page n-11-4d2-0\n"
+      "  next page: --page n-11-4d2-0\n"
       "the replay server at hive:2 does not answer: connection refused\n");
 }
 

@@ -1,7 +1,7 @@
 #include "cli/replay/reconfigure.h"
 
 #include "absl/strings/match.h"
-#include "common/replay_client/table_config_convert.h"
+#include "common/replay/table_config_convert.h"
 #include "tests/cli/fake_services.h"
 #include "tests/cli/sample_snapshot.h"
 #include "tests/support/catch.h"

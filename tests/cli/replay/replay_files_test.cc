@@ -5,10 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/replay_file/replay_file.h"
+#include "common/replay/file/replay_file.h"
 #include "tests/cli/fake_services.h"
 #include "tests/cli/sample_snapshot.h"
-#include "tests/common/replay_client/replay_server_fixture.h"
+#include "tests/common/replay/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"

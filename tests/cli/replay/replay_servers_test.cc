@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/experiment/experiment.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/cli/fake_services.h"
 #include "tests/cli/sample_snapshot.h"

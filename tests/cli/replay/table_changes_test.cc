@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/command_line.h"
+#include "common/config/experiment/experiment.h"
 #include "common/config/yaml_file.h"
-#include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -27,9 +27,9 @@ TEST_CASE("Named values change, and no others", "[unit]") {
   config.sampler.kind = SelectorKind::kPrioritized;
   const TableConfig changed = ValueOf(WithChanges(
       config, {{"rate_limiter.error_buffer", "200.5"}, {"max_items", "77"}, {"sampler.priority_exponent", "1"}}));
-  CHECK(Differences(config, changed) == std::vector<std::string>{"sampler.priority_exponent: 0.6 and 1",
-                                                                 "rate_limiter.error_buffer: 100 and 200.5",
-                                                                 "max_items: 100000 and 77"});
+  CHECK(Differences(config, changed) == std::vector<std::string>{"max_items: 100000 and 77",
+                                                                 "sampler.priority_exponent: 0.6 and 1",
+                                                                 "rate_limiter.error_buffer: 100 and 200.5"});
 }
 
 TEST_CASE("Bounds of the limiter replace its error buffer, and can be removed", "[unit]") {

@@ -19,7 +19,7 @@ Explanation* AddTable(const std::string& name, Explanation::Verdict verdict, v1:
   table->mutable_config()->mutable_rate_limiter()->set_min_items(1);
   table->set_verdict(verdict);
   table->set_cause("none");
-  table->set_summary("nobody waits; 0 of 1000 items");
+  table->set_summary("no call waits; 0 of 1000 items");
   return table;
 }
 
@@ -50,23 +50,23 @@ Explanations Sample() {
 TEST_CASE("The text begins with the worst table", "[unit]") {
   CHECK(WhyText(Sample(), {}, /*in_full=*/false) ==
         "c at 127.0.0.1:2: DEADLOCK: for 15 s: block each other?[2J\n"
-        "  who could end it: 1 sampler is connected: learner (never sampled)\n"
-        "  what would free it, each by itself:\n"
+        "  could be ended by: 1 sampler is connected: learner (never sampled)\n"
+        "  remedies, each enough by itself:\n"
         "      rate_limiter.max_difference >= 32, now 8    waggle reconfigure c rate_limiter.max_difference=32\n"
         "      batch_size <= 8, now 32    of the sampler\n"
-        "  who waits:\n"
+        "  waiting calls:\n"
         "      insert  actor-1 (gone)  3 items left           12.0 s    inserts wait for 4 more samples\n"
         "      sample  learner         8 items counted as 32  1 m 15 s  block each other\n"
         "      and 69 more\n"
         "  in numbers: 2 items (min_items 1, max_items 1000), 2 inserted, 0 sampled; difference 8 in [0, 8] at 4 "
         "samples an insert\n"
-        "  who is there:\n"
+        "  clients:\n"
         "      writer   actor-1      left 11.0 s ago        2 items, last 12.0 s ago\n"
         "      sampler  learner      connected, waits at b  0 items, last never\n"
         "      updater  127.0.0.1:3                         priorities 1 m 30 s ago\n"
         "b at 127.0.0.1:2: WAITING: for 3 s: samples wait\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
-        "a at 127.0.0.1:2: flowing: nobody waits; 0 of 1000 items\n"
+        "a at 127.0.0.1:2: flowing: no call waits; 0 of 1000 items\n"
         "the replay server at 127.0.0.1:1 does not answer: connection refused\n");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("A table that flows is shown in full on request", "[unit]") {
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
   CHECK(WhyText(explanations, {}, /*in_full=*/true) ==
-        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "a at hive:1: flowing: no call waits; 0 of 1000 items\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n");
   explanations[0].response.clear_tables();
   CHECK(WhyText(explanations, {}, /*in_full=*/false) == "the replay server at hive:1 has no table yet\n");
@@ -98,7 +98,7 @@ Explanations FullDisk() {
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response)->MergeFrom(testing::FromText<Explanation>(R"(
       cause: "disk_refuses" summary: "for 93 s: writers wait for the disk of /data"
-      who_could: "whoever makes room in /data" remedies { setting: "room in /data" now: "none" change: "more" }
+      who_could: "more room in /data" remedies { setting: "room in /data" now: "none" change: "more" }
       unacknowledged_blocks: 3 unacknowledged_bytes: 4096
       storage { folder: "/data" write_problem: "No space left on device" write_problem_seconds: 93
                 commit_waiting_seconds: 94 checkpoint_problem: "keeping checkpoint 8: No space left"
@@ -109,8 +109,8 @@ Explanations FullDisk() {
 TEST_CASE("A full disk is shown with its waiting clients, and a failed checkpoint with the last good one", "[unit]") {
   CHECK(WhyText(FullDisk(), {}, /*in_full=*/false) ==
         "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
-        "  who could end it: whoever makes room in /data\n"
-        "  what would free it:\n"
+        "  could be ended by: more room in /data\n"
+        "  remedies:\n"
         "      more room in /data\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
         "  on disk, in /data:\n"
@@ -165,7 +165,7 @@ TEST_CASE("A missing server is named, and changes the exit status", "[unit]") {
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
   CHECK(WhyText(explanations, kMissing, /*in_full=*/false) ==
-        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "a at hive:1: flowing: no call waits; 0 of 1000 items\n"
         "replay server 1, last at hive:2, is missing: the parameter server heard of it last 1 m 33 s ago, and counts "
         "it as "
         "gone; it gave up: no space?left\n"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/base/deadline.h"
-#include "common/base/stop_token.h"
-#include "common/checkpoint/checkpoint_store.h"
-#include "common/checkpoint/saved_model.h"
-#include "common/process/child_process.h"
+#include "common/base/process/child_process.h"
+#include "common/base/threads/stop_token.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
+#include "common/rl/checkpoint/saved_model.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/child_exit.h"

@@ -3,9 +3,9 @@
 #include <sstream>
 #include <string>
 
-#include "actor/rpc_environments/rpc_environments.h"
-#include "common/base/thread.h"
-#include "common/rpc/channel.h"
+#include "actor/environments/rpc/rpc_environments.h"
+#include "common/base/threads/thread.h"
+#include "common/net/channel.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 

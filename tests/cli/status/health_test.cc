@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "common/rpc/server.h"
+#include "common/net/server.h"
 #include "tests/support/catch.h"
 #include "waggle/v1/worker.grpc.pb.h"
 

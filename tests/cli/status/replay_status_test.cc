@@ -53,7 +53,7 @@ TEST_CASE("The status of servers that serve alone shows each server and each tab
         "  table        server          items           bytes               inserted         sampled           "
         "limiter                                durability   waiting\n"
         "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB of 2.0 MiB  199050, 2.10k/s  3176800, 33.6k/s  "
-        "16 samples an insert, from 1000 items  log, synced  nobody\n"
+        "16 samples an insert, from 1000 items  log, synced  none\n"
         "\n"
         "  refused by 127.0.0.1:4242: bad_priority 120\n");
   testing::CheckGolden(ReplayStatusJson({server}), "replay_status.json");

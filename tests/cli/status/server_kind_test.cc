@@ -7,7 +7,7 @@
 #include "cli/status/cluster_client.h"
 #include "cli/status/describe_client.h"
 #include "cli/status/replay_status.h"
-#include "common/base/stop_token.h"
+#include "common/base/threads/stop_token.h"
 #include "tests/cli/fake_services.h"
 #include "tests/support/catch.h"
 

@@ -36,7 +36,7 @@ TEST_CASE("The text shows the run, each process and each table", "[unit]") {
       "  table        server          items           bytes    inserted  sampled  limiter                              "
       "  durability  waiting\n"
       "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  16 samples an insert, from 1000 "
-      "items  none        nobody\n");
+      "items  none        none\n");
 }
 
 TEST_CASE("The status of a run whose actors push gradients shows their results, and no tables", "[unit]") {

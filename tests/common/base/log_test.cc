@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 
@@ -20,7 +20,7 @@ namespace {
 using testing::CapturedStream;
 using testing::ValueOf;
 
-// What `write` logs in a process of the role "learner".
+// The log of `write` in a process of the role "learner".
 template <class Function>
 std::string Logged(LogLevel minimum_level, const Function& write) {
   CapturedStream captured(STDERR_FILENO);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/config/plan/layer_planner.h"
 #include "common/nn/activations.h"
-#include "common/plan/layer_planner.h"
 #include "tests/support/catch.h"
 #include "tests/support/networks.h"
 

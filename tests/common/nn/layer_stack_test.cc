@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/plan/layer_planner.h"
+#include "common/config/plan/layer_planner.h"
 #include "tests/support/catch.h"
 #include "tests/support/networks.h"
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "common/base/mutex.h"
-#include "common/rl/steppers.h"
+#include "common/base/threads/mutex.h"
+#include "common/rl/training/steppers.h"
 #include "learner/train_loop.h"
-#include "tests/common/api/fake_hub_link.h"
+#include "tests/common/hub/ports/fake_hub_link.h"
 #include "tests/learner/fakes.h"
 #include "tests/param_server/group_store_server.h"
 #include "tests/support/catch.h"

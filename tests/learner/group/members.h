@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/base/thread.h"
+#include "common/base/threads/thread.h"
 #include "learner/group/collective.h"
 #include "tests/param_server/group_store_server.h"
 

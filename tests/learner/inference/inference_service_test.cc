@@ -3,14 +3,14 @@
 #include <memory>
 #include <string>
 
-#include "common/rpc/blocking_stream.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/raw_codec.h"
-#include "common/rpc/server.h"
+#include "common/net/blocking_stream.h"
+#include "common/net/channel.h"
+#include "common/net/raw_codec.h"
+#include "common/net/server.h"
 #include "tests/learner/inference/counting_policy.h"
 #include "tests/support/catch.h"
 
-// The answers to an actor that keeps to the protocol are tested with the actor's side (tests/common/inference).
+// The answers to an actor that keeps to the protocol are tested with the actor's side (tests/common/hub/inference).
 
 namespace waggle {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/trainee.h"
+#include "common/rl/training/trainee.h"
 #include "tests/actor/fakes.h"
 #include "tests/learner/scripted_publisher.h"
 #include "tests/support/algorithm_checks.h"

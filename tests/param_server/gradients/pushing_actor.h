@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/await_hub.h"
 #include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/gradient_client/gradient_address.h"
-#include "common/gradient_client/gradient_link.h"
-#include "common/gradient_client/gradient_sink.h"
-#include "common/hub_client/hub_client.h"
-#include "common/hub_client/model_client.h"
-#include "common/learning/published_model.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/hub/gradients/gradient_address.h"
+#include "common/hub/gradients/gradient_link.h"
+#include "common/hub/gradients/gradient_sink.h"
+#include "common/hub/hub_client.h"
+#include "common/hub/model_client.h"
+#include "common/hub/ports/await_hub.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/publishing/published_model.h"
 
 namespace waggle::testing {
 
@@ -28,11 +28,11 @@ inline EnvironmentSpec PushedEnvironment() {
   return environment;
 }
 
-// An actor's side of a run whose gradients are pushed, without an environment: all weights begin as 0, and all numbers
+// An actor of a run with pushed gradients, without an environment: all weights begin as 0, and all numbers
 // of its gradients are 1.
 class PushingActor {
  public:
-  // The metrics are its own.
+  // Metrics of this actor.
   static absl::StatusOr<std::unique_ptr<PushingActor>> Join(HubClientOptions options, const StopToken& stop) {
     auto actor = std::make_unique<PushingActor>();
     options.metrics = &actor->metrics;

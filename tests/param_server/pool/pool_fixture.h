@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/hub_client/pool_convert.h"
+#include "common/hub/pool_convert.h"
 #include "param_server/pool/worker_pool.h"
 #include "tests/support/catch.h"
 
@@ -37,7 +37,7 @@ inline RunNeeds Needs(const std::string& id, std::vector<SeatGroup> groups, int6
 
 using WorkOf = std::map<std::string, std::vector<std::string>>;
 
-// Processes that do as they are told.
+// Processes that follow their orders.
 class PoolFixture {
  public:
   v1::AttendRequest& Worker(const std::string& worker_id, WorkerKind kind) {
@@ -54,7 +54,7 @@ class PoolFixture {
   void Hold(const std::string& worker_id, const WorkOrder& order) {
     *workers.at(worker_id).add_held()->mutable_order() = ToProto(order);
   }
-  // All attend, and the pool does what there is to do.
+  // All processes attend, then the pool ticks.
   std::vector<PoolEvent> Round() {
     now += absl::Seconds(1);
     for (auto& [worker_id, worker] : workers) {
@@ -63,18 +63,22 @@ class PoolFixture {
     std::vector<PoolEvent> events = pool.Tick(now);
     for (auto& [worker_id, worker] : workers) {
       worker.clear_held();
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+      for (const WorkOrder& order : OrdersOf(worker_id)) {
         Hold(worker_id, order);
       }
       pool.Answered(worker_id, now);
     }
     return events;
   }
-  // "actor 1 of a" by worker.
+  std::vector<WorkOrder> OrdersOf(const std::string& worker_id) const {
+    const PoolMember* const member = pool.FindMember(worker_id);
+    return member == nullptr ? std::vector<WorkOrder>() : member->Orders();
+  }
+  // Orders such as "actor 1 of a", by worker.
   std::map<std::string, std::vector<std::string>> Work() const {
     std::map<std::string, std::vector<std::string>> work;
     for (const auto& [worker_id, worker] : workers) {
-      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+      for (const WorkOrder& order : OrdersOf(worker_id)) {
         work[worker_id].push_back(absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id));
       }
     }

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
-#include "common/plan/head_kinds.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
+#include "common/config/plan/head_kinds.h"
 
 namespace waggle {
 

@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/experiment/experiment.h"
-#include "common/plan/entropy_options.h"
-#include "common/plan/optimizer_options.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/plan/entropy_options.h"
+#include "common/config/plan/optimizer_options.h"
 
 namespace waggle {
 

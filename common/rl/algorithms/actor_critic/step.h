@@ -1,12 +1,12 @@
 #pragma once
 
 #include "common/rl/algorithms/actor_critic/definition.h"
-#include "common/rl/batches.h"
-#include "common/rl/entropy_bonus.h"
-#include "common/rl/model.h"
-#include "common/rl/return_scale.h"
-#include "common/rl/returns/advantages.h"
-#include "common/rl/update_context.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/kit/entropy_bonus.h"
+#include "common/rl/kit/model.h"
+#include "common/rl/kit/return_scale.h"
+#include "common/rl/kit/returns/advantages.h"
+#include "common/rl/kit/update_context.h"
 
 namespace waggle {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/rl/algorithm.h"
 #include "common/rl/algorithms/actor_critic/step.h"
+#include "common/rl/kit/algorithm.h"
 
 namespace waggle {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "common/experiment/algorithm_definition.h"
-#include "common/plan/exploration_options.h"
-#include "common/plan/optimizer_options.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/config/plan/exploration_options.h"
+#include "common/config/plan/optimizer_options.h"
 
 namespace waggle {
 

@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "common/base/problems.h"
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/rl/returns/n_step_sum.h"
+#include "common/rl/kit/returns/n_step_sum.h"
 
 namespace waggle {
 namespace {

@@ -1,6 +1,6 @@
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/q_learning.h"
+#include "common/rl/kit/q_learning.h"
 
 namespace waggle {
 namespace {

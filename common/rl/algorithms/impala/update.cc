@@ -3,7 +3,7 @@
 #include "common/rl/algorithms/actor_critic/step.h"
 #include "common/rl/algorithms/impala/impala.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/returns/off_policy_returns.h"
+#include "common/rl/kit/returns/off_policy_returns.h"
 
 namespace waggle {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
 
 namespace waggle {
 

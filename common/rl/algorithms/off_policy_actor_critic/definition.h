@@ -3,10 +3,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "common/experiment/algorithm_definition.h"
-#include "common/experiment/experiment.h"
-#include "common/plan/exploration_options.h"
-#include "common/plan/optimizer_options.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/plan/exploration_options.h"
+#include "common/config/plan/optimizer_options.h"
 
 namespace waggle {
 

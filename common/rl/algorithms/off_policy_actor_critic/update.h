@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/rl/batches.h"
-#include "common/rl/net.h"
-#include "common/rl/update_context.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/kit/net.h"
+#include "common/rl/kit/update_context.h"
 
 namespace waggle {
 

@@ -2,10 +2,10 @@
 
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/ppo/ppo.h"
-#include "common/rl/entropy_bonus.h"
-#include "common/rl/return_scale.h"
-#include "common/rl/returns/advantages.h"
-#include "common/rl/unroll_steps.h"
+#include "common/rl/kit/entropy_bonus.h"
+#include "common/rl/kit/return_scale.h"
+#include "common/rl/kit/returns/advantages.h"
+#include "common/rl/kit/unroll_steps.h"
 
 namespace waggle {
 namespace {

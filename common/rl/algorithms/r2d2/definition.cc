@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/experiment/family_defaults.h"
-#include "common/experiment/table_plans.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
-#include "common/rl/returns/n_step_sum.h"
-#include "common/rl/returns/value_rescaling.h"
+#include "common/rl/kit/returns/n_step_sum.h"
+#include "common/rl/kit/returns/value_rescaling.h"
 
 namespace waggle {
 namespace {

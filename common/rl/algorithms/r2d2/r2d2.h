@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "common/experiment/algorithm_definition.h"
-#include "common/plan/exploration_options.h"
-#include "common/plan/optimizer_options.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/config/plan/exploration_options.h"
+#include "common/config/plan/optimizer_options.h"
 
 namespace waggle {
 

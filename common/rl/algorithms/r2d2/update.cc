@@ -1,8 +1,8 @@
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
-#include "common/rl/q_learning.h"
-#include "common/rl/returns/advantages.h"
-#include "common/rl/returns/sequence_returns.h"
+#include "common/rl/kit/q_learning.h"
+#include "common/rl/kit/returns/advantages.h"
+#include "common/rl/kit/returns/sequence_returns.h"
 
 namespace waggle {
 namespace {

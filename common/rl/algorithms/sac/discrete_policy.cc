@@ -1,5 +1,5 @@
 #include "common/rl/algorithms/sac/soft_policy.h"
-#include "common/rl/q_learning.h"
+#include "common/rl/kit/q_learning.h"
 
 namespace waggle {
 namespace {

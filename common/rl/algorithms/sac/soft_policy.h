@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "common/rl/algorithms/sac/sac.h"
-#include "common/rl/batches.h"
-#include "common/rl/net.h"
-#include "common/rl/noise.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/kit/net.h"
+#include "common/rl/kit/noise.h"
 
 namespace waggle {
 

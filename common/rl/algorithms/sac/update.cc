@@ -1,7 +1,7 @@
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/sac/sac.h"
 #include "common/rl/algorithms/sac/soft_policy.h"
-#include "common/rl/returns/n_step_returns.h"
+#include "common/rl/kit/returns/n_step_returns.h"
 
 namespace waggle {
 namespace {

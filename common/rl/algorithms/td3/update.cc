@@ -2,7 +2,7 @@
 
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/td3/td3.h"
-#include "common/rl/returns/n_step_returns.h"
+#include "common/rl/kit/returns/n_step_returns.h"
 
 namespace waggle {
 namespace {

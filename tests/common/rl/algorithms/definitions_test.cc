@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/experiment/experiment.h"
-#include "common/experiment/experiment_plan.h"
-#include "common/plan/head_kinds.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
+#include "common/config/plan/head_kinds.h"
 #include "common/rl/algorithms/actor_critic/definition.h"
 #include "tests/support/catch.h"
 

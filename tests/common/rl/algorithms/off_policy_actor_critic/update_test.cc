@@ -3,7 +3,7 @@
 #include <string>
 
 #include "common/base/random.h"
-#include "common/rl/noise.h"
+#include "common/rl/kit/noise.h"
 #include "tests/support/algorithm_checks.h"
 
 namespace waggle {

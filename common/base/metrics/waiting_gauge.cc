@@ -1,0 +1,37 @@
+#include "common/base/metrics/waiting_gauge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace waggle {
+
+WaitingGauge::WaitingGauge(Metrics* metrics, Words words, std::function<Wait()> wait, absl::Duration period)
+    : metrics_(metrics),
+      words_(std::move(words)),
+      wait_(std::move(wait)),
+      period_(period),
+      waited_(wait_().total),
+      registration_(metrics->BeforeSnapshot([this] { Refresh(period_); })) {
+  metrics->SetActivity(words_.working);
+}
+
+WaitingGauge::~WaitingGauge() {
+  registration_.reset();
+  Refresh(measured_ ? period_ : absl::ZeroDuration());
+}
+
+void WaitingGauge::Refresh(absl::Duration period) {
+  const Wait wait = wait_();
+  metrics_->SetActivity(!wait.waiting ? words_.working : wait.for_what == nullptr ? words_.waiting : wait.for_what);
+  const absl::Duration elapsed = since_.Elapsed();
+  // Two snapshots may come at the same time, and no time has no fraction.
+  if (elapsed < period || elapsed <= absl::ZeroDuration()) {
+    return;
+  }
+  metrics_->Set("waiting_fraction", std::clamp(absl::FDivDuration(wait.total - waited_, elapsed), 0.0, 1.0));
+  measured_ = true;
+  waited_ = wait.total;
+  since_ = Stopwatch();
+}
+
+}  // namespace waggle

@@ -1,0 +1,387 @@
+#include "common/config/experiment/experiment_plan.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/annotate.h"
+#include "common/base/nearest_name.h"
+#include "common/base/problems.h"
+#include "common/base/status_macros.h"
+#include "common/config/experiment/lock_step.h"
+#include "common/config/experiment/space_checks.h"
+#include "common/config/plan/head_kinds.h"
+#include "common/config/table/batch_layout.h"
+#include "common/config/table/shard_config.h"
+#include "common/replay/ports/replay.h"
+
+namespace waggle {
+namespace {
+
+// In a message of 64 MiB; the rest is for the rows' descriptions.
+constexpr int64_t kMaxStepBytes = int64_t{56} << 20;
+
+// Gathers problems of any code, one a line. Their status has the first one's code.
+class FirstOfAll {
+ public:
+  void Add(const absl::Status& status) {
+    if (status_.ok()) {
+      status_ = status;
+    } else if (!status.ok()) {
+      status_ = absl::Status(status_.code(), absl::StrCat(status_.message(), "\n", status.message()));
+    }
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+// Gives problems with fields of a table the keys of an experiment.
+absl::Status InReplaySection(const absl::Status& problems) {
+  return absl::Status(problems.code(),
+                      absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
+}
+
+// Batch sizes are known before a process starts.
+absl::Status CheckBatch(const TablePlan& plan) {
+  const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
+  return Annotate(MakeBatchLayout(plan.table, plan.batch_size, max_batch_bytes).status(),
+                  absl::StrCat("learner.batch_size: ", plan.batch_size));
+}
+
+absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
+  const int64_t lanes = experiment.actor.lanes;
+  const int64_t row_bytes = BytesARow(table.signature);
+  const int64_t most = row_bytes == 0 ? lanes : kMaxStepBytes / row_bytes;
+  if (lanes <= most) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
+                   lanes * row_bytes, " bytes, and one message has room for ", kMaxStepBytes, ": ",
+                   most == 0 ? "not even one lane fits" : absl::StrCat("wanted at most ", most)));
+}
+
+// Checks the room for an item at each server, and for the items with which learning begins; each brings at least one
+// row. The size of compressed columns is not known: they are left out.
+absl::Status CheckBytes(const Experiment& experiment, const TableConfig& table) {
+  std::vector<ArraySpec> plain;
+  for (const ArraySpec& column : table.signature) {
+    const auto compressed = [&column](const ColumnCompression& one) { return one.column == column.name; };
+    if (std::none_of(table.compression.begin(), table.compression.end(), compressed)) {
+      plain.push_back(column);
+    }
+  }
+  const int64_t row_bytes = BytesARow(plain);
+  const int64_t item_rows = table.max_window + table.MaxContextRows();
+  const int64_t rows = std::max(experiment.replay.servers * item_rows, table.rate_limiter.min_items);
+  if (row_bytes == 0 || row_bytes > kMaxStepBytes ||
+      table.max_bytes / row_bytes >= rows) {  // CheckStep has the second.
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "replay.max_bytes: got ", table.max_bytes, "; wanted at least ", rows * row_bytes, ", for ", rows, " rows of ",
+      row_bytes, " bytes: replay.servers with an item of ", item_rows, " each, and rate_limiter.min_items"));
+}
+
+absl::Status CheckTable(const Experiment& experiment, const TablePlan& plan) {
+  const TableConfig& table = plan.table;
+  if (const absl::Status compression = table.ValidateCompression(); !compression.ok()) {
+    return InReplaySection(compression);
+  }
+  WAGGLE_RETURN_IF_ERROR(table.Validate());
+  FirstOfAll problems;
+  problems.Add(CheckBytes(experiment, table));
+  problems.Add(CheckBatch(plan));
+  problems.Add(CheckStep(experiment, table));
+  if (experiment.replay.servers > 1) {
+    problems.Add(Annotate(CheckShardedBatch(table, experiment.replay.servers, plan.batch_size),
+                          absl::StrCat("replay.servers: ", experiment.replay.servers)));
+  }
+  return problems.status();
+}
+
+absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan& plan) {
+  std::vector<std::string> known;
+  for (const NetworkNeed& need : plan.networks) {
+    known.push_back(need.name);
+  }
+  Problems problems;
+  for (const auto& [name, network] : experiment.networks) {
+    problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(), "networks.", name, ": algorithm ",
+                       experiment.algorithm, " has no such network", DidYouMean(name, known), "; it has ",
+                       absl::StrJoin(known, ", "));
+  }
+  return problems.ToStatus();
+}
+
+// An exploration that does not fit would be ignored in silence.
+absl::Status CheckExploration(const EnvironmentSpec& environment, const AlgorithmPlan& plan) {
+  bool has_values = false;
+  for (const NetworkNeed& need : plan.networks) {
+    for (const auto& [name, kind] : need.heads) {
+      has_values = has_values || (need.acts && kind == HeadKind::kQ);
+    }
+  }
+  const std::string& type = plan.exploration.type;
+  const bool is_real = PolicyHead(environment) == HeadKind::kNormal;
+  Problems problems;
+  problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
+                     "algorithm.exploration.type: ", type,
+                     " is for networks that give choices their values; wanted none",
+                     is_real ? ", gaussian or ornstein_uhlenbeck" : "");
+  problems.AddUnless((type != "gaussian" && type != "ornstein_uhlenbeck") || is_real,
+                     "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
+                     absl::StrJoin(environment.actions, " and ",
+                                   [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
+                     " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");
+  return problems.ToStatus();
+}
+
+// If actors wait for each learner step, the step must take all their items: the learner would wait for more in vain,
+// and the rest would pile up.
+absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
+  Problems problems;
+  if (plan.rows_per_version.has_value()) {
+    const int64_t unrolls = experiment.actor.processes * experiment.actor.lanes;
+    problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
+                       ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
+                       ", or none, which stands for as many as there are lanes");
+    problems.AddUnless(experiment.learner.pushes() || experiment.actor.least_processes == experiment.actor.processes,
+                       "actor.processes: {min: ", experiment.actor.least_processes,
+                       ", max: ", experiment.actor.processes,
+                       "}: the learner waits for an unroll of each of its lanes; wanted a number");
+    problems.AddUnless(experiment.learner.publish_period_steps == 1,
+                       "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
+                       ": actors wait for the weights of each learner step; wanted 1");
+  }
+  return problems.ToStatus();
+}
+
+// Checks actions that the learner's process computes, with weights that no actor has.
+absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
+  if (!experiment.actor.asks_learner()) {
+    return absl::OkStatus();
+  }
+  Problems problems;
+  const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
+  problems.AddUnless(!waits, "actor.inference: server: actors of algorithm ", experiment.algorithm,
+                     " wait for the weights of each learner step; wanted local");
+  problems.AddUnless(
+      !experiment.learner.pushes(),
+      "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
+      "local");
+  problems.AddUnless(!experiment.experiment.deterministic,
+                     "actor.inference: server: a batch's rows depend on timing, and those of a deterministic "
+                     "run must not; wanted local");
+  return problems.ToStatus();
+}
+
+// Checks learners that step by the mean of their gradients.
+absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
+                           const std::vector<NetworkPlan>& networks) {
+  const int64_t learners = experiment.learner.processes;
+  Problems problems;
+  if (learners > 1) {
+    const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
+    problems.AddUnless(!waits, "learner.processes: ", learners, ": actors of algorithm ", experiment.algorithm,
+                       " wait for each learner step, which takes all that they have; wanted 1");
+    problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
+                       ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
+    problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
+                       ": with actor.inference: server one learner has the weights that all act by; wanted 1");
+    const bool normalizes = std::any_of(networks.begin(), networks.end(),
+                                        [](const NetworkPlan& network) { return !network.normalizers.empty(); });
+    problems.AddUnless(!normalizes, "learner.processes: ", learners,
+                       ": each would normalise observations by its own data; wanted 1, or "
+                       "normalize_observations: false");
+    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
+                       ": each would scale returns by what it has learned from itself, and the mean would be of "
+                       "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
+  }
+  return problems.ToStatus();
+}
+
+// Checks learner.max_policy_lag: new priorities cannot go back with items left out.
+absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
+  const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
+                                          [](const TablePlan& table) { return table.table.UsesPriorities(); });
+  if (experiment.learner.max_policy_lag.has_value() && has_priorities) {
+    return absl::InvalidArgumentError(absl::StrCat("learner.max_policy_lag: ", *experiment.learner.max_policy_lag,
+                                                   ": the table picks its items by priority, and new priorities "
+                                                   "are those of whole batches; wanted none"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
+                                            const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options,
+                                                               PlanContext{environment, experiment.networks,
+                                                                           experiment.replay, experiment.learner}));
+  for (TablePlan& table : plan.tables) {
+    table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
+    table.name = table.table.name;
+    // A replay server may hold the tables of several experiments.
+    table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
+    if (experiment.experiment.deterministic) {
+      table.table.rate_limiter = LimiterInLockStep(table.table.rate_limiter);
+    }
+  }
+  return plan;
+}
+
+// A core learns from sequences. The acting network's state is in the stream, so that an unroll continues from the
+// policy's state.
+absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need, const NetworkPlan& network,
+                          AlgorithmPlan* plan) {
+  if (network.state_size == 0) {
+    return absl::OkStatus();
+  }
+  for (const TablePlan& table : plan->tables) {
+    if (table.window.kind == WindowPlan::Kind::kNStep) {
+      return absl::InvalidArgumentError(absl::StrCat("networks.", network.name, ".core: algorithm ",
+                                                     experiment.algorithm,
+                                                     " learns from transitions, and a core from sequences; wanted the "
+                                                     "type none"));
+    }
+  }
+  if (!need.acts) {
+    return absl::OkStatus();
+  }
+  plan->columns.emplace_back(kCoreState);
+  for (TablePlan& table : plan->tables) {
+    table.table.signature.push_back(CoreStateColumn(network));
+    table.table.view.push_back({kCoreState, kCoreState, ViewField::Rows::kFirst});
+  }
+  return absl::OkStatus();
+}
+
+// The networks that can be planned. Problems of the others are added to `problems`, and core states to the plan.
+std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const EnvironmentSpec& environment,
+                                      AlgorithmPlan* plan, FirstOfAll* problems) {
+  problems->Add(CheckNetworkNames(experiment, *plan));
+  std::vector<NetworkPlan> networks;
+  for (const NetworkNeed& need : plan->networks) {
+    const auto spec = experiment.networks.find(need.name);
+    absl::StatusOr<NetworkPlan> network =
+        PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
+    problems->Add(network.status());
+    if (network.ok()) {
+      problems->Add(AddCoreState(experiment, need, *network, plan));
+      networks.push_back(*std::move(network));
+    }
+  }
+  return networks;
+}
+
+// Actors push the gradient of the published network: a step must change nothing else.
+absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
+  if (!experiment.learner.pushes()) {
+    return absl::OkStatus();
+  }
+  if (plan.networks.size() != 1 || !plan.scalars.empty() || !plan.networks[0].acts || plan.networks[0].has_target) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
+                     "target and without learned scalars, which ",
+                     experiment.algorithm, " is not; wanted local"));
+  }
+  if (plan.iterates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("learner.gradients: push is for algorithms that take one step from a "
+                     "batch, and ",
+                     experiment.algorithm, " takes several; wanted local"));
+  }
+  if (plan.normalizes_returns) {
+    return absl::InvalidArgumentError(
+        "algorithm.normalize_returns: with learner.gradients: push each actor would scale returns by what it has acted "
+        "itself, and the mean would be of gradients on different scales; wanted false, or learner.gradients: local");
+  }
+  const auto network = experiment.networks.find(plan.networks[0].name);
+  if (network != experiment.networks.end() && network->second.normalize_observations) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("networks.", network->first,
+                     ".normalize_observations: with learner.gradients: push no process sees the observations of all "
+                     "actors, which the statistics need; wanted false, or learner.gradients: local"));
+  }
+  return absl::OkStatus();
+}
+
+// The plan, and in `problems` all that is wrong with it, without problems that depend on `wrong` sections.
+absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const EnvironmentSpec& environment,
+                                        const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong,
+                                        FirstOfAll* problems) {
+  ExperimentPlan plan;
+  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
+  const auto right = [&wrong](std::initializer_list<const char*> sections) {
+    return std::none_of(sections.begin(), sections.end(), [&](const char* name) { return wrong.count(name) > 0; });
+  };
+  const auto add = [&](std::initializer_list<const char*> sections, const absl::Status& status) {
+    problems->Add(right(sections) ? status : absl::OkStatus());
+  };
+  add({"algorithm"}, CheckExploration(environment, plan.algorithm));
+  add({"algorithm", "actor", "learner"}, CheckSynchronous(experiment, plan.algorithm));
+  add({"algorithm", "learner", "replay"}, CheckPolicyLag(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner", "replay"}, CheckLockStep(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner"}, CheckInference(experiment, plan.algorithm));
+  add({"algorithm", "network", "networks", "learner"}, CheckPushedGradients(experiment, plan.algorithm));
+  FirstOfAll of_networks;
+  plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &of_networks);
+  add({"network", "networks"}, of_networks.status());
+  add({"algorithm", "network", "networks", "actor", "learner"},
+      CheckLearners(experiment, plan.algorithm, plan.networks));
+  return plan;
+}
+
+}  // namespace
+
+const NetworkPlan* ExperimentPlan::acting() const {
+  for (size_t i = 0; i < networks.size(); ++i) {
+    if (algorithm.networks[i].acts) {
+      return &networks[i];
+    }
+  }
+  return nullptr;
+}
+
+std::vector<ArraySpec> ExperimentPlan::PolicyColumns() const {
+  std::vector<ArraySpec> columns;
+  for (const std::string& column : algorithm.columns) {
+    columns.push_back(column == kCoreState ? CoreStateColumn(*acting()) : ArraySpec{column, DType::kFloat32, {}});
+  }
+  return columns;
+}
+
+absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
+                                              const AlgorithmDefinitions& algorithms) {
+  FirstOfAll problems;
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan, MakePlan(experiment, environment, algorithms, {}, &problems));
+  WAGGLE_RETURN_IF_ERROR(problems.status());
+  return plan;
+}
+
+absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
+                                     const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  // The rest is planned for spaces that the algorithm can take.
+  WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
+  FirstOfAll problems;
+  const absl::StatusOr<ExperimentPlan> plan = MakePlan(experiment, environment, algorithms, wrong, &problems);
+  if (!plan.ok()) {  // Wrong sections may be the reason.
+    return wrong.empty() ? plan.status() : absl::OkStatus();
+  }
+  for (const TablePlan& table : plan->algorithm.tables) {
+    if (wrong.empty()) {
+      problems.Add(CheckTable(experiment, table));
+    }
+  }
+  return problems.status();
+}
+
+}  // namespace waggle

@@ -1,0 +1,55 @@
+#include "common/config/experiment/space_checks.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/problems.h"
+
+namespace waggle {
+namespace {
+
+std::string NamesOf(const std::vector<SpaceLeaf>& leaves) {
+  return absl::StrJoin(leaves, ", ", [](std::string* text, const SpaceLeaf& leaf) { *text += leaf.array.name; });
+}
+
+std::string NamesOf(const std::vector<SpaceKind>& kinds) {
+  return absl::StrJoin(kinds, " or ", [](std::string* text, SpaceKind kind) { *text += Name(kind); });
+}
+
+}  // namespace
+
+absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
+                         const EnvironmentSpec& environment) {
+  Problems problems;
+  const auto need = [&](bool fits, const std::string& has, const std::string& wanted) {
+    problems.AddUnless(fits, "environment.name: ", environment.name, " ", has, "; algorithm ", algorithm, " wants ",
+                       wanted);
+  };
+  const std::vector<std::string> agents = AgentsOf(environment);
+  need(agents.size() == 1, absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
+  const std::vector<SpaceKind>& kinds = definition.action_kinds;
+  const auto takes = [&kinds](SpaceKind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  const std::vector<SpaceLeaf>& actions = environment.actions;
+  const bool are_real = std::all_of(actions.begin(), actions.end(),
+                                    [](const SpaceLeaf& action) { return action.kind == SpaceKind::kBox; });
+  need(actions.size() == 1 || takes(SpaceKind::kMultiDiscrete) || (are_real && takes(SpaceKind::kBox)),
+       absl::StrCat("has ", actions.size(), " actions (", NamesOf(actions), ")"),
+       takes(SpaceKind::kBox) ? "one, or box ones alone" : "one");
+  for (const SpaceLeaf& action : actions) {
+    const bool is_taken =
+        takes(action.kind) || (action.kind == SpaceKind::kMultiBinary && takes(SpaceKind::kMultiDiscrete));
+    need(is_taken, absl::StrCat("takes ", Name(action.kind), " actions (", action.DebugString(), ")"),
+         absl::StrCat(NamesOf(kinds), " ones"));
+    need(action.kind != SpaceKind::kBox || action.array.dtype == DType::kFloat32,
+         absl::StrCat("takes ", action.array.DebugString()), "float32 where actions are real");
+  }
+  for (const ArraySpec& reward : environment.rewards) {
+    need(reward.shape.empty(), absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ")"),
+         "a scalar");
+  }
+  return problems.ToStatus();
+}
+
+}  // namespace waggle

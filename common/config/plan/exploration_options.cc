@@ -1,0 +1,42 @@
+#include "common/config/plan/exploration_options.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace waggle {
+
+void ExplorationOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Choice("type", &type, {"none", "epsilon_greedy", "boltzmann", "gaussian", "ornstein_uhlenbeck"});
+  visitor.Int("warm_up_steps", &warm_up_steps, In(0, 1e12));
+  const auto applies = [&](const char* key, const std::vector<std::string>& types) {
+    return visitor.Applies(key, std::find(types.begin(), types.end(), type) != types.end(),
+                           absl::StrCat("means nothing to the exploration ", type, "; wanted none, or the type ",
+                                        absl::StrJoin(types, " or ")));
+  };
+  if (applies("epsilon", {"epsilon_greedy"})) {
+    visitor.Schedule("epsilon", &epsilon, In(0, 1));
+  }
+  if (applies("ladder_exponent", {"epsilon_greedy"})) {
+    visitor.Double("ladder_exponent", &ladder_exponent, In(0, 1'000));
+  }
+  if (applies("temperature", {"boltzmann"})) {
+    visitor.Schedule("temperature", &temperature, Above(0, 1e6));
+  }
+  if (applies("sigma", {"gaussian", "ornstein_uhlenbeck"})) {
+    visitor.Schedule("sigma", &sigma, In(0, 100));
+  }
+  if (applies("theta", {"ornstein_uhlenbeck"})) {
+    visitor.Double("theta", &theta, In(0, 1'000));
+  }
+  if (applies("time_step", {"ornstein_uhlenbeck"})) {
+    visitor.Double("time_step", &time_step, Above(0, 1));
+  }
+}
+
+absl::Status ExplorationOptions::Validate() const {
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

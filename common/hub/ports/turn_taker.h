@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/threads/mutex.h"
+#include "common/base/threads/stop_token.h"
+#include "common/base/threads/wait_clock.h"
+#include "common/hub/ports/hub.h"
+
+namespace waggle {
+
+// A worker's part in a run in lock-step (experiment.deterministic). In the hub's turns, the learner publishes first
+// weights, then the actor acts, the learner learns from that, and at times figures are recorded and weights evaluated,
+// each alone. One thread, but for stats().
+class TurnTaker {
+ public:
+  // The link must outlive it.
+  TurnTaker(HubLink* hub, Role role) : hub_(hub), role_(role) {}
+
+  // Waits for this worker's next turn and returns its assignment. CANCELLED after a stop, or once acting and training
+  // must stop. Other errors as HubLink::WaitUntil.
+  absl::StatusOr<Assignment> Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the turn that Await returned with.
+  void End() { hub_->ReportTurnDone(done_); }
+
+  struct Stats {
+    absl::Duration waited;  // In Await, including the wait under way.
+    bool waiting = false;   // In Await, now.
+  };
+  // Thread-safe.
+  Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  HubLink* const hub_;
+  const Role role_;
+  uint64_t done_ = 0;  // The last turn that Await returned with.
+  mutable Mutex mutex_;
+  WaitClock waits_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle

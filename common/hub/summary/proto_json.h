@@ -1,0 +1,18 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+namespace waggle {
+
+// A message as JSON by its fields' names, without those in `left_out`. Maps and bytes must be left out. Absent fields
+// are null. Unlike MessageToJsonString, it has numbers as numbers, and defaults.
+nlohmann::ordered_json ProtoJson(const google::protobuf::Message& message, const std::set<std::string>& left_out = {});
+
+// "deadlock" for VERDICT_DEADLOCK; "unknown" for an unknown number.
+std::string EnumName(const google::protobuf::EnumDescriptor& type, int number);
+
+}  // namespace waggle

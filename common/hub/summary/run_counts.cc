@@ -1,0 +1,58 @@
+#include "common/hub/summary/run_counts.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace waggle {
+namespace {
+
+using Totals = google::protobuf::Map<std::string, double>;
+
+std::optional<double> Find(const Totals& totals, const std::string& name) {
+  const auto it = totals.find(name);
+  return it == totals.end() ? std::nullopt : std::optional<double>(it->second);
+}
+
+// The actors' counts. The last two are those of the primary, the run's learner.
+GradientFacts GradientsOf(const v1::OverviewResponse& overview) {
+  const Totals& totals = overview.totals();
+  GradientFacts gradients;
+  gradients.pushed = Find(totals, "actor/gradients_pushed").value_or(0);
+  gradients.applied = Find(totals, "actor/gradients_applied").value_or(0);
+  for (const auto& [name, count] : totals) {
+    if (absl::string_view reason = name; absl::ConsumePrefix(&reason, "actor/gradients_refused_")) {
+      gradients.refused[std::string(reason)] = count;
+    }
+  }
+  gradients.rolled_back = Find(totals, "learner/gradients_rolled_back").value_or(0);
+  gradients.sums_split = Find(totals, "learner/gradient_sums_split").value_or(0);
+  gradients.pushed_per_s = Find(overview.figures(), "actor/gradients_pushed_per_s");
+  return gradients;
+}
+
+}  // namespace
+
+RunCounts CountsOf(const v1::OverviewResponse& overview) {
+  const Totals& totals = overview.totals();
+  RunCounts counts;
+  counts.first_env_step_unix = Find(totals, "actor/first_env_step_unix_seconds");
+  counts.items_inserted = Find(totals, "replay/items_inserted").value_or(0);
+  counts.items_sampled = Find(totals, "replay/items_sampled").value_or(0);
+  counts.items_learned = Find(totals, "learner/items_sampled").value_or(0);
+  counts.policy_lag_sum = Find(totals, "learner/policy_lag_sum").value_or(0);
+  counts.policy_lag_max = Find(totals, "learner/policy_lag_max");
+  for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
+    counts.policy_lags[bucket] = Find(totals, absl::StrCat("learner/", LagBucketCounter(bucket))).value_or(0);
+  }
+  counts.items_too_old = Find(totals, "learner/items_too_old").value_or(0);
+  // An actor that pushes gradients counts them from its start.
+  if (totals.contains("actor/gradients_pushed")) {
+    counts.gradients = GradientsOf(overview);
+  }
+  return counts;
+}
+
+}  // namespace waggle

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/base/registry.h"
+#include "common/config/experiment/algorithm_definition.h"
+#include "common/nn/state_visitor.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/kit/model.h"
+#include "common/rl/kit/update_context.h"
+
+namespace waggle {
+
+// The learner's half of an algorithm: the changes that one batch makes. Its plan decides networks, optimizers, targets,
+// checkpoints and publication. Holds references into the model. One thread.
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  // Computes losses and descends them, in the paper's order. The caller catches what LibTorch throws.
+  virtual void Update(const Batches& batches, UpdateContext* context) = 0;
+
+  // Visits state that must survive besides the model and the noise: counters, normalisers.
+  virtual void VisitState(StateVisitor* /*visitor*/) {}
+};
+
+// The code of an algorithm; an AlgorithmDefinition has the same name.
+struct AlgorithmImplementation {
+  // `model` must be of these options' plan and outlive this. INVALID_ARGUMENT for another algorithm's options.
+  std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const AlgorithmOptions& options, Model* model)> create;
+};
+
+using AlgorithmImplementations = Registry<AlgorithmImplementation>;
+
+// For a class whose constructor takes its own options and the model.
+template <class Implementation, class Options>
+AlgorithmImplementation Implement() {
+  return {[](const AlgorithmOptions& options, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+    const auto* const own = dynamic_cast<const Options*>(&options);
+    if (own == nullptr) {
+      return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
+    }
+    return std::make_unique<Implementation>(*own, model);
+  }};
+}
+
+}  // namespace waggle

@@ -1,0 +1,216 @@
+#include "common/rl/kit/net.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/config/plan/head_kinds.h"
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+// Value of illegal choices: below all others, and finite, so that sums and differences are.
+constexpr double kIllegal = -1e9;
+
+void CheckKind(const HeadPlan& head, HeadKind wanted) {
+  TORCH_CHECK(head.kind == wanted, "the head ", head.name, " is of kind ", Name(head.kind), "; asked for ",
+              Name(wanted));
+}
+
+// Checks that all inputs exist, because LibTorch's messages for missing ones are unreadable.
+void CheckInputs(const NetworkPlan& plan, const Observations& observations, const Tensor& action) {
+  TORCH_CHECK(action.defined() == plan.takes_action, "the network ", plan.name,
+              plan.takes_action ? " takes an action, and got none" : " takes no action, and got one");
+  for (const EncoderPlan& encoder : plan.trunks[0].encoders) {
+    TORCH_CHECK(encoder.leaf < 0 || (encoder.leaf < static_cast<int64_t>(observations.size()) &&
+                                     observations[static_cast<size_t>(encoder.leaf)].defined()),
+                "the network ", plan.name, " got no ", encoder.array.DebugString());
+  }
+  for (const JointAction::Part& part : plan.action.parts) {
+    TORCH_CHECK(part.mask < 0 || (part.mask < static_cast<int64_t>(observations.size()) &&
+                                  observations[static_cast<size_t>(part.mask)].defined()),
+                "the network ", plan.name, " got ", observations.size(),
+                " observations; the mask of its action is number ", part.mask);
+  }
+}
+
+// The joint action's mask, all true for leaves without one. Undefined if no leaf has a mask.
+Tensor MaskOf(const JointAction& action, const Observations& observations) {
+  const auto masked = std::find_if(action.parts.begin(), action.parts.end(),
+                                   [](const JointAction::Part& part) { return part.mask >= 0; });
+  if (masked == action.parts.end()) {
+    return {};
+  }
+  const Tensor& some = observations[static_cast<size_t>(masked->mask)];
+  std::vector<Tensor> masks;
+  for (const JointAction::Part& part : action.parts) {
+    if (part.mask >= 0) {
+      masks.push_back(observations[static_cast<size_t>(part.mask)]);
+    } else if (part.choices > 0) {
+      std::vector<int64_t> shape = some.sizes().vec();
+      shape.back() = part.choices;
+      masks.push_back(torch::ones(shape, some.options()));
+    }
+  }
+  return masks.size() == 1 ? masks[0] : torch::cat(masks, -1);
+}
+
+// Adds the dimension of members to a mask if `values` has one.
+Tensor Like(const Tensor& mask, const Tensor& values) {
+  return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
+}
+
+struct Normals {
+  Tensor mean, log_std;
+};
+
+// Splits `values` into means and, if `log_std` is undefined, logarithms of deviations.
+Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& log_std) {
+  if (!log_std.defined()) {
+    const std::vector<Tensor> halves = values.chunk(2, -1);
+    return {halves[0], halves[1]};
+  }
+  if (!plan.members.has_value()) {
+    return {values, log_std.expand_as(values)};
+  }
+  // [members, elements] becomes [members, 1, …, elements].
+  std::vector<int64_t> shape(static_cast<size_t>(values.dim()), 1);
+  shape.front() = *plan.members;
+  shape.back() = log_std.size(-1);
+  return {values, log_std.view(shape).expand_as(values)};
+}
+
+// Applies `compute` to all leading dimensions flattened to rows.
+template <class Compute>
+Output OfAllRows(const Network& network, const Observations& observations, const Tensor& action,
+                 const Compute& compute) {
+  const NetworkPlan& plan = network.plan();
+  CheckInputs(plan, observations, action);
+  const EncoderPlan& first = plan.trunks[0].encoders[0];
+  const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
+  const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
+  TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
+              "; wanted one dimension or more before those of a row");
+  const Tensor mask = MaskOf(plan.action, observations);
+  if (lead == 1) {
+    Network::Unrolled unrolled = compute(observations, action);
+    return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
+  }
+  Observations flat;
+  for (size_t i = 0; i < observations.size(); ++i) {
+    const Tensor& leaf = observations[i];
+    const bool seen = leaf.defined() && plan.Sees(static_cast<int64_t>(i));
+    flat.push_back(seen ? leaf.flatten(0, lead - 1) : Tensor());
+  }
+  Network::Unrolled unrolled = compute(flat, action.defined() ? action.flatten(0, lead - 1) : action);
+  for (Network::HeadOutput& head : unrolled.heads) {
+    std::vector<int64_t> shape;
+    if (plan.members.has_value()) {
+      shape.push_back(*plan.members);
+    }
+    for (int64_t i = 0; i < lead; ++i) {
+      shape.push_back(rows.size(i));
+    }
+    shape.push_back(head.values.size(-1));
+    head.values = head.values.reshape(shape);
+  }
+  return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
+}
+
+}  // namespace
+
+const Network::HeadOutput& Output::Head(absl::string_view name, const HeadPlan** plan) const {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (plan_->heads[i].name == name) {
+      *plan = &plan_->heads[i];
+      return heads_[i];
+    }
+  }
+  TORCH_CHECK(false, "the network ", plan_->name, " has no head named ", std::string(name));
+  return heads_[0];
+}
+
+Tensor Output::q(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kQ);
+  return mask_.defined() ? values.masked_fill(Like(Legal(mask_), values).logical_not(), kIllegal) : values;
+}
+
+Tensor Output::value(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kValue);
+  return values.squeeze(-1);
+}
+
+Tensor Output::action(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kDeterministic);
+  return values.tanh();
+}
+
+Distribution Output::policy(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Network::HeadOutput& output = Head(head, &plan);
+  switch (plan->kind) {
+    case HeadKind::kCategorical: {
+      const Tensor mask = mask_.defined() ? Like(mask_, output.values) : Tensor();
+      return plan_->action.is_scalar ? Distribution::Categorical(output.values, mask)
+                                     : Distribution::MultiCategorical(output.values, plan_->action.num_values, mask);
+    }
+    case HeadKind::kNormal: {
+      const Normals normals = NormalsOf(*plan_, output.values, output.log_std);
+      return Distribution::Normal(normals.mean, normals.log_std);
+    }
+    case HeadKind::kMixed: {
+      const int64_t choices = plan_->action.TotalChoices();
+      const Tensor logits = output.values.narrow(-1, 0, choices);
+      const Normals normals =
+          NormalsOf(*plan_, output.values.narrow(-1, choices, output.values.size(-1) - choices), output.log_std);
+      const Tensor mask = mask_.defined() ? Like(mask_, logits) : Tensor();
+      return Distribution::Mixed(logits, plan_->action.num_values, mask, normals.mean, normals.log_std);
+    }
+    case HeadKind::kTanhNormal: {
+      const std::vector<Tensor> halves = output.values.chunk(2, -1);
+      return Distribution::TanhNormal(halves[0], halves[1].clamp(plan->min_log_std, plan->max_log_std));
+    }
+    case HeadKind::kDeterministic:
+      return Distribution::Deterministic(output.values.tanh());
+    case HeadKind::kQ:
+    case HeadKind::kValue:
+      break;
+  }
+  TORCH_CHECK(false, "the head ", plan->name, " is of kind ", Name(plan->kind), ", which is no policy");
+  return Distribution::Deterministic(output.values);
+}
+
+Output Forward(const Network& network, const Observations& observations, const Tensor& action) {
+  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
+    return Network::Unrolled{network.Forward(rows, actions), Tensor()};
+  });
+}
+
+Output Unroll(const Network& network, const Observations& observations, const Tensor& first, const Tensor& core_state,
+              const Tensor& action) {
+  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
+    return network.Unroll(rows, first, core_state, actions);
+  });
+}
+
+void Net::FollowTarget(double rate) {
+  if (target_ == nullptr) {
+    return;
+  }
+  torch::NoGradGuard no_grad;
+  torch::Tensor values = target_->parameters().values();
+  if (rate == 1) {
+    values.copy_(online_->parameters().values());
+  } else {
+    values.lerp_(online_->parameters().values(), rate);
+  }
+}
+
+}  // namespace waggle

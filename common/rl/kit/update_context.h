@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/config/schedule.h"
+#include "common/nn/parameter_group.h"
+#include "common/nn/torch.h"
+#include "common/rl/kit/noise.h"
+#include "common/rl/kit/stepper.h"
+
+namespace waggle {
+
+// The effects of one update. After an error it does nothing, and the caller returns it: algorithms need no error paths.
+class UpdateContext {
+ public:
+  // The arguments must outlive the context.
+  UpdateContext(Stepper* stepper, const Progress& progress, Noise* noise)
+      : stepper_(stepper), progress_(progress), noise_(noise) {}
+
+  // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values
+  // changed. Reports the scalar loss as "GROUP_loss". If it is not finite, this fails on the CPU, and the stepper
+  // elsewhere.
+  bool Descend(const torch::Tensor& loss, ParameterGroup* group);
+
+  // Reports the mean of `value`, which stays on the device until metrics are logged.
+  void Report(const std::string& name, const torch::Tensor& value);
+
+  // New priorities of the items, [rows], at least 0, of a table of the plan or of its only one.
+  void SetPriorities(const std::string& table, const torch::Tensor& priorities) {
+    priorities_[table] = priorities.detach();
+  }
+  void SetPriorities(const torch::Tensor& priorities) { SetPriorities("", priorities); }
+
+  const Progress& progress() const { return progress_; }
+  // The algorithm's.
+  Noise* noise() const { return noise_; }
+
+  const absl::Status& status() const { return status_; }
+  // The table's or the only table's; undefined if not set.
+  torch::Tensor priorities(const std::string& table = "") const;
+  std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
+
+ private:
+  Stepper* const stepper_;
+  const Progress progress_;
+  Noise* const noise_;
+  absl::Status status_;
+  std::map<std::string, torch::Tensor> priorities_;  // By table; "" is the only one.
+  std::vector<std::pair<std::string, torch::Tensor>> metrics_;
+};
+
+}  // namespace waggle

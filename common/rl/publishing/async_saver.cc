@@ -1,0 +1,89 @@
+#include "common/rl/publishing/async_saver.h"
+
+#include <utility>
+
+#include "common/base/log.h"
+
+namespace waggle {
+
+AsyncSaver::AsyncSaver(CheckpointStore* store, Metrics* metrics)
+    : store_(store), metrics_(metrics), thread_("checkpoints", [this] { Run(); }) {}
+
+AsyncSaver::~AsyncSaver() {
+  MutexLock lock(&mutex_);
+  WaitForIdleLocked();
+  closed_ = true;
+  changed_.SignalAll();
+}
+
+bool AsyncSaver::busy() const {
+  MutexLock lock(&mutex_);
+  return busy_;
+}
+
+int64_t AsyncSaver::written_step() const {
+  MutexLock lock(&mutex_);
+  return written_step_;
+}
+
+void AsyncSaver::Save(CheckpointContents contents) {
+  MutexLock lock(&mutex_);
+  WaitForIdleLocked();
+  pending_ = std::move(contents);
+  busy_ = true;
+  changed_.SignalAll();
+}
+
+std::optional<absl::Status> AsyncSaver::TakeResult() {
+  MutexLock lock(&mutex_);
+  return std::exchange(taken_, true) ? std::nullopt : std::make_optional(last_);
+}
+
+absl::Status AsyncSaver::Flush() {
+  MutexLock lock(&mutex_);
+  WaitForIdleLocked();
+  return last_;
+}
+
+void AsyncSaver::WaitForIdleLocked() {
+  while (busy_) {
+    changed_.Wait(&mutex_);
+  }
+}
+
+void AsyncSaver::Run() {
+  bool failing = false;
+  while (true) {
+    std::optional<CheckpointContents> contents;
+    {
+      MutexLock lock(&mutex_);
+      while (!closed_ && !pending_.has_value()) {
+        changed_.Wait(&mutex_);
+      }
+      if (closed_) {
+        return;
+      }
+      contents = std::exchange(pending_, std::nullopt);
+    }
+    const int64_t step = contents->step;
+    const absl::Status saved = store_->Save(*contents);
+    contents.reset();  // Freed first: the next one takes as much memory.
+    if (!saved.ok()) {
+      metrics_->Add("checkpoints_failed", 1);
+    }
+    if (saved.ok() == failing) {  // Logs the first of consecutive failures only.
+      failing = !failing;
+      metrics_->Set("checkpoint_failing", failing ? 1 : 0);
+      failing ? LogWarning("a checkpoint could not be written and is tried again: ", saved.ToString())
+              : LogInfo("checkpoints are written again, from that of step ", step, " on");
+    }
+    MutexLock lock(&mutex_);
+    written_step_ = saved.ok() ? step : written_step_;
+    last_ = saved;
+    taken_ = false;
+    busy_ = false;
+    changed_.SignalAll();
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,84 @@
+#include "common/rl/training/trainee.h"
+
+#include <map>
+
+#include "common/base/annotate.h"
+#include "common/base/check.h"
+#include "common/base/random.h"
+#include "common/base/status_macros.h"
+#include "common/config/field_checker.h"
+#include "common/nn/torch_compat.h"
+
+namespace waggle {
+
+absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
+    const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
+    const AlgorithmImplementations& implementations, torch::Device device, torch::ScalarType dtype) {
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, definitions));
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const implementation,
+                          implementations.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
+  const auto seed = static_cast<uint64_t>(experiment.experiment.seed);
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Create(plan, environment, device, seed, dtype));
+  auto made = CatchTorch("making an algorithm's noise", [&] {
+    return std::unique_ptr<AlgorithmTrainee>(new AlgorithmTrainee(
+        experiment.experiment.name, std::move(plan), std::move(model), Rng::Split(seed, "algorithm", 0).Next()));
+  });
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee, std::move(made));
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("making an algorithm", [&]() -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(trainee->algorithm_,
+                            implementation->create(*experiment.algorithm_options, trainee->model_.get()));
+    return absl::OkStatus();
+  }));
+  return trainee;
+}
+
+AlgorithmTrainee::AlgorithmTrainee(std::string name, ExperimentPlan plan, std::unique_ptr<Model> model, uint64_t seed)
+    : model_name_(std::move(name)),
+      plan_(std::move(plan)),
+      model_(std::move(model)),
+      noise_(seed, model_->device()),
+      observations_(&plan_, model_->device()) {}
+
+absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
+                                                      const Progress& progress, Stepper* stepper) {
+  const std::vector<TablePlan>& tables = plan_.algorithm.tables;
+  WAGGLE_CHECK(batches.size() == tables.size(), "an update is given a batch of each table of the plan");
+  std::map<std::string, const TensorBatch*> by_name;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    by_name[tables[i].name] = batches[i];
+  }
+  UpdateContext context(stepper, progress, &noise_);
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
+    algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
+  }));
+  WAGGLE_RETURN_IF_ERROR(context.status());
+  // After the update, because its rows were acted on the earlier scale.
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("normalising observations", [&] { observations_.Update(batches, model_.get()); }));
+  UpdateResult result;
+  for (const TablePlan& table : tables) {
+    result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
+  }
+  result.metrics = context.TakeMetrics();
+  return result;
+}
+
+absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {
+  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, model_->Publish());
+  snapshot.model = model_name_;
+  return snapshot;
+}
+
+absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
+  WAGGLE_RETURN_IF_ERROR(model_->LoadPublished(snapshot));
+  return CatchTorch("normalising observations", [&] { observations_.Adopt(model_.get()); });
+}
+
+void AlgorithmTrainee::VisitState(StateVisitor* visitor) {
+  visitor->Scope("model", [&] { model_->VisitState(visitor); });
+  visitor->Scope("noise", [&] { noise_.VisitState(visitor); });
+  visitor->Scope("observations", [&] { observations_.VisitState(visitor); });
+  visitor->Scope("algorithm", [&] { algorithm_->VisitState(visitor); });
+}
+
+}  // namespace waggle

@@ -1,0 +1,202 @@
+#include "param_server/services/experiment_service.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/build_info.h"
+#include "common/base/status_macros.h"
+#include "common/hub/hub_convert.h"
+#include "common/net/raw_codec.h"
+#include "common/net/status_convert.h"
+#include "common/net/unary_method.h"
+#include "common/net/write_reactor.h"
+
+namespace waggle {
+namespace {
+
+constexpr int kWaiters = 4;
+constexpr size_t kMaxWaiting = 1'000;
+constexpr int64_t kMaxListed = 1'000;
+constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
+
+// INVALID_ARGUMENT for a wrong state or token.
+absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& request) {
+  ExperimentQuery query;
+  query.limit = std::min<int64_t>(request.limit() == 0 ? query.limit : request.limit(), kMaxListed);
+  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &query.before)) {
+    return absl::InvalidArgumentError(absl::StrCat("page_token: got \"", absl::CHexEscape(request.page_token()),
+                                                   "\"; wanted the next_page_token of an answer"));
+  }
+  for (const int state : request.states()) {
+    WAGGLE_ASSIGN_OR_RETURN(const RunState known, waggle::FromProto(static_cast<v1::RunState>(state)));
+    query.states.insert(known);
+  }
+  return query;
+}
+
+// Sends an experiment after each change of its state.
+class ExperimentSource final : public WriteSource {
+ public:
+  ExperimentSource(ExperimentHost* host, std::string id) : host_(host), id_(std::move(id)) {}
+
+  void OnOpen(std::function<void()> wake) override { subscription_ = host_->Watch(std::move(wake)); }
+
+  Step Next() override {
+    const absl::StatusOr<v1::ExperimentInfo> info = host_->Get(id_);
+    if (!info.ok()) {
+      return {std::nullopt, info.status()};
+    }
+    if (sent_ == info->state()) {
+      return {};
+    }
+    sent_ = info->state();
+    Step step;
+    step.message = EncodeMessage(*info, ByteSlices());
+    if (IsOver(*waggle::FromProto(sent_))) {
+      step.end = absl::OkStatus();
+    }
+    return step;
+  }
+
+ private:
+  ExperimentHost* const host_;
+  const std::string id_;
+  v1::RunState sent_ = v1::RUN_STATE_UNSPECIFIED;
+  std::unique_ptr<Listeners::Subscription> subscription_;
+};
+
+}  // namespace
+
+ExperimentService::ExperimentService(ExperimentHost* host)
+    : host_(host),
+      waiters_("experiment-calls", kWaiters, kMaxWaiting),
+      closers_("closing-calls", kWaiters, kMaxWaiting) {}
+
+grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
+      &waiters_, context, *request, response, kMaxSubmissionBytes,
+      [this](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(*answer->mutable_id(),
+                                host_->Submit({decoded.submitted_yaml(), decoded.effective_yaml(), decoded.priority(),
+                                               decoded.request_id()}));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::ListExperimentsRequest, v1::ListExperimentsResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::ListExperimentsRequest& decoded, v1::ListExperimentsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentQuery query, FromProto(decoded));
+        *answer = host_->List(query);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  const auto fill = [host = host_](const std::string& id, const ExperimentTexts& texts,
+                                   v1::ExperimentInfo* answer) -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(*answer, host->Get(id));
+    answer->set_submitted_yaml(texts.submitted_yaml);
+    answer->set_effective_yaml(texts.effective_yaml);
+    return absl::OkStatus();
+  };
+  v1::GetExperimentRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  // The status of a running experiment must not wait behind submissions, which wait for the disk.
+  if (const std::shared_ptr<const ExperimentTexts> texts = host_->TextsOfRunning(decoded.id()); texts != nullptr) {
+    return AnswerUnary<v1::GetExperimentRequest, v1::ExperimentInfo>(
+        context, *request, response, kMaxUnaryBytes,
+        [&](const v1::GetExperimentRequest& asked, auto* answer) { return fill(asked.id(), *texts, answer); });
+  }
+  return AnswerLater<v1::GetExperimentRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this, fill](const v1::GetExperimentRequest& asked, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, host_->Texts(asked.id()));
+        return fill(asked.id(), texts, answer);
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerLater<v1::StopExperimentRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::StopExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_RETURN_IF_ERROR(host_->Stop(decoded.id()));
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::ResumeExperimentRequest, v1::ExperimentInfo>(
+      &closers_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Delete(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::DeleteExperimentRequest, v1::DeleteExperimentResponse>(
+      &closers_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::DeleteExperimentRequest& decoded, v1::DeleteExperimentResponse* /*answer*/) {
+        return host_->Delete(decoded.id());
+      });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ExperimentService::Watch(grpc::CallbackServerContext* /*context*/,
+                                                                     const grpc::ByteBuffer* request) {
+  v1::WatchExperimentRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
+  }
+  return new WriteReactor(std::make_unique<ExperimentSource>(host_, decoded.id()));
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Events(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::EventsRequest, v1::EventsResponse>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::EventsRequest& decoded, v1::EventsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<ExperimentEvent> events,
+                                host_->Events(decoded.id(), decoded.after()));
+        for (const ExperimentEvent& event : events) {
+          v1::ExperimentEvent* const proto = answer->add_events();
+          proto->set_number(event.number);
+          proto->set_at_us(absl::ToUnixMicros(event.at));
+          proto->set_text(event.text);
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Pool(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::PoolRequest, v1::PoolResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::PoolRequest& /*decoded*/, v1::PoolResponse* answer) {
+        for (v1::PoolMember& member : host_->Members()) {
+          *answer->add_members() = std::move(member);
+        }
+        answer->set_software_version(kVersion);
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace waggle

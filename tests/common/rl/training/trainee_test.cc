@@ -1,0 +1,102 @@
+#include "common/rl/training/trainee.h"
+
+#include "common/rl/training/steppers.h"
+#include "tests/common/config/experiment/fake_algorithm.h"
+#include "tests/support/catch.h"
+#include "tests/support/dqn.h"
+
+namespace waggle {
+namespace {
+
+TensorBatch Batch() {
+  return testing::DqnBatch(torch::ones({2, 3}), {0, 1}, torch::ones({2, 3}), torch::ones({2, 3}), torch::zeros({2, 3}),
+                           {4, 4});
+}
+
+// Steps a number by the items of two tables, one of which has priorities.
+class TwoTables : public Algorithm {
+ public:
+  explicit TwoTables(Model* model) : scalar_(model->scalar("number")) {}
+  void Update(const Batches& batches, UpdateContext* context) override {
+    const torch::Tensor own = batches.at("own").at("value");
+    const torch::Tensor given = batches.at("given").at("value");
+    context->Descend(-scalar_->value() * (own.sum() + 10 * given.sum()), scalar_->group());
+    context->SetPriorities("own", own);
+    context->SetPriorities("given", given);
+  }
+
+ private:
+  Scalar* const scalar_;
+};
+
+absl::StatusOr<AlgorithmPlan> PlanTwoTables(const testing::FakeOptions&, const PlanContext&) {
+  AlgorithmPlan plan;
+  plan.exploration.type = "none";
+  OptimizerOptions optimizer;
+  optimizer.type = "sgd";
+  optimizer.learning_rate = 1;
+  plan.scalars = {{"number", 0, optimizer}};
+  for (const SelectorKind kind : {SelectorKind::kPrioritized, SelectorKind::kUniform}) {
+    TablePlan table;
+    table.table.name = kind == SelectorKind::kPrioritized ? "own" : "given";
+    table.table.signature = {ArraySpec{kReward, DType::kFloat32, {}}};
+    table.table.view = {{"value", kReward, ViewField::Rows::kFirst}};
+    table.table.max_items = 10;
+    table.table.max_bytes = 1 << 20;
+    table.table.max_window = 2;
+    table.table.sampler.kind = kind;
+    plan.tables.push_back(table);
+  }
+  return plan;
+}
+
+TEST_CASE("an algorithm of several tables gets a batch of each by its name, and returns priorities of each", "[unit]") {
+  AlgorithmDefinitions definitions("algorithm");
+  REQUIRE_OK(
+      definitions.Register("two_tables", Define(
+                                             "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
+  AlgorithmImplementations implementations("algorithm");
+  REQUIRE_OK(implementations.Register(
+      "two_tables", {[](const AlgorithmOptions&, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+        return std::make_unique<TwoTables>(model);
+      }}));
+  const Experiment experiment = testing::ValueOf(
+      ParseExperiment("algorithm: {name: two_tables}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions));
+  const auto trainee = testing::ValueOf(
+      AlgorithmTrainee::Create(experiment, testing::DqnEnvironment(3, 2), definitions, implementations, torch::kCPU));
+  TensorBatch own, given;
+  own.fields["value"] = torch::ones({3});
+  given.fields["value"] = torch::ones({2});
+  own.size = 3;
+  given.size = 2;
+  const TensorBatch* const batches[] = {&own, &given};
+  LocalStepper stepper;
+  const UpdateResult result = testing::ValueOf(trainee->Update(batches, Progress(), &stepper));
+  CHECK(trainee->model().scalar("number")->value().item<float>() == 23);
+  REQUIRE(result.priorities.size() == 2);
+  CHECK(result.priorities[0].sizes() == torch::IntArrayRef({3}));
+  // Not defined for a table that picks nothing by priority.
+  CHECK_FALSE(result.priorities[1].defined());
+}
+
+TEST_CASE("experiments that do not fit are refused before anything is built", "[unit]") {
+  Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
+  experiment.networks["q"].torso = {LayerSpec()};
+  experiment.networks["q"].torso[0].type = "conv";
+  REQUIRE_CODE(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)), absl::StatusCode::kInvalidArgument);
+  experiment = testing::DqnExperiment(ApexDqnOptions());
+  experiment.algorithm = "dqn";
+  REQUIRE_CODE(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)), absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("an exception of LibTorch in an update becomes the update's error", "[unit]") {
+  const Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
+  const auto trainee = testing::ValueOf(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)));
+  TensorBatch batch = Batch();
+  batch.fields[kObservation] = torch::ones({2, 5});
+  LocalStepper stepper;
+  REQUIRE_CODE(trainee->Update(batch, Progress(), &stepper), absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace waggle
