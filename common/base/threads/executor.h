@@ -18,9 +18,11 @@
 
 namespace waggle {
 
-// A fixed number of threads for tasks that would delay other threads. Thread-safe.||||Tasks wait in lanes and start in
-// order within a lane. Lanes take turns by the bytes of their tasks, so a busy lane gets no more than others, whatever
-// its tasks' size and number. Groups of lanes take turns likewise, however many lanes they have.
+// A fixed number of threads for tasks that would delay other threads. Thread-safe.
+//
+// Tasks wait in lanes and start in order within a lane. Lanes take turns by the bytes of their tasks, so a busy lane
+// gets no more than others, whatever its tasks' size and number. Groups of lanes take turns likewise, whatever their
+// number of lanes.
 class Executor final : public TaskQueue {
  public:
   struct LaneOptions {
