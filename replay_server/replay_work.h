@@ -18,7 +18,8 @@ class ReplayWork final : public PoolWork {
   ReplayWork(std::string hub_address, std::string address, ReplayServer* server)
       : hub_address_(std::move(hub_address)), address_(std::move(address)), server_(server) {}
 
-  // Blocks until `stop`, which is later than the run's end: its learner still sends priorities then.
+  // Blocks until `stop`, or until the hub refuses this worker. Goes on after the run's end, because its learner still
+  // sends priorities then.
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;
   std::vector<std::string> Kept() override { return server_->store()->Experiments(); }
   void Discard(const std::string& experiment_id) override;
@@ -29,8 +30,8 @@ class ReplayWork final : public PoolWork {
   ReplayServer* const server_;
 };
 
-// A unique name of a replay server's folder, which a restarted server finds again. Made up and saved in the folder if
-// it has none. DATA_LOSS, naming the file, if the file has no valid name.
+// The unique name of a replay server's folder, saved in it for restarts. Draws a name if the folder has none.
+// DATA_LOSS, naming the file, if the file has no valid name.
 absl::StatusOr<std::string> StorageId(const std::string& data_dir);
 
 }  // namespace waggle

@@ -15,7 +15,7 @@ namespace waggle {
 struct HubClientOptions {
   std::string hub_address;  // HOST:PORT of the parameter server.
   std::string experiment_id;
-  std::string worker_id;             // This worker's order: see RunWorkerId.
+  std::string worker_id;             // This worker in its order: see RunWorkerId.
   std::string address;               // HOST:PORT where this process serves; empty if it does not.
   const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
 
@@ -27,8 +27,8 @@ struct HubClientOptions {
 // with growing pauses, while the hub is away or does not know the order. CANCELLED after a stop. Any other error is the
 // hub's final refusal (ALREADY_EXISTS says why this worker was dismissed).
 //
-// `stop` also stops the link's run_over(). The destructor says no goodbye: call Leave first if the process ends in
-// peace.
+// `stop` also stops the link's run_over(). The destructor says no goodbye to the hub: call Leave first if the process
+// ends normally.
 absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop);
 
 }  // namespace waggle

@@ -15,7 +15,7 @@ namespace waggle {
 // Assembles batches from the pieces in which they travel. Not thread-safe.
 class BatchAssembler {
  public:
-  // Returns the layout of a batch of so many items, or an error if there must be no such batch.
+  // Returns the layout of a batch of `items` items, or an error if the receiver allows no such batch.
   using LayoutOf = std::function<absl::StatusOr<std::shared_ptr<const BatchLayout>>(uint32_t items)>;
 
   // The pool's blocks must have room for every batch. The pool must outlive the assembler.
@@ -28,7 +28,7 @@ class BatchAssembler {
 
  private:
   absl::Status Begin(const v1::BatchHeader& facts);
-  // Copies or decompresses a piece, of `size` bytes then, into the batch.
+  // Copies or decompresses a piece into the batch, where it has `size` bytes.
   absl::Status Place(const v1::SampleResponse& header, const ByteSlices& data, size_t size);
 
   const LayoutOf layout_of_;

@@ -41,16 +41,16 @@ struct RunProgress {
   std::vector<Evaluation> candidates = {};  // Evaluations that reached the target and must be confirmed, oldest first.
 };
 
-// Decides from the workers' reports if a run goes on: running → solved | limit | failed. These states are final, but a
-// failed run can be reopened. A run that has reached a limit is finishing until the learner's last weights are
-// evaluated. Pure logic; not thread-safe.
+// Decides from the workers' reports if a run goes on: running → [finishing →] solved | limit | failed | stopped. The
+// last four are final, but a failed run can be reopened. A run that has reached a limit is finishing until the
+// learner's last weights are evaluated. Pure logic; not thread-safe.
 //
-// A run is solved if two evaluations of the same weights reach the target: one evaluation of many versions is sure to
-// be lucky.
+// A run is solved if two evaluations of the same weights reach the target: among many versions one reaches it by luck.
 //
 // The time of a run begins with the first environment step that an actor reports, so that processes may start in any
-// order. It stands still between two hubs, and while the run is failed, stopped or finishing. Steps are differences of
-// each worker's counters: a worker that leaves or joins again takes nothing away and counts nothing twice.
+// order. It goes on only while a hub runs and the run is neither finishing nor over. Environment steps add up the
+// growth of each actor's counter: an actor that leaves or joins again takes nothing away and counts nothing twice.
+// Learner steps are the largest number that a learner has reported or published.
 class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
@@ -65,15 +65,15 @@ class ExperimentTracker {
   // A worker's counters. Only "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
                       absl::Time now);
-  // An evaluation of weights that can be kept. Returns true if they are the best now.
+  // An evaluation of weights that are still in memory. Returns true if they are the best now.
   bool ReportEvaluation(const Evaluation& evaluation);
   // Weights of this version were published. The learner's counter may come later, or never.
   void ReportVersion(const ModelVersion& version);
-  // The learner has stopped at this version, which it publishes. It repeats the report until the run is over.
+  // The learner has stopped at this version and publishes it. It repeats the report until the run is over.
   void ReportFinalVersion(const ModelVersion& version, absl::Time now);
   // An actor's environment steps in all its life. Advance checks the limit on them.
   void ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now);
-  // The last learner gave up.
+  // The last learner gave up: a running run fails, a finishing one ends without an evaluation of its last weights.
   void ReportLearnerFailure(const std::string& reason);
   // Ends the run as stopped or failed, without a further evaluation. Does nothing if the run is over.
   void EndNow(RunState state, const std::string& reason);

@@ -29,7 +29,8 @@ namespace waggle {
 // state is noted, urgently saved and announced. Not thread-safe: the hub's lock guards it. No call blocks.
 class RunCourse {
  public:
-  // The pointers outlive this. `note` is not null. A restored run that was finishing waits `gather_time` for workers.
+  // The pointers outlive this. `note` is not null. In a restored run, a finishing state and the first learner group
+  // wait up to `gather_time` for workers to join again.
   struct Parts {
     RunWeights* weights = nullptr;
     ProgressSaver* saver = nullptr;
@@ -106,8 +107,8 @@ class RunCourse {
   const bool restored_finishing_;  // The run of an earlier hub was finishing.
   uint64_t failed_epoch_;          // Learners up to this one cannot reopen the run.
   bool sealed_ = false;
-  RunState told_;
-  bool told_begin_;
+  RunState told_;    // The state that was announced last.
+  bool told_begin_;  // True once the start of the run's time was noted for a save.
 };
 
 }  // namespace waggle

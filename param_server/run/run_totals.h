@@ -10,13 +10,13 @@ namespace waggle {
 
 struct WorkerFigures;
 
-// Sums of the workers' counters for a run's summary (common/hub/summary/run_counts.h), over all workers, gone ones
-// included. A restart of the hub does not change them. Pure logic; not thread-safe.
+// Sums of counters of actors, learners and replay servers, gone ones included, for a run's summary
+// (common/hub/summary/run_counts.h). A restart of the hub does not change them. Pure logic; not thread-safe.
 struct RunTotals {
   // By "ROLE/NAME", as figures are named: sums of counters, the earliest actor/first_env_step_unix_seconds and the
   // largest learner/policy_lag_max.
   std::map<std::string, double> all;
-  // Parts of these sums, and of the run's steps, that were counted without a hub, outside the time of the run.
+  // The parts of these sums, and of the run's steps, that were counted while no hub ran. Rates leave them out.
   std::map<std::string, double> unseen;
   // The last counters of workers that may report again, by worker and counter.
   std::map<std::string, std::map<std::string, double>> of;

@@ -30,7 +30,7 @@ std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const cha
                                                    const grpc::CallbackServerContext* context);
 
 // Ends a call without a request: the caller gave up before all of it had arrived, or never sent one. The two can only
-// be told apart once the call is done. Calls `refused`, which must outlive the call, for the second.
+// be told apart once the call is done. Calls `refused`, which must outlive the call, if the caller did not give up.
 template <class Reactor>
 class NoRequestReactor final : public Reactor {
  public:

@@ -17,8 +17,8 @@ struct InsertStreamOptions {
   // The next block is read while fewer than these wait to be applied. Enough to read a block while another is applied.
   int64_t max_blocks_in_flight = 8;
   int64_t max_bytes_in_flight = int64_t{16} << 20;
-  // Larger blocks are applied on the executor: by default all. Otherwise the transport's few threads apply megabytes of
-  // a fast writer before they read other connections, and samplers wait meanwhile.
+  // Larger blocks are applied on the executor, by default all. Smaller ones are applied in the transport's few threads:
+  // other connections wait meanwhile, those of samplers too.
   int64_t max_inline_bytes = 0;
   // Bytes of a stream's blocks that are applied in one turn, before other streams: at least one block.
   int64_t turn_bytes = int64_t{64} << 10;
@@ -26,9 +26,10 @@ struct InsertStreamOptions {
   std::function<void(uint64_t items)> on_inserted;
 };
 
-// One writer's stream: opens its session, applies its blocks in order and acknowledges them together. Does not read the
-// next block while a table has no room, or while the blocks of all streams have used up their budget. One block of each
-// stream is always taken in, so that no stream waits for others that never finish. Only one acknowledgement waits.
+// One writer's stream: opens its session, applies its blocks in order and acknowledges them together. Stops reading
+// while as many blocks as the options allow are not applied, for example because a table has no room, or while the
+// blocks of all streams have used up their budget. A stream without such a block may always read one, so that it never
+// waits for streams that do not finish. One acknowledgement is sent at a time; the next covers all blocks since.
 class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
  public:
   // Store and executor must outlive the handler. `budget` counts the blocks of all streams until they are applied.

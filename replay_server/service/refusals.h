@@ -24,8 +24,9 @@ struct RefusalsOptions {
   std::function<void(absl::string_view reason)> on_refused;
 };
 
-// Counts a server's refusals by reason (common/base/reason.h), which shows that a client is broken, and how. Errors
-// without a known reason count under their code's name, such as "data_loss". Thread-safe; no call blocks.
+// Counts a server's refusals by reason (replay_server/base/refusal_reasons.h). The reason tells broken clients from a
+// busy or stopping server. Errors without a known reason count under their code's name, such as "data_loss".
+// Thread-safe; no call blocks.
 class Refusals {
  public:
   explicit Refusals(RefusalsOptions options = {}) : options_(std::move(options)) {}

@@ -32,13 +32,13 @@ struct WriterAccounts {
       : needed(std::make_shared<MemoryAccount>(limit)), held(std::make_shared<MemoryAccount>(limit)) {}
 
   std::shared_ptr<MemoryAccount> needed;  // The rows alone. Past the limit blocks are refused.
-  // The blocks that the rows came in, which are larger. Past the limit writers copy rows out of blocks, small as these
-  // may be.
+  // The blocks that the rows came in, which are larger. Past the limit writers copy rows out of blocks even if that
+  // saves little.
   std::shared_ptr<MemoryAccount> held;
 };
 
 // One writer's streams on one server. It turns blocks into chunks and items, and applies each block once. It outlives
-// connections, so that a returning writer can continue. Thread-safe, though a writer uses one at a time.
+// connections, so that a returning writer can continue. Thread-safe, though a writer uses one connection at a time.
 class WriterSession : public std::enable_shared_from_this<WriterSession> {
  public:
   // Counts of inserted items, and of items over rows that this server does not have.

@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// Waits up to `timeout` until all data has arrived, by calling `flush` with short timeouts while it is
-// DEADLINE_EXCEEDED. CANCELLED within a second of a stop.
+// Calls `flush`, for at most a second each time, until it returns anything but DEADLINE_EXCEEDED or `timeout` is over.
+// CANCELLED within a second of a stop.
 inline absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush,
                                       const StopToken& stop, absl::Duration timeout = absl::InfiniteDuration()) {
   const Deadline deadline(timeout);

@@ -8,8 +8,8 @@
 
 namespace waggle {
 
-// A message as JSON by its fields' names, without those in `left_out`. Maps and bytes must be left out. Absent fields
-// are null. Unlike MessageToJsonString, it has numbers as numbers, and defaults.
+// A message as JSON by its fields' names, without those in `left_out`, which must name all maps and bytes. Absent
+// fields are null. Unlike MessageToJsonString, it writes 64-bit integers as numbers, and fields with default values.
 nlohmann::ordered_json ProtoJson(const google::protobuf::Message& message, const std::set<std::string>& left_out = {});
 
 // "deadlock" for VERDICT_DEADLOCK; "unknown" for an unknown number.

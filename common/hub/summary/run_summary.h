@@ -34,7 +34,7 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // Since the first environment step, without time without a hub.
+  double wall_seconds = 0;  // The time of the run: see ExperimentTracker.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // For the weights that are kept as the best.
   // Means over the time of the run.
@@ -43,20 +43,20 @@ struct RunSummary {
   double items_sampled_per_s = 0;
   double learner_steps_per_s = 0;
   double gradients_pushed_per_s = 0;
-  // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
+  // The age of the acting policy, in learner steps, when an item was learned from; over all sampled items.
   std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
   std::optional<GradientFacts> gradients;  // For a run whose actors push them.
-  std::vector<ProcessSummary> processes;   // Empty if others start them.
+  std::vector<ProcessSummary> processes;   // Empty if `waggle run` did not start them.
 
   nlohmann::ordered_json AsJson() const;
   // The text of the file; invalid UTF-8 is replaced.
   std::string ToJson() const;
 };
 
-// Fills in the facts of a run's overview. The hub began the run, or was told to, at `started_at`.
+// Fills in the facts of a run's overview. `started_at`: the start of `waggle run`, or of the experiment in the pool.
 void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_at, RunSummary* summary);
 
 }  // namespace waggle
