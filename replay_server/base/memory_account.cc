@@ -40,12 +40,15 @@ void MemoryAccount::Await(const void* who, int64_t bytes, Granted granted) {
       return;
     }
     if (waiters_++ > 0 || !TryAdd(bytes, /*or_alone=*/true)) {
-      waiting_.push_back({who, bytes, std::move(granted)});
       // Calls are never granted by the thread that gives bytes back: the transport drops shares, and may hold locks
       // that `granted` needs. An executor, which may be full, would leave the call waiting for ever.
-      if (!std::exchange(started_, true)) {
+      if (!started_) {
+        --waiters_;  // If the machine has no more threads, the next call tries again.
         thread_ = Thread("memory-account", [this] { Run(); });
+        started_ = true;
+        ++waiters_;
       }
+      waiting_.push_back({who, bytes, std::move(granted)});
       return;
     }
     --waiters_;

@@ -40,7 +40,8 @@ CompleteShardBatch ShardBatch::Completed(const std::vector<ShardStanding>& shard
   for (size_t i = 0; i < shards.size(); ++i) {
     complete.shares[i] = weights[i] / all_weights;
     complete.missing_shards += missing[i] ? 1 : 0;
-    complete.table_incarnation = Mixed(complete.table_incarnation, shards[i].facts.incarnation);
+    const uint64_t incarnation = facts[i].has_value() ? facts[i]->incarnation : shards[i].facts.incarnation;
+    complete.table_incarnation = shards.size() == 1 ? incarnation : Mixed(complete.table_incarnation, incarnation);
     if (!facts[i].has_value()) {
       continue;
     }

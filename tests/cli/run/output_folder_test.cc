@@ -35,7 +35,7 @@ class WorkingFolder {
 TEST_CASE("Without a requested folder a run's folder has its name and the time", "[unit]") {
   const TemporaryFolder temporary;
   const WorkingFolder here(temporary.path());
-  std::filesystem::create_directories("runs/pole-20231114-221320");  // Another run's.
+  std::filesystem::create_directories("runs/pole-20231114-221320");  // Another run.
   const OutputFolder first = ValueOf(OutputFolder::Create("", "pole", kNow));
   CHECK(first.path() == "runs/pole-20231114-221320-2");
   CHECK(std::filesystem::is_directory(first.File("logs")));

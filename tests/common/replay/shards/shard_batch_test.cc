@@ -42,8 +42,25 @@ TEST_CASE("a batch of several shards has the facts of one table", "[unit]") {
   CHECK(complete.min_probability == 0.05);  // Leaves out the empty shard.
   CHECK(complete.samples_allowed == 30);
   CHECK(complete.missing_shards == 0);
-  CHECK(complete.table_incarnation == Batch().Completed(Standing(1)).table_incarnation);
-  CHECK(complete.table_incarnation != Batch().Completed(Standing(2)).table_incarnation);
+}
+
+TEST_CASE("A batch has the incarnation of the tables that gave it, even if they were made anew since", "[unit]") {
+  ShardBatch batch = Batch();
+  const uint64_t incarnation = batch.Completed(Standing(1)).table_incarnation;
+  CHECK(batch.Completed(Standing(2)).table_incarnation == incarnation);
+  batch.facts[2]->incarnation = 2;
+  CHECK(batch.Completed(Standing(2)).table_incarnation != incarnation);
+  batch.facts[2].reset();
+  CHECK(batch.Completed(Standing(1)).table_incarnation != batch.Completed(Standing(2)).table_incarnation);
+
+  ShardBatch single;
+  single.weights = {1};
+  single.facts = {Facts(4, 8, 0.25)};
+  single.facts[0]->incarnation = 5;
+  single.missing = {false};
+  std::vector<ShardStanding> standing(1, ShardStanding(TableConfig()));
+  standing[0].facts.incarnation = 6;
+  CHECK(single.Completed(standing).table_incarnation == 5);
 }
 
 TEST_CASE("a lost shard loses its missing rows, not those that it gave", "[unit]") {
