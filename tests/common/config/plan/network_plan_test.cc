@@ -357,7 +357,7 @@ TEST_CASE("several actions are one to a network's heads, and to its input", "[un
         "heads.policy.log_std: float32[2]");
   CHECK(RefusedKey(critic, network, environment) == "networks.net");
   environment.actions = {MultiBinary("action", {kMaxChoosing + 1})};
-  CHECK(RefusedKey(Need({{"policy", HeadKind::kCategorical}}), network, environment) == "environment Toy-v0: action");
+  CHECK(RefusedKey(Need({{"policy", HeadKind::kCategorical}}), network, environment) == "environment Toy-v0");
 }
 
 TEST_CASE("the hash depends on the order of several actions, and on their masks", "[unit]") {
