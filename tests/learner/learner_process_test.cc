@@ -345,7 +345,7 @@ TEST_CASE("the reason why a learner cannot begin is reported to the hub", "[unit
          std::string& yaml = fixture->hub.before.experiment_yaml;
          yaml.replace(yaml.find("batch_size: 8"), 13, "device: cuda:99");
        },
-       absl::StatusCode::kInvalidArgument},
+       absl::StatusCode::kFailedPrecondition},
       {"four billion parameters",
        [](Fixture* fixture) {
          fixture->hub.before.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";

@@ -244,7 +244,7 @@ TEST_CASE("A wrong report of a worker is refused with the reason", "[grpc]") {
   CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("at least one episode"));
   beat.clear_evaluations();
   (*beat.mutable_counters())["env_steps"] = -5;
-  CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("env_steps is -5"));
+  CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("env_steps: got -5"));
 }
 
 TEST_CASE("A request of megabytes is refused before it is parsed", "[grpc]") {

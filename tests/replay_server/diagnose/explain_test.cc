@@ -174,7 +174,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodySamples,
-       {"for 93 s: no sampler is connected: ", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
+       {"for 93 s: no sampler is connected", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
        "rate_limiter.max_difference >= 808, now 800"},
       {"the sampler is connected and asks for nothing",
        [](Stall* s) {

@@ -306,7 +306,6 @@ TEST_CASE("A batch of more items than allowed is refused, even if they are small
   stream.Send("t", 65'537, 1);
   REQUIRE(stream.peer->closed().has_value());
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kResourceExhausted);
-  CHECK(std::string(stream.peer->closed()->message()).find("65536 items") != std::string::npos);
 }
 
 TEST_CASE("A sampler that waits is answered when there are items", "[unit]") {
