@@ -166,7 +166,7 @@ class OddServerTest(unittest.TestCase):
         far.opened.applied_sequence = 3
         for message, kind, answers in (
             ("acknowledged block 17", waggle.Internal, [opened, ack]),
-            ("not those of an insertion", waggle.Internal, [ack]),
+            ("the server sent another message", waggle.Internal, [ack]),
             ("another writer uses its id", waggle.FailedPrecondition, [far]),
         ):
             writer = self.client_of(*answers).writer("table")

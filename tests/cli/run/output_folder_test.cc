@@ -56,9 +56,9 @@ TEST_CASE("A requested folder may exist if it is empty, and a run is never overw
 TEST_CASE("The error names a folder that cannot be created", "[unit]") {
   const TemporaryFolder temporary;
   std::ofstream(temporary.File("file")) << "x";
-  for (const std::string& path : {std::string("/proc/waggle"), std::string("/proc/waggle/x"), temporary.File("file"),
-                                  temporary.File("file/below")}) {
+  for (const std::string& path : {std::string("/proc/waggle"), temporary.File("file")}) {
     CHECK_THAT(std::string(OutputFolder::Create(path, "pole", kNow).status().message()), Catch::Contains(path));
+    CHECK_THAT(std::string(OutputFolder::Create(path + "/x", "pole", kNow).status().message()), Catch::Contains(path));
   }
 }
 
