@@ -42,6 +42,7 @@ class ItemSlots {
 
   // Number of slots that were ever used.
   uint32_t size() const { return size_; }
+  uint32_t items() const { return items_; }
   // An empty slot, which must be filled: the one that was emptied last, or a new one.
   uint32_t Take();
   // Makes room for `slots` slots. The caller must fill items in and then call CollectFree.

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/config/table/table_name.h"
-#include "replay_server/selectors/new_selector.h"
 
 namespace waggle {
 namespace {
@@ -43,12 +43,6 @@ SampledItem FactsOfSample(const ItemSlots& items, uint32_t slot) {
 
 }  // namespace
 
-TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
-
-TableState::Contents::Contents(Contents&&) noexcept = default;
-TableState::Contents& TableState::Contents::operator=(Contents&&) noexcept = default;
-TableState::Contents::~Contents() = default;
-
 TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory)
     : config_(config),
       has_future_(config.HasFuture()),
@@ -58,10 +52,6 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
       in_(config),
       bytes_(std::move(memory), config.memory_limit),
       next_generation_(RandomNumber()) {}
-
-absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
-  return config.CheckBatchSize(batch_size);
-}
 
 bool TableState::CanInsert(int64_t waiting_batch) const {
   return MayInsert(config_, limiter_, counts(), waiting_batch);
@@ -79,21 +69,6 @@ SetAside TableState::SetAsideSince(int64_t items_inserted, const DrawRequest& re
 
 int64_t TableState::LargestPossibleBatch() const {
   return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
-}
-
-inline void TableState::NoteChange(uint32_t slot) {
-  if (recording_ && !in_.items.changed(slot)) {
-    in_.items.set_changed(slot, true);
-    changed_.push_back(slot);
-  }
-}
-
-void TableState::NoteAll() {
-  for (uint32_t slot = 0; slot < slots(); ++slot) {
-    if (in_.items.holds_item(slot)) {
-      NoteChange(slot);
-    }
-  }
 }
 
 double TableState::Magnitude(double priority) const {
@@ -198,10 +173,10 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   limiter_.Reconfigure(config.rate_limiter, items_);
   byte_shortage_.reset();
   if (selectors) {
-    RebuildSelectors();
+    in_.RebuildSelectors(config);
   }
   if (times) {
-    NoteAll();  // Their counts may not have mattered before.
+    changes_.NoteAll(&in_.items);  // Their counts may not have mattered before.
     RemoveExhausted(removed);
   }
   while (items_ > config_.max_items || (bytes_.AreShort(config_.max_bytes) && items_ > 1)) {
@@ -225,28 +200,10 @@ void TableState::RemoveExhausted(RemovedRows* removed) {
   }
 }
 
-// Inserts in order of generations, which some selectors use.
-void TableState::RebuildSelectors() {
-  std::vector<std::pair<uint64_t, uint32_t>> order;
-  order.reserve(static_cast<size_t>(items_));
-  for (uint32_t slot = 0; slot < slots(); ++slot) {
-    if (in_.items.holds_item(slot)) {
-      order.emplace_back(in_.items.generation(slot), slot);
-    }
-  }
-  std::sort(order.begin(), order.end());
-  in_.sampler = NewSampler(config_);
-  in_.remover = NewRemover(config_);
-  for (const auto& [generation, slot] : order) {
-    in_.sampler->Insert(slot, in_.items.priority(slot));
-    in_.remover->Insert(slot, in_.items.priority(slot));
-  }
-}
-
 // Counts the draw.
 SampledItem TableState::Take(const Draw& draw) {
   in_.items.CountSampled(draw.slot);
-  if (recording_draws_ || config_.max_times_sampled > 0) {
+  if (changes_.draws() || config_.max_times_sampled > 0) {
     NoteChange(draw.slot);
   }
   SampledItem item = FactsOfSample(in_.items, draw.slot);
@@ -340,17 +297,6 @@ void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, Remove
   }
 }
 
-TableState::Match TableState::Find(uint64_t key, uint64_t generation) {
-  if (key >= slots()) {
-    return Match::kUnknown;
-  }
-  const uint64_t found = in_.items.generation(static_cast<uint32_t>(key));
-  if (found == 0) {
-    return Match::kUnknown;
-  }
-  return found == generation ? Match::kItem : Match::kStale;
-}
-
 PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> keys,
                                                   absl::Span<const uint64_t> generations,
                                                   absl::Span<const double> priorities) {
@@ -364,23 +310,14 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
     if (i + kAhead < keys.size() && keys[i + kAhead] < slots()) {
       in_.items.Prefetch(static_cast<uint32_t>(keys[i + kAhead]));
     }
-    switch (Find(keys[i], generations[i])) {
-      case Match::kItem:
-        found.push_back(static_cast<uint32_t>(keys[i]));
-        applied.push_back(Magnitude(priorities[i]));
-        SetPriority(found.back(), applied.back());
-        break;
-      case Match::kStale:
-        ++counts.stale;
-        break;
-      case Match::kUnknown:
-        ++counts.unknown;
-        break;
+    if (in_.Find(keys[i], generations[i], &counts)) {
+      found.push_back(static_cast<uint32_t>(keys[i]));
+      applied.push_back(Magnitude(priorities[i]));
+      SetPriority(found.back(), applied.back());
     }
   }
   in_.sampler->Update(found, applied);
   in_.remover->Update(found, applied);
-  counts.applied = found.size();
   priority_updates_.applied += counts.applied;
   priority_updates_.stale += counts.stale;
   priority_updates_.unknown += counts.unknown;
@@ -391,17 +328,8 @@ PriorityUpdateCounts TableState::Delete(absl::Span<const uint64_t> keys, absl::S
                                         RemovedRows* removed) {
   PriorityUpdateCounts counts;
   for (size_t i = 0; i < keys.size(); ++i) {
-    switch (Find(keys[i], generations[i])) {
-      case Match::kItem:
-        RemoveSlot(static_cast<uint32_t>(keys[i]), removed);
-        ++counts.applied;
-        break;
-      case Match::kStale:
-        ++counts.stale;
-        break;
-      case Match::kUnknown:
-        ++counts.unknown;
-        break;
+    if (in_.Find(keys[i], generations[i], &counts)) {
+      RemoveSlot(static_cast<uint32_t>(keys[i]), removed);
     }
   }
   return counts;
@@ -422,11 +350,50 @@ int64_t TableState::Clear(Contents* contents) {
   draws_left_ = 0;
   byte_shortage_.reset();
   items_removed_ += cleared;
-  if (recording_) {
-    cleared_ = true;
-    changed_.clear();
-  }
+  changes_.NoteCleared();
   return cleared;
+}
+
+void TableState::TakeChanges(size_t most, TableChanges* changes) {
+  changes->counters = {incarnation_,   next_generation_,  limiter_.inserts(), limiter_.samples(),
+                       items_removed_, priority_updates_, limiter_.carried()};
+  changes_.Take(most, &in_.items, changes);
+}
+
+absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
+  // Far more generations than a server gives between a save and its end.
+  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  WAGGLE_RETURN_IF_ERROR(CheckSavedItems(config_, counters, items));
+  uint32_t slots = 0;
+  for (const ItemRecord& item : items) {
+    slots = std::max(slots, item.slot + 1);
+  }
+  std::sort(items.begin(), items.end(),
+            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
+  in_.items.Grow(slots);
+  next_generation_ = counters.next_generation;
+  for (ItemRecord& item : items) {
+    if (in_.items.holds_item(item.slot)) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
+    }
+    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
+                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
+    bytes_.Pin(in_.items, item.slot);
+    in_.sampler->Insert(item.slot, item.priority);
+    in_.remover->Insert(item.slot, item.priority);
+    ++items_;
+    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
+    next_generation_ = std::max(next_generation_, item.generation + 1);
+  }
+  in_.items.CollectFree();
+  incarnation_ = counters.incarnation;
+  // Draws depend on the seed and on the state when it was saved. They do not repeat the first ones.
+  rng_ = Rng::Split(config_.seed, PlainTableName(config_.name), next_generation_);
+  next_generation_ += kNeverGiven;
+  limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
+  items_removed_ = counters.removed;
+  priority_updates_ = counters.priority_updates;
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

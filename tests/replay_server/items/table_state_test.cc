@@ -338,7 +338,7 @@ TEST_CASE("a batch that waits for items to draw lets inserts through that the li
   }
   REQUIRE(state.items() == 9);
   REQUIRE_FALSE(state.CanSample({12, 12}));
-  REQUIRE_OK(TableState::CheckBatchSize(config, 12));
+  REQUIRE_OK(config.CheckBatchSize(12));
   while (state.CanInsert(12)) {
     state.Insert(OneRow(50), &removed);
   }
@@ -349,13 +349,13 @@ TEST_CASE("a batch that waits for items to draw lets inserts through that the li
 TEST_CASE("a batch that no setting allows is refused with the setting's name", "[unit]") {
   TableConfig config = SmallTable();
   config.max_times_sampled = 2;
-  REQUIRE_OK(TableState::CheckBatchSize(config, 200));
-  REQUIRE_CODE(TableState::CheckBatchSize(config, 201), absl::StatusCode::kFailedPrecondition);
-  REQUIRE_CODE(TableState::CheckBatchSize(config, 0), absl::StatusCode::kInvalidArgument);
+  REQUIRE_OK(config.CheckBatchSize(200));
+  REQUIRE_CODE(config.CheckBatchSize(201), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(config.CheckBatchSize(0), absl::StatusCode::kInvalidArgument);
   config.rate_limiter.samples_per_insert = 2;
   config.rate_limiter.error_buffer = 10;
-  REQUIRE_OK(TableState::CheckBatchSize(config, 18));
-  const absl::Status refused = TableState::CheckBatchSize(config, 19);
+  REQUIRE_OK(config.CheckBatchSize(18));
+  const absl::Status refused = config.CheckBatchSize(19);
   REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
   REQUIRE(absl::StrContains(refused.message(), "error_buffer"));
 }
