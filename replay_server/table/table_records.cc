@@ -1,17 +1,14 @@
-#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/config/table/table_name.h"
 #include "replay_server/table/table.h"
 
 // Saves and restores tables.
 
 namespace waggle {
-
 namespace {
 
 absl::Status CheckConfigs(const TableConfig& created, const TableConfig& config) {
