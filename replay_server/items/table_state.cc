@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/config/table/table_name.h"
+#include "replay_server/selectors/new_selector.h"
 
 namespace waggle {
 namespace {
@@ -16,16 +17,6 @@ namespace {
 uint64_t RandomNumber() {
   std::random_device entropy;
   return (((static_cast<uint64_t>(entropy()) << 32) | entropy()) >> 2) + 1;
-}
-
-// True if the items can stay in their selectors.
-bool SameSelectors(const TableConfig& a, const TableConfig& b) {
-  return a.sampler.priority_exponent == b.sampler.priority_exponent &&
-         a.sampler.priority_epsilon == b.sampler.priority_epsilon &&
-         a.sampler.uniform_share == b.sampler.uniform_share && a.sampler.recent_share == b.sampler.recent_share &&
-         a.sampler.recent_items == b.sampler.recent_items && a.sampler.recent_decay == b.sampler.recent_decay &&
-         a.sampler.recent_period == b.sampler.recent_period &&
-         a.remover.priority_exponent == b.remover.priority_exponent;
 }
 
 // Leaves out the rows and what only a draw has.
@@ -42,6 +33,8 @@ SampledItem FactsOfSample(const ItemSlots& items, uint32_t slot) {
 
 }  // namespace
 
+TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
+
 TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory)
     : config_(config),
       has_future_(config.HasFuture()),
@@ -51,24 +44,6 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
       in_(config),
       bytes_(std::move(memory), config.memory_limit),
       next_generation_(RandomNumber()) {}
-
-bool TableState::CanInsert(int64_t waiting_batch) const {
-  return MayInsert(config_, limiter_, counts(), waiting_batch);
-}
-
-bool TableState::CanSample(const DrawRequest& request, const SetAside& set_aside) const {
-  return MaySample(config_, limiter_, counts(), request, set_aside);
-}
-
-SetAside TableState::SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
-  return request.items > LargestPossibleBatch()
-             ? SetAside()
-             : SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted);
-}
-
-int64_t TableState::LargestPossibleBatch() const {
-  return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
-}
 
 double TableState::Magnitude(double priority) const {
   return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
@@ -172,7 +147,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   limiter_.Reconfigure(config.rate_limiter, items_);
   byte_shortage_.reset();
   if (selectors) {
-    in_.RebuildSelectors(config);
+    RebuildSelectors();
   }
   if (times) {
     changes_.NoteAll(&in_.items);  // Their counts may not have mattered before.
@@ -196,6 +171,24 @@ void TableState::RemoveExhausted(RemovedRows* removed) {
         RemoveSlot(slot, removed);
       }
     }
+  }
+}
+
+// Inserts in order of generations, which some selectors use.
+void TableState::RebuildSelectors() {
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  order.reserve(static_cast<size_t>(items_));
+  for (uint32_t slot = 0; slot < slots(); ++slot) {
+    if (in_.items.holds_item(slot)) {
+      order.emplace_back(in_.items.generation(slot), slot);
+    }
+  }
+  std::sort(order.begin(), order.end());
+  in_.sampler = NewSampler(config_);
+  in_.remover = NewRemover(config_);
+  for (const auto& [generation, slot] : order) {
+    in_.sampler->Insert(slot, in_.items.priority(slot));
+    in_.remover->Insert(slot, in_.items.priority(slot));
   }
 }
 
@@ -309,7 +302,7 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
     if (i + kAhead < keys.size() && keys[i + kAhead] < slots()) {
       in_.items.Prefetch(static_cast<uint32_t>(keys[i + kAhead]));
     }
-    if (in_.Find(keys[i], generations[i], &counts)) {
+    if (in_.items.Find(keys[i], generations[i], &counts)) {
       found.push_back(static_cast<uint32_t>(keys[i]));
       applied.push_back(Magnitude(priorities[i]));
       SetPriority(found.back(), applied.back());
@@ -327,7 +320,7 @@ PriorityUpdateCounts TableState::Delete(absl::Span<const uint64_t> keys, absl::S
                                         RemovedRows* removed) {
   PriorityUpdateCounts counts;
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (in_.Find(keys[i], generations[i], &counts)) {
+    if (in_.items.Find(keys[i], generations[i], &counts)) {
       RemoveSlot(static_cast<uint32_t>(keys[i]), removed);
     }
   }

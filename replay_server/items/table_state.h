@@ -17,10 +17,10 @@
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"
 #include "replay_server/items/row_bytes.h"
-#include "replay_server/items/table_contents.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/items/table_rules.h"
 #include "replay_server/rows/chunk.h"
+#include "replay_server/selectors/selector.h"
 
 namespace waggle {
 
@@ -64,19 +64,33 @@ using RemovedRows = std::vector<WindowChunks>;
 // which is reused. Generations are never reused, not even by a restarted server: they count from a random number.
 class TableState {
  public:
-  using Contents = TableContents;
+  struct Contents {
+    explicit Contents(const TableConfig& config);
+
+    std::unique_ptr<Selector> sampler;
+    std::unique_ptr<Selector> remover;
+    ItemSlots items;
+  };
 
   // The configuration must be valid. `memory` may be shared with other tables; null if only the table's own limit
   // counts. With a memory_limit it counts the bytes that may be in memory.
   TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory = nullptr);
 
   // True if an item may be inserted while the largest waiting batch has `waiting_batch` items (0: none). See MayInsert.
-  bool CanInsert(int64_t waiting_batch) const;
-  bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const;
+  bool CanInsert(int64_t waiting_batch) const { return MayInsert(config_, limiter_, counts(), waiting_batch); }
+  bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const {
+    return MaySample(config_, limiter_, counts(), request, set_aside);
+  }
   // The largest batch that the table can probably serve. Items may still leave for their bytes before it has enough.
-  int64_t LargestPossibleBatch() const;
+  int64_t LargestPossibleBatch() const {
+    return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
+  }
   // Reserves for a batch that has been the oldest since `items_inserted`.
-  SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const;
+  SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
+    return request.items > LargestPossibleBatch()
+               ? SetAside()
+               : SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted);
+  }
   // Inserts the item. Surplus items then leave, as the remover picks them.
   void Insert(NewItem item, RemovedRows* removed);
   // CanSample(request) must be true. Removes items that were sampled often enough.
@@ -122,12 +136,12 @@ class TableState {
 
   // For people. Appends the items in slots [first, first + count). Returns the slot after those.
   uint32_t Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
-    return in_.Scan(first, count, items);
+    return in_.items.Scan(first, count, items);
   }
   // The chunk of an item's first row; null if it has left.
-  ChunkRef FirstChunk(uint64_t key, uint64_t generation) const { return in_.FirstChunk(key, generation); }
+  ChunkRef FirstChunk(uint64_t key, uint64_t generation) const { return in_.items.FirstChunk(key, generation); }
   // False if no item has this key.
-  bool Hold(uint64_t key, ItemFacts* facts, Window* window) const { return in_.Hold(key, facts, window); }
+  bool Hold(uint64_t key, ItemFacts* facts, Window* window) const { return in_.items.Hold(key, facts, window); }
   // The generation of the next item.
   uint64_t next_generation() const { return next_generation_; }
 
@@ -153,6 +167,7 @@ class TableState {
   void RemoveSlot(uint32_t slot, RemovedRows* removed);
   void RemoveOne(RemovedRows* removed);
   void RemoveExhausted(RemovedRows* removed);
+  void RebuildSelectors();
   double Magnitude(double priority) const;
   double HighestPriority();
   void SetPriority(uint32_t slot, double priority);
