@@ -324,7 +324,7 @@ absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
     ports.metrics->SetActivity("done");
     ports.hub->run_over().Wait();
   }
-  const absl::Status end = EndOfWork(status, ports.hub);
+  const absl::Status end = WorkResult(status, ports.hub);
   ports.hub->Leave(kGoodbyeTimeout);
   return end;
 }

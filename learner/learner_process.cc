@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   return job;
 }
 
-// Where checkpoints are read and written.
+// The store of checkpoints, and the state that was restored from it.
 struct Checkpoints {
   std::unique_ptr<CheckpointStore> store;  // Null: no checkpoints are written.
   std::string run;

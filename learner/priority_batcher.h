@@ -12,11 +12,11 @@
 namespace waggle {
 
 // Gathers the new priorities of several batches and sends them together, in fewer messages. On an accelerator a group
-// is copied to the CPU while the device computes on. It is sent when the next group is complete: by then the copy has
-// arrived. Not thread-safe.
+// is copied to the CPU while the device computes on, and is sent one group later: by then its copy has usually arrived.
+// Not thread-safe.
 class PriorityBatcher {
  public:
-  // Sends after every `steps`-th batch. `updater` must outlive this object.
+  // A group has `steps` batches. `updater` must outlive this object.
   PriorityBatcher(PriorityUpdater* updater, int64_t steps) : updater_(updater), steps_(steps) {}
 
   // `priorities` is [batch size], one for each item of the batch. INVALID_ARGUMENT for another size or, from the

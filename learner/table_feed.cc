@@ -25,7 +25,7 @@ absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
   do {
     WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, sampler_->Next(stop));
     WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
-    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out what is too old", [&] { CountLags(step); }));
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out old items", [&] { CountLags(step); }));
   } while (staged_.tensors.size == 0);
   return absl::OkStatus();
 }

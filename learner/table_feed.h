@@ -32,12 +32,12 @@ class TableFeed {
       : options_(options), sampler_(sampler), updater_(updater), priorities_(updater, options.priority_update_steps) {}
 
   // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old; if all are,
-  // takes the next batch. Errors as of ReplaySampler::Next.
+  // takes the next batch. Returns the errors of ReplaySampler::Next.
   absl::Status Next(int64_t step, const StopToken& stop);
   // The batch of the last Next.
   const TensorBatch& batch() const { return staged_.tensors; }
 
-  // New priorities of the batch's items; undefined: none. Errors as of PriorityBatcher.
+  // New priorities of the batch's items; undefined: none. Returns the errors of PriorityBatcher.
   absl::Status Prioritize(const torch::Tensor& priorities);
 
   // Counted since the last call; the largest lag is over all calls.

@@ -23,18 +23,17 @@ struct GradientProcessOptions {
   std::string listen;
   std::string hub_address;
   std::string advertise;         // Empty: see ReachableAddress.
-  std::optional<int64_t> index;  // That it would rather have, as a reducer.
+  std::optional<int64_t> index;  // Preferred index as a reducer.
 };
 
-// What a gradient worker does for the pool: it is the primary of one experiment after the other, or one of its reducers
-// (see RunPrimary and RunReducer). One order at a time.
+// The work of a gradient worker: each order makes it the primary or a reducer of an experiment (see RunPrimary and
+// RunReducer). One order at a time.
 class GradientWork final : public PoolWork {
  public:
-  // Serves where it listens from now on: all orders' gradients, and its health while there is none. Errors as of
-  // RpcServer::Start.
+  // Serves from now on: its health, and the gradients of its order. Errors as RpcServer::Start.
   static absl::StatusOr<std::unique_ptr<GradientWork>> Start(const GradientProcessOptions& options);
 
-  // HOST:PORT where it listens.
+  // The listening address, HOST:PORT.
   const std::string& address() const { return server_->address(); }
 
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;

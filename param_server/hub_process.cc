@@ -31,7 +31,7 @@ namespace {
 constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
-// Without its address: runs are opened before this process serves.
+// Without an address: runs are opened before this process serves.
 WorkerIntroduction Self() {
   char host[HOST_NAME_MAX + 1] = {};
   WorkerIntroduction self;
@@ -42,7 +42,7 @@ WorkerIntroduction Self() {
   return self;
 }
 
-// Workers in other folders of this machine are told it too.
+// Absolute, as workers have other working folders.
 std::string Absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -54,7 +54,7 @@ std::string Absolute(const std::string& path) {
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::error_code ignored;
-  std::filesystem::remove(address_file, ignored);  // That of an earlier process would be taken for this one's.
+  std::filesystem::remove(address_file, ignored);  // The address of an earlier process is wrong.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;

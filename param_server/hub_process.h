@@ -10,12 +10,12 @@ namespace waggle {
 struct HubProcessOptions {
   std::string listen;
   std::string data_folder;
-  // Where an experiment's files go, "{id}" standing for its id; empty: into the data folder.
+  // The output folder of an experiment. "{id}" stands for its id; empty: a folder in the data folder.
   std::string output_pattern;
   bool plots = true;  // Draws the curves of experiments that have ended.
 };
 
-// The hub: keeps the experiments and their weights, and gives the pool's processes their work. Until `stop`.
+// Runs the hub until `stop`. It saves the experiments and their weights, and gives the pool's processes their work.
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop);
 
 }  // namespace waggle

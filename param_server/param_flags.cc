@@ -14,7 +14,7 @@ absl::Status ParamFlags::Check() const {
     bool given;
     std::initializer_list<ParamRole> roles;
   };
-  // As an environment variable it is for all processes of a machine, the hub among them.
+  // As an environment variable it is set for all processes of a machine, including the hub.
   const char* const everyones = std::getenv("WAGGLE_PARAM_SERVER");
   const Flag flags[] = {
       {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
@@ -32,7 +32,7 @@ absl::Status ParamFlags::Check() const {
       fits = fits || each == role;
     }
     if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat(flag.name, " means nothing to this --role"));
+      return absl::InvalidArgumentError(absl::StrCat(flag.name, " does not apply to this --role"));
     }
   }
   const bool is_hub = role == ParamRole::kHub;
@@ -59,7 +59,7 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddChoiceFlag<ParamRole>(
       app, "--role", &flags->role, {{"hub", ParamRole::kHub}, {"reducer", ParamRole::kReducer}},
       "The role of this process. hub: the one parameter server. reducer: a part of the gradient server of "
-      "experiments whose learner.gradients is push; the hub makes it the primary or one of "
+      "experiments with learner.gradients: push; the hub makes it the primary or one of "
       "learner.gradient_server.reducers");
   AddListenFlag(app, &flags->listen);
   AddPathFlag(app, "--data-dir", &flags->data_folder, "DIR",
@@ -75,7 +75,7 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
               "hub: the folder for an experiment's files: its figures over time, its checkpoints and its best "
               "weights. {id} in it stands for the experiment's id; without {id} the hub takes one experiment. "
-              "Learners should see the same folder by the same path: a learner that does not writes no checkpoints. "
+              "Learners must see the same folder by the same path, or they write no checkpoints. "
               "By default --data-dir/experiments/{id}/output");
   AddSwitch(app, "--no-plot", &flags->no_plot,
             "hub: do not draw curves.png when an experiment has ended; drawing it needs a python3 with matplotlib");

@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }  // namespace CLI
 
-// The command line of waggle-param-server, apart from what it does.
+// The command line of waggle-param-server.
 
 namespace waggle {
 
@@ -31,12 +31,12 @@ struct ParamFlags {
 
   // INVALID_ARGUMENT, naming the flag, if the role's required flag is missing or a flag does not apply to the role.
   absl::Status Check() const;
-  // "param-server", "reducer".
+  // The process name for the log: "param-server" or "reducer".
   const char* Name() const;
   GradientProcessOptions Gradients() const;
 };
 
-// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing.
+// Adds all flags to `app`. `flags` has the defaults, and outlives the parsing.
 void AddParamFlags(CLI::App* app, ParamFlags* flags);
 
 }  // namespace waggle

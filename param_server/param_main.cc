@@ -1,4 +1,4 @@
-// waggle-param-server: the hub, with models, workers and the experiment; or a part of the gradient server.
+// waggle-param-server: the hub, or a part of a gradient server.
 
 #include <iostream>
 #include <memory>
@@ -27,9 +27,9 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Waggle's parameter server. As the hub it keeps experiments and their newest weights, and knows all workers. As "
-      "a reducer it is a part of gradient servers, one after the other: it adds up the gradients that actors push, or "
-      "steps the weights with them in the learner's place.",
+      "Waggle's parameter server. As the hub it saves experiments and their newest weights, and gives workers their "
+      "orders. As a reducer it is a part of one gradient server at a time: it adds up the gradients that actors push, "
+      "or steps the weights with them in the learner's place.",
       "waggle-param-server");
   waggle::ParamFlags flags;
   waggle::AddParamFlags(app.get(), &flags);

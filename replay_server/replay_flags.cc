@@ -26,19 +26,19 @@ void SetMemoryBudgets(int64_t table_bytes, ReplayServerOptions* options) {
   lower(&options->store.writer.max_held_bytes, 16, kLeastWriterBytes);
 }
 
-// The budgets beside the tables' rows, together.
+// The sum of the budgets other than the tables' rows.
 int64_t BytesBesideTables(const ReplayServerOptions& options) {
   return options.service.max_insert_bytes + options.service.max_sample_bytes + options.service.max_lent_sample_bytes +
          options.service.max_kept_sample_bytes + options.store.known_writers.max_idle_writer_bytes +
          options.store.max_writer_bytes;
 }
 
-// The bytes for tables with which they and the other budgets have at most four fifths of a machine's memory. The rest
-// is for the transport, the disk, the program and other processes.
+// The largest bytes of tables with which all budgets fit into four fifths of a machine's memory. The rest is for the
+// transport, the disk, the program and other processes.
 int64_t DefaultTableBytes(int64_t machine_bytes) {
   const int64_t bytes = machine_bytes / 5 * 4;
   int64_t table_bytes = bytes;
-  // More for tables is more beside them, which leaves less for tables. Each round is nearer, and odd ones are too low.
+  // The other budgets grow with the tables' and leave less for tables. Each round is nearer; odd rounds are too low.
   for (int round = 0; round < 5; ++round) {
     ReplayServerOptions options;
     SetMemoryBudgets(table_bytes, &options);
@@ -67,8 +67,8 @@ void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
   AddAddressFlag(app, "--advertise", &flags->advertise,
                  "The address that other processes connect to; by default the listening address, or if that is a "
                  "wildcard the address from which this server reaches the parameter server");
-  // Without one the server serves every client that knows its address. A table whose name has a '/' belongs to the
-  // experiment named before it, and is removed with that experiment.
+  // Without a parameter server it serves every client that knows its address. A table whose name has a '/' belongs to
+  // the experiment named before it, and is removed with that experiment.
   SetRequired(AddParamServerFlag(app, &flags->param_server), false);
   AddPathFlag(app, "--data-dir", &flags->data_dir, "DIR",
               "The folder for tables whose durability is checkpoint or log, and for rows past a memory_limit; "

@@ -11,11 +11,11 @@ namespace CLI {
 class App;
 }  // namespace CLI
 
-// The command line of waggle-replay-server, apart from what it does.
+// The command line of waggle-replay-server.
 
 namespace waggle {
 
-// A smaller value was meant in another unit: it holds no useful table.
+// Smaller values are refused, because they were probably meant in another unit.
 inline constexpr int64_t kLeastTableBytes = int64_t{1} << 20;
 
 struct ReplayFlags {
@@ -31,16 +31,15 @@ struct ReplayFlags {
   std::optional<int64_t> index;
   LogLevel log_level = LogLevel::kInfo;
 
-  // The server's options by these flags.
   ReplayServerOptions ServerOptions() const;
 };
 
-// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing. The default of memory_bytes is what
-// fits a machine with `machine_bytes` of memory.
+// Adds every flag to `app`. `flags` has the defaults, and must outlive the parsing. Sets the default of memory_bytes
+// for a machine with `machine_bytes` of memory.
 void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags);
 
 // A warning if a server with these options may take more memory than the machine, or its control group, has; empty
-// otherwise. It is no error: the system's figure may be wrong, or change.
+// otherwise. Not an error, because the system's figure may be wrong, or change.
 std::string MemoryWarning(const ReplayServerOptions& options, int64_t machine_bytes);
 
 }  // namespace waggle

@@ -22,15 +22,14 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kTendInterval = absl::Seconds(1);
-// What is freed is kept for what comes next, but not all that many threads have ever had: batches that are read from
-// the disk take megabytes each.
+// Freed memory is kept for later use, but not the peak of all threads: batches read from disk take megabytes each.
 constexpr absl::Duration kReturnInterval = absl::Seconds(10);
 constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 constexpr absl::Duration kGrace = absl::Seconds(1);
-// Each is a thread and a link to the hub.
+// Each experiment has a thread and a link to the hub.
 constexpr int64_t kMostExperiments = 64;
 
-// Looks after the server until `ended`.
+// Updates the gauges and returns freed memory until `ended`.
 void Tend(ReplayServer* server, const StopToken& ended) {
   Stopwatch since_return;
   do {
@@ -42,7 +41,7 @@ void Tend(ReplayServer* server, const StopToken& ended) {
   } while (!ended.WaitFor(kTendInterval));
 }
 
-// Works for experiments of this hub, until `stop`.
+// Works for the hub's experiments until `stop`.
 absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, const StopToken& stop) {
   PoolClientOptions options;
   options.hub_address = flags.param_server;
@@ -74,7 +73,7 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   if (!flags.param_server.empty()) {
     status = JoinPool(flags, server.get(), stop);
   } else {
-    LogInfo("serves alone: without --param-server no experiment is told of it");
+    LogInfo("serves alone: without --param-server no experiment uses this server");
     stop.Wait();
   }
   LogInfo("stopping");

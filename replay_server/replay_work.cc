@@ -23,7 +23,8 @@ namespace {
 constexpr absl::Duration kLookInterval = absl::Seconds(1);
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 
-// In lock-step: the figures of each turn go out with its end, until `stop`. A run that has failed may go on.
+// Ends the turns of a lock-step run until `stop`; the figures of a turn are sent with its end. Goes on after an error,
+// because a failed run may go on.
 void TakeTurns(HubLink* hub, const StopToken& stop) {
   TurnTaker turns(hub, Role::kReplayServer);
   do {
@@ -38,7 +39,7 @@ void TakeTurns(HubLink* hub, const StopToken& stop) {
 absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
   Metrics metrics;
   ExperimentFigures figures(server_->store(), order.experiment_id, &metrics);
-  // As each heartbeat is sent: figures of another moment would make its rates jump.
+  // Updates the figures for each heartbeat: older figures would make its rates jump.
   const auto refresh = metrics.BeforeSnapshot([&figures] { figures.Update(); });
   HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
   options.address = address_;
@@ -51,7 +52,7 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
   }
   absl::Status refusal;
   do {
-    // A hub that is through with a run does not know those any more who have worked for it.
+    // A hub forgets the workers of a run that it is through with. Its refusal ends this loop.
     if (hub->run_over().StopRequested() && !IsOver(hub->assignment().run_state)) {
       refusal = hub->WaitUntil([](const Assignment&) { return true; }, stop).status();
     }
@@ -65,7 +66,7 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
 void ReplayWork::Discard(const std::string& experiment_id) {
   const int64_t tables = server_->store()->DropExperiment(experiment_id);
   LogInfo("dropped the ", tables, " tables of experiment ", experiment_id,
-          ": it is over, or another has this one's seat");
+          ": the experiment is over, or another server has this one's place");
 }
 
 absl::StatusOr<std::string> StorageId(const std::string& data_dir) {
@@ -76,8 +77,8 @@ absl::StatusOr<std::string> StorageId(const std::string& data_dir) {
     std::string id(absl::StripTrailingAsciiWhitespace(*known));
     if (!ValidateName(id).ok()) {
       return absl::DataLossError(absl::StrCat(path,
-                                              " does not hold the name of this folder; remove it, and the folder "
-                                              "is taken for another one"));
+                                              " does not hold the name of this folder; remove the file, and the folder "
+                                              "gets a new name"));
     }
     return id;
   }

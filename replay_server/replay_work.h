@@ -10,15 +10,16 @@
 
 namespace waggle {
 
-// What a replay server does for the pool: it takes part in the runs of experiments whose tables it holds, each with
-// figures of its own, while all of them are served alike. Thread-safe.
+// A replay server's work for the pool. Takes part in the runs of experiments whose tables it holds, with figures for
+// each experiment. Thread-safe.
 class ReplayWork final : public PoolWork {
  public:
-  // `address` is where others reach the server, which outlives this.
+  // Clients reach the server at `address`. The server must outlive this.
   ReplayWork(std::string hub_address, std::string address, ReplayServer* server)
       : hub_address_(std::move(hub_address)), address_(std::move(address)), server_(server) {}
 
-  // Until `stop`: longer than the run lasts, for its learner still has priorities to send when it is over.
+  // Blocks until `stop`, or until the hub refuses this worker. Goes on after the run's end, because its learner still
+  // sends priorities then.
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;
   std::vector<std::string> Kept() override { return server_->store()->Experiments(); }
   void Discard(const std::string& experiment_id) override;
@@ -29,8 +30,8 @@ class ReplayWork final : public PoolWork {
   ReplayServer* const server_;
 };
 
-// What tells a replay server's folder from all others, also after a restart: a name that is made up when the folder has
-// none yet, and kept there. DATA_LOSS, naming the file, where it holds something else.
+// The unique name of a replay server's folder, saved in it for restarts. Draws a name if the folder has none.
+// DATA_LOSS, naming the file, if the file has no valid name.
 absl::StatusOr<std::string> StorageId(const std::string& data_dir);
 
 }  // namespace waggle

@@ -17,7 +17,7 @@ absl::Status RandomPolicy::Act(const PolicyInput& input, ActMode /*mode*/, Polic
 }
 
 absl::Status RandomPolicy::LoadWeights(const ModelSnapshot& /*snapshot*/) {
-  return absl::FailedPreconditionError("random actions follow from no weights");
+  return absl::FailedPreconditionError("random actions use no weights");
 }
 
 }  // namespace waggle

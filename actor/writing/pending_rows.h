@@ -30,7 +30,7 @@ class PendingRows {
   void Keep(const ReadyLanes& shown, const PolicyOutput& decided);
 
   // The kept rows of these lanes, with the results of their actions. A lane is left out if it has no kept row yet,
-  // because it shows its very first. Valid until the next Keep or Take, and as long as `led_to`.
+  // because it has just shown its first observation. Valid until the next Keep or Take, and as long as `led_to`.
   Complete Take(const ReadyLanes& led_to);
 
   // Rows with these lanes' present observations; all that is not decided yet is zero. Kept rows do not change. Valid

@@ -87,7 +87,7 @@ void WindowCutter::CutUnrolls(uint64_t row, std::vector<RowWindow>* completed) {
 absl::Status ValidateWindowPlan(const WindowPlan& plan, int64_t max_window) {
   if (plan.length < 2 || plan.length > max_window) {
     return absl::InvalidArgumentError(
-        absl::StrCat("window.length: ", plan.length, " is outside [2, ", max_window, "], the table's max_window"));
+        absl::StrCat("window.length: got ", plan.length, "; wanted 2 to ", max_window, ", the table's max_window"));
   }
   const bool has_period = plan.kind == WindowPlan::Kind::kSequence || plan.kind == WindowPlan::Kind::kUnroll;
   if (has_period && plan.period < 1) {

@@ -194,7 +194,7 @@ std::string InspectText(const std::string& table, const Inspections& inspections
       absl::StrAppend(&text, "  there is no item of key ", key, "\n");
     }
     if (!server.response.next_page_token().empty()) {
-      absl::StrAppend(&text, "  further on: --page ", Printable(server.response.next_page_token()), "\n");
+      absl::StrAppend(&text, "  next page: --page ", Printable(server.response.next_page_token()), "\n");
     }
   }
   return text;

@@ -27,8 +27,8 @@ struct ReconfigureOutcome {
 // changed if one refuses it or a server of the run is missing. NOT_FOUND for an unknown table, with the nearest name;
 // INVALID_ARGUMENT and FAILED_PRECONDITION for changes that are not possible; ABORTED if another user changed the table
 // meanwhile; UNAVAILABLE if a server is missing or does not answer: a dry run still reports on the others. After a
-// server fails, the servers behind it are not asked; the error and the text then say which servers have changed, which
-// have not, and which may have.
+// server fails, later servers are not asked; the error and the text then say which servers have changed, which have
+// not, and which may have.
 ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

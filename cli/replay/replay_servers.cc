@@ -86,7 +86,7 @@ absl::Status CheckIndices(const std::vector<int>& alive, const std::string& expe
       return absl::UnavailableError(
           absl::StrCat("of the run's ", servers, " replay servers, ", there == 0 ? "none" : absl::StrCat(there),
                        " with index ", index, there > 1 ? " are" : " is",
-                       " alive: an item's place depends on their order, so all have to be there, "
+                       " alive: an item's place depends on their order, so all must be there, "
                        "or name all of them with --experiment ",
                        experiment_id, " and --replay-server, in the order of their indices"));
     }

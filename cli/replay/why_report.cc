@@ -161,20 +161,20 @@ std::string TableText(const TableAt& at, bool in_full) {
     return text;
   }
   if (!table.who_could().empty()) {
-    absl::StrAppend(&text, "  who could end it: ", Printable(table.who_could()), "\n");
+    absl::StrAppend(&text, "  could be ended by: ", Printable(table.who_could()), "\n");
   }
   if (table.remedies_size() > 0) {
-    absl::StrAppend(&text, "  what would free it", table.remedies_size() > 1 ? ", each by itself" : "", ":\n");
+    absl::StrAppend(&text, "  remedies", table.remedies_size() > 1 ? ", each enough by itself" : "", ":\n");
   }
   for (const v1::Remedy& remedy : table.remedies()) {
     absl::StrAppend(&text, "      ", Printable(RemedyText(table, remedy)), "\n");
   }
   if (table.waits_size() > 0) {
-    absl::StrAppend(&text, "  who waits:\n", WaitsText(table));
+    absl::StrAppend(&text, "  waiting calls:\n", WaitsText(table));
   }
   absl::StrAppend(&text, "  in numbers: ", LimiterText(table), "\n", DiskText(table));
   if (table.parties_size() > 0 || table.has_priorities_updated_ago()) {
-    absl::StrAppend(&text, "  who is there:\n", PartiesText(table));
+    absl::StrAppend(&text, "  clients:\n", PartiesText(table));
   }
   return text;
 }

@@ -14,9 +14,9 @@ namespace waggle {
 // metrics.csv, TensorBoard event files, summary.json.
 class OutputFolder {
  public:
-  // Creates `requested`, or runs/NAME-YYYYMMDD-HHMMSS (UTC) if that is empty, and its contents. A folder of another run
-  // is left unchanged: ALREADY_EXISTS if it was requested; otherwise another name is taken. Any other error names the
-  // path that could not be written.
+  // Creates the folder, with logs/ and hub/ in it. Its path is `requested`, or runs/NAME-YYYYMMDD-HHMMSS (UTC) if that
+  // is empty; "-2" and so on is added if that name is taken. ALREADY_EXISTS if `requested` exists and is not empty. Any
+  // other error names the path that could not be written.
   static absl::StatusOr<OutputFolder> Create(const std::string& requested, const std::string& experiment_name,
                                              absl::Time now);
 

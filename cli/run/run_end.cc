@@ -35,7 +35,7 @@ RunEnd JudgeEnd(Outcome outcome, const std::string& reason, const KeptWeights& w
     return end;
   }
   end.note = absl::StrCat(what, ", and the parameter server ",
-                          !hub_kept.has_value() ? "did not say that it has kept the weights"
+                          !hub_kept.has_value() ? "did not report that it has kept the weights"
                           : kept                ? "has kept the weights"
                                                 : "has not kept the weights either");
   if (!kept && outcome != Outcome::kInterrupted && outcome != Outcome::kStopped) {

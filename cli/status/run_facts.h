@@ -40,8 +40,8 @@ struct RunFacts : public RunCounts {
   std::optional<double> learner_waiting;
   // Learner steps between the policy that acted and the step that learns from it.
   std::optional<double> policy_lag_mean;           // Over the last second.
-  std::optional<double> policy_lag_when_inserted;  // Of items inserted in the last second.
-  std::optional<double> policy_lag_when_sampled;   // Of items sampled in the last second.
+  std::optional<double> policy_lag_when_inserted;  // Over items inserted in the last second.
+  std::optional<double> policy_lag_when_sampled;   // Over items sampled in the last second.
   std::vector<v1::Evaluation> evaluations;         // Oldest first.
   std::optional<v1::Result> result;
   std::string weights_unsaved;       // Why some weights are not on the hub's disk; empty if all are.

@@ -18,7 +18,7 @@ inline std::string TablePrefix(const std::string& experiment_id) {
   return experiment_id.empty() ? "" : absl::StrCat(experiment_id, "/");
 }
 
-// A server's text with plain names in place of the experiment's table names.
+// A server's text with plain names in place of the experiment's table names: removes "ID/" wherever it occurs.
 inline std::string WithPlainNames(const std::string& text, const std::string& experiment_id) {
   return experiment_id.empty() ? text : absl::StrReplaceAll(text, {{TablePrefix(experiment_id), ""}});
 }

@@ -53,7 +53,7 @@ std::string CountText(uint64_t count, std::optional<double> rate) {
   return rate.has_value() ? absl::StrCat(count, ", ", ShortNumber(*rate), "/s") : absl::StrCat(count);
 }
 
-// "nobody", "3 inserts, 1 sample", or the reason why nothing moves.
+// "none", "3 inserts, 1 sample", or the reason why nothing moves.
 std::string WaitingText(const v1::TableInfo& table, std::optional<double> inserted_per_s,
                         std::optional<double> sampled_per_s) {
   std::vector<std::string> parts;
@@ -65,7 +65,7 @@ std::string WaitingText(const v1::TableInfo& table, std::optional<double> insert
   count(table.inserts_waiting(), " insert");
   count(table.samples_waiting(), " sample");
   if (parts.empty() || IsStuck(table, inserted_per_s, sampled_per_s)) {
-    return table.blocked_because().empty() ? "nobody" : table.blocked_because();
+    return table.blocked_because().empty() ? "none" : table.blocked_because();
   }
   return absl::StrJoin(parts, ", ");
 }

@@ -6,9 +6,11 @@
 #include "absl/strings/string_view.h"
 
 // Places where tests make a process fail. WAGGLE_FAILPOINT("journal.before_commit") is an absl::Status. It is always OK
-// without WAGGLE_FAILPOINTS_ENABLED (the CMake option WAGGLE_FAILPOINTS).||||The environment variable WAGGLE_FAILPOINTS
-// is a list "NAME=ACTION@N;…". The Nth pass of the place, or each pass without @N, does ACTION: "abort" ends the
-// process as kill -9, "hold" waits until the list is replaced, "error(MESSAGE)" is UNAVAILABLE with that message.
+// without WAGGLE_FAILPOINTS_ENABLED (the CMake option WAGGLE_FAILPOINTS).
+//
+// The environment variable WAGGLE_FAILPOINTS is a list "NAME=ACTION@N;…". The Nth pass of the place, or each pass
+// without @N, does ACTION: "abort" ends the process as kill -9, "hold" waits until the list is replaced,
+// "error(MESSAGE)" is UNAVAILABLE with that message.
 #ifdef WAGGLE_FAILPOINTS_ENABLED
 #define WAGGLE_FAILPOINT(name) ::waggle::PassFailpoint(name)
 #else

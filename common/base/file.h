@@ -11,10 +11,14 @@
 
 namespace waggle {
 
-// Files and folders. All calls block on the disk.||||Errors are "PATH: cannot WHAT: reason" with a code for the errno:
-// NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED if the disk, a quota, files or memory have run out,
-// DATA_LOSS for device errors, otherwise FAILED_PRECONDITION.||||Changes pass a failpoint first: file.create,
-// file.write, file.sync, file.rename, file.remove, folder.create, folder.sync.
+// Files and folders. All calls block on the disk.
+//
+// Errors are "PATH: cannot WHAT: reason" with a code for the errno: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+// RESOURCE_EXHAUSTED if the disk, a quota, files or memory have run out, DATA_LOSS for device errors, otherwise
+// FAILED_PRECONDITION.
+//
+// Changes pass a failpoint first: file.create, file.write, file.sync, file.rename, file.remove, folder.create,
+// folder.sync.
 absl::Status FileError(int error_number, absl::string_view path, absl::string_view what);
 
 // An open file, closed by the destructor. Not thread-safe.

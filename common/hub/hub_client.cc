@@ -33,7 +33,7 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
-// The heartbeats of a young actor (HubLink::ReportFirstStep): some twenty more in its life.
+// The pause between a young actor's heartbeats (HubLink::ReportFirstStep), some twenty in its life.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(50);
 constexpr double kLagOfAge = 0.25;
 
@@ -55,7 +55,6 @@ class GrpcHubLink final : public HubLink {
     watch_.reset();
   }
 
-  // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
     Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
@@ -117,7 +116,7 @@ class GrpcHubLink final : public HubLink {
     }
     if (absl::IsNotFound(status)) {
       MutexLock lock(&mutex_);
-      HurryLocked();  // The heartbeat that is to join again.
+      HurryLocked();  // Hurries the heartbeat that joins again.
     }
     if (absl::IsNotFound(status) || MayPass(status)) {
       return absl::UnavailableError(status.message());
@@ -166,7 +165,7 @@ class GrpcHubLink final : public HubLink {
     news_->End();
   }
 
-  // Introduces the worker; a later time with the place that the hub gave it first.
+  // Joins the run; again with the place that the hub gave it first.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
     v1::JoinRequest request;
     request.set_experiment_id(options_.experiment_id);
@@ -189,7 +188,7 @@ class GrpcHubLink final : public HubLink {
     return Take(response.assignment(), /*joined=*/true);
   }
 
-  // The heartbeats' thread, until the link ends or the hub refuses the worker.
+  // Runs in the heartbeats' thread until the link ends or the hub refuses the worker.
   void Run() {
     bool lost = false;
     bool refused = false;
@@ -224,7 +223,7 @@ class GrpcHubLink final : public HubLink {
     MutexLock lock(&mutex_);
     while (!ending_) {
       const absl::Duration left = IntervalLocked() - since_last.Elapsed();
-      // Reports do not hurry the calls to a hub that is away.
+      // Reports do not hurry the calls to an absent hub.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
       }
@@ -242,7 +241,7 @@ class GrpcHubLink final : public HubLink {
 
   absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::Status status = Heartbeat();
-    if (absl::IsNotFound(status)) {  // The hub was restarted, or took this worker for dead.
+    if (absl::IsNotFound(status)) {  // The hub was restarted, or counted this worker as dead.
       LogInfo("joining the parameter server at ", options_.hub_address, " again");
       status = Join(abandon_);
       if (status.ok()) {
@@ -264,7 +263,7 @@ class GrpcHubLink final : public HubLink {
       MutexLock lock(&mutex_);
       reports_.Fill(&request);
     }
-    FillFigures(options_, &request);  // After the reports: a turn that is done is in the figures.
+    FillFigures(options_, &request);  // After the reports, so that the figures include a finished turn.
     WAGGLE_ASSIGN_OR_RETURN(const v1::HeartbeatResponse response,
                             CallUnary(stub_.get(), &Stub::Heartbeat, request, kCallTimeout, abandon_));
     {
@@ -316,7 +315,7 @@ class GrpcHubLink final : public HubLink {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<Stub> stub_;
   const std::shared_ptr<HubNews> news_ = std::make_shared<HubNews>();  // Callbacks of stop tokens may outlive the link.
-  const StopToken abandon_;                                            // Ends the call that is under way.
+  const StopToken abandon_;                                            // Ends the present call.
 
   // Owned by the thread that calls Start, and constant once it has joined: other threads read them then.
   bool joined_ = false;

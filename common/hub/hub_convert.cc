@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// More steps than any run takes, and far from overflow.
+// More steps than any run takes, far from overflow.
 constexpr uint64_t kMaxSteps = uint64_t{1} << 60;
 
 static_assert(static_cast<int>(Role::kReducer) == v1::Role_MAX);
@@ -186,7 +186,7 @@ v1::TakeStepsRequest ToProto(const StepRequest& request) {
 }
 
 StepRequest FromProto(const v1::TakeStepsRequest& proto) {
-  // Numbers that are too large become negative, and are refused as such.
+  // Too large numbers become negative, and are refused as such.
   return {static_cast<int64_t>(proto.used()), static_cast<int64_t>(proto.allowed()),
           static_cast<int64_t>(proto.block()), proto.rate()};
 }

@@ -8,12 +8,12 @@
 #include "waggle/v1/model.pb.h"
 #include "waggle/v1/worker.pb.h"
 
-// The hub's and the models' messages to and from the types of the ports. FromProto checks all that it returns;
-// INVALID_ARGUMENT names the mistake.
+// Converts messages of the hub and of models to and from the types of the ports. FromProto returns INVALID_ARGUMENT,
+// naming the mistake, for a bad message.
 
 namespace waggle {
 
-// A value of an enum that is numbered as a message's enum, which has a name for `number` if `named`.
+// The enum's value for a message's `number`, if that is `named`.
 template <class Enum>
 absl::StatusOr<Enum> FromNumber(int number, bool named, const char* what) {
   return named && number != 0 ? absl::StatusOr<Enum>(static_cast<Enum>(number))
@@ -32,7 +32,7 @@ absl::StatusOr<Role> FromProto(v1::Role proto);
 v1::RunState ToProto(RunState state);
 absl::StatusOr<RunState> FromProto(v1::RunState proto);
 
-// Without the time at which it was finished.
+// Without the time of its end.
 v1::Evaluation ToProto(const Evaluation& evaluation);
 Evaluation FromProto(const v1::Evaluation& proto);
 
@@ -46,11 +46,11 @@ StepRequest FromProto(const v1::TakeStepsRequest& proto);
 v1::Turn ToProto(const Turn& turn);
 absl::StatusOr<Turn> FromProto(const v1::Turn& proto);
 
-// Without the worker's own fields, which it gets when it joins.
+// Without the worker's own fields, which Join's answer has.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);
 
-// A version without its data; `total_bytes` and `checksum` are left to the caller.
+// Without the data. The caller sets `total_bytes` and `checksum`.
 v1::ModelHeader ToProto(const ModelSnapshot& snapshot);
 absl::StatusOr<ModelSnapshot> FromProto(const v1::ModelHeader& proto);
 

@@ -31,7 +31,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }
-  // Rates are taken over the difference of two of these, so this is not the wall clock.
+  // Not the wall clock: rates divide by the difference of two such times.
   request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
 }
 

@@ -7,12 +7,12 @@
 
 namespace waggle {
 
-// Unique among all workers that ever were: a process's number alone comes again.
+// Unique among all workers ever; process numbers are used again.
 std::string NewWorkerId(const std::string& kind);
 
 std::string HostName();
 
-// Fills in a heartbeat's part of the metrics, with their values of this moment.
+// Sets a heartbeat's metrics to their present values.
 void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request);
 
 }  // namespace waggle

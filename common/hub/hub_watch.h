@@ -14,15 +14,14 @@
 
 namespace waggle {
 
-// Receives the hub's news for a worker at once, on a stream that it opens again whenever it ends. Heartbeats stand in
-// while there is none, so that nothing here is an error.
+// Receives the hub's news on a stream, and reopens it whenever it ends. No failure is an error, because heartbeats
+// bring the news too.
 class HubWatch {
  public:
-  // Calls `take` with each assignment, from a thread of its own. An error of `take` ends the stream, and the next one
-  // begins after a pause.
+  // Calls `take` with each assignment, from its own thread. An error ends the stream; the next begins after a pause.
   HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& experiment_id, const std::string& worker_id,
            std::function<absl::Status(const v1::Assignment&)> take);
-  // `take` is not called any more once this has returned.
+  // Returns after the last call of `take`.
   ~HubWatch();
   HubWatch(const HubWatch&) = delete;
   HubWatch& operator=(const HubWatch&) = delete;

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// The parameter server's map for the group of this epoch. Connects when first used.
+// The parameter server's map for the group of this epoch. Connects at the first call.
 std::unique_ptr<KeyStore> NewGrpcKeyStore(const RunAddress& run, uint64_t epoch);
 
 }  // namespace waggle

@@ -24,15 +24,14 @@ namespace {
 constexpr char kPush[] = "/waggle.v1.ModelService/Push";
 constexpr char kPull[] = "/waggle.v1.ModelService/Pull";
 constexpr char kWatch[] = "/waggle.v1.ModelService/Watch";
-// A server that sends or takes nothing for this long hangs: a piece of 2 MiB takes milliseconds.
+// A server without progress for so long hangs: a piece of 2 MiB takes milliseconds.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(10);
 // A larger model is refused as a mistake before memory is taken.
 constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
-// The codes that the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE,
-// whatever code gRPC gives it.
+// The ports' codes, whatever gRPC's: CANCELLED after a stop only; UNAVAILABLE if the server is away or stopping.
 absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
   if (!status.ok() && stop.StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped while ", what));
@@ -78,7 +77,7 @@ class GrpcModelPublisher final : public ModelPublisher {
   const std::string experiment_id_;
 };
 
-// Puts the messages of a pull together, and trusts none of them.
+// Assembles a pull's messages, and checks them.
 class Assembly {
  public:
   explicit Assembly(SpareBlock* spare) : spare_(spare) {}
@@ -94,7 +93,7 @@ class Assembly {
     const size_t wanted = snapshot_.has_value() ? static_cast<size_t>(total_bytes_) - received_ : 0;
     if (message.data.size() > wanted) {
       return absl::DataLossError(
-          absl::StrCat(received_ + message.data.size(), " bytes have come where ", total_bytes_, " were announced"));
+          absl::StrCat(received_ + message.data.size(), " bytes have arrived; wanted ", total_bytes_, " bytes"));
     }
     for (const ByteSlice& slice : message.data.slices()) {
       std::memcpy(bytes_.get() + received_, slice.data, slice.size);
@@ -104,7 +103,7 @@ class Assembly {
     return absl::OkStatus();
   }
 
-  // The received snapshot; nothing if none is newer.
+  // The received snapshot; nullopt if none is newer.
   absl::StatusOr<std::optional<ModelSnapshot>> Finish() {
     if (!begun_) {
       return absl::DataLossError("the answer holds no message");
@@ -114,7 +113,7 @@ class Assembly {
     }
     if (received_ != total_bytes_) {
       return absl::DataLossError(
-          absl::StrCat("only ", received_, " bytes have come where ", total_bytes_, " were announced"));
+          absl::StrCat("only ", received_, " bytes have arrived; wanted ", total_bytes_, " bytes"));
     }
     if (checksummer_.Digest() != checksum_) {
       return absl::DataLossError("the bytes do not have the checksum that was announced");
@@ -175,7 +174,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
-      // The server is away or was restarted: nothing is newer before it is back.
+      // Nothing is newer while the server is away.
       if (status.ok() || !MayPass(status)) {
         return Annotate(status, absl::StrCat("watching model ", model_));
       }
@@ -223,7 +222,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     return assembly.Finish();
   }
 
-  // Runs until there is something newer (OK), or the stream ends. A working stream makes the next pause short again.
+  // Returns OK once there is something newer. A working stream makes the next pause short.
   absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, Backoff* backoff) {
     v1::WatchModelRequest request;
     request.set_experiment_id(experiment_id_);

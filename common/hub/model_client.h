@@ -8,13 +8,12 @@
 
 namespace waggle {
 
-// The model ports over gRPC, to the parameter server, for one experiment. Connects when first used, again after a loss.
-// The server's answers are checked (sizes, checksum, and that the version is newer) before they are handed on;
-// DATA_LOSS if a check fails.
+// The model ports over gRPC, to the parameter server. Connects at the first call and again after a loss. Checks the
+// server's answers (sizes, checksum, a newer version): DATA_LOSS if one is wrong.
 std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const RunAddress& run);
 
-// For one model. A model that was never published is not an error: there is nothing newer yet. The server keeps the
-// weights last pulled for `holder` (an evaluator's worker_id), if one is named.
+// A model that was never published is not an error: nothing is newer. The server keeps the last weights that `holder`
+// (an evaluator's worker_id; empty: none) has pulled.
 std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const RunAddress& run, const std::string& model,
                                                         const std::string& holder = "");
 

@@ -20,7 +20,7 @@ void PendingReports::SetEnvironment(const EnvironmentSpec& environment) {
 }
 
 void PendingReports::AddEvaluation(const Evaluation& evaluation, absl::Time finished) {
-  // Later than every one before: by it the hub knows the evaluations that it has.
+  // Later than all before, because the hub knows the evaluations by it.
   last_finished_us_ = std::max(last_finished_us_ + 1, absl::ToUnixMicros(finished));
   v1::Evaluation proto = ToProto(evaluation);
   proto.set_finished_at_us(last_finished_us_);
@@ -55,7 +55,7 @@ void PendingReports::Acknowledge(const v1::HeartbeatRequest& request) {
   if (request.evaluations().empty()) {
     return;
   }
-  // By time, not by number: some may have been added or dropped meanwhile.
+  // By time: reports may have been added or dropped meanwhile.
   const int64_t sent_us = request.evaluations(request.evaluations_size() - 1).finished_at_us();
   while (!evaluations_.empty() && evaluations_.front().finished_at_us() <= sent_us) {
     evaluations_.pop_front();

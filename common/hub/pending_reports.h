@@ -12,23 +12,21 @@
 
 namespace waggle {
 
-// A worker's reports to the hub that are not answered yet. Each report goes into every heartbeat until one that held it
-// is answered. Pure logic; not thread-safe.
+// Unanswered reports. Each goes into every heartbeat until one with it is answered. Pure logic; not thread-safe.
 class PendingReports {
  public:
   void SetEnvironment(const EnvironmentSpec& environment);
-  // `finished` is the wall clock's time. The oldest is dropped, and logged, when too many wait.
+  // `finished` is wall-clock time. If too many wait, drops and logs the oldest.
   void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
   void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
   void SetTurnDone(uint64_t number) { turn_done_ = number; }
   void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
   void SetFailure(const absl::Status& failure);
 
-  // Adds the pending reports.
   void Fill(v1::HeartbeatRequest* request) const;
-  // `request`, filled before, was answered.
+  // `request`, which Fill has filled, was answered.
   void Acknowledge(const v1::HeartbeatRequest& request);
-  // True if the hub knows the run's environment; a restarted hub must be told again.
+  // A restarted hub does not know the environment, and must be told again.
   void SetEnvironmentKnown(bool known) { environment_known_ = known; }
 
  private:

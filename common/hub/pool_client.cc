@@ -31,21 +31,21 @@
 namespace waggle {
 namespace {
 
-// The hub answers after two seconds if it has no news.
+// Longer than the two seconds after which a hub without news answers.
 constexpr absl::Duration kCallTimeout = absl::Seconds(6);
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(1);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 // All workers must be back within seconds of a hub's restart.
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// Between answers that say nothing new: a hub that waits for an order to end has news of it all the time.
+// The pause after an answer without news, which a hub that waits for an order's end gives at once.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 
-// An order, from when it was given until the hub knows that it has ended.
+// An order, until the hub knows its end.
 struct Held {
   explicit Held(WorkOrder given) : order(std::move(given)) {}
   const WorkOrder order;
   const StopToken stop;
-  bool reported_ended = false;  // In the call that is under way, or in the last one.
+  bool reported_ended = false;  // In the present or the last call.
   Thread thread;                // Last: it uses everything above.
 };
 
@@ -87,7 +87,7 @@ class PoolWorker {
     const Deadline grace(options_.grace);
     while (AnyRuns() && grace.Left() > absl::ZeroDuration()) {
       if (!AttendOrPause(std::min(kCallTimeout, grace.Left()), /*leaving=*/true).ok()) {
-        return absl::OkStatus();  // The hub has been told; its refusal does not matter any more.
+        return absl::OkStatus();  // The hub knows of the end; its refusal does not matter.
       }
     }
     SayGoodbye();
@@ -95,7 +95,7 @@ class PoolWorker {
   }
 
  private:
-  // Ends the call or the pause that is under way: there is news for the hub.
+  // Ends the present call or pause, because there is news for the hub.
   void Hurry() ABSL_LOCKS_EXCLUDED(mutex_) {
     StopToken call;
     {
@@ -115,7 +115,6 @@ class PoolWorker {
     }
   }
 
-  // One call, and its consequences. An error is final.
   absl::Status AttendOrPause(absl::Duration timeout, bool leaving) ABSL_LOCKS_EXCLUDED(mutex_) {
     const Stopwatch since;
     StopToken call;
@@ -127,7 +126,7 @@ class PoolWorker {
       news_ = false;
       FillHeld(&request);
     }
-    // The hub hears of the rest once these have been dropped.
+    // The hub hears of the rest once these are dropped.
     for (const std::string& id : work_->Kept()) {
       if (static_cast<size_t>(request.kept_size()) < kMaxPoolKept) {
         request.add_kept(id);
@@ -214,7 +213,7 @@ class PoolWorker {
       }
     }
     for (const auto& [number, order] : wanted) {
-      // Until it has ended, an order that was taken back may hold what the next one needs.
+      // An order that was taken back may hold what the next one needs until it ends.
       if (!leaving && held_.count(number) == 0 && Running() < options_.capacity) {
         Begin(order);
         changed = true;
@@ -259,7 +258,7 @@ class PoolWorker {
     }
   }
 
-  // Runs in the order's own thread.
+  // Runs in the order's thread.
   void Do(const Held& held) ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::Status status =
         GuardedStatus([&] { return work_->Do(held.order, RunWorkerId(worker_id_, held.order.number), held.stop); });
@@ -305,7 +304,6 @@ class PoolWorker {
     }
   }
 
-  // The goodbye: this process holds no orders any more.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (const auto& [number, held] : held_) {
       MutexLock lock(&mutex_);
@@ -324,18 +322,18 @@ class PoolWorker {
   PoolWork* const work_;
   const std::string worker_id_;
   const std::unique_ptr<v1::PoolService::Stub> stub_;
-  v1::AttendRequest introduction_;  // The part that is the same in each call.
+  v1::AttendRequest introduction_;  // The same in each call.
 
   // Owned by the thread that calls Run.
   Backoff backoff_;
   bool found_ = false;  // The hub has answered once.
-  bool lost_ = false;   // It did not answer last.
+  bool lost_ = false;   // The hub did not answer last.
 
   mutable Mutex mutex_;
   CondVar changed_;
-  bool news_ ABSL_GUARDED_BY(mutex_) = false;  // There is news for the hub since the last call began.
-  StopToken call_ ABSL_GUARDED_BY(mutex_);     // Ends the call that is under way.
-  // By number, why each ended order failed; empty: it did not fail.
+  bool news_ ABSL_GUARDED_BY(mutex_) = false;  // For the hub, since the last call began.
+  StopToken call_ ABSL_GUARDED_BY(mutex_);     // Ends the present call.
+  // By number, each ended order's failure; empty without one.
   std::map<uint64_t, std::string> endings_ ABSL_GUARDED_BY(mutex_);
 
   // By number; owned by the thread that calls Run. Last: their threads use everything above.

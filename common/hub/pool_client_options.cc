@@ -14,16 +14,16 @@ absl::Status PoolClientOptions::Validate() const {
   if (!address.empty()) {
     problems.AddIfBad("address: ", ValidateReachable(address));
   } else if (kind == WorkerKind::kReplayServer || kind == WorkerKind::kGradient) {
-    problems.Add("address: a ", WorkerKindName(kind), " must say where it serves");
+    problems.Add("address: got none; wanted one, which a ", WorkerKindName(kind), " needs");
   }
   problems.AddUnless(!wanted_index.has_value() || (*wanted_index >= 0 && *wanted_index <= kMaxPoolIndex),
-                     "wanted_index: ", wanted_index.value_or(0), " is not in 0 to ", kMaxPoolIndex);
-  problems.AddUnless(capacity >= 1 && capacity <= kMaxPoolCapacity, "capacity: ", capacity, " is not in 1 to ",
+                     "wanted_index: got ", wanted_index.value_or(0), "; wanted 0 to ", kMaxPoolIndex);
+  problems.AddUnless(capacity >= 1 && capacity <= kMaxPoolCapacity, "capacity: got ", capacity, "; wanted 1 to ",
                      kMaxPoolCapacity);
   problems.AddUnless(resources.cores >= 0 && resources.cores <= std::numeric_limits<int32_t>::max(),
-                     "resources.cores: ", resources.cores, " is not in 0 to 2^31 - 1");
+                     "resources.cores: got ", resources.cores, "; wanted 0 to 2^31 - 1");
   problems.AddUnlessAtLeast("resources.memory_bytes", resources.memory_bytes, 0);
-  problems.AddUnless(grace >= absl::ZeroDuration(), "grace: ", absl::FormatDuration(grace), " is negative");
+  problems.AddUnless(grace >= absl::ZeroDuration(), "grace: got ", absl::FormatDuration(grace), "; wanted at least 0");
   return problems.ToStatus("", "; ");
 }
 

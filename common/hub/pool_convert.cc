@@ -15,7 +15,7 @@ constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxResourceName = 256;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 60;
 
-// An experiment's id names tables and folders too.
+// The id is also part of names of tables and folders.
 absl::Status ValidateExperimentId(const std::string& id) {
   WAGGLE_RETURN_IF_ERROR(ValidateName(id));
   return id.find('/') == std::string::npos && id[0] != '.'
@@ -67,7 +67,7 @@ absl::StatusOr<WorkOrder> FromProto(const v1::WorkOrder& proto) {
   order.role = *role;
   if (proto.index() > kMaxPoolIndex) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an order's index: ", proto.index(), " is not in 0 to ", kMaxPoolIndex));
+        absl::StrCat("an order's index: got ", proto.index(), "; wanted 0 to ", kMaxPoolIndex));
   }
   order.index = proto.index();
   const std::string& folder = proto.output_folder();

@@ -4,8 +4,8 @@
 #include "common/hub/ports/pool.h"
 #include "waggle/v1/pool.pb.h"
 
-// The pool's messages to and from the types of its port. FromProto checks all that it returns; INVALID_ARGUMENT names
-// the mistake.
+// Converts the pool's messages to and from the types of its port. FromProto returns INVALID_ARGUMENT, naming the
+// mistake, for a bad message.
 
 namespace waggle {
 

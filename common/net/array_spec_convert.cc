@@ -20,7 +20,7 @@ v1::ArraySpec ToProto(const ArraySpec& spec) {
 }
 
 absl::StatusOr<ArraySpec> FromProto(const v1::ArraySpec& proto) {
-  // Checked before the cast: a number from the wire may be too large for a DType and would be cut to another one.
+  // Checked before the cast, which would cut a large number to another DType.
   if (!IsDType(proto.dtype())) {
     return absl::InvalidArgumentError(
         absl::StrCat(absl::CHexEscape(proto.name()), ": ", static_cast<int>(proto.dtype()), " is not an element type"));

@@ -11,8 +11,8 @@
 namespace waggle {
 namespace {
 
-// The library sometimes does not wake a thread that waits on a queue of its own (grpc#21227). A second look finds the
-// event, so that a lost wake-up costs this long.
+// The library sometimes does not wake a thread that waits on its own queue (grpc#21227). A second look, after this
+// time, finds the event.
 constexpr absl::Duration kLook = absl::Seconds(1);
 
 gpr_timespec FromNow(absl::Duration duration) {

@@ -17,10 +17,9 @@
 
 namespace waggle {
 
-// The client's side of a streaming call of raw messages, for a thread that waits for each step. One thread.
-//
-// A step that takes longer than `idle_timeout` cancels the call: a peer that hangs is noticed, however long the whole
-// call may take. A stop cancels the call too.
+// The client's side of a raw streaming call, for a thread that waits for each step. One thread.
+// A step longer than `idle_timeout` cancels the call, so that a hanging peer is noticed in calls of any length. A stop
+// cancels it too.
 class BlockingStream {
  public:
   BlockingStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, absl::Duration idle_timeout,
@@ -29,15 +28,13 @@ class BlockingStream {
   BlockingStream(const BlockingStream&) = delete;
   BlockingStream& operator=(const BlockingStream&) = delete;
 
-  // These return false if the stream has ended, and then do nothing; Finish returns the reason. The call begins with
-  // the first write.
+  // Returns false if the stream has ended: Finish then returns the reason. The call begins with the first write.
   bool Write(const grpc::ByteBuffer& message);
   bool WriteLast(const grpc::ByteBuffer& message);  // Write and WritesDone at once.
   bool WritesDone();
   bool Read(grpc::ByteBuffer* message);
 
-  // Waits until the peer has ended the call, and returns its status. CANCELLED after a stop; UNAVAILABLE after a
-  // timeout.
+  // Waits for the end of the call and returns its status. CANCELLED after a stop; UNAVAILABLE after a timeout.
   absl::Status Finish();
 
  private:

@@ -11,11 +11,12 @@
 namespace waggle {
 namespace {
 
-// Keeps the library's callback threads while the process lives. Otherwise they end with the last channel. If a callback
-// drops that one, as the end of a call may, they would have to join themselves, which aborts the process.
+// Keeps the library's callback threads, which otherwise end with the last channel. If a callback dropped that one, they
+// would have to join themselves, which aborts the process.
 class CallbackThreads {
  public:
-  // A channel without credentials connects to nothing; its one call fails at once, but makes it hold the threads.
+  // A channel without credentials connects to nothing. Its one call fails at once, but makes the channel hold the
+  // threads.
   CallbackThreads() : channel_(grpc::CreateChannel("", nullptr)) {
     const grpc::Slice nothing;
     request_ = grpc::ByteBuffer(&nothing, 1);
@@ -35,7 +36,7 @@ class CallbackThreads {
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
                                           const Keepalive& keepalive,
                                           const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  // Never destroyed. Static memory, so that the objects in it do not count as leaked.
+  // Never destroyed. In static memory, so that it does not count as leaked.
   alignas(CallbackThreads) static unsigned char memory[sizeof(CallbackThreads)];
   static const auto* const threads = new (memory) CallbackThreads();
   static_cast<void>(threads);
@@ -49,10 +50,9 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   // Servers restart in seconds; the library's own back-off grows to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  // The library's default is half a minute between two look-ups of a name while attempts to connect fail.
+  // The library's default is 30 s between look-ups of a name while attempts to connect fail.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 500);
-  // In spite of its name this is the longest time of one attempt to connect. If it is too short, a busy or distant
-  // machine never connects.
+  // In spite of its name, the limit of one attempt to connect. A short limit locks out busy or distant machines.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
   // Without compression: a small compressed message could unfold into any amount of memory.
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);

@@ -8,7 +8,6 @@
 namespace waggle {
 namespace {
 
-// Deletes itself when the stream has ended.
 class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                             public StreamOperations {
  public:

@@ -18,27 +18,25 @@ namespace waggle {
 template <class Incoming, class Outgoing>
 class ClientStreamHandler : public StreamHandler<Incoming, Outgoing> {
  public:
-  // The last call, exactly once: the stream has ended. OnPeerDone may have come before or not.
+  // The last call, exactly once, with or without OnPeerDone before.
   virtual void OnClosed(absl::Status status) = 0;
 };
 
 using RawClientStreamHandler = ClientStreamHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// Calls the bidirectional method `method` ("/waggle.v1.ReplayService/Insert") without waiting for the server. A stream
-// that cannot be opened ends with OnClosed. `handler` lives until OnClosed has returned. Its calls come from gRPC's
-// threads and must not block.
+// Calls the bidirectional method `method` ("/waggle.v1.ReplayService/Insert"), and returns at once. A stream that
+// cannot be opened ends with OnClosed. `handler` lives until OnClosed has returned. Its calls come from gRPC's threads
+// and must not block.
 //
-// The peer that OnOpen gets: Close(OK) ends the client's half after the queued messages, and the server answers by
-// ending its own. Any other status cancels the stream at once. The end of a stream is noticed by a read or a write, so
-// a handler must keep asking for messages to learn of it.
+// The peer's Close(OK) ends the client's half after the queued messages. Any other status cancels the stream at once.
+// Only reads and writes notice the end of a stream, so a handler must keep asking for messages.
 void OpenRawClientStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                          std::unique_ptr<RawClientStreamHandler> handler);
 
-// The same with messages. One that cannot be decoded cancels the stream, and OnClosed has the reason.
+// A message that cannot be decoded cancels the stream, and OnClosed has the reason.
 template <class Request, class Response>
 void OpenClientStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                       std::unique_ptr<ClientStreamHandler<Message<Response>, Message<Request>>> handler) {
-  // Decodes the messages for the handler.
   class Decoder final : public RawClientStreamHandler {
    public:
     using Handler = ClientStreamHandler<Message<Response>, Message<Request>>;

@@ -27,10 +27,10 @@
 namespace waggle {
 namespace {
 
-// The pause between two tries to accept after there was no descriptor, or nothing left of another resource.
+// The pause between two tries to accept after a resource, such as descriptors, ran out.
 constexpr int kPauseMs = 100;
 constexpr int kTriesForAPort = 20;
-// The most connections and failures of one round, so that a stop is seen however many come.
+// The most accepts of one round, so that a stop is always seen soon.
 constexpr int kMostAtATime = 1024;
 constexpr absl::Duration kComplainInterval = absl::Seconds(30);
 
@@ -55,7 +55,7 @@ struct Address {
   }
 };
 
-// The port is at the same place in both kinds of addresses.
+// Both kinds of addresses have the port at the same place.
 void SetPort(int port, sockaddr_storage* address) {
   reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(static_cast<uint16_t>(port));
 }
@@ -88,7 +88,7 @@ int ListenOn(const Address& address) {
   if (address.storage.ss_family == AF_INET6) {
     setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, IsAny(address) ? &both : &on, sizeof(on));
   }
-  // Connections of an earlier server may linger. The port of a running server is still refused.
+  // Allows the port although connections of an earlier server linger. A running server's port is still refused.
   setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   // Accepted connections inherit these two.
   setsockopt(opened, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -110,7 +110,7 @@ bool HasIpv6() {
   return probe >= 0;
 }
 
-// All addresses of the machine, by one socket for both protocols if it has both.
+// All addresses of the machine, in one socket for both protocols if possible.
 Address Any(int port) {
   Address any;
   if (HasIpv6()) {
@@ -128,7 +128,7 @@ Address Any(int port) {
   return any;
 }
 
-// Each address once: a name may have one twice.
+// Returns each address once, because a name may repeat one.
 absl::StatusOr<std::vector<Address>> Resolve(const std::string& listen) {
   const size_t colon = listen.rfind(':');
   std::string host = listen.substr(0, colon);
@@ -158,7 +158,7 @@ absl::StatusOr<std::vector<Address>> Resolve(const std::string& listen) {
   return addresses;
 }
 
-// Listens on all of them, at one port. Returns an error's number, or 0.
+// Listens on all addresses at one port. Returns an error's number, or 0.
 int ListenOnAll(std::vector<Address> addresses, std::vector<int>* sockets) {
   int port = 0;
   int error = 0;
@@ -171,7 +171,7 @@ int ListenOnAll(std::vector<Address> addresses, std::vector<int>* sockets) {
       sockets->push_back(opened);
       port = PortOf(opened);
     } else if (error = -opened; error != EADDRNOTAVAIL && error != EAFNOSUPPORT) {
-      break;  // Clients of that address would find another server, or no server.
+      break;  // Clients of that address would find another server, or none.
     }
   }
   // The machine need not have all addresses of a name.
@@ -294,11 +294,11 @@ bool Listener::AcceptSome(int socket) {
     if (accepted >= MostForConnections()) {
       close(accepted);
       Complain(absl::StrCat("this process has ", accepted,
-                            " open files and connections, and the rest of what it may have (ulimit -n) is for files; "
+                            " open files and connections, and the rest of its limit (ulimit -n) is for files; "
                             "clients are turned away until there are fewer"));
       continue;
     }
-    // gRPC asks for the peer, and would log an error for each that has gone.
+    // gRPC asks for the peer, and would log an error if it has gone.
     sockaddr_storage peer;
     socklen_t size = sizeof(peer);
     if (getpeername(accepted, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {

@@ -13,46 +13,44 @@
 
 namespace waggle {
 
-// The sockets that a server listens on, and the thread that accepts connections. The listener of gRPC 1.51 never
-// accepts again once an accept has failed: for want of a file descriptor, or because a client had gone already
-// (grpc/grpc#20418, #29308). This one goes on. It leaves a quarter of the process's descriptors to files: a database
-// that cannot open a file stops writing.
+// Accepts a server's connections in a thread. The listener of gRPC 1.51 stops for good after a failed accept, for
+// example without a free descriptor (grpc/grpc#20418, #29308). This one goes on. It leaves a quarter of the process's
+// descriptors to files, because a database that cannot open a file stops writing.
 class Listener {
  public:
-  // A connection has failed if the client's machine leaves sent bytes unanswered for so long. Without this limit a
-  // connection whose buffers are full when its client loses power would stay for a quarter of an hour.
+  // The longest time that sent bytes may be unanswered. Without it, a connection with full buffers would stay for a
+  // quarter of an hour after its client lost power.
   static constexpr int kSendTimeoutMs = 20'000;
 
-  // Listens on HOST:PORT, on all addresses of a name; port 0 takes a free one, the same for all. 0.0.0.0 and [::] stand
-  // for all addresses of the machine, of both protocols if it has both. INVALID_ARGUMENT for text that is not an
-  // address; UNAVAILABLE, with the reason, if the address cannot be listened on.
+  // Listens on HOST:PORT, on all addresses of a name. Port 0 takes a free one, the same for all. 0.0.0.0 and [::] are
+  // all addresses of the machine, of both protocols if possible. INVALID_ARGUMENT for a malformed address; UNAVAILABLE,
+  // with the reason, if listening fails.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const std::string& listen);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The given HOST:PORT, with the port that was taken.
+  // With the port that was taken.
   const std::string& address() const { return address_; }
 
-  // Hands every connection to `accepted`, on a thread of its own. `accepted` then owns the descriptor. Called once.
+  // Calls `accepted` for each connection, from its own thread. `accepted` owns the descriptor. Called once.
   using Accepted = std::function<void(int descriptor)>;
   void Start(Accepted accepted);
 
-  // The number of failed accepts and of clients that were turned away.
+  // Failed accepts and clients that were turned away.
   int64_t failures() const { return failures_.load(std::memory_order_relaxed); }
 
-  // Closes the sockets. `accepted` is not called any more once this returns. Idempotent; the destructor does it too.
+  // Closes the sockets, and returns after the last call of `accepted`. Idempotent. The destructor calls it.
   void Stop();
 
  private:
   Listener(std::vector<int> sockets, std::string address, int wake);
 
   void Run();
-  // Accepts the waiting connections, up to a number. Returns true if the next try must come after a pause, because it
-  // would fail as this one has.
+  // Accepts waiting connections up to a limit. Returns true if the next try needs a pause, because it would fail too.
   bool AcceptSome(int socket);
 
-  // Logs why it cannot accept, now and then.
+  // Logs the reason of failures at long intervals.
   void Complain(const std::string& why);
 
   std::vector<int> sockets_;

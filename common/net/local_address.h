@@ -7,14 +7,13 @@
 
 namespace waggle {
 
-// The address, without a port, from which this machine reaches `host_port` (HOST:PORT). Others of that network reach
-// this machine by it. Nothing is sent. UNAVAILABLE if the host is not known, or no way leads there.
+// The address, without a port, by which the network of `host_port` (HOST:PORT) reaches this machine. Sends nothing.
+// UNAVAILABLE if the host is unknown, or no route leads there.
 absl::StatusOr<std::string> LocalAddressTowards(const std::string& host_port);
 
-// HOST:PORT by which others reach a server of this process that listens at `listening`: `advertised` unless that is
-// empty; otherwise `listening`. If `listening` stands for all addresses of this machine, the one towards `peer` is
-// taken; waits while no way leads there. INVALID_ARGUMENT if `advertised` cannot be connected to; CANCELLED after a
-// stop.
+// HOST:PORT by which others reach this process's server: `advertised`, or `listening` if that is empty. If `listening`
+// is all addresses of the machine, uses the one towards `peer`, and waits while no route leads there. INVALID_ARGUMENT
+// if `advertised` cannot be connected to; CANCELLED after a stop.
 absl::StatusOr<std::string> ReachableAddress(const std::string& listening, const std::string& advertised,
                                              const std::string& peer, const StopToken& stop);
 

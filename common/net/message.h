@@ -4,8 +4,8 @@
 
 namespace waggle {
 
-// A protobuf message whose bulk bytes, its field `bytes data = 15`, travel beside it without being copied. `header`
-// holds every other field; its own `data` stays empty.
+// A protobuf message whose field `bytes data = 15` travels without a copy. `header` has all other fields, and no
+// `data`.
 template <class Header>
 struct Message {
   Header header;

@@ -26,7 +26,7 @@ void AppendVarint(uint64_t value, std::string* out) {
   out->push_back(static_cast<char>(value));
 }
 
-// A slice for gRPC that shares the owner until gRPC has sent the bytes.
+// Shares the bytes' owner until gRPC has sent them.
 grpc::Slice BorrowedSlice(const ByteSlice& slice) {
   auto owner = std::make_unique<std::shared_ptr<const void>>(slice.owner);
   return grpc::Slice(
@@ -102,8 +102,8 @@ class Cursor {
   uint64_t left_ = 0;
 };
 
-// The number of bytes that follow a tag of this wire type; for a length-delimited field, after its length. Appends the
-// length to `header` too.
+// The bytes of a field after its tag, or after its length if it is length-delimited. Appends the length to `header`
+// too.
 absl::Status FieldSize(uint64_t tag, Cursor* cursor, std::string* header, uint64_t* size) {
   switch (tag & 7) {
     case 0: {

@@ -15,15 +15,13 @@
 
 namespace waggle {
 
-// The number of the `bytes data` field in every message that has one.
 inline constexpr int kDataFieldNumber = 15;
 
-// The bytes of `data` are shared, not copied; they must not change until the buffer is gone.
+// Shares the bytes of `data`, which must not change while the buffer lives.
 grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, const ByteSlices& data);
 
-// `data` shares the buffer's bytes. INVALID_ARGUMENT for bytes that are not a message of this type, RESOURCE_EXHAUSTED
-// for a header (all fields but data) above `max_header_bytes`, each with its reason. Allocates nothing for sizes that
-// the buffer does not have.
+// `data` shares the buffer's bytes. INVALID_ARGUMENT for bytes of another message; RESOURCE_EXHAUSTED for a header (all
+// fields but data) above `max_header_bytes`; both with a reason. Allocates no more than the buffer's size.
 absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
                            google::protobuf::MessageLite* header, ByteSlices* data);
 

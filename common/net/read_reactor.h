@@ -14,21 +14,21 @@
 
 namespace waggle {
 
-// The logic of a client-streaming method, without gRPC: messages come in, one answer goes out. Calls arrive one at a
-// time and must not block. Destruction is the end of the stream.
+// The logic of a client-streaming method, without gRPC. Calls come one at a time and must not block. The destructor is
+// the end of the stream.
 template <class Request, class Response>
 class ReadHandler {
  public:
   virtual ~ReadHandler() = default;
 
-  // Any error ends the stream with it.
+  // An error ends the stream with it.
   virtual absl::Status OnMessage(Message<Request> message) = 0;
-  // Returns the answer: the peer has sent everything. Not called if the stream broke off.
+  // Returns the answer after the peer's last message. Not called if the stream breaks.
   virtual absl::StatusOr<Response> OnPeerDone() = 0;
 };
 
-// Adapts a ReadHandler to a raw client-streaming method of gRPC's callback API. The method returns
-// `new ReadReactor<Request, Response>(context, handler, response)`. Deletes itself and the handler in OnDone.
+// Adapts a ReadHandler to gRPC's callback API. The method returns `new ReadReactor<Request, Response>(context, handler,
+// response)`, which deletes itself and the handler in OnDone.
 template <class Request, class Response>
 class ReadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
@@ -63,7 +63,7 @@ class ReadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   absl::Status End() {
-    // A cancelled stream ends its reads in the same way. The last messages may be missing.
+    // A cancelled stream ends its reads alike. The last messages may be missing.
     if (context_->IsCancelled()) {
       return absl::CancelledError("the stream broke off");
     }

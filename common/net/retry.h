@@ -5,11 +5,11 @@
 
 namespace waggle {
 
-// True if a call with this error may succeed later: the server is away, restarting or overloaded. False for NOT_FOUND:
-// the missing thing must be made first.
+// True if a call with this error may succeed later, because the server is away, restarting or overloaded. False for
+// NOT_FOUND: a retry alone cannot help.
 bool MayPass(const absl::Status& status);
 
-// The pauses between attempts to reach a server: 0.1 s to 2 s. The pauses of two clients differ.
+// Pauses between attempts to reach a server: 0.1 s to 2 s, with jitter.
 Backoff NewReconnectBackoff();
 
 }  // namespace waggle

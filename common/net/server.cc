@@ -25,7 +25,8 @@ void Configure(const Keepalive& keepalive, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(keepalive.period));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(keepalive.timeout));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Clients ping more often than the server. A client that pings more often than this is turned away.
+  // Clients that ping more often are turned away. The limit is a sixth of the server's own period, because clients ping
+  // more often than servers.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               Milliseconds(keepalive.period / 6));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1'024);

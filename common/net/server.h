@@ -14,12 +14,12 @@
 
 namespace waggle {
 
-// A listening gRPC server, with health and reflection services, limits on messages, keepalive and a port of its own.
-// Compression is off: a small compressed message could unfold into any amount of memory.
+// A gRPC server with health and reflection services, message limits, keepalive and its own port. Without compression: a
+// small compressed message could unfold into any amount of memory.
 class RpcServer {
  public:
-  // Listens on HOST:PORT; port 0 takes a free one. The services outlive the server. INVALID_ARGUMENT for text that is
-  // not an address; UNAVAILABLE if it cannot be listened on, for example because another server has the port.
+  // Listens on HOST:PORT; port 0 takes a free one. The services must outlive the server. INVALID_ARGUMENT for a
+  // malformed address; UNAVAILABLE if listening fails, for example on another server's port.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
                                                           const std::vector<grpc::Service*>& services,
                                                           const Keepalive& keepalive = kServerKeepalive);
@@ -27,12 +27,12 @@ class RpcServer {
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
-  // HOST:PORT, with the port that was taken.
+  // With the port that was taken.
   const std::string& address() const { return listener_->address(); }
 
   const Listener& listener() const { return *listener_; }
 
-  // Stops accepting, gives calls `grace` to end, then cancels them. Idempotent; the destructor does it too.
+  // Stops accepting, gives calls `grace` to end, then cancels them. Idempotent. The destructor calls it.
   void Shutdown(absl::Duration grace);
 
  private:

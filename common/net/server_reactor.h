@@ -12,11 +12,10 @@
 
 namespace waggle {
 
-// Is called with the error with which a server's side ends a stream, before the peer learns it. Not called if the peer
-// has gone.
+// Called with the error that ends a stream at the server, before the peer learns it. Not called if the peer has gone.
 using StreamRefused = std::function<void(const absl::Status&)>;
 
-// The part of a server's reactor that all of gRPC's kinds (`Base`) share. Deletes itself in OnDone.
+// The base of all server reactors over gRPC's kinds (`Base`). Deletes itself in OnDone.
 template <class Base>
 class ServerReactor : public Base, public StreamOperations {
  public:

@@ -11,16 +11,16 @@
 namespace waggle {
 namespace {
 
-// The longest message, as gRPC encodes it in the trailing metadata. The peer would see nothing of a longer one.
+// The longest encoded message in the trailing metadata. Longer ones do not arrive at all.
 constexpr size_t kMaxTextBytes = 4096;
-// The same for a message with details: these repeat it, a third longer.
+// For a message with details, which repeat it, a third longer.
 constexpr size_t kMaxRepeatedTextBytes = 3072;
 
 constexpr char kErrorInfo[] = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr char kDomain[] = "waggle";
 constexpr size_t kMaxReasonBytes = 64;
 
-// The details of our INTERNAL: a google.rpc.Status of that code, as other programs expect it in this place.
+// The details of our INTERNAL: a google.rpc.Status of that code, as other programs expect there.
 constexpr char kOwnInternal[] = "\x08\x0D";
 
 bool ContinuesCharacter(char byte) {
@@ -33,7 +33,7 @@ absl::string_view FittingPart(absl::string_view text, size_t max_bytes) {
   size_t size = 0;
   while (size < text.size()) {
     const char byte = text[size];
-    encoded += byte >= 0x20 && byte <= 0x7E && byte != '%' ? 1 : 3;  // The others become "%XX".
+    encoded += byte >= 0x20 && byte <= 0x7E && byte != '%' ? 1 : 3;  // Others become "%XX".
     if (encoded > max_bytes) {
       break;
     }
@@ -51,14 +51,14 @@ std::string Details(grpc::StatusCode code, const std::string& message, const std
   info.set_domain(kDomain);
   v1::ErrorStatus status;
   status.set_code(code);
-  status.set_message(message);  // Programs that know google.rpc.Status compare it with the call's.
+  status.set_message(message);  // Programs that know google.rpc.Status compare it with the call's message.
   v1::ErrorDetail* const detail = status.add_details();
   detail->set_type_url(kErrorInfo);
   detail->set_value(info.SerializeAsString());
   return status.SerializeAsString();
 }
 
-// True for a word of the form that all reasons have. It comes from any peer and is shown to people.
+// True for a word of the form of all reasons. A peer's word is shown to people.
 bool IsReason(absl::string_view text) {
   return text.size() <= kMaxReasonBytes &&
          std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });

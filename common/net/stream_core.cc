@@ -146,7 +146,7 @@ void StreamCore::StopLocked(std::vector<Outgoing>* dropped) {
     outbox_.pop_back();
   }
   if (!std::exchange(stopped_, true) && side_ == Side::kClient) {
-    // gRPC reports the end of a stream, even of a cancelled one, only after all messages before it have been read.
+    // gRPC reports the end of a stream, even a cancelled one, only after all its messages have been read.
     ReadLocked();
     reactor_->Release();
   }

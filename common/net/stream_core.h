@@ -19,24 +19,24 @@ namespace waggle {
 
 using RawStreamPeer = StreamPeer<grpc::ByteBuffer>;
 
-// The operations that a core begins on its reactor. All return at once.
+// A core's operations on its reactor. All return at once.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;
   virtual void Read(grpc::ByteBuffer* message) = 0;
-  // After the `last` message a server's stream ends with OK.
+  // After the `last` message, a server's stream ends with OK.
   virtual void Write(const grpc::ByteBuffer* message, bool last) = 0;
   virtual void Cancel() = 0;
-  // A server's side: ends the stream. The only operation that begins without the core's lock.
+  // For servers: ends the stream. The only operation that begins without the core's lock.
   virtual void Finish(const absl::Status& /*status*/, bool /*peer_left*/) {}
-  // A client's side: no message follows.
+  // For clients: no message follows.
   virtual void HalfClose() {}
-  // A client's side: nothing but reads will be begun.
+  // For clients: only reads follow.
   virtual void Release() {}
 };
 
-// The state of a stream's side, server or client, and the order of its operations: one read and one write at a time,
-// messages in their order, and one end. The reactor shares it with all that hold the peer, and leaves it by Detach.
+// The state of one side of a stream. Orders its operations: one read and one write at a time, and one end. Shared by
+// the reactor, which leaves it by Detach, and all holders of the peer.
 class StreamCore final : public RawStreamPeer {
  public:
   enum class Side { kServer, kClient };
@@ -45,17 +45,17 @@ class StreamCore final : public RawStreamPeer {
   void Send(grpc::ByteBuffer message, std::function<void()> sent) override {
     Queue({&message, std::move(sent), false});
   }
-  // A server's side: the same as Send and Close with OK, in one operation.
+  // For servers: Send and Close(OK) in one operation.
   void SendLast(grpc::ByteBuffer message) { Queue({&message, nullptr, true}); }
   void RequestNext() override ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(absl::Status status) override { End(std::move(status), /*peer_left=*/false); }
   void Abort(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The reactions. `deliver` is called with the message; with null if the peer has sent its last one.
+  // The reactor's reactions. `deliver` gets the message, or null after the peer's last one.
   void ReadEnded(bool ok, absl::FunctionRef<void(grpc::ByteBuffer*)> deliver) ABSL_LOCKS_EXCLUDED(mutex_);
   void WriteEnded(bool ok) ABSL_LOCKS_EXCLUDED(mutex_);
   void PeerLeft(absl::Status status) { End(std::move(status), /*peer_left=*/true); }
-  // The reactor is about to be deleted. Returns the status that ended the stream on this side; OK if none did.
+  // The reactor is about to be deleted. Returns the status that ended the stream on this side; OK without one.
   absl::Status Detach() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -74,9 +74,9 @@ class StreamCore final : public RawStreamPeer {
   void End(absl::Status status, bool peer_left) ABSL_LOCKS_EXCLUDED(mutex_);
   void ReadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops the queued messages but the one that is being written, and lets a client's reactor go.
+  // Drops the queued messages but the one being written, and releases a client's reactor.
   void StopLocked(std::vector<Outgoing>* dropped) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the stream's last operation if it is due, for a call without the lock; null if it is not.
+  // Returns the stream's last operation, to be called without the lock, if it is due; otherwise null.
   std::function<void()> FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Side side_;

@@ -66,7 +66,7 @@ absl::Status StreamKeeper::WaitForEnd() {
 absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Stopwatch>* missing) {
   const absl::Status restored = options_.restore(stop_);
   if (!restored.ok()) {
-    missing->reset();  // Its server went away again, or it can never be restored.
+    missing->reset();  // The server went away again, or the restore failed for good.
     return MayPass(restored) ? absl::OkStatus() : restored;
   }
   if (!missing->has_value()) {
@@ -77,7 +77,7 @@ absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Sto
     return absl::OkStatus();
   }
   return Annotate(status, absl::StrCat("still missing after ", absl::FormatDuration(options_.not_found_patience),
-                                       ", and not for this process to make"));
+                                       "; this process cannot make it"));
 }
 
 void StreamKeeper::Run() {

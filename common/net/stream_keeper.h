@@ -20,22 +20,21 @@ class StreamKeeper;
 
 struct StreamKeeperOptions {
   std::string name;  // For the log: "inserting at 10.0.0.1:7001".
-  // Begins a StreamAttempt at the server's current address, and returns at once. Returns false if no address is known
-  // yet: the keeper calls again after a pause.
+  // Begins a StreamAttempt at the server's current address, and returns at once. Returns false if the address is
+  // unknown: the keeper calls again after a pause.
   std::function<bool(StreamKeeper*)> open;
-  // Makes the thing that the server says is NOT_FOUND, as far as this process can. The keeper tries again if the error
-  // may pass (MayPass). Null: NOT_FOUND is an error like any other.
+  // Restores the thing that the server reported as NOT_FOUND. Called again after errors that may pass (MayPass). Null:
+  // NOT_FOUND is like any other error.
   std::function<absl::Status(const StopToken&)> restore = nullptr;
-  // Called with an error that may not pass. Nothing is opened after that. Null: every error may pass.
+  // Called with an error that may not pass, after which nothing is opened. Null: every error may pass.
   std::function<void(absl::Status)> failed = nullptr;
-  // Called once, before the keeper's end cancels the stream. May be null.
+  // Called once before the destructor cancels the stream. May be null.
   std::function<void()> goodbye = nullptr;
-  // A server that answers NOT_FOUND for so long, although `restore` succeeds, has an error that may not pass.
+  // NOT_FOUND for so long, although `restore` succeeds, is an error that may not pass.
   absl::Duration not_found_patience = absl::Seconds(5);
 };
 
-// Keeps a stream open, from a thread of its own: opens it, waits until it has ended, and opens it again after a
-// jittered pause.
+// Keeps a stream open, from its own thread: reopens it after its end and a jittered pause.
 class StreamKeeper {
  public:
   explicit StreamKeeper(StreamKeeperOptions options);
@@ -44,17 +43,17 @@ class StreamKeeper {
   StreamKeeper(const StreamKeeper&) = delete;
   StreamKeeper& operator=(const StreamKeeper&) = delete;
 
-  // The calls of an attempt, in this order. Any thread. `cancel` makes the attempt end soon.
+  // An attempt's calls, in this order, from any thread. `cancel` makes the attempt end soon.
   void Began(std::function<void()> cancel) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The server has answered: the next pause is a short one again.
+  // The server has answered: the next pause is short.
   void Opened() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The last call: the keeper may be destroyed before it returns.
+  // The last call. The keeper may be destroyed before it returns.
   void Ended(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Run();
-  // After a stream that ended with NOT_FOUND. Returns an error that may not pass; otherwise OK. `missing` is the time
-  // since the first such end; empty while the server cannot be asked.
+  // Handles a stream that ended with NOT_FOUND. Returns an error that may not pass, or OK. `missing` is the time since
+  // the first such end; empty while the server cannot be asked.
   absl::Status Restore(const absl::Status& status, std::optional<Stopwatch>* missing);
   absl::Status WaitForEnd() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -69,8 +68,8 @@ class StreamKeeper {
   Thread thread_;                                              // Last: it uses everything above.
 };
 
-// One stream of a keeper. The client's own first error ends it. The keeper is told that error, even if the server ended
-// the stream, or went away, at the same moment.
+// One stream of a keeper. The client's first error ends it, and is reported to the keeper even if the server ends the
+// stream at the same moment.
 template <class Incoming, class Outgoing>
 class StreamAttempt : public ClientStreamHandler<Incoming, Outgoing> {
  public:
@@ -103,12 +102,11 @@ class StreamAttempt : public ClientStreamHandler<Incoming, Outgoing> {
   // Sends the first message.
   virtual void Begin() = 0;
   virtual absl::Status Handle(Incoming message) = 0;
-  // The client's own error, at once. The keeper is told when the stream has ended.
+  // The client's own error, at once. The keeper learns it at the stream's end.
   virtual void Failed(const absl::Status& /*failure*/) {}
   virtual void Closed() = 0;
 
   const std::shared_ptr<Peer>& peer() const { return peer_; }
-  // True if the server has answered.
   bool is_open() const { return is_open_; }
   void SetOpen() {
     if (!std::exchange(is_open_, true)) {

@@ -14,19 +14,15 @@
 
 namespace waggle {
 
-// A unary method of a generated stub: `&v1::ReplayService::Stub::CreateTable`.
 template <class Stub, class Request, class Response>
 using StubMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-// Calls a unary method, waits for its response and returns it:
-//
-//   CallUnary(stub.get(), &v1::ReplayService::Stub::CreateTable, request, absl::Seconds(5), stop)
-//
-// Errors are those of FromGrpcStatus; CANCELLED soon after a stop; DEADLINE_EXCEEDED after `timeout`.
+// Calls a unary method, such as &v1::ReplayService::Stub::CreateTable, and waits for its response. Errors are those of
+// FromGrpcStatus; CANCELLED soon after a stop; DEADLINE_EXCEEDED after `timeout`.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> CallUnary(Stub* stub, StubMethod<Stub, Request, Response> method, const Request& request,
                                    absl::Duration timeout, const StopToken& stop = StopToken()) {
-  // Shared: the callback may still run when the call has returned.
+  // Shared: the callback may still run after this call has returned.
   const auto context = std::make_shared<grpc::ClientContext>();
   SetDeadline(timeout, context.get());
   const StopToken::Callback cancel(stop, [context] { context->TryCancel(); });

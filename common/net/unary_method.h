@@ -17,12 +17,11 @@
 
 namespace waggle {
 
-// The largest request of an ordinary unary method. The transport takes messages of up to kMaxMessageBytes. Generated
-// code would parse those before any of our checks, into gigabytes: an empty submessage is two bytes on the wire and
-// eighty in memory.
+// The largest ordinary unary request. Generated code would parse messages up to kMaxMessageBytes before our checks,
+// into gigabytes: an empty submessage has two bytes on the wire and eighty in memory.
 inline constexpr size_t kMaxUnaryBytes = size_t{1} << 20;
 
-// RESOURCE_EXHAUSTED for more bytes than allowed, INVALID_ARGUMENT for bytes that are not such a message.
+// RESOURCE_EXHAUSTED for too many bytes, INVALID_ARGUMENT for bytes of another message.
 inline absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes,
                                   google::protobuf::MessageLite* request) {
   ByteSlices ignored;  // Like any field that a message does not have.
@@ -35,8 +34,7 @@ inline grpc::ServerUnaryReactor* FinishUnary(grpc::CallbackServerContext* contex
   return reactor;
 }
 
-// Answers a call of a raw unary method by `method(const Request&, Response*)`, which returns a status and must not
-// block:
+// Answers a raw unary call by `method(const Request&, Response*)`, which returns a status and must not block:
 //
 //   return AnswerUnary<v1::DeleteRequest, v1::DeleteResponse>(context, *bytes, response, kMaxUnaryBytes,
 //                                                            [this](const auto& request, auto* answer) { … });
@@ -53,7 +51,7 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, cons
                      }));
 }
 
-// The same by a method that may wait, in a thread of `executor`. UNAVAILABLE if too many calls wait for one.
+// Answers by a method that may block, in a thread of `executor`. UNAVAILABLE if too many calls wait for one.
 template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,

@@ -15,26 +15,25 @@
 
 namespace waggle {
 
-// The messages of a server-streaming method. The source is asked for a message only when the transport has taken the
-// one before. So a slow reader costs one message, and a source of changing values skips those in between.
+// The messages of a server-streaming method. The next message is requested only when the transport has taken the last.
+// So a slow reader costs one message, and changing values are skipped.
 class WriteSource {
  public:
   virtual ~WriteSource() = default;
 
-  // `wake` tells that the source has something again. Called once, before the first Next. `wake` may be called from any
-  // thread at any time, also after the stream has ended.
+  // Called once, before the first Next. `wake` announces new messages. It may be called from any thread at any time,
+  // also after the stream's end.
   virtual void OnOpen(std::function<void()> wake) = 0;
 
   struct Step {
     std::optional<grpc::ByteBuffer> message;  // To be sent.
     std::optional<absl::Status> end;          // Ends the stream, after the message if there is one.
-    // Neither: the source has nothing now, and is asked again after a wake.
+    // Neither: Next is called again after a wake.
   };
-  // Calls arrive one at a time. Must not block, and must not call `wake`.
+  // Calls come one at a time. Must not block, and must not call `wake`.
   virtual Step Next() = 0;
 };
 
-// Sends nothing, and ends the stream with a status.
 class EndedSource final : public WriteSource {
  public:
   explicit EndedSource(absl::Status end) : end_(std::move(end)) {}
@@ -45,8 +44,7 @@ class EndedSource final : public WriteSource {
   const absl::Status end_;
 };
 
-// Adapts a WriteSource to a raw server-streaming method of gRPC's callback API. The method returns
-// `new WriteReactor(source)`. The source is destroyed with the reactor.
+// Adapts a WriteSource to gRPC's callback API. The method returns `new WriteReactor(source)`, which deletes the source.
 class WriteReactor final : public ServerReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>> {
  public:
   explicit WriteReactor(std::unique_ptr<WriteSource> source, StreamRefused refused = nullptr)
@@ -58,14 +56,14 @@ class WriteReactor final : public ServerReactor<grpc::ServerWriteReactor<grpc::B
   ~WriteReactor() override { pump_->SetSource(nullptr); }
 
  private:
-  // Moves messages from the source to the stream. Shared with the source's `wake`.
+  // Moves messages from the source to the stream. Shared with `wake`.
   class Pump final : public std::enable_shared_from_this<Pump> {
    public:
     explicit Pump(std::shared_ptr<StreamCore> core) : core_(std::move(core)) {}
 
     void SetSource(std::unique_ptr<WriteSource> source) ABSL_LOCKS_EXCLUDED(mutex_) {
       MutexLock lock(&mutex_);
-      source_.swap(source);  // The one before is destroyed outside the lock.
+      source_.swap(source);  // Destroys the last source outside the lock.
     }
 
     void Run(bool sent) ABSL_LOCKS_EXCLUDED(mutex_) {

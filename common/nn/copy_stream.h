@@ -15,7 +15,7 @@ class CopyStream {
   torch::Tensor ToDevice(const torch::Tensor& pinned) const;
 
   // Copies `values` to pinned memory after the current stream's present work. Returns at once; the result is ready
-  // after Wait(). `values` may be released at any time, but must not be written to before.
+  // after Wait(). `values` may be released at any time, but must not be written to before Wait().
   torch::Tensor ToHost(const torch::Tensor& values) const;
 
   // Waits for all copies so far, and for no later work on other streams.

@@ -30,9 +30,9 @@ class Network {
     torch::Tensor log_std;  // For a normal head with free standard deviations: [outputs] or [members, outputs].
   };
 
-  // One output a head of the plan. `leaves` are the environment's observations, in order, [rows, …] of their own type;
-  // those without an encoder, for example masks, may be undefined. `action`: [rows, …], in the stream's form, if the
-  // network takes it. `by_autograd`: see LayerStack. A c10::Error if the plan has a core.
+  // Returns one output for each head of the plan. `leaves` are the environment's observations, in order, [rows, …] of
+  // their own type; those without an encoder, for example masks, may be undefined. `action`: [rows, …], in the stream's
+  // form, if the network takes it. `by_autograd`: see LayerStack. A c10::Error if the plan has a core.
   std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
                                   bool by_autograd = false) const;
 

@@ -24,8 +24,8 @@ std::vector<torch::Tensor> Forward(CorePlan::Kind kind, const torch::Tensor& wei
                                    const torch::Tensor& gates, torch::Tensor output, RecurrentStep* step);
 
 // The step's backward pass. `gradients` are by the parts of the state after it, and become those before it. Writes the
-// gates' gradients by their products with input and earlier output to `by_input` and `by_output`, [rows, gates *
-// units]: the same tensor for an LSTM.
+// gradients of the gates' products with the input to `by_input`, and with the earlier output to `by_output`, [rows,
+// gates * units]: the same tensor for an LSTM.
 void Back(CorePlan::Kind kind, const torch::Tensor& weight_hh, const RecurrentStep& step, const torch::Tensor& by_input,
           const torch::Tensor& by_output, std::vector<torch::Tensor>* gradients);
 

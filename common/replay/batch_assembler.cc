@@ -21,7 +21,7 @@ constexpr uint64_t kMaxTableItems = uint64_t{1} << 32;  // Slots are numbered wi
 BatchAssembler::BatchAssembler(LayoutOf layout_of, BufferPool* pool) : layout_of_(std::move(layout_of)), pool_(pool) {}
 
 absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
-  // Compared so that NaN is none of it. What is allowed may be infinite; a server's limiter never says less than 0.
+  // These comparisons refuse NaN. `samples_allowed` may be infinite.
   if (!std::isfinite(facts.priority_sum()) || !(facts.priority_sum() >= 0) || !std::isfinite(facts.min_probability()) ||
       !(facts.min_probability() >= 0) || !(facts.samples_allowed() >= 0) || facts.table_items() > kMaxTableItems) {
     return absl::InternalError(absl::StrCat("the server sent a priority sum of ", facts.priority_sum(),

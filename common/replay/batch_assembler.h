@@ -12,29 +12,28 @@
 
 namespace waggle {
 
-// Puts a batch together from the pieces in which it travels. Not thread-safe.
+// Assembles batches from the pieces in which they travel. Not thread-safe.
 class BatchAssembler {
  public:
-  // The layout of the next batch, which has so many items; an error if it should not. One of no bytes has no pieces but
-  // the first.
+  // Returns the layout of a batch of `items` items, or an error if the receiver allows no such batch.
   using LayoutOf = std::function<absl::StatusOr<std::shared_ptr<const BatchLayout>>(uint32_t items)>;
 
-  // The pool's blocks have room for every batch, and the pool outlives the assembler.
+  // The pool's blocks must have room for every batch. The pool must outlive the assembler.
   BatchAssembler(LayoutOf layout_of, BufferPool* pool);
 
-  // Takes the next message of the stream. Returns the batch if this was its last piece. INTERNAL for a piece that is
-  // not the one that follows: of the wrong place, longer than the batch, empty, or without the header that begins one.
-  // DATA_LOSS for one whose checksum does not fit, or that does not decompress into the bytes that it stands for.
+  // Takes the next message of the stream. Returns the batch after its last piece. INTERNAL for an unexpected piece: at
+  // another offset, empty, longer than the rest of the batch, or without the header of a new batch. DATA_LOSS for a
+  // wrong checksum, or if the piece does not decompress into its bytes.
   absl::StatusOr<std::optional<SampledBatch>> Add(const v1::SampleResponse& header, const ByteSlices& data);
 
  private:
   absl::Status Begin(const v1::BatchHeader& facts);
-  // The bytes, of which there are `size`, to where they belong in the batch.
+  // Copies or decompresses a piece into the batch, where it has `size` bytes.
   absl::Status Place(const v1::SampleResponse& header, const ByteSlices& data, size_t size);
 
   const LayoutOf layout_of_;
   BufferPool* const pool_;
-  SampledBatch batch_;  // Without a layout where none is begun.
+  SampledBatch batch_;  // Without a layout between two batches.
   size_t received_ = 0;
 };
 

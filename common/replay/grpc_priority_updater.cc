@@ -13,7 +13,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(5);
-// 24 bytes each.
+// An update has 24 bytes.
 constexpr int kMaxPending = 1 << 18;
 
 }  // namespace
@@ -106,7 +106,7 @@ absl::Status GrpcPriorityUpdater::SendUntilAnswered(const v1::UpdatePrioritiesRe
     if (response.ok()) {
       counts = {response->applied(), response->stale(), response->unknown()};
     } else if (absl::IsNotFound(status) && link_->HasCreated(table_)) {
-      counts.unknown = request.keys_size();  // The table went with a server that was restarted, and all its items.
+      counts.unknown = request.keys_size();  // A restarted server lost the table with all its items.
     } else if (stop_.StopRequested()) {
       return absl::CancelledError("stopped");
     } else if (!MayPass(status)) {

@@ -12,17 +12,16 @@
 
 namespace waggle {
 
-// A PriorityUpdater that sends from a thread of its own: what comes while a call is under way goes with the next one.
-// While the server is away, updates gather up to a bound; then the oldest are dropped and counted as unknown, since a
-// server that was away for so long has most likely lost their items. An error that no attempt can mend is returned by
-// the next call.
+// A PriorityUpdater that sends from its own thread. Updates that come during a call go with the next one. While the
+// server is away, updates gather up to a bound. Then the oldest are dropped and counted as unknown, because such a
+// server has most likely lost their items. An error that retries cannot mend is returned by the next call.
 class GrpcPriorityUpdater final : public PriorityUpdater {
  public:
   GrpcPriorityUpdater(std::shared_ptr<ReplayLink> link, std::string table);
-  // Drops what has not been sent: Flush first.
+  // Drops unsent updates: call Flush first.
   ~GrpcPriorityUpdater() override;
 
-  // The entries are valid.
+  // The entries must be valid.
   absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                       std::vector<double> priorities) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Flush(absl::Duration timeout) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -30,7 +29,7 @@ class GrpcPriorityUpdater final : public PriorityUpdater {
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sends one request until it is answered. Returns an error only if it is final or there was a stop.
+  // Retries one request until it is answered. Returns an error only if it is final or after a stop.
   absl::Status SendUntilAnswered(const v1::UpdatePrioritiesRequest& request) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::shared_ptr<ReplayLink> link_;
@@ -38,7 +37,7 @@ class GrpcPriorityUpdater final : public PriorityUpdater {
   const StopToken stop_;
   mutable Mutex mutex_;
   CondVar changed_;
-  v1::UpdatePrioritiesRequest pending_ ABSL_GUARDED_BY(mutex_);  // To be sent next.
+  v1::UpdatePrioritiesRequest pending_ ABSL_GUARDED_BY(mutex_);  // For the next request.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;                 // A request is under way.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   PriorityUpdateCounts counts_ ABSL_GUARDED_BY(mutex_);

@@ -27,7 +27,7 @@ class GrpcShardSampler::State {
       : options_(options),
         name_there_(link.NameThere(options.table.name)),
         layout_(std::move(layout)),
-        // One is being filled and one is in use beside whole batches that are ready.
+        // Besides the ready batches, one is being filled and one is in use.
         pool_(layout_.total_bytes, static_cast<size_t>(options.prefetch) + 2) {}
 
   const ReplaySamplerOptions& options() const { return options_; }
@@ -68,14 +68,13 @@ class GrpcShardSampler::State {
 
  private:
   const ReplaySamplerOptions options_;
-  const std::string name_there_;  // Of the table.
-  const BatchLayout layout_;      // Of a whole batch.
+  const std::string name_there_;  // The table's name at the server.
+  const BatchLayout layout_;      // The layout of a whole batch.
   BufferPool pool_;
   Mutex mutex_;
-  std::shared_ptr<Peer> opened_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once the server has answered on it.
+  std::shared_ptr<Peer> opened_ ABSL_GUARDED_BY(mutex_);  // The current stream's, after the server's first answer.
 };
 
-// One stream of the sampler.
 class GrpcShardSampler::Handler final : public StreamAttempt<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
  public:
   Handler(size_t shard, std::shared_ptr<ShardSampleReceiver> receiver, std::shared_ptr<State> state,
@@ -113,7 +112,7 @@ class GrpcShardSampler::Handler final : public StreamAttempt<Message<v1::SampleR
     }
   }
 
-  // Parts of one size often follow each other.
+  // Keeps the last layout, because successive parts often have the same size.
   absl::StatusOr<std::shared_ptr<const BatchLayout>> LayoutOf(uint32_t items) {
     if (items == 0) {
       return std::make_shared<const BatchLayout>();

@@ -10,10 +10,10 @@
 
 namespace waggle {
 
-// A ShardSampler on a stream of its own.
+// A ShardSampler with its own stream.
 class GrpcShardSampler final : public ShardSampler {
  public:
-  // `options` are valid, and of this shard's part of the table. RESOURCE_EXHAUSTED for a batch that is too large.
+  // `options` must be valid, with this shard's part of the table. RESOURCE_EXHAUSTED if a batch is too large.
   static absl::StatusOr<std::unique_ptr<ShardSampler>> Create(std::shared_ptr<ReplayLink> link,
                                                               const ReplaySamplerOptions& options, size_t shard,
                                                               std::shared_ptr<ShardSampleReceiver> receiver);
@@ -28,7 +28,7 @@ class GrpcShardSampler final : public ShardSampler {
                    std::shared_ptr<ShardSampleReceiver> receiver);
 
   const std::shared_ptr<ReplayLink> link_;
-  const std::shared_ptr<State> state_;  // Shared with the handlers of its streams.
+  const std::shared_ptr<State> state_;  // Shared with the streams' handlers.
   StreamKeeper keeper_;                 // Last: it uses everything above.
 };
 

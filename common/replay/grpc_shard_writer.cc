@@ -26,7 +26,7 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
 }  // namespace
 
-// The blocks that are not acknowledged.
+// The unacknowledged blocks.
 class GrpcShardWriter::Blocks {
  public:
   Blocks(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
@@ -72,8 +72,8 @@ class GrpcShardWriter::Blocks {
     return state;
   }
 
-  // If all blocks are acknowledged, waits a moment until the server has seen the stream's end. From then on another
-  // writer may have the id.
+  // If all blocks are acknowledged, ends the stream and waits up to kGoodbye until the server has closed it, so that
+  // another writer may have the id.
   void SayGoodbye() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<RawStreamPeer> peer;
     {
@@ -90,20 +90,20 @@ class GrpcShardWriter::Blocks {
     }
   }
 
-  // Goes on with what the server has not applied, on this stream.
+  // Sends the blocks that the server has not applied on this stream.
   absl::Status Opened(const v1::InsertOpened& opened, std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::deque<Pending> applied;  // Destroyed outside the lock.
     {
       MutexLock lock(&mutex_);
       const uint64_t sequence = opened.applied_sequence();
-      // Compared without adding to what the server says: the largest number plus one is zero.
+      // The sum must not overflow, so nothing is added to the server's number.
       if (sequence >= first_sequence_ + pending_.size()) {
         return absl::FailedPreconditionError(
             absl::StrCat("the server has applied ", sequence, " blocks of this writer, which sent ",
                          first_sequence_ + pending_.size() - 1, ": another writer uses its id"));
       }
       if (sequence < first_sequence_ - 1) {
-        // It has lost what it had acknowledged, or some of that; the numbers go on from what it knows.
+        // The server has lost acknowledged blocks. The numbers continue from its last one.
         first_sequence_ = sequence + 1;
         lost_inserted_ = items_inserted_ - opened.items_inserted();
         lost_without_rows_ = items_without_rows_ - opened.items_without_rows();
@@ -125,7 +125,7 @@ class GrpcShardWriter::Blocks {
       if (sequence >= first_sequence_ + pending_.size() || sequence < first_sequence_ - 1) {
         return absl::InternalError(absl::StrCat("the server acknowledged block ", sequence, "; blocks ",
                                                 first_sequence_, " to ", first_sequence_ + pending_.size() - 1,
-                                                " were to be"));
+                                                " are unacknowledged"));
       }
       TakeAppliedLocked(sequence, ack.items_inserted(), ack.items_without_rows(), &applied);
     }
@@ -154,12 +154,11 @@ class GrpcShardWriter::Blocks {
 
  private:
   struct Pending {
-    std::shared_ptr<Message<v1::InsertRequest>> message;  // Without its number, which only SendPending writes.
+    std::shared_ptr<Message<v1::InsertRequest>> message;  // SendPending sets its number.
     size_t bytes = 0;
   };
 
-  // Sends what has not been sent on the current stream, in its order. Encoding and sending are outside the lock: of the
-  // threads that have something to be sent one sends for all.
+  // Sends the unsent blocks in order. Encodes and sends without the lock, so one thread sends for all.
   void SendPending() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (bool first = true;; first = false) {
       std::shared_ptr<Message<v1::InsertRequest>> message;
@@ -184,7 +183,7 @@ class GrpcShardWriter::Blocks {
     }
   }
 
-  // The server has applied the blocks up to `sequence`; the counts are of all that it has applied of this writer.
+  // Removes the blocks up to `sequence`, which are applied. The counts are the server's totals for this writer.
   void TakeAppliedLocked(uint64_t sequence, uint64_t items_inserted, uint64_t items_without_rows,
                          std::deque<Pending>* applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     while (first_sequence_ <= sequence) {
@@ -203,22 +202,21 @@ class GrpcShardWriter::Blocks {
   v1::InsertRequest open_;
   mutable Mutex mutex_;
   CondVar closed_;
-  std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Not acknowledged, in their order.
+  std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Unacknowledged, in order.
   size_t pending_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;            // Blocks, ever.
-  uint64_t first_sequence_ ABSL_GUARDED_BY(mutex_) = 1;          // Of pending_'s first, or of the next to come.
-  std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once it is open.
-  size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                      // Of pending_, on peer_.
+  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;    // Blocks, in total.
+  uint64_t first_sequence_ ABSL_GUARDED_BY(mutex_) = 1;  // The number of the first pending block, or of the next one.
+  std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);  // The current stream's, once it is open.
+  size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                      // Pending blocks sent to peer_.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;                 // A thread is in SendPending.
   uint64_t items_inserted_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t items_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Counted in these by a server that has lost its counts since.
+  // Counts of servers that have lost them since.
   uint64_t lost_inserted_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t lost_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One stream of the writer.
 class GrpcShardWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Handler(std::shared_ptr<Blocks> blocks, StreamKeeper* keeper) : StreamAttempt(keeper), blocks_(std::move(blocks)) {}
@@ -230,7 +228,7 @@ class GrpcShardWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, gr
     ByteSlices data;
     WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &response, &data));
     if (response.has_opened() != !is_open() || response.has_ack() != is_open()) {
-      return absl::InternalError("the server's messages on the stream are not those of an insertion");
+      return absl::InternalError("the server sent another message; wanted `opened` first, then `ack`");
     }
     if (is_open()) {
       return blocks_->Acknowledged(response.ack());

@@ -11,12 +11,12 @@
 
 namespace waggle {
 
-// A ShardWriter on a stream of its own. Blocks are numbered and kept until they are acknowledged; a new stream begins
-// with what its server has not applied. If the server has lost what it knew of this writer, the blocks that it has not
-// acknowledged are numbered anew and sent again; what it had acknowledged is lost with it.
+// A ShardWriter with its own stream. Blocks are numbered and kept until the server acknowledges them. A new stream
+// begins with the first block that the server has not applied. If the server has lost this writer's state, acknowledged
+// blocks are lost. The others are numbered anew and sent again.
 class GrpcShardWriter final : public ShardWriter {
  public:
-  // `options` are valid. `changed` as in Shard::NewWriter.
+  // `options` must be valid. `changed` as in Shard::NewWriter.
   GrpcShardWriter(std::shared_ptr<ReplayLink> link, const ReplayWriterOptions& options, std::function<void()> changed);
 
   absl::Status Offer(InsertBlock block) override;
@@ -29,7 +29,7 @@ class GrpcShardWriter final : public ShardWriter {
   const std::shared_ptr<ReplayLink> link_;
   const std::vector<ArraySpec> signature_;
   const std::vector<Codec> codecs_;       // By column.
-  const std::shared_ptr<Blocks> blocks_;  // Shared with the handlers of its streams.
+  const std::shared_ptr<Blocks> blocks_;  // Shared with the streams' handlers.
   StreamKeeper keeper_;                   // Last: it uses everything above.
 };
 

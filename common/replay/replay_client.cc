@@ -18,7 +18,6 @@
 namespace waggle {
 namespace {
 
-// A shard over gRPC: the replay server of a link.
 class GrpcShard final : public Shard {
  public:
   explicit GrpcShard(std::shared_ptr<ReplayLink> link) : link_(std::move(link)) {}
@@ -43,7 +42,7 @@ class GrpcShard final : public Shard {
   }
 
  private:
-  const std::shared_ptr<ReplayLink> link_;  // Shared with what is made here, which may live longer.
+  const std::shared_ptr<ReplayLink> link_;  // Shared with its writers, samplers and updaters, which may outlive it.
 };
 
 }  // namespace

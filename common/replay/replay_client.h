@@ -11,25 +11,19 @@
 
 namespace waggle {
 
-// Where the replay servers are now, in the order in which they were given; an empty address where that is not known.
-// Called from any thread, whenever one is to be reached again.
+// Returns each server's current address, in the given order; empty if unknown. Called from any thread to reconnect.
 using FindReplayServers = std::function<std::vector<std::string>()>;
 
-// The replay ports over gRPC, to the replay servers at these addresses (HOST:PORT). Several are one buffer, of which
-// each holds a part (common/replay/shards): every process that uses it has to give them in the same order.
-// INVALID_ARGUMENT for an address that is none or is given twice, and for none at all. With `find`, an address may be
-// empty: it is not known yet, and the server is away until `find` gives one.
+// The replay ports over gRPC. Several servers (HOST:PORT) are one sharded buffer (common/replay/shards): all processes
+// that use it must name them in the same order. INVALID_ARGUMENT if there is no address, an address is not valid, or it
+// is given twice. With `find`, an address may be empty: that server is away until `find` returns one.
 //
-// The servers need not be there yet: what is made here connects in the background, and again after every loss, with a
-// jittered pause of 0.1 to 2 s, at the address that `find` gives then. A server that came back without its tables gets
-// those again that were created through this connection. Processes that use a table each create it first, so that they
-// may start in any order; one that does not waits for five seconds until another one has, and then it is an error:
-// NOT_FOUND.
+// Connects in the background, and again after every loss, with a jittered pause of 0.1 to 2 s. If a server has lost its
+// tables, this connection creates its own again. Each process creates its tables first, so that processes may start in
+// any order. Uses of a missing table wait five seconds, then fail with NOT_FOUND.
 //
-// Where an experiment is named, the tables are its own: other experiments may have some of the same names on these
-// servers.
-//
-// What is made here may outlive the connection.
+// With `experiment_id`, the tables belong to that experiment. Other experiments may use the same names. Writers,
+// samplers and updaters may outlive the connection.
 absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(
     const std::vector<std::string>& addresses, const FindReplayServers& find = nullptr,
     const std::string& experiment_id = "", const Keepalive& keepalive = kClientKeepalive);

@@ -8,17 +8,16 @@
 #include "common/replay/ports/replay.h"
 #include "waggle/v1/replay.pb.h"
 
-// Replay's messages to and from the types of its port, for the server and for its clients. What comes from a message is
-// checked; errors are INVALID_ARGUMENT and say what was wrong.
+// Converts replay's messages to and from the types of its port. FromProto returns INVALID_ARGUMENT for a bad message.
 
 namespace waggle {
 
-// INVALID_ARGUMENT unless a list has as many entries as the list whose entries it is about.
+// INVALID_ARGUMENT unless a list has as many entries as the list that it describes.
 absl::Status CheckListLength(absl::string_view list, int length, absl::string_view expected_from, int expected);
 
-// Without the rows' bytes and the sequence number.
+// Leaves out the rows' bytes and the sequence number.
 v1::InsertBlock ToProto(const InsertBlock& block);
-// The lists of each of the two groups have one length; whether the numbers make sense is for the table to say.
+// Checks only the lengths of the lists; the table checks their numbers.
 absl::StatusOr<InsertBlock> FromProto(const v1::InsertBlock& proto, ByteSlices data);
 
 // Unspecified is kNone.
@@ -26,7 +25,7 @@ v1::ColumnCompression::Codec ToProto(Codec codec);
 absl::StatusOr<Codec> FromProto(v1::ColumnCompression::Codec codec);
 
 v1::SampleOpened ToProto(const BatchLayout& layout);
-// FAILED_PRECONDITION, with both, unless the message describes just this layout.
+// FAILED_PRECONDITION, with both layouts, if they differ.
 absl::Status CheckSameLayout(const v1::SampleOpened& opened, const BatchLayout& layout);
 
 }  // namespace waggle

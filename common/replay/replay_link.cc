@@ -18,7 +18,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
-// Nobody can listen at this port: who connects to it is refused at once, as by a server that is away.
+// No server can listen at this port, so that connections are refused at once.
 constexpr char kNowhere[] = "127.0.0.1:0";
 
 std::string TargetOf(const std::string& address) {

@@ -16,40 +16,38 @@
 
 namespace waggle {
 
-// One replay server, as everything that talks to it shares it: its address, the channel for unary calls, and the tables
-// that were created through it. Thread-safe.
+// The shared state of all clients of one replay server: its address, the channel for unary calls, and the tables that
+// were created through this link. Thread-safe.
 class ReplayLink {
  public:
-  // Says where the server is now; empty where that is not known. Called from any thread, at every attempt to reach it.
+  // Returns the server's current address; empty if unknown. Called from any thread before each attempt to connect.
   using Find = std::function<std::string()>;
 
-  // To HOST:PORT; empty: that is not known yet, and nobody is reached until `find` gives it. Of the tables of this
-  // experiment; empty: of those that belong to none.
+  // `address` is HOST:PORT, or empty until `find` returns it. The tables are `experiment_id`'s; empty: no experiment's.
   explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive,
                       std::string experiment_id = "");
 
-  // For people: also where it is not known yet.
+  // For messages, also if the address is unknown.
   std::string address() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // What the server calls a table.
+  // The table's name at the server.
   std::string NameThere(const std::string& table) const;
-  const Keepalive& keepalive() const { return keepalive_; }  // Of every channel to the server.
+  const Keepalive& keepalive() const { return keepalive_; }  // For every channel to the server.
   std::shared_ptr<v1::ReplayService::StubInterface> stub() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Asks where the server is: to be called before every attempt to reach it after one that failed. Returns what is to
-  // be connected to: its address, or one at which nobody is.
+  // Looks the server up and returns the address to connect to. Must be called before each attempt that follows a failed
+  // one. Returns an address that refuses connections if the server's is unknown.
   std::string FindAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Creates the table, trying again for as long as the server is away. FAILED_PRECONDITION if another one of that name
-  // is there; CANCELLED after a stop.
+  // Creates the table, and retries while the server is away. FAILED_PRECONDITION if another table has the name;
+  // CANCELLED after a stop.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Has RestoreTables create the table, as if it had been created through this link.
+  // Adds a table for RestoreTables.
   void WantTable(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // True if a table of this name was created through this link.
   bool HasCreated(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Creates the tables again that were created through this link, trying once: after a server has lost them.
+  // Creates all of this link's tables again, after a server has lost them. Tries once.
   absl::Status RestoreTables(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -85,8 +85,8 @@ absl::StatusOr<TableStatus> ReplayTables::Get(const std::string& table) {
     names.push_back(candidate.config.name);
   }
   return absl::NotFoundError(absl::StrCat("replay server ", address_, ": no table named \"", table, "\"",
-                                          DidYouMean(table, names), "; there ", names.empty() ? "is none" : "are ",
-                                          absl::StrJoin(names, ", ")));
+                                          DidYouMean(table, names), "; the server has ",
+                                          names.empty() ? "no tables" : "", absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<TableChange> ReplayTables::Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run) {

@@ -13,12 +13,12 @@
 
 namespace waggle {
 
-// A table as its server describes it.
+// A server's description of a table.
 struct TableStatus {
   TableConfig config;
   uint64_t config_generation = 0;  // Counts the changes of the configuration.
   uint64_t items = 0;
-  uint64_t bytes = 0;  // Of rows, in memory.
+  uint64_t bytes = 0;  // Bytes of rows in memory.
   // Since the table was created.
   uint64_t items_inserted = 0;
   uint64_t items_sampled = 0;
@@ -26,42 +26,41 @@ struct TableStatus {
   PriorityUpdateCounts priority_updates;
   uint64_t inserts_waiting = 0;  // Requests.
   uint64_t samples_waiting = 0;
-  std::string blocked_because;  // In words; empty where nobody waits.
+  std::string blocked_because;  // In words; empty if no request waits.
   double priority_sum = 0;
 };
 
-// What becomes of a table that is changed.
+// The effects of a change of a table.
 struct TableChange {
   std::vector<std::string> differences;  // "max_items: 10 and 20".
   uint64_t items_removed = 0;
-  uint64_t config_generation = 0;  // Afterwards.
+  uint64_t config_generation = 0;  // After the change.
 };
 
-// The tables of one replay server: creating, looking, changing. Every call takes at most `timeout`, and is tried once:
-// UNAVAILABLE or DEADLINE_EXCEEDED where the server does not answer. Thread-safe.
+// Creates, describes and changes the tables of one replay server. Each call takes at most `timeout` and is not retried:
+// UNAVAILABLE or DEADLINE_EXCEEDED if the server does not answer. Thread-safe.
 class ReplayTables {
  public:
-  // HOST:PORT. Connects when first used.
+  // `address` is HOST:PORT. Connects at the first call.
   explicit ReplayTables(const std::string& address, absl::Duration timeout = absl::Seconds(10));
   ~ReplayTables();
 
-  // Returns whether it is new; false where an equal one is there. FAILED_PRECONDITION, saying what differs, where
-  // another one of that name is.
+  // Returns false if an equal table exists. FAILED_PRECONDITION, with the differences, if another table has the name.
   absl::StatusOr<bool> Create(const TableConfig& config);
   absl::StatusOr<std::vector<TableStatus>> List();
-  // NOT_FOUND, with the tables that there are.
+  // NOT_FOUND, with the tables' names.
   absl::StatusOr<TableStatus> Get(const std::string& table);
-  // Changes what can be changed while a table is in use, all or nothing. `generation` is that of the configuration that
-  // `config` is a change of: ABORTED where it has changed meanwhile.
+  // Applies all changes that a table in use allows, or returns an error. `generation` is that of the changed
+  // configuration: ABORTED if it is not the table's any more.
   absl::StatusOr<TableChange> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run = false);
-  // By key and generation, as sampled. "applied" counts what was deleted.
+  // `keys` and `generations` are as sampled. `applied` counts deleted items.
   absl::StatusOr<PriorityUpdateCounts> Delete(const std::string& table, const std::vector<uint64_t>& keys,
                                               const std::vector<uint64_t>& generations);
-  // Waits for the answer, where PriorityUpdater does not.
+  // Waits for the answer, unlike PriorityUpdater.
   absl::StatusOr<PriorityUpdateCounts> UpdatePriorities(const std::string& table, const std::vector<uint64_t>& keys,
                                                         const std::vector<uint64_t>& generations,
                                                         const std::vector<double>& priorities);
-  // Returns how many items there were.
+  // Returns the number of deleted items.
   absl::StatusOr<uint64_t> Clear(const std::string& table);
 
  private:

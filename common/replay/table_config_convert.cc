@@ -65,7 +65,7 @@ void Write(const Part& part, Message* message) {
   Part::Visit(Writer{message}, part);
 }
 
-// Reads them back. The signature is read separately, because it may be refused.
+// Reads them back. The caller reads the signature, which may be refused.
 struct Reader {
   template <class T>
   void operator()(const TableField& field, T& value) const {
@@ -101,7 +101,7 @@ struct Reader {
   const Message& message;
 };
 
-// Before anything is made of the lists: a small message may have very many entries.
+// Checked before memory is taken for the lists: a small message may have very many entries.
 absl::Status CheckListSizes(const v1::TableConfig& proto) {
   if (proto.view_size() > kMaxViewFields) {
     return absl::InvalidArgumentError(

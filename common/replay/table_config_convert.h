@@ -4,12 +4,12 @@
 #include "common/config/table/table_config.h"
 #include "waggle/v1/replay.pb.h"
 
-// A table's configuration to and from its message, for the server and for its clients.
+// Converts a table's configuration to and from its message.
 
 namespace waggle {
 
 v1::TableConfig ToProto(const TableConfig& config);
-// What comes out is valid (TableConfig::Validate). INVALID_ARGUMENT, saying what is wrong.
+// INVALID_ARGUMENT if the result is not valid (TableConfig::Validate).
 absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto);
 
 }  // namespace waggle

@@ -20,12 +20,11 @@ namespace waggle {
 
 struct GroupMemberOptions {
   HubLink* hub = nullptr;  // Must outlive the member.
-  // The map of the group with this epoch.
+  // Opens the key store of the group with this epoch.
   std::function<std::unique_ptr<KeyStore>(uint64_t epoch)> new_store;
   std::string host;  // An address of this machine that the other learners can reach.
-  // The time between two checks for a later group at the hub, and the pause after a group that could not be formed.
-  absl::Duration watch_period = absl::Milliseconds(100);
-  absl::Duration retry_pause = absl::Seconds(1);
+  absl::Duration watch_period = absl::Milliseconds(100);  // Between two checks for a later group at the hub.
+  absl::Duration retry_pause = absl::Seconds(1);          // After a group that could not be formed.
 };
 
 // This learner's membership in the run's groups, one after the other. One thread.
@@ -36,10 +35,10 @@ class GroupMember {
   GroupMember(const GroupMember&) = delete;
   GroupMember& operator=(const GroupMember&) = delete;
 
-  // Leaves the current group, and waits until the hub has formed a later one with this learner and all its members have
-  // come. The member with the most steps gives the others its whole state and its `*step`; among equals, one that was
-  // in a group before. CANCELLED after a stop; FAILED_PRECONDITION if a learner has a state of another kind;
-  // UNIMPLEMENTED if this build has no Gloo.
+  // Reports the current group as broken to the hub, leaves it, and waits until the hub has formed a later one with this
+  // learner and all its members have come. The member with the most steps gives the others its whole state and its
+  // `*step`; among equals, one that was in a group before. CANCELLED after a stop; FAILED_PRECONDITION if a learner has
+  // a state of another kind; UNIMPLEMENTED if this build has no Gloo.
   absl::Status Attend(const std::string& algorithm, Trainee* trainee, int64_t* step, const StopToken& stop);
 
   // True if this learner publishes, saves and reports for all; false before the first group.

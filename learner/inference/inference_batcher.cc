@@ -69,7 +69,7 @@ void InferenceBatcher::SetWeights(const ModelSnapshot& snapshot) {
 absl::StatusOr<uint64_t> InferenceBatcher::Open(int64_t index, std::function<void()> replaced) {
   if (index < 0 || index >= actors_) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("actor ", index, " asks for actions, and there is room for ", actors_, " actors"));
+        absl::StrCat("actor ", index, " asks for actions; there is room for ", actors_, " actors"));
   }
   std::function<void()> earlier;
   uint64_t number = 0;
@@ -211,7 +211,7 @@ void InferenceBatcher::TakeWeights() {
     return;
   }
   if (const absl::Status loaded = policy_->LoadWeights(*newer); !loaded.ok()) {
-    LogError("the learner's inference goes on with the weights that it has: ", loaded.ToString());
+    LogError("the learner's inference keeps its present weights: ", loaded.ToString());
     return;
   }
   version_ = newer->version;

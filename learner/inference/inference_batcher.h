@@ -62,15 +62,16 @@ class InferenceBatcher {
   };
   using Done = std::function<void(absl::StatusOr<Answer> answer)>;
 
-  // Opens a stream for the actor with this index, and returns its number. The memory of its lanes begins anew. An
-  // earlier stream of this index ends: its `replaced` is called, and its requests are dropped. RESOURCE_EXHAUSTED for
-  // an index that is too large.
+  // Opens a stream for the actor with this index, and returns its number. The recurrent state of its lanes begins anew.
+  // An earlier stream of this index ends: its `replaced` is called, and its requests are dropped. RESOURCE_EXHAUSTED
+  // for an index that is not below Parts::actors.
   absl::StatusOr<uint64_t> Open(int64_t index, std::function<void()> replaced) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(uint64_t stream) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Asks for actions in these lanes of the stream's actor; `data` has the layout of an ActRequest. `done` is called
-  // from the batcher's thread, unless the stream is closed first. INVALID_ARGUMENT for unknown or repeated lanes, or
-  // bytes of another size; FAILED_PRECONDITION while the stream's last request waits.
+  // Asks for actions in these lanes of the stream's actor; `data` has the layout of an ActRequest. `done` is called by
+  // the batcher's thread, or by the caller of Stop; never if the stream ends first. INVALID_ARGUMENT for no lanes,
+  // unknown or repeated lanes, or bytes of another size; FAILED_PRECONDITION while the stream's last request waits;
+  // ABORTED if the stream has ended; CANCELLED after Stop.
   absl::Status Ask(uint64_t stream, std::vector<int64_t> lanes, ByteSlices data, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -103,7 +104,7 @@ class InferenceBatcher {
   absl::Status CheckChoices(int64_t rows) const;
   // Drops the requests of a stream that has ended.
   void DropRequestsLocked(uint64_t stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The number of lanes: of the run, and of the streams here.
+  // The larger of the run's number of lanes and the number that the open streams need.
   int64_t AllLanes() ABSL_LOCKS_EXCLUDED(mutex_);
   void Reply(Request* request, absl::StatusOr<Answer> answer) ABSL_LOCKS_EXCLUDED(mutex_);
 

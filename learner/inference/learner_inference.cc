@@ -42,7 +42,7 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
                                      Metrics* metrics) {
   if (serve_ == nullptr) {
     return absl::FailedPreconditionError(
-        "actor.inference: server: this learner has to compute the actors' actions, but was started without --listen");
+        "actor.inference: server: this learner must compute the actors' actions, but was started without --listen");
   }
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
   const ActorOptions& actor = experiment.actor;

@@ -26,12 +26,12 @@ namespace {
 
 constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 constexpr int kMostIds = 10;
-// Less than a client waits.
+// Less than the deadline of clients.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
 constexpr int64_t kEventsAtATime = 1'000;
-// A page goes through so many experiments, whatever their states: it is made under the lock.
+// Most experiments that a page goes through, as it is made under the lock.
 constexpr int64_t kMostLookedAt = 10'000;
-// In an error.
+// Ids in an error.
 constexpr size_t kMostNamed = 10;
 
 }  // namespace
@@ -53,8 +53,7 @@ void ExperimentHost::BeginStop() {
   state_->closed.SignalAll();
 }
 
-// The order of a stop: nothing new is decided; the pool is answered; begun tasks of the executor end, and the others do
-// nothing; open runs are saved; the last events are saved.
+// First the thread ends, then calls of the pool get replies, tasks of the executor end, and runs and events are saved.
 ExperimentHost::~ExperimentHost() {
   BeginStop();
   {
@@ -69,7 +68,7 @@ ExperimentHost::~ExperimentHost() {
     calls.swap(state_->calls);
   }
   for (auto& [worker_id, call] : calls) {
-    call.answer(absl::UnavailableError("the parameter server is stopping"));
+    call.reply(absl::UnavailableError("the parameter server is stopping"));
   }
   state_->executor.reset();
   std::map<std::string, ActiveRun> active;
@@ -87,8 +86,8 @@ ExperimentHost::~ExperimentHost() {
   state_->SaveEvents();
 }
 
-uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendAnswer answer) {
-  return TakeAttendCall(state_.get(), attendance, std::move(answer));
+uint64_t ExperimentHost::Attend(const v1::AttendRequest& attendance, AttendReply reply) {
+  return TakeAttendCall(state_.get(), attendance, std::move(reply));
 }
 
 void ExperimentHost::BreakOff(uint64_t call) {
@@ -98,11 +97,11 @@ void ExperimentHost::BreakOff(uint64_t call) {
 absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission) {
   if (submission.submitted_yaml.size() > kMaxYamlBytes || submission.effective_yaml.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an experiment has at most ", kMaxYamlBytes, " bytes; this one has ",
+        absl::StrCat("experiment: wanted at most ", kMaxYamlBytes, " bytes; got ",
                      std::max(submission.submitted_yaml.size(), submission.effective_yaml.size())));
   }
   if (submission.priority < -kMaxExperimentPriority || submission.priority > kMaxExperimentPriority) {
-    return absl::InvalidArgumentError(absl::StrCat("priority: ", submission.priority, "; wanted ",
+    return absl::InvalidArgumentError(absl::StrCat("priority: got ", submission.priority, "; wanted ",
                                                    -kMaxExperimentPriority, " to ", kMaxExperimentPriority));
   }
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(submission.effective_yaml, "the experiment", {},
@@ -123,7 +122,7 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
     MutexLock writing(&state_->writing);
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> known, state_->store->IdOfRequest(texts.request_id));
     if (known.has_value()) {
-      return *known;  // The answer to it was lost.
+      return *known;  // A repeated request: its answer was lost.
     }
     WAGGLE_RETURN_IF_ERROR(CheckOwnFolder());
     absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
@@ -139,7 +138,7 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
     state_->Add(record);
     state_->pending_runs[record.id].needs = state_->Needs(record, experiment);
   }
-  BeginNext(state_.get(), state_->options.clock());  // So that it says at once what it waits for.
+  BeginNext(state_.get(), state_->options.clock());  // Sets waits_for at once.
   state_->listeners.CallAll();
   return record.id;
 }
@@ -151,9 +150,9 @@ absl::Status ExperimentHost::CheckOwnFolder() {
   MutexLock lock(&state_->mutex);
   for (const auto& [id, other] : state_->records) {
     if (other.output_folder == state_->OutputFolder("")) {
-      return absl::FailedPreconditionError(absl::StrCat("this parameter server holds one experiment alone, ", id,
+      return absl::FailedPreconditionError(absl::StrCat("this parameter server takes no experiment beside ", id,
                                                         ", as its --output-dir, ", other.output_folder,
-                                                        ", does not name each one's {id}"));
+                                                        ", does not contain {id}"));
     }
   }
   return absl::OkStatus();
@@ -173,17 +172,18 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
         run = active->second.run;
       }
     }
-    if (run == nullptr && !IsOver(record.state)) {  // In the queue, or a run that is not open, or not yet.
+    if (run == nullptr && !IsOver(record.state)) {  // Queued, or its run is not open.
       record.state = RunState::kStopped;
       record.replay_storage.clear();
       record.reason = kReason;
       record.ended = absl::Now();
-      WAGGLE_RETURN_IF_ERROR(state_->Keep(record, kReason));
+      WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, kReason));
     }
   }
   if (run != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
-                                    "it is stopped, but would go on if the parameter server ended now"));
+    WAGGLE_RETURN_IF_ERROR(
+        Annotate(run->hub()->End(RunState::kStopped, kReason),
+                 "the stop is not saved: the experiment would go on after a restart of the parameter server"));
   }
   state_->wake->Up();
   state_->listeners.CallAll();
@@ -202,7 +202,7 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
     }
     if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
       return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
-                                                        "; only one that was stopped or has failed can be resumed"));
+                                                        "; only stopped and failed experiments can be resumed"));
     }
     record.state = RunState::kQueued;
     record.reason.clear();
@@ -210,7 +210,7 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
     record.software_version = kVersion;
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, state_->store->Texts(id));
     const absl::StatusOr<Experiment> experiment = state_->Parse(id, texts.effective_yaml);
-    WAGGLE_RETURN_IF_ERROR(state_->Keep(record, "resumed by a user: in the queue again"));
+    WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, "resumed by a user: in the queue again"));
     MutexLock lock(&state_->mutex);
     state_->pending_runs[id].needs =
         experiment.ok() ? std::make_optional(state_->Needs(record, *experiment)) : std::nullopt;
@@ -234,7 +234,7 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
     if (state_->options.clock() > deadline) {
       return absl::FailedPreconditionError(
           absl::StrCat("experiment ", id,
-                       " is over, but not closed yet: its workers end, or its files are being written; try again in "
+                       " is over, but not closed yet: its workers must end and its files must be written; try again in "
                        "a minute"));
     }
     state_->closed.WaitFor(&state_->mutex, absl::Milliseconds(100));
@@ -250,16 +250,15 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
     if (state_->active_runs.count(id) > 0 || state_->pending_runs.count(id) > 0 || state_->closing_runs.count(id) > 0 ||
         !IsOver(record->state)) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ",
-                                                        RunStateName(state_->StateOf(*record)),
-                                                        "; only one that has ended can be deleted: stop it first"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "experiment ", id, " is ", RunStateName(state_->StateOf(*record)), "; stop it before you delete it"));
     }
     output_folder = record->output_folder;
-    state_->deleting.insert(id);  // Nobody else changes it now.
+    state_->deleting.insert(id);  // Find does not return it to other calls from now on.
   }
-  // The folders first: after an error it is still known, and can be deleted again. They may be large.
+  // The folders first: after an error the experiment still exists, and can be deleted again.
   absl::Status status = RemoveAll(state_->RunFolder(id));
-  if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else it is not its own.
+  if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else the folder is not its own.
     status = RemoveAll(output_folder);
   }
   if (status.ok()) {
@@ -353,11 +352,11 @@ absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::str
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, Texts(known));
   v1::OverviewResponse overview;
   if (!texts.last_overview.empty() && !overview.ParseFromString(texts.last_overview)) {
-    return absl::DataLossError(absl::StrCat("what was kept of experiment ", known, " cannot be read"));
+    return absl::DataLossError(absl::StrCat("the saved overview of experiment ", known, " cannot be read"));
   }
   WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, Get(known));
   if (info.state() == v1::RUN_STATE_RUNNING && info.reason().empty()) {
-    // How far it is will be known in a moment: until then, numbers of steps would be wrong.
+    // The saved numbers of steps are older than those of the run.
     return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
   }
   overview.set_experiment_id(known);
@@ -377,7 +376,7 @@ absl::StatusOr<std::string> ExperimentHost::OnlyOne(const std::string& id) {
   if (state_->active_runs.empty() && state_->records.size() == 1) {
     return state_->records.begin()->first;
   }
-  std::vector<std::string> ids;  // The newest first.
+  std::vector<std::string> ids;  // Newest first.
   for (auto one = state_->by_sequence.rbegin(); one != state_->by_sequence.rend() && ids.size() <= kMostNamed; ++one) {
     if (state_->active_runs.empty() || state_->active_runs.count(one->second->id) > 0) {
       ids.push_back(one->second->id);

@@ -22,65 +22,64 @@ namespace waggle {
 
 // The experiments of a hub, from their submission to their end, and the processes that work for them. Thread-safe.
 //
-// A thread of its own decides who begins and what is closed, and answers the pool; it never waits for a disk. Those
-// that wait begin as soon as there are workers for them, those of higher priority first, then those that came earlier;
-// one that has to wait for workers who are busy holds up those behind it, and one for which there are too few at all
-// does not. Runs are opened and closed by an executor. One whose files cannot be opened for now, as a disk is full or
-// missing, is tried again, in the queue or running as it was.
+// A thread decides which experiments begin and which are closed, and replies to the pool. It never waits for a disk. An
+// executor opens and closes runs. Queued experiments begin as soon as there are workers for them, in the order of
+// priority, then of submission. An experiment that waits for busy workers blocks those behind it; one that needs more
+// workers than there are does not. If a run cannot be opened, as a disk is full or missing, it is tried again.
 class ExperimentHost {
  public:
-  // Reads what is kept; what ran goes on. An error names the file that cannot be read or written.
+  // Reads the saved experiments. Those that ran go on. An error names the file that cannot be read or written.
   static absl::StatusOr<std::unique_ptr<ExperimentHost>> Open(const ExperimentHostOptions& options);
-  // Returns when all is written. Runs go on when the next hub opens the folder.
+  // Saves all changes. Runs go on when the next hub opens the folder.
   ~ExperimentHost();
   ExperimentHost(const ExperimentHost&) = delete;
   ExperimentHost& operator=(const ExperimentHost&) = delete;
 
-  // Calls that wait for a run to close end with UNAVAILABLE from now on: for a process that stops, before its server.
+  // Calls that wait for a run to close end with UNAVAILABLE from now on. Call this before the server stops.
   void BeginStop();
 
-  // These wait for the disk. Their errors are those of ExperimentService.
+  // These calls wait for the disk. Errors as ExperimentService.
   absl::StatusOr<std::string> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
   absl::Status Resume(const std::string& id);
-  // As Resume waits for one that is over until its run is closed.
+  // Like Resume, waits until the run is closed.
   absl::Status Delete(const std::string& id);
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after);
   absl::StatusOr<ExperimentTexts> Texts(const std::string& id);
-  // What is known of an experiment that does not run; UNAVAILABLE while it is being opened, NOT_FOUND where there is
-  // none. An empty id stands for the only one that there is; FAILED_PRECONDITION, naming some, where there are several.
+  // The last overview of an experiment that does not run. An empty id stands for the only experiment. UNAVAILABLE while
+  // the experiment is being opened; NOT_FOUND if it does not exist; FAILED_PRECONDITION if there are several.
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id);
 
-  // Those that only look return at once.
-  // The newest first. There may be more if there is a token.
+  // The other calls return at once.
+  // The newest experiments first. A token means that there may be more.
   v1::ListExperimentsResponse List(const ExperimentQuery& query);
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id);
   std::vector<v1::PoolMember> Members();
-  // The texts of an experiment that runs; null for any other, whose texts are on the disk alone.
+  // Null for an experiment that does not run: its texts are on the disk alone.
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id);
   // See FindRun. An empty id stands for the only experiment that runs.
   absl::StatusOr<std::shared_ptr<RunServices>> Find(const std::string& id);
 
-  // Calls `listener` whenever the state of an experiment changes. As ModelStore::Watch.
+  // Calls `listener` after each change of an experiment's state. As ModelStore::Watch.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
     return state_->listeners.Add(std::move(listener));
   }
 
-  // A process of the pool attends. Calls `answer` once, from any thread, when there is news for it or after a while; at
-  // once where it cannot attend. Returns a number for BreakOff.
-  uint64_t Attend(const v1::AttendRequest& attendance, AttendAnswer answer);
-  // It has broken that call off: nobody waits for the answer any more, which may be called all the same.
+  // A process of the pool attends. Calls `reply` once, from any thread: when there is news for the process, after a
+  // while, or at once if it cannot attend. Returns a number for BreakOff.
+  uint64_t Attend(const v1::AttendRequest& attendance, AttendReply reply);
+  // The process has broken the call off. Calls its reply with CANCELLED, unless it was called before.
   void BreakOff(uint64_t call);
 
  private:
   explicit ExperimentHost(std::unique_ptr<HostState> state) : state_(std::move(state)) {}
 
-  // FAILED_PRECONDITION if a further experiment would share its output folder with another.
+  // FAILED_PRECONDITION if another experiment would have to share its output folder.
   absl::Status CheckOwnFolder();
   // Waits until the run of an experiment that is over is closed. NOT_FOUND if there is no such experiment,
   // FAILED_PRECONDITION if it takes too long, UNAVAILABLE if this hub stops.
   absl::Status AwaitClosed(const std::string& id);
-  // The id, or that of the only experiment if it is empty.
+  // The id, or if it is empty that of the only experiment. Errors as PastOverview.
   absl::StatusOr<std::string> OnlyOne(const std::string& id);
 
   const std::unique_ptr<HostState> state_;

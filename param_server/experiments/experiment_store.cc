@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// Texts are BLOBs, which hold any bytes. Sequences are never given twice.
+// Texts are BLOBs, which hold any bytes. A sequence is never given twice.
 constexpr SqliteFormat kFormat = {0x57676c65, 1, R"(
 CREATE TABLE experiments (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -58,7 +58,7 @@ CREATE TABLE deleted (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
   "id, name, algorithm, environment, seed, priority, state, reason, software_version, output_folder, " \
   "submitted_us, started_us, ended_us, attempts"
 #define WAGGLE_RECORD_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
-// Behind the record: the texts, in their order.
+// The texts follow the record, in their order.
 constexpr char kInsert[] = "INSERT INTO experiments (" WAGGLE_RECORD_COLUMNS
                            ", request_id, submitted_yaml, effective_yaml, last_overview) VALUES (" WAGGLE_RECORD_VALUES
                            ", ?15, ?16, ?17, ?18) RETURNING sequence";
@@ -114,7 +114,7 @@ absl::StatusOr<ExperimentRecord> TakeRecord(const SqliteDatabase& database, Sqli
   return record;
 }
 
-// Whether `query` finds anything.
+// True if `query` finds a row.
 absl::StatusOr<bool> Finds(SqliteDatabase* database, const char* query, const std::string& value) {
   return SqliteStatement(database, query).Bind(value).Step();
 }
@@ -129,7 +129,7 @@ absl::StatusOr<int64_t> SequenceOf(SqliteDatabase* database, const std::string& 
   return found ? absl::StatusOr<int64_t>(statement.TakeInteger()) : NoSuch(*database, id);
 }
 
-// Nothing for an empty request_id, which many have.
+// Absent for an empty request_id, which many experiments have.
 absl::StatusOr<std::optional<std::string>> FindRequest(SqliteDatabase* database, const std::string& request_id) {
   SqliteStatement statement(database, "SELECT id FROM experiments WHERE request_id = ?1 AND request_id <> x''");
   WAGGLE_ASSIGN_OR_RETURN(const bool found, statement.Bind(request_id).Step());
@@ -151,8 +151,7 @@ absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, 
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, whose values are bound, and replaces what is kept of the shards. Returns the sequence, or
-// nothing where no row was changed.
+// Runs kInsert or kUpdate, and replaces the replay storage. Returns the sequence; absent if no row was changed.
 absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
                                            SqliteStatement* put) {
   SqliteStatement& statement = *put;
@@ -311,7 +310,7 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentStore::Events(const std::
                        " ORDER BY number LIMIT ?3");
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   rows.Bind(sequence).Bind(static_cast<int64_t>(std::min(after, kMost)));
-  rows.Bind(std::max<int64_t>(limit, 0));  // To SQLite a negative one is no limit.
+  rows.Bind(std::max<int64_t>(limit, 0));  // To SQLite a negative number means no limit.
   std::vector<ExperimentEvent> events;
   WAGGLE_RETURN_IF_ERROR(rows.Run([&] {
     ExperimentEvent& event = events.emplace_back();

@@ -19,94 +19,89 @@ namespace waggle {
 
 class SqliteDatabase;
 
-// What the hub keeps of an experiment, beside the folder of its run, and has in memory as long as it knows it.
+// The record of an experiment, which is in the database and in memory.
 struct ExperimentRecord {
   std::string id;
-  int64_t sequence = 0;  // Of its submission: later ones have larger ones. Given by the store.
+  int64_t sequence = 0;  // Order of submission, given by the store.
   std::string name;
   std::string algorithm;
   std::string environment;
   int64_t seed = 0;
   int64_t priority = 0;
   RunState state = RunState::kQueued;
-  std::string reason;  // In words, why it ended; empty until then.
+  std::string reason;  // Why it ended, in words; empty until then.
   std::string software_version;
   std::string output_folder;
   absl::Time submitted;
-  std::optional<absl::Time> started;  // When it was begun first.
+  std::optional<absl::Time> started;  // Begin of the first attempt.
   std::optional<absl::Time> ended;
-  int64_t attempts = 0;  // How often it was begun.
-  // By shard: the storage_id of the replay server that holds it, where that keeps anything on its disk.
+  int64_t attempts = 0;  // Number of times that it was begun.
+  // The storage_id of the replay server of each shard, if it has one.
   std::map<int64_t, std::string> replay_storage;
 };
 
-// What is large and never changes but for last_overview: on the disk alone, and read if it is asked for.
+// Large texts of an experiment, on the disk alone. Only last_overview changes.
 struct ExperimentTexts {
-  std::string request_id;      // Of its submission; empty: it had none.
+  std::string request_id;      // Request id of the submission; may be empty.
   std::string submitted_yaml;  // As the user wrote it.
-  std::string effective_yaml;  // With every value in it.
-  // What was known of it when its run was closed last, as the bytes of an OverviewResponse; empty before that.
+  std::string effective_yaml;  // With all values.
+  // The overview of its run when it was last closed, as bytes of an OverviewResponse; empty before that.
   std::string last_overview;
 };
 
-// Something that has happened to an experiment.
+// An event of an experiment.
 struct ExperimentEvent {
-  uint64_t number = 0;  // Of each experiment from 1: larger ones came later. Given by the store.
+  uint64_t number = 0;  // Counts from 1 in each experiment, given by the store.
   absl::Time at;
   std::string text;
 };
 
-// Keeps experiments in an SQLite database that no other process uses at the same time. Each change is on the disk when
-// its call returns; one that fails changes nothing. Texts may hold any bytes, and times are kept to the microsecond.
-// Thread-safe; calls wait for the disk. Every error names the file: RESOURCE_EXHAUSTED for a full disk,
-// PERMISSION_DENIED for what cannot be written to, DATA_LOSS for what is damaged.
+// Saves experiments in an SQLite database, which it locks against other processes. A change is on the disk when its
+// call returns. A call that fails changes nothing. Texts may hold any bytes; times have microseconds. Thread-safe;
+// calls wait for the disk. Errors name the file: RESOURCE_EXHAUSTED for a full disk, PERMISSION_DENIED for a file that
+// cannot be written to, DATA_LOSS for a damaged file.
 class ExperimentStore {
  public:
-  // Makes the file where it is missing; its folder has to be there. DATA_LOSS for one that is damaged;
-  // FAILED_PRECONDITION for one of another format or program; UNAVAILABLE where another process uses it.
-  // Of each experiment the newest `max_events` events are kept.
+  // Makes the file if it is missing; its folder must exist. Keeps the newest `max_events` events of each experiment.
+  // FAILED_PRECONDITION for a file of another format or program; UNAVAILABLE if another process uses it.
   static absl::StatusOr<std::unique_ptr<ExperimentStore>> Open(const std::string& path, int64_t max_events = 10'000);
   ~ExperimentStore();
   ExperimentStore(const ExperimentStore&) = delete;
   ExperimentStore& operator=(const ExperimentStore&) = delete;
 
-  // Hands all of them to `take`, in the order of their sequence, each with its last_overview. `take` must not call this
-  // store.
+  // Passes all experiments to `take`, in the order of their sequence. `take` must not call this store.
   using Take = std::function<void(ExperimentRecord record, const std::string& last_overview)>;
   absl::Status Load(const Take& take) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND if there is no experiment with this id.
   absl::StatusOr<ExperimentTexts> Texts(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The id of the experiment that this request has submitted; absent if there is none. The request_id is not empty.
+  // The id of the experiment that this request has submitted. Absent if there is none or the request_id is empty.
   absl::StatusOr<std::optional<std::string>> IdOfRequest(const std::string& request_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Takes a new one in, with the event of its submission, and returns its sequence. ALREADY_EXISTS where there is, or
-  // was, one with this id, and where there is one with this request_id.
+  // Returns the sequence. ALREADY_EXISTS if another experiment has or had this id, or has this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces the record of one, all but its sequence; NOT_FOUND where there is none with this id. `event`: what has
-  // happened to it, at the time `at`, kept with the change or not at all; empty: nothing worth telling.
+  // Replaces a record except its sequence, and adds `event` if it is not empty, both or neither. NOT_FOUND as Texts.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // As Update, and replaces its last_overview.
+  // As Update without an event; replaces the last_overview too.
   absl::Status UpdateClosed(const ExperimentRecord& record, const std::string& last_overview)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Forgets one and its events, but for its id, which nobody is given again. NOT_FOUND where there is none.
+  // Deletes an experiment and its events. Its id is not given again. NOT_FOUND as Texts.
   absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The ids of all that have been deleted.
+  // The ids of all deleted experiments.
   absl::StatusOr<std::vector<std::string>> Deleted() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds what has happened, by experiment, all of it or nothing: what there is no experiment of is left out. Of each
-  // the newest are kept, as many as Open was told.
+  // Adds events by experiment id, all or none. Events of unknown experiments are ignored.
   absl::Status AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Oldest first, those with numbers above `after`, at most `limit`; NOT_FOUND where there is no such experiment.
+  // Events with numbers above `after`, oldest first, at most `limit`. NOT_FOUND if the experiment does not exist.
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after, int64_t limit)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   ExperimentStore(std::unique_ptr<SqliteDatabase> database, int64_t max_events);
-  // `last_overview`: null leaves it as it is.
+  // `last_overview`: null leaves the saved one.
   absl::Status UpdateLocked(const ExperimentRecord& record, const std::string* last_overview, const std::string& event,
                             absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutEventLocked(int64_t sequence, absl::Time at, const std::string& text)

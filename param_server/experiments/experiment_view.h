@@ -8,11 +8,8 @@
 #include "common/hub/ports/hub.h"
 #include "param_server/experiments/experiment_store.h"
 
-// The requests that an ExperimentHost answers.
-
 namespace waggle {
 
-// An experiment that is handed in.
 struct Submission {
   std::string submitted_yaml;
   std::string effective_yaml;
@@ -20,12 +17,10 @@ struct Submission {
   std::string request_id;
 };
 
-// Which experiments are asked for: those of these states (all if there is none) that were submitted before the one of
-// this sequence.
 struct ExperimentQuery {
   int64_t limit = 100;
-  std::set<RunState> states;
-  int64_t before = std::numeric_limits<int64_t>::max();
+  std::set<RunState> states;                             // Empty: all.
+  int64_t before = std::numeric_limits<int64_t>::max();  // Only experiments with a smaller sequence.
 };
 
 }  // namespace waggle

@@ -15,12 +15,12 @@
 namespace waggle {
 namespace {
 
-// Runs are opened and closed by all but one of them, which is left for records and events.
+// One of these is left for records and events; the others open and close runs.
 constexpr int kFileThreads = 6;
 constexpr size_t kMaxFileTasks = 1'000;
-// From a failed save to the next attempt.
+// Pause after a failed save.
 constexpr absl::Duration kWritePause = absl::Seconds(1);
-// Events that cannot be saved are kept up to so many.
+// Most unsaved events; the oldest are dropped.
 constexpr size_t kMaxEvents = 10'000;
 constexpr size_t kMaxNameInId = 40;
 constexpr size_t kIdLetters = 5;
@@ -47,7 +47,7 @@ HostState::HostState(const ExperimentHostOptions& host_options, std::unique_ptr<
 }
 
 std::string HostState::NewId(const std::string& name) {
-  // No vowels, so that no words come of it.
+  // Without vowels, so that ids are not words.
   constexpr char kLetters[] = "bcdfghjkmnpqrstvwxz23456789";
   std::string id = absl::StrReplaceAll(name.substr(0, kMaxNameInId), {{".", "-"}});
   absl::StrAppend(&id, "-");
@@ -165,8 +165,8 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   return info;
 }
 
-absl::Status HostState::Keep(const ExperimentRecord& record, const std::string& event,
-                             const std::string* last_overview) {
+absl::Status HostState::SaveRecord(const ExperimentRecord& record, const std::string& event,
+                                   const std::string* last_overview) {
   WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, event)
                                                   : store->UpdateClosed(record, *last_overview));
   MutexLock lock(&mutex);

@@ -30,61 +30,59 @@ namespace waggle {
 
 struct ExperimentHostOptions {
   std::string data_folder;
-  // The folder of an experiment's files, "{id}" standing for its id; empty: DATA_FOLDER/experiments/{id}/output.
+  // The output folder of an experiment. "{id}" stands for its id; empty: DATA_FOLDER/experiments/{id}/output.
   std::string output_pattern;
-  WorkerIntroduction self;  // This process, as it is shown among the workers of each run.
+  WorkerIntroduction self;  // This process, which is shown among the workers of each run.
   const AlgorithmDefinitions* algorithms = nullptr;
   WorkerPoolOptions pool;
-  absl::Duration answer_after = absl::Seconds(2);  // A worker that attends waits so long for news.
-  // Workers of a run that is over have so long to end: a learner may have a large checkpoint to write.
+  absl::Duration answer_after = absl::Seconds(2);  // Longest time that a call of a worker waits for news.
+  // Time for the workers of a run that is over to end: a learner may have a large checkpoint to write.
   absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
-  // Draws the curves of a closed run into its output folder; `log` is for the output of the script. Returns at once.
-  // Null: no curves are drawn.
+  // Draws the curves of a closed run; the file `log` takes the script's output. Returns at once. Null: draws none.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
-using AttendAnswer = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
+using AttendReply = std::function<void(absl::StatusOr<v1::AttendResponse>)>;
 
-// A call of a process of the pool that waits for its answer.
+// A call of a process of the pool that waits for its reply.
 struct AttendCall {
   uint64_t number = 0;
   absl::Time until;
-  AttendAnswer answer;
+  AttendReply reply;
 };
 
 // A run that must be opened: it is in the queue, or ran with an earlier hub.
 struct PendingRun {
   std::optional<RunNeeds> needs;  // Absent if the experiment cannot be parsed any more.
-  bool opening = false;           // By the executor, also if it is stopped meanwhile.
+  bool opening = false;           // The executor opens it, also if it is stopped meanwhile.
   std::string waits_for;          // In words.
-  std::string told;               // The last words in its events, and when.
+  std::string told;               // The last waits_for in its events, noted at told_at.
   absl::Time told_at = absl::InfinitePast();
-  std::string failure;  // Why it could not be opened, for a reason that may pass; in words.
+  std::string failure;  // Why the last attempt to open it failed, in words.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration pause;
 };
 
 struct ActiveRun {
   std::shared_ptr<OpenRun> run;
-  std::shared_ptr<const ExperimentTexts> texts;           // So that a status does not wait for the disk.
+  std::shared_ptr<const ExperimentTexts> texts;           // In memory, so that a status does not wait for the disk.
   std::unique_ptr<Listeners::Subscription> subscription;  // Wakes the thread at the run's end.
-  RunState state = RunState::kRunning;                    // As its watchers were told last.
-  std::string hopeless;                                   // Why it must fail; empty if it need not.
+  RunState state = RunState::kRunning;                    // The last state that was announced.
+  std::string hopeless;                                   // Why the run must fail; empty otherwise.
   std::optional<absl::Time> over_since;
   std::optional<absl::Time> dismissed_since;  // All workers must leave.
-  bool busy = false;                          // The executor ends or closes it.
-  std::string unclosed;                       // Why it is over and could not be closed yet; in words.
+  bool busy = false;                          // The executor ends or closes the run.
+  std::string unclosed;                       // Why a run that is over could not be closed yet, in words.
 };
 
-// A closed run that calls may still hold. Its last changes are saved when they let it go.
+// A closed run that calls may still hold. Its last changes are saved when they release it.
 struct ClosingRun {
   std::shared_ptr<OpenRun> run;
   bool busy = false;  // The executor saves it.
 };
 
-// The experiments of a hub and the processes that work for them, as the parts of an ExperimentHost share them.
-// Thread-safe.
+// The data that the parts of an ExperimentHost share. Thread-safe.
 struct HostState {
   HostState(const ExperimentHostOptions& host_options, std::unique_ptr<ExperimentStore> its_store);
 
@@ -98,20 +96,20 @@ struct HostState {
   void Add(ExperimentRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // NOT_FOUND if there is no such experiment.
   absl::StatusOr<ExperimentRecord*> Find(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // A copy of the record; nothing if the experiment is over.
+  // A copy of the record; absent if the experiment is over.
   std::optional<ExperimentRecord> RecordUnlessOver(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex);
   // True if the experiment is over and its run is still open, being opened or being closed.
   bool IsClosing(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   RunState StateOf(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   v1::ExperimentInfo View(const ExperimentRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
-  // Saves a record, then makes it known. `last_overview`: null leaves the saved one.
-  absl::Status Keep(const ExperimentRecord& record, const std::string& event,
-                    const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing)
+  // Saves a record, then replaces it in `records`. `last_overview`: null leaves the saved one.
+  absl::Status SaveRecord(const ExperimentRecord& record, const std::string& event,
+                          const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing)
       ABSL_LOCKS_EXCLUDED(mutex);
-  // After a failed save nothing is saved for a while.
+  // False for a while after a failed save.
   bool CanWrite(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return now >= retry_at; }
-  // Logs an error, after which nothing is saved for a while, and returns whether there was none.
+  // Returns true if `written` is OK. Else logs it, and CanWrite is false for a while.
   bool Noted(const absl::Status& written, const std::string& what) ABSL_LOCKS_EXCLUDED(mutex);
 
   // Adds an event. May be called with any lock but events_mutex.
@@ -119,7 +117,7 @@ struct HostState {
   bool HasEvents() ABSL_LOCKS_EXCLUDED(events_mutex);
   void SaveEvents() ABSL_LOCKS_EXCLUDED(mutex, events_mutex);
 
-  // Wakes the host's thread; shared with listeners of runs, which may outlive this for a moment.
+  // Wakes the host's thread. Shared with listeners of runs, which may outlive the host for a moment.
   struct Wake {
     void Up() ABSL_LOCKS_EXCLUDED(mutex);
 
@@ -132,32 +130,31 @@ struct HostState {
   const ExperimentHostOptions options;
   const std::unique_ptr<ExperimentStore> store;
   const std::shared_ptr<Wake> wake;
-  Listeners listeners;  // Called if the state of an experiment changes.
+  Listeners listeners;  // Called after changes of an experiment's state.
   Mutex events_mutex;
   std::deque<std::pair<std::string, ExperimentEvent>> events ABSL_GUARDED_BY(events_mutex);  // Not saved yet.
-  // Held while a record is changed: read, saved, made known; not while runs are opened or closed, nor while their state
-  // is saved. Before `mutex`.
+  // Held while a record is changed and saved, not while runs are opened, closed or saved. Locked before `mutex`.
   Mutex writing;
   Mutex mutex;
-  CondVar closed;  // A run has been closed, or this hub stops.
+  CondVar closed;  // A run was closed, or this hub stops.
   bool stopping ABSL_GUARDED_BY(mutex) = false;
   std::map<std::string, ExperimentRecord> records ABSL_GUARDED_BY(mutex);
   std::map<int64_t, const ExperimentRecord*> by_sequence ABSL_GUARDED_BY(mutex);  // The same records.
-  std::map<std::string, RunStanding> past_standings ABSL_GUARDED_BY(mutex);       // Of closed runs.
+  std::map<std::string, RunStanding> past_standings ABSL_GUARDED_BY(mutex);       // Closed runs.
   std::set<std::string> deleted ABSL_GUARDED_BY(mutex);
   std::set<std::string> deleting ABSL_GUARDED_BY(mutex);  // Their folders are being removed.
-  // An experiment that is not over is in one of the first two; one that is over may be in one of the three for a while.
+  // An experiment that is not over is in one of the first two maps. One that is over may still be in one of the three.
   std::map<std::string, PendingRun> pending_runs ABSL_GUARDED_BY(mutex);
   std::map<std::string, ActiveRun> active_runs ABSL_GUARDED_BY(mutex);
   std::map<std::string, ClosingRun> closing_runs ABSL_GUARDED_BY(mutex);
   WorkerPool pool ABSL_GUARDED_BY(mutex);
   std::map<std::string, AttendCall> calls ABSL_GUARDED_BY(mutex);  // By worker.
   uint64_t last_call ABSL_GUARDED_BY(mutex) = 0;
-  absl::Time look_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();   // When at the queue again.
+  absl::Time look_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();   // The next check of the queue.
   absl::Time retry_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();  // See CanWrite.
-  bool writing_news ABSL_GUARDED_BY(mutex) = false;                   // By the executor.
+  bool writing_news ABSL_GUARDED_BY(mutex) = false;                   // The executor runs SaveNews.
   std::optional<Executor> executor;
-  std::optional<Executor::Lane> runs;  // So that a slow disk does not take all of its threads.
+  std::optional<Executor::Lane> runs;  // Leaves a thread for records and events if a disk is slow.
 };
 
 }  // namespace waggle

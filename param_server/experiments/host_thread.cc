@@ -15,22 +15,22 @@
 namespace waggle {
 namespace {
 
-// Times that run out are looked at so often.
+// Longest pause between two checks of deadlines.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
-// However many workers attend, the pool is gone through no more often: each time costs as much as there are workers.
+// Shortest pause between two checks, however many workers attend: a check takes time in proportion to the workers.
 constexpr absl::Duration kLeastTick = absl::Milliseconds(20);
-// For workers that were told to leave a run, and for its last weights to be saved.
+// Time for dismissed workers to leave a run, and for its last weights to be saved.
 constexpr absl::Duration kGoodbyeTime = absl::Seconds(3);
-// At a time: fewer than the executor has threads for runs, so that others can be closed meanwhile.
+// Fewer than the executor's threads for runs, so that others can be closed meanwhile.
 constexpr int64_t kMaxOpening = 3;
-// What an experiment waits for is told in its events no more often.
+// Least time between two events of an experiment about the workers that it waits for.
 constexpr absl::Duration kTellPause = absl::Seconds(2);
 
-// What must end before an experiment in the queue is looked at; empty: nothing.
+// Why a queued experiment cannot be considered yet, in words; empty if it can.
 std::string HeldUp(HostState* host, const ExperimentRecord& record, const PendingRun& pending, absl::Time now)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   if (host->closing_runs.count(record.id) > 0) {
-    return "what it did before is being closed";
+    return "its earlier run is being closed";
   }
   if (record.attempts > 0 && host->pool.IsKept(record.id)) {
     return "its old tables are being dropped";
@@ -38,7 +38,7 @@ std::string HeldUp(HostState* host, const ExperimentRecord& record, const Pendin
   return now < pending.retry_at ? pending.failure : "";
 }
 
-void TellWait(HostState* host, const std::string& id, PendingRun* pending, absl::Time now) {
+void NoteWait(HostState* host, const std::string& id, PendingRun* pending, absl::Time now) {
   if (pending->told != pending->waits_for && now - pending->told_at >= kTellPause) {
     pending->told = pending->waits_for;
     pending->told_at = now;
@@ -46,17 +46,17 @@ void TellWait(HostState* host, const std::string& id, PendingRun* pending, absl:
   }
 }
 
-// The experiments that can begin now.
+// The experiments that can begin now, which are then opening.
 std::vector<std::string> TakeReady(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   std::vector<std::string> ready;
   std::vector<std::pair<const ExperimentRecord*, PendingRun*>> queued;
-  std::vector<const RunNeeds*> promised;  // Runs that are being opened count as begun.
+  std::vector<const RunNeeds*> promised;  // Runs that are being opened have their workers reserved.
   int64_t opening = std::count_if(host->pending_runs.begin(), host->pending_runs.end(),
                                   [](const auto& one) { return one.second.opening; });
   for (auto& [id, pending] : host->pending_runs) {
     const ExperimentRecord& record = host->records.at(id);
     const bool began = record.state != RunState::kQueued;
-    // A run that began with an earlier hub comes before those in the queue, also while it cannot be opened.
+    // A run of an earlier hub comes before queued experiments, also while it cannot be opened.
     if ((pending.opening || began) && pending.needs.has_value() && host->active_runs.count(id) == 0) {
       promised.push_back(&*pending.needs);
     }
@@ -88,16 +88,16 @@ std::vector<std::string> TakeReady(HostState* host, absl::Time now) ABSL_EXCLUSI
       pending->waits_for = std::move(held);
       continue;
     }
-    if (blocking != nullptr) {  // The pool is not asked for it: there may be many.
+    if (blocking != nullptr) {  // There may be many: the pool is not asked for each.
       pending->waits_for = absl::StrCat("comes after ", blocking->id);
       continue;
     }
-    // An experiment that cannot be parsed any more begins, which fails, and says why.
+    // An experiment that cannot be parsed any more begins, and fails with the reason.
     const absl::Status possible = pending->needs.has_value() ? slots.CanBegin(*pending->needs) : absl::OkStatus();
     if (!possible.ok()) {
       pending->waits_for = std::string(possible.message());
       blocking = absl::IsUnavailable(possible) ? record : nullptr;
-      TellWait(host, record->id, pending, now);
+      NoteWait(host, record->id, pending, now);
       continue;
     }
     if (pending->needs.has_value()) {
@@ -121,7 +121,7 @@ Tasks TakeEnded(HostState* host, absl::Time now, bool* news) ABSL_EXCLUSIVE_LOCK
   Tasks tasks;
   for (auto& [id, active] : host->active_runs) {
     if (host->pending_runs.count(id) > 0) {
-      continue;  // The executor has not done all that belongs to its beginning.
+      continue;  // The executor still opens it.
     }
     const RunState state = active.run->hub()->run_state();
     *news = std::exchange(active.state, state) != state || *news;
@@ -140,8 +140,7 @@ Tasks TakeEnded(HostState* host, absl::Time now, bool* news) ABSL_EXCLUSIVE_LOCK
       host->pool.Close(id);
       *news = true;
     }
-    // Replay servers do not end by themselves: they are told to when the other workers have ended, and have a moment to
-    // say goodbye.
+    // Replay servers do not end by themselves: they are dismissed when the other workers have ended.
     if (!active.dismissed_since.has_value() &&
         (host->pool.FindRun(id)->Working() == 0 || now - *active.over_since > host->options.close_patience)) {
       active.dismissed_since = now;
@@ -191,8 +190,7 @@ void CloseEnded(HostState* host) {
 }
 
 void DropClosed(HostState* host) {
-  // A run's last calls may hold it for a moment. Its last changes are saved when it is destroyed, which this task must
-  // do.
+  // A run's last calls may hold it for a moment. Its destruction waits for the disk, so the executor must do it.
   std::vector<std::string> dropped;
   {
     MutexLock lock(&host->mutex);

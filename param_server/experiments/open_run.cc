@@ -13,7 +13,7 @@
 namespace waggle {
 namespace {
 
-// As often as figures come with heartbeats.
+// The interval of heartbeats, which bring the figures.
 constexpr absl::Duration kRecordingPeriod = absl::Seconds(1);
 
 absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& folder, const char* name) {

@@ -19,10 +19,10 @@ namespace waggle {
 
 struct OpenRunOptions {
   std::string experiment_id;
-  std::string folder;         // Of the run's state and weights.
-  std::string output_folder;  // Of its figures, and of experiment.yaml, summary.json and curves.png.
+  std::string folder;         // For the run's state and weights.
+  std::string output_folder;  // For its figures, experiment.yaml, summary.json and curves.png.
   RunPlan plan;
-  WorkerIntroduction self;                            // This process, as it is shown among the run's workers.
+  WorkerIntroduction self;                            // This process, which is shown among the run's workers.
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
@@ -30,24 +30,22 @@ struct OpenRunOptions {
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
-// All that the hub has open of an experiment that runs: its state, its weights, its workers, and the thread that
-// records its figures.
+// The open parts of a running experiment: its state, weights, hub, and the thread that records its figures.
 class OpenRun {
  public:
-  // Reads what is there of an earlier time, and goes on from it. An error says what cannot be read or written.
+  // Reads the saved state and goes on from it. An error names the file that cannot be read or written.
   static absl::StatusOr<std::shared_ptr<OpenRun>> Open(OpenRunOptions options);
-  // Returns when all that is to be kept is written. Not to be called where nobody may wait.
+  // Saves all changes: waits for the disk.
   ~OpenRun();
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
 
   Hub* hub() { return hub_.get(); }
-  // For the services, which keep this object alive by it.
+  // Keeps the run alive.
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);
   }
-  // Calls that wait end. The curves of a run that is `over` are drawn when this object goes; else it goes on with
-  // another hub.
+  // Ends waiting calls. The destructor draws the curves of a run that is `over`; else it goes on with the next hub.
   void Close(bool over = false);
 
  private:
@@ -57,7 +55,7 @@ class OpenRun {
   std::string output_folder_;
   bool over_ = false;
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves_;
-  // In the order in which they need each other.
+  // Each uses only members above it.
   Metrics metrics_;
   std::unique_ptr<HubState> state_;
   std::unique_ptr<WeightsFolder> newest_;
@@ -68,7 +66,7 @@ class OpenRun {
   RunServices services_;
 };
 
-// What a hub has to know of an experiment to run it. `yaml`: its complete text.
+// `yaml`: the experiment's complete text.
 RunPlan PlanRun(const Experiment& experiment, const std::string& yaml);
 
 }  // namespace waggle

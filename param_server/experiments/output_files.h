@@ -6,18 +6,16 @@
 #include "param_server/experiments/experiment_store.h"
 #include "waggle/v1/worker.pb.h"
 
-// What a run leaves in its output folder, beside its figures and its weights. Those that write wait for the disk; their
-// errors name the file.
+// The files in a run's output folder beside its figures and weights. Functions wait for the disk; errors name the file.
 
 namespace waggle {
 
-// For a run that begins, or goes on: experiment.yaml, which is `yaml`. UNAVAILABLE for all that hinders: it never lies
-// with the experiment.
+// Writes experiment.yaml for a run that is opened. All errors are UNAVAILABLE: the experiment is not their cause.
 absl::Status WriteBeginning(const std::string& output_folder, const std::string& yaml);
 
-// The text of a closed run's summary.json. `overview`: what was known of it when it was closed.
+// The text of a closed run's summary.json. `overview`: of the run when it was closed.
 std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewResponse& overview);
-// The summary that a run left when it was closed, if the run goes on.
+// Removes the summary of a closed run that goes on.
 absl::Status RemoveSummary(const std::string& output_folder);
 absl::Status WriteSummary(const std::string& output_folder, const std::string& json);
 

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-void TellHub(const PoolEvent& event, Hub* hub) {
+void ReportEvent(const PoolEvent& event, Hub* hub) {
   const std::string worker_id = RunWorkerId(event.worker_id, event.order.number);
   switch (event.kind) {
     case PoolEvent::Kind::kOrdered:
@@ -20,7 +20,7 @@ void TellHub(const PoolEvent& event, Hub* hub) {
       break;
     case PoolEvent::Kind::kEnded:
     case PoolEvent::Kind::kGaveUp:
-      hub->Leave(worker_id);  // Its goodbye may have been lost.
+      hub->Leave(worker_id);  // Its call of Leave may have been lost.
       break;
     case PoolEvent::Kind::kLost:
     case PoolEvent::Kind::kReleased:
@@ -29,7 +29,7 @@ void TellHub(const PoolEvent& event, Hub* hub) {
     case PoolEvent::Kind::kAway:
       hub->SetAway(worker_id);
       break;
-    case PoolEvent::Kind::kRecalled:  // It has its last to say.
+    case PoolEvent::Kind::kRecalled:  // The worker may still report.
     case PoolEvent::Kind::kHopeless:
       break;
   }
@@ -41,7 +41,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     for (const auto& [number, order] : member->orders) {
       *answer.add_orders() = ToProto(order);
     }
-    // Workers of an experiment that cannot go on yet wait for it, as they would for the hub itself.
+    // Workers of an experiment whose run is not open yet keep their orders.
     for (const v1::HeldOrder& held : member->attendance.held()) {
       const auto record = host->records.find(held.order().experiment_id());
       if (!held.ended() && record != host->records.end() && record->second.state == RunState::kRunning &&
@@ -51,8 +51,7 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
     }
     for (const std::string& id : member->attendance.kept()) {
       const auto record = host->records.find(id);
-      // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
-      // is resumed goes: it begins with empty tables.
+      // Data of unknown experiments may be another hub's, and stay. A resumed experiment begins with empty tables.
       const bool is_past =
           record != host->records.end() && host->active_runs.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
@@ -66,8 +65,8 @@ v1::AttendResponse AnswerFor(HostState* host, const std::string& worker_id) ABSL
   return answer;
 }
 
-// Answers of the calls for which there is news, or that have waited long enough.
-using Answers = std::vector<std::pair<AttendAnswer, absl::StatusOr<v1::AttendResponse>>>;
+// Takes the calls for which there is news, or that have waited long enough, with their answers.
+using Answers = std::vector<std::pair<AttendReply, absl::StatusOr<v1::AttendResponse>>>;
 Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   Answers answers;
   for (auto one = host->calls.begin(); one != host->calls.end();) {
@@ -76,7 +75,7 @@ Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIR
       ++one;
       continue;
     }
-    answers.emplace_back(std::move(one->second.answer), AnswerFor(host, one->first));
+    answers.emplace_back(std::move(one->second.reply), AnswerFor(host, one->first));
     host->pool.Answered(one->first, now);
     one = host->calls.erase(one);
   }
@@ -85,16 +84,16 @@ Answers TakeAnswers(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIR
 
 }  // namespace
 
-uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendAnswer answer) {
+uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendReply reply) {
   std::optional<absl::StatusOr<v1::AttendResponse>> now_known;
-  AttendAnswer replaced;
+  AttendReply replaced;
   uint64_t call = 0;
   {
     const absl::Time now = host->options.clock();
     MutexLock lock(&host->mutex);
     call = ++host->last_call;
     if (const auto other = host->calls.find(attendance.worker_id()); other != host->calls.end()) {
-      replaced = std::move(other->second.answer);
+      replaced = std::move(other->second.reply);
       host->calls.erase(other);
     }
     if (const absl::Status taken = host->pool.Attend(attendance, now); !taken.ok()) {
@@ -103,21 +102,21 @@ uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, At
       host->pool.Leave(attendance.worker_id(), now);
       now_known = v1::AttendResponse();
     } else {
-      host->calls[attendance.worker_id()] = {call, now + host->options.answer_after, std::move(answer)};
+      host->calls[attendance.worker_id()] = {call, now + host->options.answer_after, std::move(reply)};
     }
   }
   if (replaced != nullptr) {
     replaced(absl::AbortedError("this worker has called again"));
   }
   if (now_known.has_value()) {
-    answer(*std::move(now_known));
+    reply(*std::move(now_known));
   }
-  host->wake->Up();  // The thread answers it, and others for whom this call is news.
+  host->wake->Up();  // The thread replies to this call, and to calls that wait for news of it.
   return call;
 }
 
 void BreakOffCall(HostState* host, uint64_t number) {
-  AttendAnswer answer;
+  AttendReply reply;
   {
     MutexLock lock(&host->mutex);
     const auto call = std::find_if(host->calls.begin(), host->calls.end(),
@@ -125,11 +124,11 @@ void BreakOffCall(HostState* host, uint64_t number) {
     if (call == host->calls.end()) {
       return;
     }
-    answer = std::move(call->second.answer);
+    reply = std::move(call->second.reply);
     host->pool.BrokeOff(call->first, host->options.clock());
     host->calls.erase(call);
   }
-  answer(absl::CancelledError("the call was broken off"));
+  reply(absl::CancelledError("the call was broken off"));
   host->wake->Up();
 }
 
@@ -152,17 +151,17 @@ void TickPool(HostState* host) {
     answers = TakeAnswers(host, now);
   }
   for (const auto& [run, event] : of_runs) {
-    if (event.kind != PoolEvent::Kind::kReleased) {  // Most have said goodbye themselves, which is no news then.
+    if (event.kind != PoolEvent::Kind::kReleased) {  // kRecalled was noted before.
       const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
                        event.kind != PoolEvent::Kind::kRecalled;
       bad ? LogWarning(event.text) : LogInfo(event.text);
       host->Note(event.order.experiment_id, event.text);
     }
-    TellHub(event, run->hub());
+    ReportEvent(event, run->hub());
   }
-  // The hubs of the runs know the orders by now: a worker may join as soon as it has its answer.
-  for (auto& [answer, value] : answers) {
-    answer(std::move(value));
+  // After ReportEvent: a worker may join the run's hub as soon as it has its order.
+  for (auto& [reply, value] : answers) {
+    reply(std::move(value));
   }
 }
 

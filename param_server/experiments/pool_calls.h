@@ -4,17 +4,15 @@
 
 #include "param_server/experiments/host_state.h"
 
-// The calls of the pool's processes, and their answers.
-
 namespace waggle {
 
 // See ExperimentHost::Attend.
-uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendAnswer answer);
+uint64_t TakeAttendCall(HostState* host, const v1::AttendRequest& attendance, AttendReply reply);
 // See ExperimentHost::BreakOff.
 void BreakOffCall(HostState* host, uint64_t number);
 
-// Has the pool find dead processes and give seats out, tells the hubs of the runs, and answers the calls for which
-// there is news or that have waited long enough. For the host's thread.
+// Lets the pool find dead processes and give seats, reports its events to the hubs of the runs, and replies to calls
+// for which there is news or that have waited long enough. For the host's thread.
 void TickPool(HostState* host);
 
 }  // namespace waggle

@@ -17,11 +17,11 @@
 namespace waggle {
 namespace {
 
-// From a failed attempt to open a run to the next; doubles with each, up to the second.
+// Pause after a failed attempt to open a run; doubles with each attempt, up to the longest.
 constexpr absl::Duration kOpenPause = absl::Seconds(1);
 constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
 
-// True if an error lies with what was kept of an experiment: it comes back however often the run is opened.
+// True if the saved data of an experiment are the cause of an error, so that each further attempt would fail too.
 bool IsOfItsData(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
 }
@@ -38,7 +38,7 @@ absl::Status GiveUpOrPostpone(HostState* host, const std::string& id, const absl
     record.state = RunState::kFailed;
     record.reason = absl::StrCat("it cannot begin: ", why.message());
     record.ended = absl::Now();
-    return host->Keep(record, record.reason);
+    return host->SaveRecord(record, record.reason);
   }
   const std::string text = absl::StrCat(
       record.state == RunState::kRunning ? "it cannot go on yet: " : "it cannot begin yet: ", why.message());
@@ -51,7 +51,7 @@ absl::Status GiveUpOrPostpone(HostState* host, const std::string& id, const absl
     pending.pause = std::clamp(2 * pending.pause, kOpenPause, kLongestOpenPause);
     pending.retry_at = host->options.clock() + pending.pause;
   }
-  if (news) {  // Not each time.
+  if (news) {
     LogError("experiment ", id, ": ", text);
     host->Note(id, text);
   }
@@ -74,9 +74,9 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
 
 absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
                        const RunNeeds& needs) {
-  ActiveRun active;  // Destroyed without the locks if it does not begin.
+  ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
-  texts.last_overview.clear();  // It is of an earlier attempt.
+  texts.last_overview.clear();  // It belongs to an earlier attempt.
   active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
   active.subscription = active.run->hub()->Watch([wake = host->wake] { wake->Up(); });
   MutexLock writing(&host->writing);
@@ -92,9 +92,9 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
     record.started = record.started.has_value() ? record.started : absl::Now();
     ++record.attempts;
   }
-  WAGGLE_RETURN_IF_ERROR(host->Keep(record, restored  ? "goes on with a parameter server that has started again"
-                                            : resumed ? "goes on"
-                                                      : "begins"));
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, restored  ? "goes on with a parameter server that has started again"
+                                                  : resumed ? "goes on"
+                                                            : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
@@ -127,7 +127,7 @@ absl::Status OpenAndBegin(HostState* host, const std::string& id) {
   if (!run.ok()) {
     return GiveUpOrPostpone(host, id, run.status(), IsOfItsData(run.status()));
   }
-  // Neither is a record that cannot be saved.
+  // A record that cannot be saved is not the fault of the experiment.
   const absl::Status begun = BeginOpen(host, id, *std::move(run), *std::move(texts), host->Needs(record, *experiment));
   if (!begun.ok()) {
     return GiveUpOrPostpone(host, id, begun, /*final=*/false);
@@ -138,9 +138,9 @@ absl::Status OpenAndBegin(HostState* host, const std::string& id) {
       return absl::OkStatus();
     }
   }
-  // It is not closed before this is done: see TakeEnded.
+  // The run cannot be closed before this is done: see TakeEnded.
   if (const absl::Status removed = RemoveSummary(record.output_folder); !removed.ok()) {
-    LogWarning("experiment ", id, " goes on beside the summary of before: ", removed.message());
+    LogWarning("experiment ", id, " goes on beside its earlier summary: ", removed.message());
   }
   return absl::OkStatus();
 }
@@ -158,7 +158,7 @@ absl::Status SaveEnd(HostState* host, const std::string& id) {
   const RunStanding standing = run->hub()->Standing();
   record.state = standing.state;
   record.reason = standing.reason;
-  // First, so that what is told as closed has its files.
+  // Before the record is saved, so that a closed experiment has its files.
   WAGGLE_RETURN_IF_ERROR(CreateFolders(record.output_folder));
   WAGGLE_RETURN_IF_ERROR(WriteSummary(record.output_folder, SummaryJson(record, overview)));
   const std::string last_overview = overview.SerializeAsString();
@@ -171,12 +171,12 @@ absl::Status SaveEnd(HostState* host, const std::string& id) {
   record.reason = standing.reason;
   record.ended = absl::Now();
   record.replay_storage.clear();
-  WAGGLE_RETURN_IF_ERROR(host->Keep(record, "", &last_overview));
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, "", &last_overview));
   LogInfo("experiment ", id, " is closed: ", RunStateName(standing.state));
   return absl::OkStatus();
 }
 
-void KeepReplayStorage(HostState* host) {
+void SaveReplayStorage(HostState* host) {
   MutexLock writing(&host->writing);
   std::vector<ExperimentRecord> changed;
   {
@@ -193,8 +193,8 @@ void KeepReplayStorage(HostState* host) {
     }
   }
   for (const ExperimentRecord& record : changed) {
-    host->Noted(host->Keep(record, ""),
-                absl::StrCat("which replay servers hold experiment ", record.id, " is not saved yet"));
+    host->Noted(host->SaveRecord(record, ""),
+                absl::StrCat("the replay storage of experiment ", record.id, " is not saved yet"));
   }
 }
 
@@ -264,7 +264,7 @@ absl::Status CloseRun(HostState* host, const std::string& id) {
       MutexLock lock(&host->mutex);
       news = std::exchange(host->active_runs.at(id).unclosed, why) != why;
     }
-    if (news) {  // Not each time.
+    if (news) {
       host->Note(id, absl::StrCat("it is not closed yet: ", why));
     }
     return status;
@@ -284,7 +284,7 @@ absl::Status CloseRun(HostState* host, const std::string& id) {
 }
 
 void SaveNews(HostState* host) {
-  KeepReplayStorage(host);
+  SaveReplayStorage(host);
   host->SaveEvents();
 }
 

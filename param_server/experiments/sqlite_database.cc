@@ -44,8 +44,7 @@ absl::StatusCode CodeOf(int result, int system_error) {
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
                                                                      const SqliteFormat& format) {
-  // SQLite would not say why it cannot make a file. One that is there is not opened here: closing it would free the
-  // lock of a connection that this process has already.
+  // SQLite does not report why it cannot make a file. Closing an existing one would free locks of this process.
   if (const absl::Status made = File::Create(path).status(); !made.ok() && !absl::IsAlreadyExists(made)) {
     return made;
   }
@@ -60,19 +59,17 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
   if (result != SQLITE_OK) {
     return database->ErrorOf(result);
   }
-  // SQLite opens for reading what it cannot open for writing.
+  // SQLite opens a file for reading if it cannot open it for writing.
   if (sqlite3_db_readonly(connection, "main") == 1) {
     return absl::PermissionDeniedError(absl::StrCat(path, ": cannot write to this file"));
   }
-  // The lock is taken by the first transaction, and kept. What a damaged file says is not to be trusted: hence the
-  // other two.
+  // The first transaction takes the lock, which is kept. The other two pragmas guard against damaged files.
   WAGGLE_RETURN_IF_ERROR(
       database->Run("PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                     "BEGIN EXCLUSIVE; COMMIT"));
   bool is_new = false;
   WAGGLE_RETURN_IF_ERROR(database->Check(format, &is_new));
-  // A write-ahead log needs one sync a transaction, where a rollback journal needs several. FULL: each is synced when
-  // it is committed.
+  // A write-ahead log needs one sync a transaction; a rollback journal needs several. FULL: each commit syncs.
   WAGGLE_RETURN_IF_ERROR(
       database->Run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   if (is_new) {
@@ -112,7 +109,7 @@ absl::Status SqliteDatabase::Check(const SqliteFormat& format, bool* is_new) {
   }
   SqliteStatement check(this, "PRAGMA quick_check(1)");
   WAGGLE_ASSIGN_OR_RETURN(const bool checked, check.Step());
-  const std::string finding = checked ? check.TakeBytes() : "it says nothing";
+  const std::string finding = checked ? check.TakeBytes() : "quick_check returned no row";
   if (finding != "ok") {
     return absl::DataLossError(absl::StrCat(path_, " is damaged (", finding, "); move it away to begin anew"));
   }
@@ -132,7 +129,7 @@ absl::Status SqliteDatabase::Run(const char* sql) {
 }
 
 absl::Status SqliteDatabase::ErrorOf(int result) const {
-  // Not sqlite3_system_errno, which knows nothing of a commit.
+  // Not sqlite3_system_errno, which misses errors of a commit.
   const int system_error = errno;
   const absl::StatusCode code = CodeOf(result, system_error);
   switch (result & 0xff) {
@@ -168,7 +165,7 @@ SqliteStatement& SqliteStatement::Bind(int64_t value) {
 }
 
 SqliteStatement& SqliteStatement::Bind(absl::string_view bytes) {
-  // A null pointer would be NULL rather than no bytes.
+  // A null pointer would be bound as NULL.
   const char* const data = bytes.data() == nullptr ? "" : bytes.data();
   return result_ == SQLITE_OK
              ? Bound(sqlite3_bind_blob64(statement_, ++parameter_, data, bytes.size(), SQLITE_TRANSIENT))

@@ -16,21 +16,20 @@ struct sqlite3_stmt;
 
 namespace waggle {
 
-// What a file has to hold.
+// The required format of a file.
 struct SqliteFormat {
-  int32_t application_id = 0;  // By which a file of ours is known. Not 0.
+  int32_t application_id = 0;  // Identifies files of this program. Not 0.
   int64_t version = 0;         // Above 0.
-  const char* schema = "";     // The statements that make a new one.
+  const char* schema = "";     // The statements that make the tables of a new file.
 };
 
-// An SQLite database that no other process uses at the same time. A transaction is on the disk when its commit returns.
-// Not thread-safe. Every error names the file: RESOURCE_EXHAUSTED for a full disk, PERMISSION_DENIED for what cannot be
-// written to, DATA_LOSS for what is damaged, ALREADY_EXISTS for a value that has to be unique and is not.
+// An SQLite database, locked against other processes. A transaction is on the disk when its commit returns. Not
+// thread-safe. Errors name the file: RESOURCE_EXHAUSTED for a full disk, PERMISSION_DENIED for a file that cannot be
+// written to, DATA_LOSS for a damaged file, ALREADY_EXISTS for a value that must be unique and is not.
 class SqliteDatabase {
  public:
-  // Makes the file where it is missing, or empty; its folder has to be there. DATA_LOSS for one that is damaged;
-  // FAILED_PRECONDITION for one of another version or program, which stays as it is; UNAVAILABLE where another process
-  // uses it.
+  // Makes the file if it is missing, and its tables if it is empty. Its folder must exist. FAILED_PRECONDITION for a
+  // file of another version or program, which is not changed; UNAVAILABLE if another process uses it.
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, const SqliteFormat& format);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -38,10 +37,10 @@ class SqliteDatabase {
 
   const std::string& path() const { return path_; }
 
-  // Runs statements that have no parameters, and drops what they return.
+  // Runs statements without parameters, and ignores their rows.
   absl::Status Run(const char* sql);
 
-  // The status for the last call of SQLite, which returned `result`.
+  // The status of the last call of SQLite, which returned `result`.
   absl::Status ErrorOf(int result) const;
 
  private:
@@ -56,7 +55,7 @@ class SqliteDatabase {
   sqlite3* const connection_;  // Never null.
 };
 
-// One statement. What goes wrong before the first step is returned by that step.
+// One statement. The first step returns errors of the constructor and of Bind.
 class SqliteStatement {
  public:
   SqliteStatement(SqliteDatabase* database, const char* sql);
@@ -64,19 +63,18 @@ class SqliteStatement {
   SqliteStatement(const SqliteStatement&) = delete;
   SqliteStatement& operator=(const SqliteStatement&) = delete;
 
-  // The values of ?1, ?2 and so on, in this order. Texts are copied and may hold any bytes: they are BLOBs. Times are
-  // kept to the microsecond.
+  // Binds ?1, ?2 and so on, one a call. Texts are copied as BLOBs, which may hold any bytes. Times have microseconds.
   SqliteStatement& Bind(int64_t value);
   SqliteStatement& Bind(absl::string_view bytes);
   SqliteStatement& Bind(absl::Time time) { return Bind(absl::ToUnixMicros(time)); }
   SqliteStatement& Bind(const std::optional<absl::Time>& time);
 
-  // Goes to the next row; false: there is none.
+  // Goes to the next row; false if there is none.
   absl::StatusOr<bool> Step();
-  // Goes through all rows, and calls `take` for each.
+  // Calls `take` for each row.
   absl::Status Run(const std::function<void()>& take = [] {});
 
-  // The columns of this row, from the left to the right, one a call.
+  // The columns of the row from left to right, one a call.
   int64_t TakeInteger();
   std::string TakeBytes();
   absl::Time TakeTime() { return absl::FromUnixMicros(TakeInteger()); }
@@ -87,12 +85,12 @@ class SqliteStatement {
 
   SqliteDatabase* const database_;
   sqlite3_stmt* statement_ = nullptr;
-  int result_;  // Of what was done before the first step.
+  int result_;  // Result of the calls before the first step.
   int parameter_ = 0;
   int column_ = 0;
 };
 
-// Rolls back what was done since Begin() unless it was committed.
+// Rolls back all changes since Begin() unless they were committed.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(SqliteDatabase* database) : database_(database) {}

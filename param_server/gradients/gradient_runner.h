@@ -15,7 +15,7 @@ namespace waggle {
 // unanswered gradients.
 class GradientRunner final : public GradientTaker {
  public:
-  // Starts the thread. `core` outlives it; `after` is called in it after each task. Called once.
+  // Starts the thread. `core` outlives it; `after` is called in it after each task. Must be called once.
   void Start(GradientCore* core, std::function<void()> after = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
   ~GradientRunner() override { Stop(); }
 

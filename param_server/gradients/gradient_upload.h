@@ -20,8 +20,8 @@
 namespace waggle {
 
 // One stream of Push: assembles gradients from their pieces and passes them to a GradientTaker. The wait for a buffer
-// and a taker's answer may outlast the stream; neither keeps the upload. The next message is requested after this one
-// is done with, so the methods without "Any thread" are one call at a time.
+// and the taker's answer may outlast the stream, and do not keep the upload alive. Each message is requested after the
+// last one was handled, so methods without "Any thread" are called one at a time.
 class GradientUpload final : public std::enable_shared_from_this<GradientUpload> {
  public:
   using Request = v1::PushGradientRequest;
@@ -33,7 +33,8 @@ class GradientUpload final : public std::enable_shared_from_this<GradientUpload>
                  GradientBuffers* buffers, Metrics* metrics, int64_t max_unanswered);
 
   void Take(Message<Request> message);
-  // Any thread. Ends the stream if the rest of a gradient, which has its buffer, has been awaited since then.
+  // Any thread. Ends the stream if it has waited for the rest of a gradient, which holds a buffer, at least since
+  // `since`.
   void EndIfStalled(absl::Time since);
   // Any thread. Ends the stream, because its run has ended: at once, or after the message that is being sent.
   void End(bool at_once);

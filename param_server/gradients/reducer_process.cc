@@ -52,7 +52,7 @@ absl::Status Reduce(const ReducerConnections& connections) {
 absl::Status RunReducer(const ReducerConnections& connections) {
   const absl::Status status = Reduce(connections);
   connections.runner->Stop();
-  return EndOfWork(status, connections.hub);
+  return WorkResult(status, connections.hub);
 }
 
 }  // namespace waggle

@@ -18,8 +18,9 @@
 namespace waggle {
 
 // Writes a run's figures over its environment steps to metrics.csv and a TensorBoard event file, under the same names.
-// Steps and seconds never go back, even after a hub's restart. An evaluation has the steps at which its weights were
-// published, and the time at which it finished. Not thread-safe.
+// The steps and seconds of figures never go back, even after a hub's restart. An evaluation has the steps at which its
+// weights were published and the time at which it finished, which may lie before those of the row above. Not
+// thread-safe.
 class MetricsRecorder {
  public:
   // Creates a missing folder; continues a metrics.csv in it. The evaluations in `known`, the overview at the hub's
@@ -28,16 +29,16 @@ class MetricsRecorder {
 
   struct Call {
     bool last = false;
-    // In lock-step, figures belong to a turn. A last call has none. The hub's own counters are left out, as they depend
-    // on the time of requests.
+    // In lock-step, figures belong to a turn, so a last call writes no figures. The hub's own counters are left out, as
+    // they depend on the time of requests.
     bool in_lock_step = false;
   };
 
   // Writes the run's present figures, by its seconds, and its new evaluations. Leaves out a role without a heartbeat
   // since the last call, except in lock-step. Starts a removed file anew. `wall` is the overview's wall-clock time.
-  // Does nothing without an experiment, or after its end if no worker is left. After an error, unwritten data is kept
-  // for the next call, up to 16 MiB for each file. Beyond that, as the error says, present figures are lost, and
-  // evaluations wait in the hub, which keeps the newest 1,000.
+  // Does nothing without an experiment, or after its end if no actor, learner or evaluator is left. After an error,
+  // unwritten data is kept for the next call, up to 16 MiB for each file. Beyond that, as the error says, present
+  // figures are lost, and evaluations wait in the hub, which keeps the newest 1,000.
   absl::Status Record(const HubOverview& overview, absl::Time wall, const Call& call);
 
  private:
@@ -57,7 +58,7 @@ class MetricsRecorder {
   std::unique_ptr<TensorBoardWriter> tensorboard_;  // Null until there is something to write.
   CsvWriter::Position last_;                        // The last row's.
   double evaluation_seconds_ = 0;                   // The last evaluation's.
-  uint64_t evaluations_;                            // Evaluations taken since the run's start.
+  uint64_t evaluations_;                            // Evaluations taken since this hub's start.
   // By role and worker: the time of the last heartbeat seen in the last call.
   std::map<Role, std::map<std::string, absl::Duration>> heard_;
   bool at_rest_ = false;

@@ -11,8 +11,8 @@
 
 namespace waggle {
 
-// Records a hub's figures in a thread of its own, and tells the hub if that fails: periodically, or at the hub's turns
-// in lock-step.
+// Records a hub's figures in a thread of its own: periodically, or at the hub's turns in lock-step. Tells the hub if
+// that fails.
 class Recording {
  public:
   // The hub outlives it.

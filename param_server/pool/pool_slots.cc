@@ -10,7 +10,7 @@
 namespace waggle {
 
 PoolSlots::PoolSlots(const PoolState& pool) {
-  // Actors that others have beyond their least are given up for a new experiment.
+  // Experiments give up actors beyond their least for a new experiment.
   std::map<const PoolMember*, int64_t> surplus_of;
   for (const auto& [id, run] : pool.runs) {
     for (const PoolGroup& group : run.groups) {

@@ -9,26 +9,25 @@
 
 namespace waggle {
 
-// The orders that each process of a pool can have, and those of them that others leave. Valid until the pool changes.
-// Not thread-safe.
+// The slots for orders of each process of a pool, all and free ones. Valid until the pool changes. Not thread-safe.
 class PoolSlots {
  public:
-  // The least that begun experiments lack is taken from it.
+  // Slots that begun experiments need for their least are not free.
   explicit PoolSlots(const PoolState& pool);
 
-  // OK if an experiment could begin now. UNAVAILABLE, saying what is missing, if it must wait for workers that are busy
-  // with others; FAILED_PRECONDITION, saying what is missing, if all workers would not be enough.
+  // OK if an experiment could begin now. UNAVAILABLE if it must wait for workers that are busy with others;
+  // FAILED_PRECONDITION if all workers would not be enough. The message names the missing workers.
   absl::Status CanBegin(const RunNeeds& needs) const;
-  // Takes the slots that an experiment needs which is about to begin.
+  // Takes free slots for an experiment that is about to begin.
   void Promise(const RunNeeds& needs) { Take(needs, &free_); }
 
  private:
-  // Takes slots for the least of each group. Returns the missing workers, in words; empty: none.
+  // Takes slots for the least of each group. Returns the missing workers in words; empty: none.
   std::string Take(const RunNeeds& needs, std::vector<int64_t>* left) const;
 
-  std::vector<const PoolMember*> members_;  // Those with the fewest devices first: others may need devices.
+  std::vector<const PoolMember*> members_;  // Those with the fewest devices first: other groups may need devices.
   std::vector<int64_t> all_;                // By member.
-  std::vector<int64_t> free_;               // As well.
+  std::vector<int64_t> free_;               // By member.
 };
 
 }  // namespace waggle

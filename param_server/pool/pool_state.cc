@@ -87,7 +87,7 @@ int64_t PoolRun::Working() const {
 std::string PoolRun::Missing() const {
   std::vector<std::string> missing;
   for (const PoolGroup& group : groups) {
-    // An evaluator may come later unless the run has a target return or is in lock-step; it is missed all the same.
+    // An absent evaluator is listed even if the run can begin without it.
     const int64_t wanted = std::max<int64_t>(1, group.needs.least);
     if (const int64_t taken = group.Taken(); taken < wanted) {
       missing.push_back(waggle::Describe(group.needs, needs.environment, wanted - taken));

@@ -6,7 +6,7 @@
 #include "common/hub/ports/pool.h"
 #include "param_server/pool/run_needs.h"
 
-// How a pool speaks of its members and their work.
+// Texts about the members of a pool and their work.
 
 namespace waggle {
 
@@ -16,8 +16,7 @@ std::string Describe(const SeatGroup& group, const std::string& environment, int
 // "actor 2 of cartpole-x7k2p".
 std::string NameOf(const WorkOrder& order);
 
-// Text of another process as it may stand in a line of a log: what would begin another line, or move a terminal's
-// cursor, is escaped.
+// Escapes control characters in a text of another process: they could begin another line of a log or move a cursor.
 std::string OneLine(const std::string& text);
 
 // "actor-4711-0123456789abcdef on host-a".

@@ -7,7 +7,7 @@ RunNeeds NeedsOf(const Experiment& experiment) {
   RunNeeds needs;
   needs.environment = experiment.environment.Offer();
   if (learner.pushes()) {
-    // Gradients that are pushed come from what their actor has just seen, so that there is no replay.
+    // Actors compute the pushed gradients from their own steps, without a replay server.
     SeatGroup primary{Role::kLearner, WorkerKind::kGradient};
     primary.serves = true;
     needs.groups.push_back(primary);
@@ -34,8 +34,7 @@ RunNeeds NeedsOf(const Experiment& experiment) {
   if (experiment.evaluation.enabled) {
     SeatGroup evaluator{Role::kEvaluator, WorkerKind::kEvaluator, 0, 1, experiment.actor.device};
     evaluator.steps_environment = true;
-    // In lock-step everybody waits for an evaluation, and without one no run reaches a return. Of any other run only
-    // the end waits for it, so that an evaluator may come later.
+    // Lock-step and a target return need evaluations all the time; other runs need them only at the end.
     const bool needed = experiment.experiment.deterministic || experiment.stop.target_return.has_value();
     evaluator.least = needed ? 1 : 0;
     needs.groups.push_back(evaluator);

@@ -12,27 +12,27 @@ namespace waggle {
 // The seats of one role in an experiment.
 struct SeatGroup {
   Role role = Role::kActor;
-  WorkerKind kind = WorkerKind::kActor;  // Who can have them.
-  int64_t least = 1;                     // That it takes to begin.
+  WorkerKind kind = WorkerKind::kActor;  // Kind of process that can have these seats.
+  int64_t least = 1;                     // Needed to begin.
   int64_t most = 1;
   std::string device = "cpu";  // cpu, cuda or cuda:N.
   bool steps_environment = false;
-  bool serves = false;    // Others have to reach them.
-  bool distinct = false;  // No process has two of them, though it has room.
-  bool keeps = false;     // What a process with a disk holds for them outlives it.
+  bool serves = false;    // Other processes connect to these workers.
+  bool distinct = false;  // No process has two of these seats.
+  bool keeps = false;     // The data of a seat outlive its process, on a disk.
 };
 
-// What an experiment needs of the pool.
+// The workers that an experiment needs.
 struct RunNeeds {
   std::string experiment_id;
   int64_t priority = 0;
-  int64_t sequence = 0;  // Of its submission.
+  int64_t sequence = 0;  // Order of submission.
   std::string environment;
   std::string output_folder;
   std::vector<SeatGroup> groups;
 };
 
-// All but the id, the priority and the sequence, which are not the experiment's own.
+// All but the id, priority, sequence and output folder, which its submission decides.
 RunNeeds NeedsOf(const Experiment& experiment);
 
 }  // namespace waggle

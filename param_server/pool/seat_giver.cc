@@ -29,7 +29,7 @@ void SeatGiver::GiveSeats() {
     }
   }
   Rebalance();
-  // Up to the shares; then all that are left, as the experiments whose share they are may not be able to use them.
+  // Up to the shares first. Then all others, as some experiments may not be able to use their share.
   for (const bool by_share : {true, false}) {
     for (PoolRun* const run : runs_) {
       for (PoolGroup& group : run->groups) {
@@ -45,8 +45,7 @@ bool SeatGiver::MayGive(const PoolRun& run, const PoolGroup& group) const {
 }
 
 SeatGiver::Candidates::key_type SeatGiver::RankOf(const PoolMember& member) {
-  // Those that have not failed just now, of these the least busy, and of these those with the fewest devices, which
-  // others may need.
+  // By fewest failures, then least load, then fewest devices, which other groups may need.
   return {member.failures, member.Load(), member.attendance.resources().devices().size(),
           member.attendance.worker_id()};
 }
@@ -88,7 +87,7 @@ void SeatGiver::GiveUpTo(int64_t most, const PoolRun& run, PoolGroup* group) {
     if (lacking == 0 || !seat.worker_id.empty()) {
       continue;
     }
-    // Kept for the process that has its storage.
+    // Reserved for the process that has its storage.
     const auto owner = std::find_if(candidates.begin(), candidates.end(), [&seat = seat](const auto& one) {
       return one.second->attendance.storage_id() == seat.storage_id;
     });
@@ -135,7 +134,7 @@ void SeatGiver::Give(const PoolRun& run, PoolGroup* group, int64_t index, PoolMe
   order.index = index;
   order.output_folder = run.needs.output_folder;
   ReleaseSeat(group, order);
-  pool_->Seat(group, member, order, " is to be ", now_);
+  pool_->Seat(group, member, order, " is given to ", now_);
 }
 
 std::map<std::string, int64_t> SeatGiver::ActorShares() const {
@@ -144,7 +143,7 @@ std::map<std::string, int64_t> SeatGiver::ActorShares() const {
     left += member.attendance.kind() == v1::WORKER_KIND_ACTOR && !member.attendance.leaving() ? 1 : 0;
   }
   std::map<std::string, int64_t> shares;
-  // The experiments that share, with the most actors that each can use.
+  // The share of each experiment, and the most actors that it can use.
   std::map<int64_t, std::vector<std::pair<int64_t*, int64_t>>> by_priority;
   for (const auto& [id, run] : pool_->runs) {
     int64_t& share = shares[id] = 0;
@@ -175,7 +174,7 @@ std::map<std::string, int64_t> SeatGiver::ActorShares() const {
 }
 
 void SeatGiver::Rebalance() {
-  // Actors that are leaving their last order will be free.
+  // Actors that leave their last order will be free soon.
   int64_t coming = std::count_if(pool_->members.begin(), pool_->members.end(), [](const auto& member) {
     return member.second.attendance.kind() == v1::WORKER_KIND_ACTOR && member.second.orders.empty() &&
            member.second.Load() > 0;
@@ -185,7 +184,7 @@ void SeatGiver::Rebalance() {
       if (group.needs.role != Role::kActor || !MayGive(*poor, group)) {
         continue;
       }
-      // Beyond the free actors.
+      // The actors that it lacks beyond the free ones.
       int64_t lacks = shares_.at(poor->needs.experiment_id) - group.Taken() -
                       static_cast<int64_t>(FindCandidates(*poor, group).size());
       for (; lacks > 0 && coming > 0; --lacks, --coming) {

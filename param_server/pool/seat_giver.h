@@ -11,8 +11,7 @@
 
 namespace waggle {
 
-// Decides which process gets which free seat of a pool, and which actors are given up for other experiments. Pure logic
-// at one moment; not thread-safe.
+// Gives the free seats of a pool to processes, and recalls actors for other experiments. Pure logic; not thread-safe.
 class SeatGiver {
  public:
   // `pool` outlives this. Seats of a restored experiment are given out after `rejoin_time`.
@@ -21,29 +20,28 @@ class SeatGiver {
   void GiveSeats();
 
  private:
-  // The best first.
+  // The best candidate first.
   using Candidates = std::map<std::tuple<int64_t, int64_t, size_t, std::string>, PoolMember*>;
   static Candidates::key_type RankOf(const PoolMember& member);
 
-  // The actors that each experiment should have now.
+  // The fair number of actors of each experiment.
   std::map<std::string, int64_t> ActorShares() const;
   bool MayGive(const PoolRun& run, const PoolGroup& group) const;
-  // Processes that could have a seat of the group now.
+  // Processes that can take a seat of the group now.
   Candidates FindCandidates(const PoolRun& run, const PoolGroup& group);
-  // Gives seats of the group out until `most` are taken, as far as there are processes for them.
+  // Gives seats of the group until `most` are taken or no process fits.
   void GiveUpTo(int64_t most, const PoolRun& run, PoolGroup* group);
   void Give(const PoolRun& run, PoolGroup* group, int64_t index, PoolMember* member);
   // Releases the worker that was recalled from this seat.
   void ReleaseSeat(PoolGroup* group, const WorkOrder& given);
   void Rebalance();
-  // Takes an actor from an experiment that has more than its share, for one that can use it. Returns whether there was
-  // one.
+  // Recalls an actor from an experiment with more than its share that fits `poor`. Returns false if there is none.
   bool Recall(const PoolRun& poor, const SeatGroup& needs);
 
   PoolState* const pool_;
   const absl::Duration rejoin_time_;
   const absl::Time now_;
-  std::vector<PoolRun*> runs_;  // That are not closed, in the order in which they are served.
+  std::vector<PoolRun*> runs_;  // Runs that are not closed; the first are served first.
   const std::map<std::string, int64_t> shares_;
 };
 

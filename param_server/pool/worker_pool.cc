@@ -18,24 +18,24 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxText = 256;
-// Ticks come several times a second: if none came for this long the process was stopped, or its machine.
+// Ticks come several times a second: after a longer gap the process or its machine had stopped.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLongTick = absl::Milliseconds(500);
 
-// True if the seat of an order would wait for this process to come back.
+// True if the seat of an order is reserved for this process after it has left.
 bool KeepsSeat(const PoolMember& member, const WorkOrder& order) {
   return order.role == Role::kReplayServer && !member.attendance.storage_id().empty();
 }
 
 absl::Status ValidateCount(const char* what, size_t count, size_t most) {
-  return count <= most
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(what, ": ", count, " of them; at most ", most, " are allowed"));
+  return count <= most ? absl::OkStatus()
+                       : absl::InvalidArgumentError(
+                             absl::StrCat(what, ": got length ", count, "; wanted length ", most, " or less"));
 }
 
 absl::Status Validate(const v1::AttendRequest& attendance) {
   WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.worker_id()), "worker_id"));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("host: characters", attendance.host().size(), kMaxText));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("host", attendance.host().size(), kMaxText));
   if (!attendance.address().empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(attendance.address()), "address"));
   }
@@ -44,7 +44,7 @@ absl::Status Validate(const v1::AttendRequest& attendance) {
   }
   if (attendance.capacity() < 1 || attendance.capacity() > kMaxPoolCapacity) {
     return absl::InvalidArgumentError(
-        absl::StrCat("capacity: ", attendance.capacity(), " is not in 1 to ", kMaxPoolCapacity));
+        absl::StrCat("capacity: got ", attendance.capacity(), "; wanted 1 to ", kMaxPoolCapacity));
   }
   WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held().size(), 2 * kMaxPoolCapacity));
   WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept().size(), kMaxPoolKept));
@@ -63,9 +63,9 @@ absl::Status WorkerPool::Attend(const v1::AttendRequest& attendance, absl::Time 
   if (found == state_.members.end()) {
     if (static_cast<int64_t>(state_.members.size()) >= options_.max_members) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("there are ", state_.members.size(), " workers, as many as are allowed"));
+          absl::StrCat("the pool has ", state_.members.size(), " workers, which is the most"));
     }
-    // The process that had its storage before is dead: two cannot have it.
+    // An earlier process with the same storage must be dead: two cannot have it.
     for (auto other = state_.members.begin(); !attendance.storage_id().empty() && other != state_.members.end();) {
       if (other->second.attendance.storage_id() == attendance.storage_id()) {
         Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id()), /*failed=*/false, now);
@@ -90,7 +90,7 @@ absl::Status WorkerPool::Attend(const v1::AttendRequest& attendance, absl::Time 
 
 void WorkerPool::TakeEnded(PoolMember* member, const WorkOrder& order, const std::string& failure, absl::Time now) {
   const bool failed = !failure.empty();
-  // As a process that leaves before it says that it ended: see Unseat.
+  // As for a process that leaves before it reports the end: see Unseat.
   const bool keep = !failed && member->attendance.leaving() && KeepsSeat(*member, order);
   const std::string text = absl::StrCat(NameOf(order),
                                         failed ? " gave up: "
@@ -105,7 +105,7 @@ void WorkerPool::TakeEnded(PoolMember* member, const WorkOrder& order, const std
   if (failed) {
     member->retry_at = now + RetryPause(++member->failures);
   }
-  // A worker that ends before its experiment is over has failed too, unless it was told to end.
+  // A worker that ends before its experiment is over has failed too, unless its process is leaving.
   if (failed || !member->attendance.leaving()) {
     CountFailure(order, text, now);
   }
@@ -119,7 +119,7 @@ void WorkerPool::TakeHeld(PoolMember* member, const v1::HeldOrder& held, absl::T
     }
     return;
   }
-  // An order of this hub that is not among its orders is lost. An order of an earlier hub may be taken up again.
+  // An order of this hub that is not in `orders` was taken from the member. An order of an earlier hub may go on.
   const auto run = state_.runs.find(order.experiment_id);
   PoolGroup* const group = state_.FindGroup(order.experiment_id, order.role);
   if (held.ended() || order.number >= first_number_ || group == nullptr || run->second.closed ||
@@ -226,7 +226,7 @@ void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::strin
     }
   }
   state_.runs[needs.experiment_id] = std::move(run);
-  // Its workers of an earlier hub may have attended before the experiment was known here.
+  // Workers of an earlier hub may have attended before the experiment began here.
   for (auto& [worker_id, member] : state_.members) {
     for (const v1::HeldOrder& held : member.attendance.held()) {
       if (restored && held.order().experiment_id() == needs.experiment_id) {
@@ -283,7 +283,7 @@ void WorkerPool::Settle(absl::Time now) {
 void WorkerPool::AllowForStandstill(absl::Time now) {
   const absl::Duration gap = now - ticked_;
   if (gap > kStandstill) {
-    // A part counts even then, so that dead members are found if each pass takes so long.
+    // A part of the gap counts, so that dead members are found even if each pass takes so long.
     for (auto& [worker_id, member] : state_.members) {
       member.heard = std::min(now, member.heard + (gap - kLongTick));
     }

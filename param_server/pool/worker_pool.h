@@ -16,29 +16,28 @@
 namespace waggle {
 
 struct WorkerPoolOptions {
-  // A process that was not heard from for longer is dead, and its seats are free.
+  // Longest silence of a process. Then it counts as dead, and its seats are free.
   absl::Duration silent_after = absl::Seconds(8);
-  // The same for a process whose call was broken off, as happens if it ends.
+  // The same for a process whose call was broken off, which happens if it ends.
   absl::Duration broken_off_after = absl::Seconds(2);
-  // A replay server with a disk has so long to come back to its seat, where the tables are on that disk.
+  // Time for a replay server to come back to its seat if its tables are on a disk.
   absl::Duration storage_patience = absl::Minutes(10);
-  // The same where they are in its memory: it may have been cut off only, and have them still.
+  // The same if the tables are in its memory: if it was only cut off it still has them.
   absl::Duration memory_patience = absl::Minutes(1);
-  // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
-  // before they are given to others.
+  // Time for the workers of an earlier hub to take their seats again, from the moment when their experiment goes on.
   absl::Duration rejoin_time = absl::Seconds(5);
-  // From the first failure in a row to the next attempt; doubles with each, up to the second.
+  // Pause after the first failure in a row; doubles with each failure, up to longest_retry.
   absl::Duration first_retry = absl::Milliseconds(500);
   absl::Duration longest_retry = absl::Seconds(10);
-  // Who works for so long has not failed at once, and those that failed before it do not count any more.
+  // A worker that has worked for this time ends the row of failures.
   absl::Duration settled_after = absl::Minutes(1);
-  // So many failures in a row, or twice the seats of a role if that is more, end an experiment.
+  // Failures in a row that end an experiment, or twice the seats of the role if that is more.
   int64_t max_failures = 10;
   int64_t max_members = 10'000;
 };
 
-// Decides which process works for which experiment, which seat it has, and which processes are lost; no other class
-// does. Pure logic over times that it is given, which never go back; not thread-safe.
+// Decides which process works for which experiment, which seat it has, and which processes are lost. No other class
+// decides this. Pure logic over given times, which never go back; not thread-safe.
 //
 // An experiment:
 //
@@ -46,97 +45,90 @@ struct WorkerPoolOptions {
 //
 //   queued   It waits for workers (PoolSlots).
 //   opening  Its files are being opened. The workers that it needs are reserved (PoolSlots::Promise).
-//   running  Its seats are given out (Begin, Tick).
-//   closing  It is over. No more seats are given out (Close). Its last workers must give it up (End).
+//   running  Its seats are given (Begin, Tick).
+//   closing  It is over. No more seats are given (Close). Its last workers must give it up (End).
 //   ended    Its results are saved. The pool has forgotten it since End.
 //
 // A worker, in one experiment:
 //
 //     free --> ordered --> seated <--> silent --> dismissed
 //
-//   free       It attends, and has no order: it never had one, or its order has ended (kEnded, kGaveUp).
-//   ordered    It has been given a seat by an order (kOrdered). The order's number is its ticket: the run's hub
-//              refuses a worker without one.
+//   free       It attends and has no order, or its order has ended (kEnded, kGaveUp).
+//   ordered    An order has given it a seat (kOrdered). The run's hub refuses workers without an order.
 //   seated     It has joined the run. It sends its figures to the run's hub (WorkerTable).
 //   silent     It was not heard from for a moment. If it calls again in time it is seated as before.
 //   dismissed  It was silent for too long, has left, or another has its seat (kLost, kReleased). The run's hub refuses
-//              it for good. If the process still lives, it gives the order up, and is free.
+//              it for good. If the process still lives, it gives the order up and is free.
 //
-// The seat of a replay server that is silent for too long, or has left, is kept for the process that has its storage,
+// The seat of a replay server that is silent for too long, or has left, is reserved for the process with its storage,
 // which gets another order (kAway). The earlier worker is dismissed with that order.
 //
-// A restarted hub takes the workers of the earlier one back by the orders that they hold (kOrdered).
+// A restarted hub takes the workers of the earlier hub back by the orders that they hold (kOrdered).
 //
-// Experiments that have begun have seats; each of their roles has a least and a largest number of them. A seat is given
-// to a process of the right kind that has what it takes, last to one that has just failed; where there are not enough
-// for all, experiments of higher priority come first, then those that began earlier; and what is left when all have
-// their least is shared evenly among those of the highest priority that want more. An experiment that has more than its
-// share gives some up for one that has less than its own.
-//
-// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server with a disk waits
-// for it to come back.
+// Each role of an experiment has a least and a largest number of seats. A seat is given to a process with the kind and
+// the resources that it needs, last to a process that has just failed. The least of all experiments is given first: by
+// priority, then by submission. The other actors are shared evenly among the experiments of the highest priority. An
+// experiment with more than its share gives actors up for one with less than its share.
 class WorkerPool {
  public:
-  // `first_number`: of its orders; larger than all those of earlier hubs.
+  // `first_number`: number of the first order; larger than those of earlier hubs.
   WorkerPool(const WorkerPoolOptions& options, uint64_t first_number, absl::Time now)
       : options_(options), first_number_(first_number), ticked_(now) {
     state_.next_number = first_number;
   }
 
-  // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
-  // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
-  // taken for one of an earlier hub, and its seat is its own if that is free.
+  // A process reports its kind, its resources and its orders. Orders that it has ended are ended here. An unknown order
+  // of an experiment that goes on here is one of an earlier hub: the process gets the seat if that is free.
+  // INVALID_ARGUMENT for a wrong request; RESOURCE_EXHAUSTED if there are max_members.
   absl::Status Attend(const v1::AttendRequest& attendance, absl::Time now);
-  // It has been answered: from now on it is silent until it attends again.
+  // The member has its reply: it is silent until it attends again.
   void Answered(const std::string& worker_id, absl::Time now);
-  // It has broken its call off.
+  // The member has broken its call off.
   void BrokeOff(const std::string& worker_id, absl::Time now);
-  // It has said goodbye.
   void Leave(const std::string& worker_id, absl::Time now);
 
-  // A process; null if it is not a member. Valid until the next change.
+  // Null if the process is not a member. Valid until the next change.
   const PoolMember* FindMember(const std::string& worker_id) const;
-  // An experiment that has begun; null if it has not, or has ended. Valid until the next change.
+  // Null if the experiment has not begun, or has ended. Valid until the next change.
   const PoolRun* FindRun(const std::string& experiment_id) const;
-  // True if any member keeps data of the experiment.
+  // True if a member has data of the experiment.
   bool IsKept(const std::string& experiment_id) const;
   // All members, by kind and id.
   std::vector<v1::PoolMember> Members(absl::Time now) const;
-  // Costs time for each member and seat.
+  // Takes time in proportion to the members and seats.
   PoolSlots CountSlots() const { return PoolSlots(state_); }
 
-  // The experiment has begun: its seats are given out from now on. `replay_storage`: as PoolRun::ReplayStorage.
-  // `restored`: an earlier hub had given them out.
+  // Its seats are given from now on. `replay_storage`: PoolRun::ReplayStorage. `restored`: it ran with an earlier hub.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
-  // It is over: no more seats are given out. Its workers end by themselves, but for its replay servers.
+  // The experiment is over: no more seats are given. All workers but replay servers end by themselves.
   void Close(const std::string& experiment_id);
-  // The workers that are left must give it up.
+  // The remaining workers must give the experiment up.
   void End(const std::string& experiment_id);
 
-  // Finds dead members, and gives seats out. Returns the events since the last call.
+  // Finds dead members and gives seats. Returns the events since the last call.
   std::vector<PoolEvent> Tick(absl::Time now);
 
  private:
   bool IsDead(const PoolMember& member, absl::Time now) const;
   void TakeHeld(PoolMember* member, const v1::HeldOrder& held, absl::Time now);
-  // An order of its own has ended, or it gives it up if `failure` is not empty.
+  // The member has ended an order, or gives it up if `failure` is not empty.
   void TakeEnded(PoolMember* member, const WorkOrder& order, const std::string& failure, absl::Time now);
   // Releases recalled orders on which the member does not work any more.
   void ReleaseEnded(PoolMember* member);
-  // It loses all its orders, as lost.
+  // Takes all orders from a member that is dead or has left.
   void Unseat(PoolMember* member, const std::string& why, bool failed, absl::Time now);
   void CountFailure(const WorkOrder& order, const std::string& text, absl::Time now);
-  // After so many failures in a row, until the next attempt.
+  // The pause after this number of failures in a row.
   absl::Duration RetryPause(int64_t failures) const;
   void RemoveDead(absl::Time now);
-  // The time in which this process itself stood still does not count as silence of members.
+  // Time in which this process stood still does not count as silence of members.
   void AllowForStandstill(absl::Time now);
-  // Forgets failures before those who work now, and seats whose replay server does not come back.
+  // Ends rows of failures, and frees reserved seats whose replay server does not come back.
   void Settle(absl::Time now);
 
   const WorkerPoolOptions options_;
   const uint64_t first_number_;
-  absl::Time ticked_;  // When the last Tick was.
+  absl::Time ticked_;  // Time of the last Tick.
   PoolState state_;
 };
 

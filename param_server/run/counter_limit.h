@@ -2,8 +2,7 @@
 
 namespace waggle {
 
-// Larger counters of workers are refused, and sums of them end here: up to 2^53 every whole number is exact in a double
-// and fits into any 64-bit integer.
+// 2^53: whole numbers up to it are exact in a double. Larger counters are refused, and sums end here.
 constexpr double kMaxCounter = 9007199254740992;
 
 }  // namespace waggle

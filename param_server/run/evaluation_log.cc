@@ -18,8 +18,8 @@ absl::Status Validate(const Evaluation& evaluation) {
       !std::isfinite(evaluation.max_return) || !std::isfinite(evaluation.standard_deviation) ||
       !std::isfinite(evaluation.mean_length)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an evaluation of ", evaluation.episodes, " episodes with returns of mean ",
-                     evaluation.mean_return, ", minimum ", evaluation.min_return, ", maximum ", evaluation.max_return,
+        absl::StrCat("evaluation: got ", evaluation.episodes, " episodes with returns of mean ", evaluation.mean_return,
+                     ", minimum ", evaluation.min_return, ", maximum ", evaluation.max_return,
                      " and standard deviation ", evaluation.standard_deviation, ", of mean length ",
                      evaluation.mean_length, "; wanted at least one episode and finite numbers"));
   }

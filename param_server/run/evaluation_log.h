@@ -12,7 +12,7 @@
 
 namespace waggle {
 
-// An evaluation, its evaluator, and when it was finished: by that time a repeated report is known.
+// An evaluation and its evaluator. The time when it was finished identifies a repeated report.
 struct DatedEvaluation {
   Evaluation evaluation;
   absl::Time finished;
@@ -25,7 +25,7 @@ absl::Status Validate(const Evaluation& evaluation);
 // The newest evaluations of a run. Pure logic; not thread-safe.
 class EvaluationLog {
  public:
-  // Adds an evaluation. False if its worker has sent it before, which happens if the answer was lost.
+  // Adds an evaluation. False if its worker has sent it before: it repeats a report whose answer was lost.
   bool Add(const DatedEvaluation& dated);
 
   // Forgets when workers sent their last evaluation; the evaluations stay.
@@ -33,7 +33,7 @@ class EvaluationLog {
   void KeepOnly(const std::function<bool(const std::string& worker_id)>& may_report);
 
   const std::deque<DatedEvaluation>& newest() const { return newest_; }  // Oldest first.
-  uint64_t count() const { return count_; }                              // All that were added.
+  uint64_t count() const { return count_; }                              // All added evaluations.
 
  private:
   std::deque<DatedEvaluation> newest_;

@@ -10,10 +10,9 @@
 namespace waggle {
 namespace {
 
-// How long the last weights of a run may take to be published and evaluated: an evaluation may take minutes. Where
-// nobody is left to do it nobody waits.
+// Time for the last weights of a run to be published and evaluated: an evaluation may take minutes.
 constexpr absl::Duration kFinalEvaluationPatience = absl::Minutes(10);
-// As many as evaluators that may be about to confirm one.
+// More evaluators are not expected to confirm weights at the same time.
 constexpr size_t kMaxCandidates = 16;
 
 double ValueOf(const std::map<std::string, double>& counters, const char* name) {
@@ -35,7 +34,7 @@ void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
 
 void ExperimentTracker::ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now) {
   double& before = progress_.steps_of[worker_id];
-  // Reports may overtake each other: an older, smaller figure changes nothing.
+  // Reports may overtake each other: a smaller figure is older.
   progress_.env_steps = std::min(kMaxCounter, progress_.env_steps + std::max(0.0, steps - before));
   before = std::max(before, steps);
   if (steps > 0 && !progress_.running.has_value()) {
@@ -63,7 +62,7 @@ bool ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
                      "; the target is ", *target));
   }
   std::optional<RunResult>& result = progress_.result;
-  // A later evaluation of the best weights stands in for the first, which was chosen for being good.
+  // A later evaluation of the best weights replaces the first, which was selected for its high return.
   const bool best = solved || !result.has_value() || evaluation.version == result->evaluation.version ||
                     evaluation.mean_return > result->evaluation.mean_return;
   if (best) {
@@ -145,7 +144,7 @@ bool ExperimentTracker::Reopen(absl::Time now) {
   if (progress_.state != RunState::kFailed) {
     return false;
   }
-  Advance(now);  // The time in which nobody learned must not end the run.
+  Advance(now);  // The time without a learner must not count.
   progress_.state = RunState::kRunning;
   progress_.reason.clear();
   return true;

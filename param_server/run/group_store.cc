@@ -20,18 +20,18 @@ void GroupStore::Begin(uint64_t epoch) {
     waiting.swap(waiting_);
   }
   for (auto& [number, one] : waiting) {
-    one.answer(absl::FailedPreconditionError(absl::StrCat("the group of epoch ", epoch, " has been formed since")));
+    one.reply(absl::FailedPreconditionError(absl::StrCat("the group of epoch ", epoch, " has been formed since")));
   }
 }
 
 absl::Status GroupStore::CheckLocked(uint64_t epoch, const std::string& key) const {
   if (epoch != epoch_ || epoch == 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the map is that of the group of epoch ", epoch_, ", not of epoch ", epoch));
+        absl::StrCat("the group of learners has epoch ", epoch_, "; got epoch ", epoch));
   }
   if (key.size() > options_.max_key_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a key of ", key.size(), " bytes; at most ", options_.max_key_bytes, " are allowed"));
+        absl::StrCat("key: got ", key.size(), " bytes; wanted at most ", options_.max_key_bytes, " bytes"));
   }
   return absl::OkStatus();
 }
@@ -39,7 +39,7 @@ absl::Status GroupStore::CheckLocked(uint64_t epoch, const std::string& key) con
 absl::Status GroupStore::PutLocked(const std::string& key, const std::string& value) {
   if (value.size() > options_.max_value_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a value of ", value.size(), " bytes; at most ", options_.max_value_bytes, " are allowed"));
+        absl::StrCat("value: got ", value.size(), " bytes; wanted at most ", options_.max_value_bytes, " bytes"));
   }
   const auto old = values_.find(key);
   const size_t bytes =
@@ -69,10 +69,10 @@ absl::StatusOr<int64_t> GroupStore::Add(uint64_t epoch, const std::string& key, 
     WAGGLE_RETURN_IF_ERROR(CheckLocked(epoch, key));
     int64_t number = 0;
     if (const auto old = values_.find(key); old != values_.end() && !absl::SimpleAtoi(old->second, &number)) {
-      return absl::InvalidArgumentError(absl::StrCat("the value of ", absl::CHexEscape(key), " is no number"));
+      return absl::InvalidArgumentError(absl::StrCat("the value of ", absl::CHexEscape(key), " is not a number"));
     }
     if (__builtin_add_overflow(number, amount, &sum)) {
-      return absl::InvalidArgumentError(absl::StrCat(number, " and ", amount, " are more than fits"));
+      return absl::InvalidArgumentError(absl::StrCat(number, " + ", amount, " does not fit into 64 bits"));
     }
     WAGGLE_RETURN_IF_ERROR(PutLocked(key, absl::StrCat(sum)));
   }
@@ -104,13 +104,13 @@ absl::StatusOr<std::vector<std::string>> GroupStore::FindLocked(const std::vecto
   return values;
 }
 
-std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Answer answer) {
+std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Reply reply) {
   absl::StatusOr<std::vector<std::string>> values;
   {
     MutexLock lock(&mutex_);
     absl::Status status = keys.size() > options_.max_asked
-                              ? absl::ResourceExhaustedError(
-                                    absl::StrCat(keys.size(), " keys; at most ", options_.max_asked, " are allowed"))
+                              ? absl::ResourceExhaustedError(absl::StrCat(
+                                    keys.size(), " keys in one call; wanted at most ", options_.max_asked, " keys"))
                               : CheckLocked(epoch, "");
     for (const std::string& key : keys) {
       status.Update(CheckLocked(epoch, key));
@@ -118,45 +118,45 @@ std::optional<int64_t> GroupStore::Get(uint64_t epoch, const std::vector<std::st
     values = status.ok() ? FindLocked(keys) : std::move(status);
     if (wait && absl::IsNotFound(values.status())) {
       if (waiting_.size() < options_.max_waiting) {
-        waiting_[next_number_] = {keys, std::move(answer)};
+        waiting_[next_number_] = {keys, std::move(reply)};
         return next_number_++;
       }
-      values = absl::ResourceExhaustedError(absl::StrCat(waiting_.size(), " questions wait already"));
+      values = absl::ResourceExhaustedError(absl::StrCat(waiting_.size(), " calls wait for keys already"));
     }
   }
-  answer(std::move(values));
+  reply(std::move(values));
   return std::nullopt;
 }
 
 void GroupStore::AnswerWaiting() {
-  std::vector<std::pair<Answer, std::vector<std::string>>> answers;
+  std::vector<std::pair<Reply, std::vector<std::string>>> answers;
   {
     MutexLock lock(&mutex_);
     for (auto one = waiting_.begin(); one != waiting_.end();) {
       absl::StatusOr<std::vector<std::string>> values = FindLocked(one->second.keys);
       if (values.ok()) {
-        answers.emplace_back(std::move(one->second.answer), *std::move(values));
+        answers.emplace_back(std::move(one->second.reply), *std::move(values));
       }
       one = values.ok() ? waiting_.erase(one) : std::next(one);
     }
   }
-  for (auto& [answer, values] : answers) {
-    answer(std::move(values));
+  for (auto& [reply, values] : answers) {
+    reply(std::move(values));
   }
 }
 
 void GroupStore::Forget(int64_t number) {
-  Answer answer;
+  Reply reply;
   {
     MutexLock lock(&mutex_);
     const auto one = waiting_.find(number);
     if (one == waiting_.end()) {
       return;
     }
-    answer = std::move(one->second.answer);
+    reply = std::move(one->second.reply);
     waiting_.erase(one);
   }
-  answer(absl::CancelledError("nobody waits for it any more"));
+  reply(absl::CancelledError("the call was broken off"));
 }
 
 }  // namespace waggle

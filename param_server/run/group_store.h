@@ -18,50 +18,49 @@ struct GroupStoreOptions {
   size_t max_keys = 4'096;
   size_t max_key_bytes = 512;
   size_t max_value_bytes = size_t{64} << 10;
-  size_t max_bytes = size_t{16} << 20;  // Of all keys and values.
-  size_t max_asked = 1'024;             // Keys in one question.
-  size_t max_waiting = 4'096;           // Questions that wait for their keys.
+  size_t max_bytes = size_t{16} << 20;  // All keys and values.
+  size_t max_asked = 1'024;             // Keys of one Get.
+  size_t max_waiting = 4'096;           // Calls of Get that wait for their keys.
 };
 
-// The map over which the learners of one group find each other; see KeyStore, whose errors these are. Thread-safe; no
-// call blocks.
+// The map by which the learners of one group find each other. Errors as KeyStore. Thread-safe; no call blocks.
 class GroupStore {
  public:
-  using Answer = std::function<void(absl::StatusOr<std::vector<std::string>> values)>;
+  using Reply = std::function<void(absl::StatusOr<std::vector<std::string>> values)>;
 
   explicit GroupStore(const GroupStoreOptions& options = GroupStoreOptions()) : options_(options) {}
 
-  // From now on the map is this group's, and empty: those who wait for keys of the last one are told so.
+  // Empties the map for this group. Calls that wait for keys of the last group end with FAILED_PRECONDITION.
   void Begin(uint64_t epoch) ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status Set(uint64_t epoch, const std::string& key, const std::string& value) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<int64_t> Add(uint64_t epoch, const std::string& key, int64_t amount) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<bool> Delete(uint64_t epoch, const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Calls `answer` once, outside the lock: before this returns, or where it is to wait for a key, in the thread that
-  // brings the last one. Returns a number for Forget in the latter case.
-  std::optional<int64_t> Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Answer answer)
+  // Calls `reply` once, outside the lock, before this returns. If a key is missing and `wait` is set, returns a number
+  // for Forget instead: the thread that sets the last key calls `reply`.
+  std::optional<int64_t> Get(uint64_t epoch, const std::vector<std::string>& keys, bool wait, Reply reply)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nobody waits for this answer any more: it is called with CANCELLED, unless it has been or is about to be called.
+  // Calls the waiting reply with CANCELLED, unless another thread has called it or is about to.
   void Forget(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Waiting {
     std::vector<std::string> keys;
-    Answer answer;
+    Reply reply;
   };
 
   absl::Status CheckLocked(uint64_t epoch, const std::string& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutLocked(const std::string& key, const std::string& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // NOT_FOUND where one is missing.
+  // NOT_FOUND if a key is missing.
   absl::StatusOr<std::vector<std::string>> FindLocked(const std::vector<std::string>& keys) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Answers those whose keys are all there.
+  // Replies to calls whose keys are all set.
   void AnswerWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const GroupStoreOptions options_;
   mutable Mutex mutex_;
-  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: of no group yet.
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: there is no group yet.
   std::map<std::string, std::string> values_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<int64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);

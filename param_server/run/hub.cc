@@ -76,7 +76,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
     if (!numbered.life.has_value()) {
       numbered.life = ordered->life;  // The answer to its first Join was lost.
     }
-    // Before its number is on the disk, so that no save of the run's progress drops it there.
+    // The tracker must know the actor before the record does: a save drops steps_of of workers that it does not know.
     if (role == Role::kActor) {
       course_.ReportEnvSteps(arrival.worker_id, 0, now);
     }
@@ -90,7 +90,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerArrival& arrival) {
     seat.epoch = worker->epoch;
     seat.life = worker->life.value_or(0);
     reopened = is_learner && course_.ReopenFor(seat.epoch, now);
-    if (reopened || !arrival.address.empty()) {  // Other workers may wait for its address.
+    if (reopened || !arrival.address.empty()) {  // Other workers may wait for the address.
       announcer_.Announce();
     }
     SettleLocked(now);
@@ -153,7 +153,7 @@ void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
 void Hub::DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now) {
   const WorkerView* const worker = workers_.Find(worker_id);
   if (worker == nullptr) {
-    workers_.Leave(worker_id, now);  // It may not join any more.
+    workers_.Leave(worker_id, now);  // Ends its order: it cannot join any more.
     return;
   }
   LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
@@ -177,7 +177,7 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
 }
 
 absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
-  // Everything is checked before anything is taken, so that a refused report leaves nothing behind.
+  // All parts are checked before any is taken, so that a refused report changes nothing.
   if (report.environment.has_value()) {
     WAGGLE_RETURN_IF_ERROR(CheckEnvironmentLocked(*report.environment));
   }
@@ -194,7 +194,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   }
   if (!report.failure.empty()) {
     const std::string failure(Utf8Prefix(report.failure, kMaxFailureBytes));
-    if (worker.failure.empty()) {  // Each of its last heartbeats has the failure.
+    if (worker.failure.empty()) {  // Later heartbeats repeat the failure.
       const std::string text = absl::StrCat(RoleName(role), " ", worker.index, " gives up: ", failure);
       LogError(text);
       options_.note(text);
@@ -208,8 +208,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
 absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) const {
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   if (environment_.has_value() && !(*environment_ == environment)) {
-    return absl::FailedPreconditionError(absl::StrCat("this worker's environment is ", environment.DebugString(),
-                                                      "; the run's is ", environment_->DebugString()));
+    return absl::FailedPreconditionError(absl::StrCat("environment: got ", environment.DebugString(),
+                                                      "; wanted the run's, ", environment_->DebugString()));
   }
   return absl::OkStatus();
 }
@@ -217,7 +217,7 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
 void Hub::SettleLocked(absl::Time now) {
   course_.Settle(workers_, now);
   if (course_.TakeGroupDue(workers_, now)) {
-    // Cannot be refused: at most one is queued.
+    // Cannot be refused: at most one task is queued.
     former_.Submit([this] { FormGroup(); }).IgnoreError();
   }
   saver_.SaveIfDue(now);
@@ -240,7 +240,7 @@ absl::StatusOr<int64_t> Hub::TakeSteps(const std::string& worker_id, const StepR
 void Hub::FormGroup() {
   const absl::StatusOr<uint64_t> epoch = state_->TakeEpoch();
   if (epoch.ok()) {
-    group_store_.Begin(*epoch);  // No learner knows the epoch yet, so that each finds the map ready.
+    group_store_.Begin(*epoch);  // Before any learner knows the epoch.
   } else {
     LogError("no group of learners is formed for now: ", epoch.status().message());
   }
@@ -276,7 +276,7 @@ absl::StatusOr<std::optional<Assignment>> Hub::News(const std::string& worker_id
   MutexLock lock(&mutex_);
   const WorkerView* const worker = workers_.Find(worker_id);
   if (worker == nullptr) {
-    return absl::NotFoundError("no such worker has joined; it has to join first");
+    return absl::NotFoundError("this worker must join first");
   }
   if (*seen == announcer_.count()) {
     return std::optional<Assignment>();

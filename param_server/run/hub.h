@@ -30,57 +30,52 @@ namespace waggle {
 
 struct HubOptions {
   WorkerTableOptions workers;
-  WorkerIntroduction self;           // This process, as it is shown among the workers.
-  const Metrics* metrics = nullptr;  // Its own; outlives the hub. Null: none.
-  // The folders of the run's weights, from which a hub restores them; they outlive the hub.
+  WorkerIntroduction self;           // This process, which is shown among the workers.
+  const Metrics* metrics = nullptr;  // Metrics of this process; may be null. They outlive the hub.
+  // The folders from which the hub restores the run's weights; they outlive the hub.
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
-  // Workers of an earlier hub have so long to join this one before they count as lost.
+  // Time for workers of an earlier hub to join this one before they count as lost.
   absl::Duration gather_time = absl::Seconds(10);
   // The run had ended and goes on: no earlier worker holds environment steps.
   bool resumed = false;
-  // Takes the events of the run, in words for people. Called under a lock: it must return at once, and must not call
-  // the hub.
+  // Takes the run's events, in words. Called under a lock: it must not block or call the hub.
   std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
 
-// The hub of one run: seats its workers, takes their reports, and tells each worker what it must know of the others.
-// Thread-safe. Calls return at once, but for Join, End and Save.
+// The hub of one run: seats workers, takes reports, and makes assignments. Thread-safe. Only Join, End and Save block.
 class Hub {
  public:
   struct Seat {
     int64_t index = 0;
     uint64_t epoch = 0;
     uint64_t life = 0;
-    int64_t env_steps = 0;  // Of the run so far.
+    int64_t env_steps = 0;  // The run's environment steps so far.
     Assignment assignment;
   };
 
-  // `state` and `models` outlive the hub. The state must have adopted the plan's experiment. Publishes the weights that
-  // were kept: errors as RunWeights::Restore's.
+  // Publishes the saved weights. Errors as RunWeights::Restore. `state`, which has adopted the plan's experiment, and
+  // `models` outlive the hub.
   static absl::StatusOr<std::unique_ptr<Hub>> Create(const HubOptions& options, RunPlan plan, HubState* state,
                                                      ModelStore* models);
-  // Returns when the last progress is saved.
+  // Saves the last progress.
   ~Hub() = default;
 
-  // The pool has given a worker a seat: it may join. The worker that had the seat before is dismissed.
+  // The pool has given a worker a seat: it may join. An earlier worker of the seat is dismissed.
   void Order(const WorkerIntroduction& worker, int64_t index) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The role of a worker, if it has an order.
+  // Absent if the worker has no order.
   std::optional<Role> RoleOf(const std::string& worker_id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Seats a worker. Blocks until its epoch or life is on the disk: see HubState::Number, whose errors these are, and
-  // WorkerTable::CheckArrival's.
+  // Blocks until the worker's epoch or life is on the disk. Errors as HubState::Number and WorkerTable::CheckArrival.
   absl::StatusOr<Seat> Join(const WorkerArrival& arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The assignment comes without the experiment, which never changes. NOT_FOUND asks the worker to join again.
-  // FAILED_PRECONDITION, with both in the message, for an environment that is not the run's. INVALID_ARGUMENT for
-  // figures that cannot be.
+  // Returns the assignment without the experiment, which never changes. NOT_FOUND: the worker must join again.
+  // FAILED_PRECONDITION if the worker's environment is not the run's. INVALID_ARGUMENT for wrong figures.
   absl::StatusOr<Assignment> Heartbeat(const WorkerReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How many environment steps an actor may take in all its life; see StepLeases. NOT_FOUND asks the worker to join
-  // again. FAILED_PRECONDITION if the run has no limit on steps. INVALID_ARGUMENT for a request that cannot be, and for
-  // a worker that is no actor.
+  // The environment steps that an actor may take in all its life; see StepLeases. NOT_FOUND: it must join again.
+  // FAILED_PRECONDITION if the run has no limit on steps. INVALID_ARGUMENT for a wrong request or role.
   absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -88,59 +83,53 @@ class Hub {
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The worker counts as dead, and another may have its seat at once. If it still lives it is refused for this reason.
+  // The worker counts as dead, and its seat is free. If it still lives it is refused for this reason.
   void Dismiss(const std::string& worker_id, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The pool does not hear the worker, and keeps its seat for it.
+  // The pool does not hear the worker, and reserves its seat.
   void SetAway(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the run as stopped or failed, if it is not over; later learners cannot reopen it. Returns once that is on the
-  // disk, or why it is not.
+  // Ends the run as stopped or failed, if it is not over, and saves that. Later learners cannot reopen it.
   absl::Status End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Returns once the run's progress is on the disk, or why it is not.
+  // Saves the run's progress.
   absl::Status Save() { return saver_.SaveIfChanged(); }
-  // A run that is over stays so.
+  // A run that is over cannot be reopened any more.
   void Seal() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // True if any worker beside the hub itself has joined and has not left.
+  // True if a worker beside the hub itself has joined and has not left.
   bool HasWorkers() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // True while weights are being written, or cannot be.
+  // True while weights are being written, or cannot be written.
   bool HasUnsavedWeights() const { return !weights_->Unsaved().empty(); }
-  // Cheap; see Overview for all.
-  RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Environment steps of the run that actors have reported so far.
+  RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);  // Cheaper than Overview.
+  // The run's environment steps so far.
   int64_t env_steps() const ABSL_LOCKS_EXCLUDED(mutex_);
   // See RunWeights::EnvStepsAt.
   int64_t EnvStepsAt(const ModelVersion& version) const { return weights_->EnvStepsAt(version, env_steps()); }
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The largest epoch of a dismissed learner, whose weights are refused; 0 for none. A group of learners fences by the
-  // epoch of its next group instead.
+  // The largest epoch of a dismissed learner, whose weights are refused; 0: none. The next epoch fences groups instead.
   uint64_t fenced_epoch() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Calls all listeners, though there is no news.
+  // Calls all listeners, in this thread.
   void WakeAll() { announcer_.listeners().CallAll(); }
 
-  // Calls `listener` if workers must hear news at once, from a thread that it must not hold up for long. As
-  // ModelStore::Watch; the hub outlives the subscription.
+  // Calls `listener`, which must return soon, if workers must hear news at once. The hub outlives the subscription.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
     return announcer_.listeners().Add(std::move(listener));
   }
-  // The worker's assignment, as Heartbeat, if there is news since `*seen`, which it then sets; nothing otherwise.
+  // The worker's assignment, as Heartbeat, if there is news since `*seen`. Then sets `*seen`.
   absl::StatusOr<std::optional<Assignment>> News(const std::string& worker_id, std::optional<int64_t>* seen)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The map over which a run's several learners meet.
   GroupStore* group_store() { return &group_store_; }
 
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Absent if the run is not in lock-step. The parameter server's turn belongs to the recorder of the run's figures,
-  // which ends it.
+  // Absent if the run is not in lock-step. The recorder of the run's figures ends the parameter server's turn.
   std::optional<Turn> turn() const ABSL_LOCKS_EXCLUDED(mutex_);
   void EndOwnTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For people: why figures are not recorded for now; empty if they are.
+  // Why figures are not recorded for now, in words; empty if they are.
   void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -148,7 +137,7 @@ class Hub {
 
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After a change: what follows from it for the run, and the tasks that it needs in the background.
+  // After a change: updates the run, and starts the tasks that it needs in the background.
   void SettleLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
   Assignment AssignmentLocked(const WorkerView& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,7 +146,7 @@ class Hub {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DismissLocked(const std::string& worker_id, const std::string& why, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Says which items are lost with a replay server that goes, if they were in its memory alone.
+  // Notes the items that are lost with a replay server, if they were in its memory alone.
   void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
   void SaveWeights() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -173,10 +162,10 @@ class Hub {
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
   uint64_t fenced_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Last, and destroyed in this order from the bottom: their threads use everything above.
+  // Last, so that they are destroyed first: their threads use all other members.
   ProgressSaver saver_;
   Announcer announcer_;
-  Executor former_;  // Forms groups, as it waits for the disk.
+  Executor former_;  // Forms groups, which waits for the disk.
 };
 
 }  // namespace waggle

@@ -33,7 +33,7 @@ std::string ChecksumText(absl::string_view body) {
   return absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));
 }
 
-// A number from which the same double is read back.
+// Text that parses to exactly the same double.
 std::string Exact(double value) {
   return absl::StrFormat("%.17g", value);
 }
@@ -47,7 +47,7 @@ std::string EvaluationText(const Evaluation& evaluation) {
                       Exact(evaluation.mean_length), " ", evaluation.env_steps);
 }
 
-// From the first kEvaluationParts of these.
+// Parses the first kEvaluationParts parts.
 bool ParseEvaluation(const std::vector<std::string>& parts, Evaluation* out) {
   return absl::SimpleAtoi(parts[0], &out->version.epoch) && absl::SimpleAtoi(parts[1], &out->version.version) &&
          absl::SimpleAtoi(parts[2], &out->episodes) && absl::SimpleAtod(parts[3], &out->mean_return) &&
@@ -81,7 +81,6 @@ bool ParseCandidate(const std::string& text, std::vector<Evaluation>* candidates
   return parts.size() == kEvaluationParts && ParseEvaluation(parts, &candidates->back());
 }
 
-// Of whom lives are counted.
 constexpr Role kRolesWithLives[] = {Role::kActor, Role::kEvaluator};
 
 bool ParseLives(const std::string& text, std::map<std::pair<Role, int64_t>, uint64_t>* lives) {
@@ -100,7 +99,7 @@ bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_
   return absl::SimpleAtod(parts.second, &(*steps_of)[parts.first]);
 }
 
-// NAME VALUE, as often as there are such.
+// Parses pairs NAME VALUE from the part `first` on.
 bool ParseNumbers(const std::vector<std::string>& parts, size_t first, std::map<std::string, double>* numbers) {
   for (size_t i = first; i + 1 < parts.size(); i += 2) {
     if (!absl::SimpleAtod(parts[i + 1], &(*numbers)[parts[i]])) {
@@ -133,7 +132,7 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
     return absl::OkStatus();
   }
   if (key == "started_us" && absl::SimpleAtoi(value, &number)) {
-    return absl::OkStatus();  // In files of before; nothing goes by it any more.
+    return absl::OkStatus();  // Files of earlier versions have it; it is not used any more.
   }
   if (key == "running_us" && absl::SimpleAtoi(value, &number)) {
     progress.running = absl::Microseconds(number);
@@ -263,7 +262,7 @@ absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& fold
   } else if (!absl::IsNotFound(text.status())) {
     return text.status();
   }
-  // Written at once: that the folder cannot be written to should be known now, not when a learner joins.
+  // Written at once, so that a folder that cannot be written to is an error now, not when a learner joins.
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeHubRecord(record)));
   MutexLock lock(&state->mutex_);
   state->last_epoch_ = record.last_epoch;
@@ -292,7 +291,7 @@ absl::Status HubState::Update(const std::function<void(HubRecord*)>& change) {
 absl::Status HubState::Adopt(const std::string& experiment_yaml) {
   const std::string stored = record().experiment_yaml;
   if (!stored.empty() && stored != experiment_yaml) {
-    return absl::FailedPreconditionError("the folder holds another experiment than the one that must run in it");
+    return absl::FailedPreconditionError("the folder holds another experiment");
   }
   return Update([&experiment_yaml](HubRecord* record) { record->experiment_yaml = experiment_yaml; });
 }
@@ -307,8 +306,9 @@ absl::Status HubState::Number(Role role, int64_t index, WorkerArrival* arrival) 
   absl::Status status;
   if (role == Role::kLearner && arrival->epoch > last_epoch()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("epoch ", arrival->epoch, " was given to no learner of this run; the largest that was is ",
-                     last_epoch(), "; a parameter server whose --data-dir was lost needs new learners"));
+        absl::StrCat("epoch: got ", arrival->epoch, "; wanted at most ", last_epoch(),
+                     ", the largest that a learner of this run was given; a parameter server whose --data-dir was lost "
+                     "needs new learners"));
   }
   if (role == Role::kLearner && arrival->epoch == 0) {
     status = Annotate(Update([arrival](HubRecord* record) { arrival->epoch = ++record->last_epoch; }),
@@ -320,10 +320,10 @@ absl::Status HubState::Number(Role role, int64_t index, WorkerArrival* arrival) 
       arrival->life = life;
       lives = std::max(lives, life + 1);
       if (role == Role::kActor) {
-        record->progress.steps_of.emplace(arrival->worker_id, 0);  // A later hub must wait for its leases.
+        record->progress.steps_of.emplace(arrival->worker_id, 0);  // So that a later hub waits for its lease.
       }
     });
-    if (!status.ok()) {  // The disk may be full for a moment, which is no reason for an actor to end.
+    if (!status.ok()) {  // The disk may be full for a moment: the worker must try again, not end.
       status = absl::UnavailableError(
           absl::StrCat("the parameter server cannot save this worker's life: ", status.message()));
     }

@@ -23,12 +23,12 @@
 
 namespace waggle {
 
-// What survives the hub.
+// The data of a run that survive its hub.
 struct HubRecord {
-  uint64_t last_epoch = 0;  // The largest one that a learner was given.
-  // By role and index: how many actors or evaluators were given it, each of which has another life.
+  uint64_t last_epoch = 0;  // The largest epoch of a learner.
+  // By role and index: the number of lives that actors or evaluators of this seat were given.
   std::map<std::pair<Role, int64_t>, uint64_t> lives;
-  std::string experiment_yaml;  // Empty: none.
+  std::string experiment_yaml;  // Empty: there is no experiment.
   RunProgress progress;         // Meaningless without an experiment.
   std::optional<DatedEvaluation> last_evaluation;
   RunTotals totals;
@@ -38,39 +38,38 @@ struct HubRecord {
 };
 
 // The record as the text of a file, and back. Format: the line "waggle hub 2 CHECKSUM", then lines "key value", then
-// the line "experiment" and the experiment's YAML up to the end. CHECKSUM is XXH3-64 of what follows its line, in hex.
+// the line "experiment" and the experiment's YAML up to the end. CHECKSUM is XXH3-64 of the following lines, in hex.
 std::string EncodeHubRecord(const HubRecord& record);
-// DATA_LOSS, saying what is wrong, for a text that did not come from EncodeHubRecord.
+// DATA_LOSS for a text that did not come from EncodeHubRecord.
 absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text);
 
-// A result as one line, and back; nothing for a line that did not come from EncodeRunResult.
+// A result as one line, and back. Absent for a line that did not come from EncodeRunResult.
 std::string EncodeRunResult(const RunResult& result);
 std::optional<RunResult> DecodeRunResult(const std::string& line);
 
-// Keeps the record in a folder that no other hub uses at the same time. Thread-safe.
+// Saves the record in a folder, which it locks against other hubs. Thread-safe.
 class HubState {
  public:
-  // Makes the folder where it is missing, locks it and reads what is there. UNAVAILABLE if another hub uses it;
+  // Makes the folder if it is missing, locks it and reads its record. UNAVAILABLE if another hub uses the folder;
   // DATA_LOSS if the record is damaged; an error that names the folder if it cannot be made or written to.
   static absl::StatusOr<std::unique_ptr<HubState>> Open(const std::string& folder);
 
   HubRecord record() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // That of the record; never waits for the disk.
+  // As in the record, but never waits for the disk.
   uint64_t last_epoch() const { return last_epoch_; }
 
-  // Changes the record, and returns when the change will survive a power cut: takes as long as the disk does. After an
-  // error the record is as before. Nothing is written where `change` changes nothing.
+  // Changes the record and waits until the change will survive a power cut. After an error the record is as before.
+  // Nothing is written if `change` changes nothing.
   absl::Status Update(const std::function<void(HubRecord*)>& change) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Records the experiment of the folder. FAILED_PRECONDITION if it holds another one.
   absl::Status Adopt(const std::string& experiment_yaml) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Takes the next epoch for a learner, larger than every one before.
+  // Takes the next epoch for a learner, larger than all before.
   absl::StatusOr<uint64_t> TakeEpoch() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Gives a worker that joins its number, unless it brings one: a learner its epoch, an actor or an evaluator its life.
-  // Returns once that is on the disk: no other worker can be given the number. FAILED_PRECONDITION for an epoch that no
-  // learner was given; UNAVAILABLE if a life cannot be saved.
+  // Gives an epoch to a learner and a life to an actor or evaluator, unless the worker brings one, and saves it so that
+  // no other worker gets it. FAILED_PRECONDITION for an epoch that was not given; UNAVAILABLE if a life is not saved.
   absl::Status Number(Role role, int64_t index, WorkerArrival* arrival) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

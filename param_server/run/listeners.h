@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// Functions to call when something has changed. Thread-safe.
+// Functions that are called after a change. Thread-safe.
 class Listeners {
  public:
   // Keeps a listener registered until it is destroyed.
@@ -37,15 +37,14 @@ class Listeners {
     const int64_t id_;
   };
 
-  // `listener` may still run while the subscription is destroyed, so it should own what it touches. This object
-  // outlives the subscription.
+  // `listener` may still run while the subscription is destroyed. This object outlives the subscription.
   std::unique_ptr<Subscription> Add(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     by_id_.emplace(next_id_, std::move(listener));
     return std::unique_ptr<Subscription>(new Subscription(this, next_id_++));
   }
 
-  // Calls all of them, in this thread and outside the lock.
+  // Calls all listeners, in this thread and outside the lock.
   void CallAll() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::function<void()>> listeners;
     {
@@ -65,15 +64,15 @@ class Listeners {
   int64_t next_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Announces news to listeners by a thread of its own. Thread-safe.
+// Calls listeners in a thread of its own. Thread-safe.
 class Announcer {
  public:
-  // Has all listeners called; returns at once.
+  // Queues a call of all listeners; returns at once.
   void Announce() {
     ++count_;
-    if (!telling_.exchange(true)) {
-      // Cannot be refused: at most one waits while one runs.
-      thread_.Submit([this] { Tell(); }).IgnoreError();
+    if (!queued_.exchange(true)) {
+      // Cannot be refused: at most one task waits while one runs.
+      thread_.Submit([this] { CallListeners(); }).IgnoreError();
     }
   }
   // Announcements so far.
@@ -81,17 +80,17 @@ class Announcer {
   Listeners& listeners() { return listeners_; }
 
  private:
-  void Tell() {
-    telling_ = false;
+  void CallListeners() {
+    queued_ = false;
     listeners_.CallAll();
   }
 
   static constexpr size_t kMaxTasks = 2;
 
   Listeners listeners_;
-  // Atomic because they are read and set without any other field.
+  // Atomic because each is used without any other field.
   std::atomic<int64_t> count_{0};
-  std::atomic<bool> telling_{false};  // A queued task will tell the news.
+  std::atomic<bool> queued_{false};  // A queued task will call the listeners.
   Executor thread_{"hub-teller", 1, kMaxTasks};
 };
 

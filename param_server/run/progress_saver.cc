@@ -7,11 +7,11 @@
 namespace waggle {
 namespace {
 
-// A hub that is killed may forget so much of a run; urgent changes are saved at once.
+// A killed hub loses this much of a run, except urgent changes.
 constexpr absl::Duration kSavePeriod = absl::Seconds(5);
-// From a failed save to the next attempt, if a change is urgent.
+// Between two attempts to save an urgent change.
 constexpr absl::Duration kRetryPause = absl::Seconds(1);
-// One that runs and one that will see what changed meanwhile.
+// One that runs, and one that will see later changes.
 constexpr size_t kMaxSaves = 2;
 
 }  // namespace
@@ -25,7 +25,7 @@ ProgressSaver::ProgressSaver(HubState* state, Clock clock, std::function<void()>
       thread_(std::in_place, "hub-saver", 1, kMaxSaves) {}
 
 ProgressSaver::~ProgressSaver() {
-  thread_.reset();  // A save that is under way may yet fail.
+  thread_.reset();  // A running save may fail.
   prepare_();
   SaveIfChanged().IgnoreError();
 }
@@ -64,7 +64,7 @@ absl::Status ProgressSaver::SaveNow() {
   bool urgent = false;
   const absl::Status status = state_->Update([this, &urgent](HubRecord* record) {
     {
-      // Under the record's lock: of two savers the later one writes the newer progress.
+      // Under the record's lock, so that the later of two saves writes the newer progress.
       MutexLock lock(&mutex_);
       urgent = std::exchange(urgent_, false);
       queued_ = changed_ = false;

@@ -15,23 +15,22 @@ namespace waggle {
 // The time; never goes back.
 using Clock = std::function<absl::Time()>;
 
-// Saves the progress of a run into its record, by a thread of its own. A hub that is killed loses at most a few seconds
-// of it. Thread-safe; only SaveNow, SaveIfChanged and the destructor wait for the disk.
+// Saves the progress of a run into its record, in a thread of its own. A killed hub loses a few seconds of it at most.
+// Thread-safe; only SaveNow, SaveIfChanged and the destructor wait for the disk.
 class ProgressSaver {
  public:
-  // `state` outlives this. `prepare` is called before each save, without a lock; `fill` puts the present progress into
-  // the record, under the record's lock.
+  // `state` outlives this. A save calls `prepare` without a lock, then `fill` for the record, under the record's lock.
   ProgressSaver(HubState* state, Clock clock, std::function<void()> prepare, std::function<void(HubRecord*)> fill);
   // Tries a last time to save changes.
   ~ProgressSaver();
 
-  // Progress has changed: a save within seconds is enough, or it must follow at once.
+  // Progress has changed: it must be saved within seconds, or at once if the change is urgent.
   void NoteChange() ABSL_LOCKS_EXCLUDED(mutex_);
   void NoteUrgentChange() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Has changes saved in the background, if it is time to.
+  // Queues a save of changes if it is due.
   void SaveIfDue(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Returns once all changes are on the disk, or why they are not. Failed saves are tried again.
+  // Saves all changes. Failed saves are tried again.
   absl::Status SaveNow() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SaveIfChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -46,7 +45,7 @@ class ProgressSaver {
   mutable Mutex mutex_;
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
-  bool queued_ ABSL_GUARDED_BY(mutex_) = false;  // A save that will see the next change.
+  bool queued_ ABSL_GUARDED_BY(mutex_) = false;  // A queued save will see the next change.
   absl::Time last_save_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::string failure_ ABSL_GUARDED_BY(mutex_);
   std::optional<Executor> thread_;

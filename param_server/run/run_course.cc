@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// So long after a restart workers that have not joined again count as gone.
+// Workers of an earlier hub that have not joined this hub after this time count as gone.
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 
 }  // namespace
@@ -104,7 +104,7 @@ void RunCourse::ReportEnvSteps(const std::string& worker_id, double steps, absl:
 absl::StatusOr<int64_t> RunCourse::TakeSteps(const std::string& worker_id, const StepRequest& request,
                                              const WorkerTable& workers, absl::Time now) {
   if (!step_leases_.has_value()) {
-    return absl::FailedPreconditionError("the run has no stop.max_env_steps, so that its actors need not ask");
+    return absl::FailedPreconditionError("the run has no stop.max_env_steps; its actors need no leases");
   }
   ReportEnvSteps(worker_id, static_cast<double>(request.used), now);
   return step_leases_->Take(worker_id, request, static_cast<int64_t>(env_steps()), workers.CountAlive(Role::kActor),
@@ -114,8 +114,8 @@ absl::StatusOr<int64_t> RunCourse::TakeSteps(const std::string& worker_id, const
 void RunCourse::TakeEvaluation(const Evaluation& evaluation) {
   const std::shared_ptr<const StoredModel> weights = parts_.weights->Find(evaluation.version);
   if (weights == nullptr) {
-    LogWarning("an evaluation of weights that are not here any more (", DebugString(evaluation.version),
-               ") is shown, but does not count: they could not be kept");
+    LogWarning("an evaluation of ", DebugString(evaluation.version),
+               " is shown, but does not count: its weights are not in memory any more");
     return;
   }
   if (!tracker_.ReportEvaluation(evaluation)) {
@@ -131,10 +131,10 @@ void RunCourse::TakeEvaluation(const Evaluation& evaluation) {
 void RunCourse::TakeLearnerFailure(const WorkerView& learner, const WorkerTable& workers) {
   const uint64_t learning_epoch = parts_.weights->LearningEpoch();
   if (learner.epoch < learning_epoch) {
-    return;  // One that was taken over from is expected to give up.
+    return;  // A later learner has taken over, so that this one must give up.
   }
   if (HasFinalWeights()) {
-    LogWarning("learner ", learner.index, " has given up; its last weights are here, and are evaluated");
+    LogWarning("learner ", learner.index, " has given up; its last weights were published and are evaluated");
     return;
   }
   for (const WorkerView* other : workers.Alive(Role::kLearner)) {
@@ -163,11 +163,11 @@ bool RunCourse::ReopenFor(uint64_t epoch, absl::Time now) {
 }
 
 void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
-  tracker_.Advance(now);  // Its time may run out while no worker reports.
+  tracker_.Advance(now);  // The run's time may end while no worker reports.
   if (const bool begun = progress().running.has_value(); std::exchange(told_begin_, begun) != begun) {
     parts_.saver->NoteUrgentChange();
   }
-  TellState();
+  AnnounceState();
   if (state() != RunState::kFinishing) {
     return;
   }
@@ -179,16 +179,16 @@ void RunCourse::Settle(const WorkerTable& workers, absl::Time now) {
     hindrance = "there is no learner";
   }
   tracker_.Conclude(hindrance, now);
-  TellState();
+  AnnounceState();
 }
 
 void RunCourse::End(RunState state, const std::string& reason) {
   tracker_.EndNow(state, reason);
   sealed_ = true;
-  TellState();
+  AnnounceState();
 }
 
-void RunCourse::TellState() {
+void RunCourse::AnnounceState() {
   if (std::exchange(told_, state()) == state()) {
     return;
   }
@@ -205,7 +205,7 @@ bool RunCourse::HasFinalWeights() const {
 }
 
 uint64_t RunCourse::StepsAgain(const WorkerTable& workers) const {
-  std::optional<ModelVersion> reached;  // By the latest learner that has reported its steps.
+  std::optional<ModelVersion> reached;  // The largest version of a learner that has reported its steps.
   for (const WorkerView* const learner : workers.Alive(Role::kLearner)) {
     if (const auto steps = learner->figures->counters.find("learner_steps");
         steps != learner->figures->counters.end()) {
@@ -216,7 +216,7 @@ uint64_t RunCourse::StepsAgain(const WorkerTable& workers) const {
   if (!reached.has_value()) {
     return 0;
   }
-  // Its weights may be known before its counter.
+  // Its weights may come before its counter.
   if (const std::shared_ptr<const StoredModel> newest = parts_.weights->Newest();
       newest != nullptr && newest->snapshot.version.epoch == reached->epoch) {
     reached = std::max(*reached, newest->snapshot.version);

@@ -25,13 +25,12 @@
 
 namespace waggle {
 
-// The course of a run: its progress and evaluations, the steps, turns and groups of its workers, and when it fails,
-// goes on and ends. Tells each change of its state by a note, an urgent save and an announcement. Not thread-safe: the
-// hub's lock guards it. No call blocks.
+// The state and progress of a run, its evaluations, and the steps, turns and groups of its workers. A change of the
+// state is noted, urgently saved and announced. Not thread-safe: the hub's lock guards it. No call blocks.
 class RunCourse {
  public:
-  // The pointers outlive this. `note`: see HubOptions; not null. A run that was finishing waits for its workers for
-  // `gather_time`, as they must join this hub first.
+  // The pointers outlive this. `note` is not null. In a restored run, a finishing state and the first learner group
+  // wait up to `gather_time` for workers to join again.
   struct Parts {
     RunWeights* weights = nullptr;
     ProgressSaver* saver = nullptr;
@@ -40,42 +39,41 @@ class RunCourse {
     absl::Duration gather_time;
     bool resumed = false;  // See HubOptions.
   };
-  // Goes on, from now, from the record of an earlier hub.
+  // Goes on, from now, with the record of an earlier hub.
   RunCourse(RunPlan plan, HubRecord record, Parts parts, absl::Time now);
 
-  // A report that was checked. `worker`: its sender, in `workers`.
+  // `report` was checked. `worker`: its sender, in `workers`.
   void TakeReport(const WorkerReport& report, const WorkerView& worker, const WorkerTable& workers, absl::Time now);
   // An actor's environment steps in all its life.
   void ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now);
-  // As Hub::TakeSteps, for an actor that is seated.
+  // As Hub::TakeSteps, for a seated actor.
   absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request,
                                     const WorkerTable& workers, absl::Time now);
-  // A learner of this epoch has joined: a run that failed with an earlier one goes on. Returns whether it does.
+  // A learner of this epoch has joined. Returns true if a run that had failed goes on with it.
   bool ReopenFor(uint64_t epoch, absl::Time now);
-  // Counts the time, looks at the limits, and ends a finishing run if it is time to.
+  // Counts the time, checks the limits, and ends a finishing run if it is due.
   void Settle(const WorkerTable& workers, absl::Time now);
   // Ends the run, if it is not over, and seals it.
   void End(RunState state, const std::string& reason);
-  // From now on a run that is over stays so.
+  // A run that is over cannot be reopened any more.
   void Seal() { sealed_ = sealed_ || IsOver(state()); }
-  // A worker has left.
   void Forget(const std::string& worker_id);
 
   // Absent if the run is not in lock-step.
   std::optional<Turn> turn(const WorkerTable& workers) const;
-  // A worker of this role has done the turn of this number; heard again and again.
+  // A worker of this role has done the turn of this number. Workers repeat this report.
   void EndTurn(Role role, uint64_t number);
 
-  // True once if another group of learners must be formed: FormGroup must follow.
+  // True once if another group of learners must be formed. FormGroup must follow.
   bool TakeGroupDue(const WorkerTable& workers, absl::Time now);
-  // `epoch`: the new group's; 0 if it could not be taken, so that no group is formed for now.
+  // `epoch`: of the new group; 0 if it could not be taken, so that no group is formed for now.
   void FormGroup(uint64_t epoch, WorkerTable* workers);
 
-  // For a save. Forgets workers that left without a goodbye.
+  // Fills the record for a save. Forgets workers that left without a goodbye.
   void Fill(const WorkerTable& workers, absl::Time now, HubRecord* record);
-  // The worker's part of the run, and the state of the run.
+  // Fills in the worker's part of the run, and the run's state.
   void Describe(const WorkerView& worker, const WorkerTable& workers, Assignment* assignment) const;
-  // For people: all but the workers, their environment, and what cannot be saved.
+  // Fills in all but the workers, their environment, and the errors of saves.
   void Describe(const WorkerTable& workers, HubOverview* overview) const;
   RunStanding Standing() const;
 
@@ -87,30 +85,30 @@ class RunCourse {
 
  private:
   void TakeEvaluation(const Evaluation& evaluation);
-  // A learner gives up: the run fails unless another learner can go on with it.
+  // Fails the run unless another learner can go on.
   void TakeLearnerFailure(const WorkerView& learner, const WorkerTable& workers);
   bool HasFinalWeights() const;
-  // Learners that can be of a group, in the order of their indices.
+  // Learners that can join a group, in the order of their indices.
   static std::vector<std::string> Groupable(const WorkerTable& workers);
   // Steps that the present learner must repeat.
   uint64_t StepsAgain(const WorkerTable& workers) const;
-  void TellState();
+  void AnnounceState();
 
   const Parts parts_;
-  const absl::Time begun_;  // Of this hub.
+  const absl::Time begun_;  // Start of this hub.
   ExperimentTracker tracker_;
   RunTotals totals_;
   EvaluationLog evaluations_;
   std::optional<StepLeases> step_leases_;  // If the run has a limit on steps.
   std::optional<TurnOrder> turns_;         // If the run is in lock-step.
   std::optional<LearnerGroup> group_;      // If the run has several learners.
-  // Workers of an earlier hub that may join again and have not reported yet. Their counts must not be added twice.
+  // Workers of an earlier hub that may join again and have not reported yet. Their counters must not be added twice.
   std::set<std::string> restored_;
   const bool restored_finishing_;  // The run of an earlier hub was finishing.
   uint64_t failed_epoch_;          // Learners up to this one cannot reopen the run.
   bool sealed_ = false;
-  RunState told_;
-  bool told_begin_;
+  RunState told_;    // The state that was announced last.
+  bool told_begin_;  // True once the start of the run's time was noted for a save.
 };
 
 }  // namespace waggle

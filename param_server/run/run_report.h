@@ -19,13 +19,13 @@ struct WorkerReport {
   WorkerFigures figures;
   std::optional<EnvironmentSpec> environment;
   std::vector<DatedEvaluation> evaluations;
-  std::optional<ModelVersion> final_version;  // Of a learner that has stopped training.
+  std::optional<ModelVersion> final_version;  // Set by a learner that has stopped training.
   uint64_t turn_done = 0;                     // The last turn that the worker has done, in lock-step.
-  uint64_t broken_group = 0;                  // Of a learner: the group's epoch; 0: none.
+  uint64_t broken_group = 0;                  // Epoch of the group that a learner could not reach; 0: none.
   std::string failure;                        // Why the worker gives up; empty otherwise.
 };
 
-// Everything that a hub knows of its run, for people.
+// All data of a hub about its run.
 struct HubOverview {
   RunState run_state = RunState::kNoExperiment;
   std::string outcome_reason;
@@ -36,28 +36,29 @@ struct HubOverview {
   std::optional<ModelVersion> model_version;
   uint64_t model_bytes = 0;
   std::vector<DatedEvaluation> evaluations;  // The newest, oldest first.
-  uint64_t evaluation_count = 0;             // All that this hub has had: more than those above, once they are many.
+  uint64_t evaluation_count = 0;             // All of this hub, more than the newest once they are many.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
-  uint64_t learner_steps_again = 0;  // Steps that the present learner must repeat, as it began from an earlier one.
-  int64_t replay_servers = 0;        // That the run has.
-  absl::Duration running;            // The time of the run: see ExperimentTracker.
-  RunTotals totals;                  // Without the parts of single workers.
+  uint64_t learner_steps_again = 0;  // Steps that the present learner must repeat, as it began at an earlier version.
+  int64_t replay_servers = 0;
+  absl::Duration running;  // The time of the run: see ExperimentTracker.
+  RunTotals totals;        // Without RunTotals::of.
   std::optional<EnvironmentSpec> environment;
   std::optional<RunResult> result;
-  std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty if they are.
-  std::string progress_unsaved;    // Why the last save of the run's progress failed; empty if it did not.
-  std::string figures_unrecorded;  // Why figures are not on the disk; empty if they are.
-  std::optional<Turn> turn;        // Absent if the run is not in lock-step.
+  // Why weights, progress or figures are not on the disk, in words; empty if they are.
+  std::string weights_unsaved;
+  std::string progress_unsaved;
+  std::string figures_unrecorded;
+  std::optional<Turn> turn;  // Absent if the run is not in lock-step.
 };
 
-// A run's standing, in short.
+// The short form of HubOverview.
 struct RunStanding {
   RunState state = RunState::kNoExperiment;
-  std::string reason;  // In words, why it ended.
+  std::string reason;  // Why the run ended, in words.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
-  absl::Duration running;  // The time of the run, as of the last report or look at it: see ExperimentTracker.
+  absl::Duration running;  // The time of the run at its last update: see ExperimentTracker.
   std::optional<RunResult> result;
 };
 

@@ -17,7 +17,7 @@ struct Counted {
   std::vector<std::string> counters;
 };
 
-// The counters are named one by one, which bounds the memory for a worker whatever it counts.
+// The list of counters bounds the memory for a worker.
 std::map<Role, Counted> ListCounted() {
   std::map<Role, Counted> counted;
   counted[Role::kActor] = {"actor/", {"gradients_pushed", "gradients_applied"}};
@@ -35,12 +35,11 @@ std::map<Role, Counted> ListCounted() {
   return counted;
 }
 
-// Has what `all` says of the key be the smaller (larger, if `largest`) of that and the gauge. Returns whether that is
-// another number now.
+// Sets the value in `all` to the smaller (`largest`: the larger) of it and the gauge. Returns true if that changes it.
 bool TakeGauge(const WorkerFigures& figures, const std::string& role, const char* name, bool largest,
                std::map<std::string, double>* all) {
   const auto gauge = figures.gauges.find(name);
-  // A time of 0 is none; NaN is left out too.
+  // A time of 0 means that there is no time yet. NaN is left out too.
   if (gauge == figures.gauges.end() || !(largest ? gauge->second >= 0 : gauge->second > 0)) {
     return false;
   }
@@ -65,11 +64,11 @@ bool RunTotals::Report(const std::string& worker_id, Role role, const WorkerFigu
       continue;
     }
     double& before = of[worker_id][name];
-    // Reports may overtake each other: an older, smaller figure changes nothing.
+    // Reports may overtake each other: a smaller figure is older.
     const double added = std::max(0.0, counter->second - before);
     before += added;
     const std::string key = counted->second.role + name;
-    const auto [sum, is_first] = all.emplace(key, 0);  // A counter that is there and is 0 says something too.
+    const auto [sum, is_first] = all.emplace(key, 0);  // A counter of 0 is shown too.
     sum->second += added;
     if (after_restart && added > 0) {
       unseen[key] += added;

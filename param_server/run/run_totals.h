@@ -10,23 +10,20 @@ namespace waggle {
 
 struct WorkerFigures;
 
-// What a run's summary tells of what its workers have counted (common/hub/summary/run_counts.h), over all workers that
-// ever were: neither a worker that goes nor a hub that is started again takes anything away. Pure logic; not
-// thread-safe.
+// Sums of counters of actors, learners and replay servers, gone ones included, for a run's summary
+// (common/hub/summary/run_counts.h). A restart of the hub does not change them. Pure logic; not thread-safe.
 struct RunTotals {
   // By "ROLE/NAME", as figures are named: sums of counters, the earliest actor/first_env_step_unix_seconds and the
   // largest learner/policy_lag_max.
   std::map<std::string, double> all;
-  // Parts of such sums, and of the run's steps, that were counted while there was no hub: that time is no time of the
-  // run.
+  // The parts of these sums, and of the run's steps, that were counted while no hub ran. Rates leave them out.
   std::map<std::string, double> unseen;
-  // How much of the sums is from a worker that may report again, by the counter's name.
+  // The last counters of workers that may report again, by worker and counter.
   std::map<std::string, std::map<std::string, double>> of;
 
-  // `after_restart`: this is the first that a hub hears of a worker which an earlier hub knew. Returns whether anything
-  // has changed.
+  // `after_restart`: the first report to this hub of a worker of an earlier hub. Returns true if a sum has changed.
   bool Report(const std::string& worker_id, Role role, const WorkerFigures& figures, bool after_restart);
-  // Forgets workers that will not report again; what they counted stays.
+  // Forgets workers that will not report again. Their counters stay in the sums.
   void KeepOnly(const std::function<bool(const std::string& worker_id)>& may_report);
 };
 

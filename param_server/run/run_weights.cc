@@ -12,8 +12,7 @@
 namespace waggle {
 namespace {
 
-// The result of a run: a killed hub may have saved the best weights and not their record, or the other way round. The
-// saved weights are the best that there are, and their remark is their result.
+// The result of a run. If a killed hub saved only the best weights or only the record, the weights' remark counts.
 std::optional<RunResult> ResultOf(const std::optional<SavedModel>& best, const std::optional<RunResult>& recorded) {
   if (best.has_value() ? recorded.has_value() && best->snapshot.version == recorded->evaluation.version
                        : !recorded.has_value()) {
@@ -23,7 +22,7 @@ std::optional<RunResult> ResultOf(const std::optional<SavedModel>& best, const s
   LogWarning("the weights of the best evaluation in the record (",
              recorded.has_value() ? DebugString(recorded->evaluation.version) : "none", ") were not kept: ",
              kept.has_value() ? absl::StrCat("the result is ", DebugString(kept->evaluation.version))
-                              : "the best is looked for anew");
+                              : "there is no result yet");
   return kept;
 }
 
@@ -89,7 +88,7 @@ void RunWeights::SetBest(std::shared_ptr<const StoredModel> weights, const RunRe
 }
 
 void RunWeights::Save(const std::set<std::string>& evaluators) {
-  std::vector<std::shared_ptr<const StoredModel>> replaced;  // Freed without the lock.
+  std::vector<std::shared_ptr<const StoredModel>> replaced;  // Freed outside the lock.
   {
     MutexLock lock(&mutex_);
     replaced.swap(replaced_);

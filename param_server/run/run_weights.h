@@ -21,35 +21,33 @@ namespace waggle {
 // The newest and the best weights of a run, in memory and on the disk. Thread-safe; only Restore waits for the disk.
 class RunWeights {
  public:
-  // Publishes the weights that the folders hold. The record in `state` is corrected by them: its largest epoch, and its
-  // result, which is that of the best weights. FAILED_PRECONDITION for the weights of another experiment. The pointers
-  // outlive this.
+  // Publishes the weights of the folders, and corrects the largest epoch and the result in the record of `state` by
+  // them. FAILED_PRECONDITION for weights of another experiment. The pointers outlive this.
   static absl::StatusOr<std::unique_ptr<RunWeights>> Restore(const RunPlan& plan, HubState* state, ModelStore* models,
                                                              WeightsFolder* newest, WeightsFolder* best);
 
-  // Null if there are none.
+  // Null if there are no weights.
   std::shared_ptr<const StoredModel> Newest() const { return models_->Newest(model_); }
   // A version that is still in memory; null otherwise.
   std::shared_ptr<const StoredModel> Find(const ModelVersion& version) const { return models_->Find(model_, version); }
-  // True if the newest weights are of this version or a later one.
+  // True if the newest weights have this version or a later one.
   bool HasReached(const ModelVersion& version) const;
-  // Only learners of this epoch or a later one can still publish.
+  // Learners of earlier epochs cannot publish any more.
   uint64_t LearningEpoch() const;
-  // The environment steps with which a version is stamped as it is pushed: those of its kept weights, else no fewer
-  // than those of the version before it, which a killed hub may not have saved. `env_steps`: the run's, now.
+  // The environment steps of a version that is pushed: those that it has if it is stored already, else `env_steps`, the
+  // run's, but no fewer than those of the newest weights. A killed hub may not have saved all of the run's steps.
   int64_t EnvStepsAt(const ModelVersion& version, int64_t env_steps) const;
 
-  // Makes these the best weights, and has them saved with their result.
+  // Makes these the best weights, and queues a save of them with their result.
   void SetBest(std::shared_ptr<const StoredModel> weights, const RunResult& result) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Has the newest weights saved. Frees best weights that were replaced, and what workers other than these evaluators
-  // hold.
+  // Queues a save of the newest weights. Frees replaced best weights and those held by workers beside `evaluators`.
   void Save(const std::set<std::string>& evaluators) ABSL_LOCKS_EXCLUDED(mutex_);
   // Frees the weights that a worker holds.
   void Release(const std::string& worker_id);
 
-  // Why the last attempt to save weights failed.
+  // The status of the last attempt to save weights.
   absl::Status Failure() const;
-  // Why weights are not all on the disk, in words; empty if they are.
+  // Why some weights are not on the disk, in words; empty if all are.
   std::string Unsaved() const;
 
  private:
@@ -63,7 +61,7 @@ class RunWeights {
   WeightsFolder* const best_;
   // Constant after Restore.
   std::optional<ModelVersion> restored_version_;
-  uint64_t earlier_epoch_ = 0;  // The largest epoch that an earlier hub gave to a learner.
+  uint64_t earlier_epoch_ = 0;  // The largest epoch that an earlier hub gave.
   Mutex mutex_;
   std::vector<std::shared_ptr<const StoredModel>> replaced_ ABSL_GUARDED_BY(mutex_);
 };

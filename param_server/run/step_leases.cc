@@ -12,7 +12,7 @@ namespace waggle {
 namespace {
 
 constexpr double kLeaseSeconds = 2;
-// However many actors ask, all leases are looked through only so often.
+// Least time between two checks of all leases, as many actors may ask.
 constexpr absl::Duration kSweepPeriod = absl::Milliseconds(100);
 
 }  // namespace
@@ -23,9 +23,10 @@ absl::Status Validate(const StepRequest& request) {
   };
   if (!is_count(request.used, 0) || !is_count(request.allowed, 0) || !is_count(request.block, 1) ||
       !std::isfinite(request.rate) || request.rate < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "steps asked for with used: ", request.used, ", allowed: ", request.allowed, ", block: ", request.block,
-        ", rate: ", request.rate, "; wanted a block of at least 1, none negative and counts of at most 2^53"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("step request: got used: ", request.used, ", allowed: ", request.allowed,
+                     ", block: ", request.block, ", rate: ", request.rate,
+                     "; wanted counts of 0 to 2^53, a block of at least 1 and a finite rate of at least 0"));
   }
   return absl::OkStatus();
 }
@@ -47,7 +48,7 @@ int64_t StepLeases::Take(const std::string& worker_id, const StepRequest& reques
   lease.renewed = now;
   const int64_t used = std::max(lease.used, request.used);
   Set(&lease, used, lease.allowed);
-  // What the actor holds is its own as far as nobody else has it: it may be of an earlier hub, or overdue.
+  // The actor keeps steps of an earlier hub or an overdue lease if no other lease has them.
   const int64_t held = std::clamp(request.allowed - used, lease.unused(),
                                   std::max(lease.unused(), limit_ - taken - (leased_ - lease.unused())));
   Set(&lease, used, used + held);

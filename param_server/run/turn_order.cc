@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-// Turns are counted up by one: there is room to count on.
+// Larger turns can only be wrong, as turns are counted up by one.
 constexpr uint64_t kMaxTurn = uint64_t{1} << 62;
 
 }  // namespace
@@ -18,10 +18,10 @@ void TurnOrder::CountItems(const std::string& worker_id, int64_t items) {
 
 bool TurnOrder::Done(Role role, uint64_t number, int64_t learner_steps) {
   if (number > kMaxTurn) {
-    return false;  // Nobody was given such a one.
+    return false;
   }
   if (number > turn_.number) {
-    turn_.number = number + 1;  // An earlier hub gave it.
+    turn_.number = number + 1;  // An earlier hub gave this turn.
     return true;
   }
   if (role != turn_.role || number != turn_.number) {

@@ -17,20 +17,20 @@
 namespace waggle {
 namespace {
 
-// Lives are counted up by one, so that a larger one can only be wrong.
+// Larger lives can only be wrong, as lives are counted up by one.
 constexpr uint64_t kMaxLife = uint64_t{1} << 62;
 constexpr size_t kMaxFigures = 1'000;
 constexpr size_t kMaxText = 256;
-// Rates are taken over ten samples at least half a second apart: hurried heartbeats would make them jump.
+// Rates are taken over ten samples at least half a second apart: samples of urgent heartbeats would make them jump.
 constexpr size_t kSamples = 10;
 constexpr absl::Duration kSampleSpacing = absl::Milliseconds(500);
-// A rate over a longer silence would say for seconds after it how things stood on average, and not how they stand.
+// Samples before a longer silence are dropped: rates over the silence would be averages, not present rates.
 constexpr absl::Duration kLongestSpacing = absl::Seconds(5);
 
 absl::Status ValidateText(const char* what, const std::string& text) {
   if (text.size() > kMaxText) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, " has ", text.size(), " characters; at most ", kMaxText, " are allowed"));
+        absl::StrCat(what, ": got ", text.size(), " characters; wanted at most ", kMaxText, " characters"));
   }
   return absl::OkStatus();
 }
@@ -40,8 +40,8 @@ absl::Status ValidateAddress(Role role, const std::string& address) {
     return Annotate(ValidateReachable(address), "address");
   }
   if (role == Role::kReplayServer || role == Role::kReducer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address: a ", role == Role::kReducer ? "reducer" : "replay server", " must say where it serves"));
+    return absl::InvalidArgumentError(absl::StrCat("address: got none; wanted one, as a ",
+                                                   role == Role::kReducer ? "reducer" : "replay server", " serves"));
   }
   return absl::OkStatus();
 }
@@ -50,13 +50,13 @@ absl::Status Validate(const WorkerFigures& figures) {
   WAGGLE_RETURN_IF_ERROR(ValidateText("activity", figures.activity));
   if (figures.counters.size() + figures.gauges.size() > kMaxFigures) {
     return absl::InvalidArgumentError(absl::StrCat(figures.counters.size() + figures.gauges.size(),
-                                                   " counters and gauges; at most ", kMaxFigures, " are allowed"));
+                                                   " counters and gauges; wanted at most ", kMaxFigures,
+                                                   " in a report"));
   }
   for (const auto& [name, value] : figures.counters) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(name), "counter"));
-    if (!(value >= 0 && value <= kMaxCounter)) {  // So that NaN is refused too.
-      return absl::InvalidArgumentError(
-          absl::StrCat("counter ", name, " is ", value, "; a counter is not negative and at most 2^53"));
+    if (!(value >= 0 && value <= kMaxCounter)) {  // Refuses NaN too.
+      return absl::InvalidArgumentError(absl::StrCat("counter ", name, ": got ", value, "; wanted 0 to 2^53"));
     }
   }
   for (const auto& [name, value] : figures.gauges) {
@@ -80,12 +80,12 @@ absl::StatusOr<const WorkerView*> WorkerTable::CheckArrival(const WorkerArrival&
   const auto seat = seat_of_.find(arrival.worker_id);
   if (seat == seat_of_.end()) {
     return absl::UnavailableError(
-        absl::StrCat("no order for a worker \"", absl::CHexEscape(arrival.worker_id), "\" is known here"));
+        absl::StrCat("worker \"", absl::CHexEscape(arrival.worker_id), "\" has no order here"));
   }
   const WorkerView& view = seat->second->second.view;
   WAGGLE_RETURN_IF_ERROR(ValidateAddress(view.introduction.role, arrival.address));
   if (arrival.life.value_or(0) > kMaxLife) {
-    return absl::InvalidArgumentError(absl::StrCat("life: got ", *arrival.life, "; no worker was given it"));
+    return absl::InvalidArgumentError(absl::StrCat("life: got ", *arrival.life, "; wanted at most 2^62"));
   }
   return &view;
 }
@@ -124,8 +124,7 @@ absl::Status WorkerTable::CheckSeated(const std::string& worker_id) const {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(CheckNotBarred(worker_id));
-  return absl::NotFoundError(
-      absl::StrCat("no worker \"", absl::CHexEscape(worker_id), "\" has joined; it has to join again"));
+  return absl::NotFoundError(absl::StrCat("worker \"", absl::CHexEscape(worker_id), "\" must join again"));
 }
 
 absl::Status WorkerTable::Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now) {
@@ -253,7 +252,7 @@ int64_t WorkerTable::CountAlive(Role role) const {
 }
 
 std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
-  std::vector<std::pair<const Worker*, bool>> order;  // Whether each is gone.
+  std::vector<std::pair<const Worker*, bool>> order;  // True: the worker is gone.
   order.reserve(seats_.size() + gone_.size());
   for (const auto& [key, worker] : seats_) {
     if (worker.seated) {
@@ -276,7 +275,7 @@ std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
     view.silent = now - worker->last_heartbeat;
     view.alive = !gone && worker->IsAlive();
     view.gone = gone;
-    // The last figures of a worker that has just left are as good as those of one that will be heard again.
+    // The last figures of a worker that has just left count as current.
     view.current = view.silent <= options_.current_for && !worker->samples.empty();
     if (view.current && view.alive) {
       view.rates = Rates(*worker);
@@ -318,7 +317,7 @@ const SharedValue<std::map<std::string, double>>& WorkerTable::Rates(const Worke
       const auto it = sample->counters.find(*counter);
       return it == sample->counters.end() ? 0.0 : it->second;
     };
-    // Before the first event there is nothing to have a rate of, and when it came before its sample is not known.
+    // The rate begins at the first sample with an event: the time of the event itself is not known.
     const auto first =
         value == 0 ? worker.samples.begin()
                    : std::find_if(worker.samples.begin(), worker.samples.end(),

@@ -18,7 +18,7 @@ EncodedModels::Pieces Encode(const StoredModel& model) {
   message.header.mutable_header()->set_total_bytes(data.size());
   message.header.mutable_header()->set_checksum(model.checksum);
   size_t sent = 0;
-  do {  // At least once: a model without bytes has a header all the same.
+  do {  // At least once: a model without bytes has a header too.
     const size_t size = std::min(data.size() - sent, static_cast<size_t>(kPieceBytes));
     message.data = data.Part(sent, size);
     pieces.push_back(EncodeMessage(message));
@@ -38,7 +38,7 @@ std::shared_ptr<const EncodedModels::Pieces> EncodedModels::Get(const std::share
     return entry.pieces;
   }
   auto pieces = std::make_shared<const Pieces>(Encode(*model));
-  // A reader that was slow to ask must not bring an old version back.
+  // A slow reader must not replace a newer version.
   if (entry.model == nullptr || entry.model->snapshot.version < model->snapshot.version) {
     replaced = std::exchange(entry, Entry{model, pieces});
   }

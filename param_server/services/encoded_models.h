@@ -12,12 +12,12 @@
 
 namespace waggle {
 
-// A version cut into messages, once: all who pull it are sent the same bytes, of which there is one copy.
+// The newest version of each model as encoded messages. All workers that pull it are sent the same copy of its bytes.
 class EncodedModels {
  public:
   using Pieces = std::vector<grpc::ByteBuffer>;
 
-  // The messages of a stored version. Keeps those of the newest version of each model that was asked for.
+  // The messages of a stored version. Keeps those of the newest version.
   std::shared_ptr<const Pieces> Get(const std::shared_ptr<const StoredModel>& model) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

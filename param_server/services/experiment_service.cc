@@ -24,10 +24,9 @@ namespace {
 constexpr int kWaiters = 4;
 constexpr size_t kMaxWaiting = 1'000;
 constexpr int64_t kMaxListed = 1'000;
-// Two YAML texts.
 constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
 
-// INVALID_ARGUMENT for a state or a token that cannot be.
+// INVALID_ARGUMENT for a wrong state or token.
 absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& request) {
   ExperimentQuery query;
   query.limit = std::min<int64_t>(request.limit() == 0 ? query.limit : request.limit(), kMaxListed);
@@ -42,7 +41,7 @@ absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& requ
   return query;
 }
 
-// Sends an experiment whenever its state has changed.
+// Sends an experiment after each change of its state.
 class ExperimentSource final : public WriteSource {
  public:
   ExperimentSource(ExperimentHost* host, std::string id) : host_(host), id_(std::move(id)) {}
@@ -116,7 +115,7 @@ grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* co
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  // A status of what runs must not wait behind submissions, which wait for the disk.
+  // The status of a running experiment must not wait behind submissions, which wait for the disk.
   if (const std::shared_ptr<const ExperimentTexts> texts = host_->TextsOfRunning(decoded.id()); texts != nullptr) {
     return AnswerUnary<v1::GetExperimentRequest, v1::ExperimentInfo>(
         context, *request, response, kMaxUnaryBytes,

@@ -8,7 +8,7 @@
 
 namespace waggle {
 
-// All methods are raw, for a limit on what is parsed.
+// All methods are raw, to limit the size of parsed messages.
 using ExperimentServiceBase =
     v1::ExperimentService::WithRawCallbackMethod_Submit<v1::ExperimentService::WithRawCallbackMethod_List<
         v1::ExperimentService::WithRawCallbackMethod_Get<v1::ExperimentService::WithRawCallbackMethod_Stop<
@@ -44,7 +44,7 @@ class ExperimentService final : public ExperimentServiceBase {
  private:
   ExperimentHost* const host_;
   Executor waiters_;  // For calls that wait for the disk.
-  Executor closers_;  // For those that wait for a run to close first, which takes long.
+  Executor closers_;  // For calls that wait for a run to close, which takes long.
 };
 
 }  // namespace waggle

@@ -18,7 +18,7 @@
 namespace waggle {
 namespace {
 
-// A request that came as raw bytes because its method's answers do.
+// Parses a request of a raw method.
 template <class Request>
 absl::StatusOr<Request> DecodeRequest(const grpc::ByteBuffer& buffer) {
   Message<Request> message;
@@ -35,7 +35,7 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   absl::StatusOr<v1::PushModelResponse> OnPeerDone() override {
     WAGGLE_RETURN_IF_ERROR(Count(Commit()));
     run_->metrics->Add("models_pushed", 1);
-    run_->encoded.Get(run_->models->Newest(model_));  // Now, so that the messages of the version before go at once.
+    run_->encoded.Get(run_->models->Newest(model_));  // Frees the messages of the last version.
     return v1::PushModelResponse();
   }
 
@@ -65,14 +65,13 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
     if (fenced > 0 && snapshot.version.epoch <= fenced) {
       return WithReason(reasons::kLaterLearner, absl::FailedPreconditionError(absl::StrCat(
                                                     "weights of epoch ", snapshot.version.epoch,
-                                                    ", whose learner has been dismissed: another has its place")));
+                                                    ", whose learner was dismissed: another learner has its seat")));
     }
     const uint64_t last = run_->last_epoch == nullptr ? snapshot.version.epoch : run_->last_epoch();
     return snapshot.version.epoch <= last
                ? absl::OkStatus()
-               : absl::FailedPreconditionError(
-                     absl::StrCat("weights of epoch ", snapshot.version.epoch,
-                                  ", which no learner of this run was given; the largest that was is ", last));
+               : absl::FailedPreconditionError(absl::StrCat("epoch of the weights: got ", snapshot.version.epoch,
+                                                            "; wanted that of a learner of this run, at most ", last));
   }
 
   absl::Status Commit() {
@@ -90,12 +89,12 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   }
 
   const FindRun& find_;               // The service's.
-  std::shared_ptr<RunServices> run_;  // Once the header has come.
+  std::shared_ptr<RunServices> run_;  // Null until the header has come.
   std::string model_;
   std::unique_ptr<ModelUpload> upload_;
 };
 
-// Sends messages that exist already.
+// Sends encoded messages.
 class PiecesSource final : public WriteSource {
  public:
   explicit PiecesSource(std::shared_ptr<const EncodedModels::Pieces> pieces) : pieces_(std::move(pieces)) {}
@@ -116,7 +115,7 @@ class PiecesSource final : public WriteSource {
   size_t next_ = 0;
 };
 
-// Sends the newest version's number whenever it has changed since the last time.
+// Sends the number of the newest version after each change.
 class VersionSource final : public WriteSource {
  public:
   VersionSource(std::shared_ptr<RunServices> run, std::string model) : run_(std::move(run)), model_(std::move(model)) {}
@@ -144,7 +143,8 @@ class VersionSource final : public WriteSource {
 
 absl::Status CheckPull(const v1::PullModelRequest& pull) {
   if (!v1::PullModelRequest::Which_IsValid(pull.which())) {
-    return absl::InvalidArgumentError(absl::StrCat("which: ", static_cast<int>(pull.which()), " is unknown"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("which: got ", static_cast<int>(pull.which()), "; wanted a value of PullModelRequest.Which"));
   }
   return pull.holder().empty() ? absl::OkStatus() : Annotate(ValidateName(pull.holder()), "holder");
 }

@@ -9,9 +9,8 @@
 
 namespace waggle {
 
-// waggle.v1.ModelService over the model stores of all experiments that run; see model.proto. All bulk bytes pass
-// uncopied but for the one copy that an upload makes. Counts models_pushed, pushes_refused, models_pulled and
-// bytes_pulled.
+// waggle.v1.ModelService over the model stores of all running experiments; see model.proto. Weights are copied once, in
+// an upload. Counts models_pushed, pushes_refused, models_pulled and bytes_pulled.
 class ModelService final
     : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {

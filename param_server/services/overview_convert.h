@@ -5,10 +5,9 @@
 
 namespace waggle {
 
-// Into an empty one, without the experiment's id, which a hub does not know.
+// Fills an empty response, without the experiment's id.
 void ToProto(const HubOverview& overview, v1::OverviewResponse* response);
-// As it is kept of a run that is closed: all its workers are gone, so there are no rates and no figures of theirs.
-// Without the experiment, which is kept beside it.
+// The overview that is saved of a closed run: no worker is alive or has rates. Without the experiment's text.
 v1::OverviewResponse ToPastProto(HubOverview overview);
 
 }  // namespace waggle

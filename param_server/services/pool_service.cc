@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Answers when the host does. gRPC calls OnCancel and OnDone only once the method has returned this.
+// Finishes the call when the host replies. gRPC calls OnCancel and OnDone only after the method has returned this.
 class AttendReactor final : public grpc::ServerUnaryReactor {
  public:
   AttendReactor(ExperimentHost* host, const v1::AttendRequest& request, grpc::ByteBuffer* response) : host_(host) {
@@ -40,7 +40,7 @@ grpc::ServerUnaryReactor* PoolService::Attend(grpc::CallbackServerContext* conte
     return FinishUnary(context, absl::FailedPreconditionError(absl::StrCat(
                                     "this worker is of version ", absl::CHexEscape(decoded.software_version()),
                                     ", the parameter server of version ", kVersion,
-                                    "; all processes of a hub must be of one version")));
+                                    "; all processes of a hub must have the same version")));
   }
   return new AttendReactor(host_, decoded, response);
 }

@@ -7,8 +7,7 @@
 
 namespace waggle {
 
-// waggle.v1.PoolService over an ExperimentHost; see pool.proto. Translates, and decides nothing but that a worker of
-// another software version is refused.
+// waggle.v1.PoolService over an ExperimentHost; see pool.proto. Refuses workers of another software version.
 class PoolService final : public v1::PoolService::WithRawCallbackMethod_Attend<v1::PoolService::Service> {
  public:
   // The host outlives the service.

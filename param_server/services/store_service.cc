@@ -12,8 +12,7 @@
 namespace waggle {
 namespace {
 
-// Answers a call whose keys may come later than it does. gRPC calls OnCancel and OnDone only once the method has
-// returned this.
+// Finishes a call once its keys are set. gRPC calls OnCancel and OnDone only after the method has returned this.
 class GetReactor final : public grpc::ServerUnaryReactor {
  public:
   GetReactor(std::shared_ptr<RunServices> run, const v1::GetKeysRequest& request, grpc::ByteBuffer* response)

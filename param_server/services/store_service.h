@@ -9,12 +9,12 @@
 
 namespace waggle {
 
-// All methods are raw, for a limit on what is parsed.
+// All methods are raw, to limit the size of parsed messages.
 using StoreServiceBase = v1::StoreService::WithRawCallbackMethod_Set<
     v1::StoreService::WithRawCallbackMethod_Get<v1::StoreService::WithRawCallbackMethod_Add<
         v1::StoreService::WithRawCallbackMethod_Delete<v1::StoreService::Service>>>>;
 
-// waggle.v1.StoreService over the group stores of all experiments that run; see store.proto.
+// waggle.v1.StoreService over the group stores of all running experiments; see store.proto.
 class StoreService final : public StoreServiceBase {
  public:
   explicit StoreService(FindRun find) : find_(std::move(find)) {}

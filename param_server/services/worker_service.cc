@@ -58,7 +58,7 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   return report;
 }
 
-// Sends a worker's assignment whenever there is news for it.
+// Sends a worker's assignment after each announcement of its hub.
 class AssignmentSource final : public WriteSource {
  public:
   AssignmentSource(std::shared_ptr<RunServices> run, std::string worker_id)
@@ -103,7 +103,7 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
     return FinishUnary(context, status);
   }
   auto run = find_(decoded.experiment_id());
-  if (!run.ok()) {  // If it has ended, or there never was one, coming back is of no use.
+  if (!run.ok()) {  // NOT_FOUND would make the worker try again, which is of no use if the run does not exist any more.
     return FinishUnary(
         context, absl::IsNotFound(run.status()) ? absl::FailedPreconditionError(run.status().message()) : run.status());
   }
@@ -120,7 +120,7 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
     join();
   } else if (!joins_.Submit(join).ok()) {
     reactor->Finish(ToGrpcStatus(
-        absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxJoins, " others that join"))));
+        absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxJoins, " other workers that join"))));
   }
   return reactor;
 }
@@ -199,7 +199,7 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
   const absl::StatusOr<std::shared_ptr<RunServices>> run = find_(decoded.experiment_id());
   if (run.ok()) {
     return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
-                         // A run of a thousand workers has tens of thousands of map entries to make and to free.
+                         // An arena frees the tens of thousands of map entries of a thousand workers at once.
                          google::protobuf::Arena arena;
                          auto* const answer = google::protobuf::Arena::CreateMessage<v1::OverviewResponse>(&arena);
                          ToProto((*run)->hub->Overview(), answer);

@@ -11,19 +11,19 @@
 
 namespace waggle {
 
-// All methods are raw, for a limit on what is parsed.
+// All methods are raw, to limit the size of parsed messages.
 using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
     v1::WorkerService::WithRawCallbackMethod_Heartbeat<v1::WorkerService::WithRawCallbackMethod_Watch<
         v1::WorkerService::WithRawCallbackMethod_TakeSteps<v1::WorkerService::WithRawCallbackMethod_Leave<
             v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
-// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing.
+// waggle.v1.WorkerService over the hubs of all running experiments; see worker.proto. The hubs decide all.
 class WorkerService final : public WorkerServiceBase {
  public:
-  // What is known of an experiment that does not run; NOT_FOUND where there is none. May wait for the disk.
+  // See ExperimentHost::PastOverview. May wait for the disk.
   using PastOverview = std::function<absl::StatusOr<v1::OverviewResponse>(const std::string& experiment_id)>;
 
-  // Workers are asked for a heartbeat every `heartbeat_interval`. `past` may be null.
+  // Workers must send a heartbeat every `heartbeat_interval`. `past` may be null.
   WorkerService(FindRun find, absl::Duration heartbeat_interval, PastOverview past = nullptr);
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -46,7 +46,7 @@ class WorkerService final : public WorkerServiceBase {
   const FindRun find_;
   const PastOverview past_;
   const absl::Duration heartbeat_interval_;
-  Executor joins_;       // Of those that wait for the disk.
+  Executor joins_;       // For joins that wait for the disk.
   Executor past_calls_;  // For `past_`.
 };
 

@@ -3,8 +3,8 @@
 
 usage: pip_install.py --server build/release/bin/waggle-replay-server
 
-Nothing is downloaded: what the package needs is this Python's own. Exits with 77, which ctest takes for "skipped", and
-says what is missing where that cannot be. [e2e]
+Nothing is downloaded: this Python must have the package's dependencies. If one is missing, prints it and exits with 77,
+which ctest takes for "skipped". [e2e]
 """
 
 import argparse

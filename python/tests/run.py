@@ -3,8 +3,8 @@
 
 usage: run.py --server build/release/bin/waggle-replay-server --stage FOLDER [unittest's arguments]
 
-The package is put together in FOLDER as an installation would be. Exits with 77, which ctest takes for "skipped", where
-this Python lacks what the package depends on. [e2e]
+The package is put together in FOLDER like an installation. Exits with 77, which ctest takes for "skipped", if this Python
+lacks a dependency of the package. [e2e]
 """
 
 import argparse

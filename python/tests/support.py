@@ -23,6 +23,28 @@ def row(number):
     return {"number": number, "vector": np.full(3, number, np.float32)}
 
 
+def rows_of(numbers):
+    """These rows as arrays."""
+    numbers = np.asarray(numbers)
+    return {"number": numbers, "vector": np.repeat(numbers[:, None], 3, 1).astype(np.float32)}
+
+
+def fill(writer, *bounds, **item):
+    """Writes the rows of a range of numbers, each with an item."""
+    for number in range(*bounds):
+        writer.append(row(number))
+        writer.create_item(**item)
+
+
+def in_threads(count, function):
+    """Runs the function in so many threads, each with its number."""
+    threads = [threading.Thread(target=function, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def queue_table(name, **options):
     """First in, first out, each item once: draining it gives the inserted items, in their order."""
     options = {"max_items": 100_000, "max_window": 4, "max_times_sampled": 1, **options}
@@ -161,8 +183,8 @@ class ServerTest(unittest.TestCase):
         """The numbers of the next items of a queue, each from the last row of its window."""
         return client.sample(table, count, timeout=PATIENCE)["last"].tolist()
 
-    def soon(self, function):
-        """Runs the function in a thread, and fails unless it ends; returns its result or raises its error."""
+    def begin(self, function):
+        """Runs the function in a thread. The returned function waits for its end, and returns or raises its result."""
         outcome = []
 
         def run():
@@ -173,9 +195,17 @@ class ServerTest(unittest.TestCase):
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        thread.join(PATIENCE)
-        self.assertTrue(outcome, "it hangs")
-        value, error = outcome[0]
-        if error is not None:
-            raise error
-        return value
+
+        def end():
+            thread.join(PATIENCE)
+            self.assertTrue(outcome, "it hangs")
+            value, error = outcome[0]
+            if error is not None:
+                raise error
+            return value
+
+        return end
+
+    def soon(self, function):
+        """Runs the function in a thread, and fails unless it ends; returns its result or raises its error."""
+        return self.begin(function)()

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from support import COLUMNS, PATIENCE, Proxy, Server, ServerTest, queue_table, row, wait_until
+from support import COLUMNS, PATIENCE, Proxy, Server, ServerTest, fill, queue_table, row, wait_until
 
 import waggle_client as waggle
 from waggle_client import _link
@@ -44,32 +44,24 @@ class BrokenConnectionTest(ServerTest):
             self.assertEqual(writer.stats().items_inserted, 2000)
         self.check_all_once(2000)
 
-    def test_blocks_whose_acknowledgement_was_lost_are_not_applied_again(self):
-        with self.far.writer(self.name, block_bytes=100) as writer:
-            self.write(writer, 0, 50)
-            writer.flush(PATIENCE)
-            self.proxy.drop_answers = True
-            self.write(writer, 50, 150)
-            wait_until(lambda: self.client.table(self.name).items_inserted == 150, "they are applied")
-            with self.assertRaises(waggle.DeadlineExceeded):
-                writer.flush(0.05)
-            self.proxy.cut()
-            self.proxy.drop_answers = False
-            writer.flush(PATIENCE)
-            self.assertEqual(writer.stats().items_inserted, 150)
-        self.check_all_once(150)
-
-    def test_blocks_that_never_arrived_are_sent_again(self):
-        with self.far.writer(self.name, block_bytes=100) as writer:
-            self.write(writer, 0, 50)
-            writer.flush(PATIENCE)
-            self.proxy.drop_requests = True
-            self.write(writer, 50, 150)
-            wait_until(lambda: self.proxy.dropped > 0, "something was lost")
-            self.proxy.cut()
-            self.proxy.drop_requests = False
-            writer.flush(PATIENCE)
-        self.check_all_once(150)
+    def test_blocks_that_were_lost_or_whose_acknowledgement_was_are_applied_once(self):
+        arrived = lambda: self.client.table(self.name).items_inserted == 150
+        for switch, lost in (("drop_requests", lambda: self.proxy.dropped > 0), ("drop_answers", arrived)):
+            self.name += "/" + switch
+            self.client.create_table(queue_table(self.name, view=VIEW))
+            with self.far.writer(self.name, block_bytes=100) as writer:
+                self.write(writer, 0, 50)
+                writer.flush(PATIENCE)
+                setattr(self.proxy, switch, True)
+                self.write(writer, 50, 150)
+                wait_until(lost, "blocks or acknowledgements were lost")
+                with self.assertRaises(waggle.DeadlineExceeded):
+                    writer.flush(0.05)
+                self.proxy.cut()
+                setattr(self.proxy, switch, False)
+                writer.flush(PATIENCE)
+                self.assertEqual(writer.stats().items_inserted, 150)
+            self.check_all_once(150)
 
     def test_a_sampler_goes_on_after_every_cut(self):
         self.client.create_table(queue_table(self.name + "/all", max_times_sampled=0, view=VIEW))
@@ -82,7 +74,7 @@ class BrokenConnectionTest(ServerTest):
                     self.assertTrue(np.array_equal(batch["all"].max(1), batch["last"]))
                 self.proxy.cut()
 
-    def test_calls_try_again_and_then_say_why_not(self):
+    def test_calls_try_again_and_then_have_the_last_error(self):
         self.proxy.cut()
         self.assertEqual(self.far.table(self.name).items, 0)
         self.proxy.accepts = False
@@ -110,8 +102,7 @@ class StoppedServerTest(ServerTest):
 
     def test_a_paused_server_gets_everything_once_it_goes_on(self):
         with self.client.writer(self.name, block_bytes=100, max_unacknowledged_blocks=4, timeout=0.2) as writer:
-            writer.append(row(0))
-            writer.create_item()
+            fill(writer, 1)
             writer.flush(PATIENCE)
             self.server.pause()
             added = 1
@@ -128,7 +119,7 @@ class StoppedServerTest(ServerTest):
         self.assertIn(inserted, (added, added - 1))  # The last row may lack its item.
         self.assertEqual(self.drain(self.client, self.name, inserted), list(range(inserted)))
 
-    def test_what_times_out_says_after_what_time_that_was_asked_for(self):
+    def test_a_timeout_has_the_time_that_was_asked_for(self):
         with self.client.writer(self.name) as writer, self.client.sampler(self.name, 1) as sampler:
             writer.append(row(0))
             writer.flush(PATIENCE)
@@ -154,8 +145,7 @@ class StoppedServerTest(ServerTest):
     def test_closing_never_hangs_on_a_paused_server(self):
         writer = self.client.writer(self.name)
         sampler = self.client.sampler(self.name, 1)
-        writer.append(row(0))
-        writer.create_item()
+        fill(writer, 1)
         writer.flush(PATIENCE)
         sampler.next(PATIENCE)
         self.server.pause()
@@ -187,7 +177,6 @@ class StoppedServerTest(ServerTest):
             thread.join(PATIENCE)
         self.assertEqual(len(ended), 2, ended)
 
-
     def test_a_clients_writers_are_closed_side_by_side(self):
         client = waggle.Client(self.server.address, timeout=PATIENCE)
         writers = [client.writer(self.name) for _ in range(3)]
@@ -204,7 +193,7 @@ class StoppedServerTest(ServerTest):
         for writer in writers:
             self.assertIn(f"not {writer.writer_id}", told)
 
-    def test_streams_of_a_client_that_is_closed_end_without_a_word(self):
+    def test_streams_of_a_closed_client_end_without_a_warning(self):
         client = waggle.Client(self.server.address, timeout=PATIENCE)
         writer, sampler = client.writer(self.name), client.sampler(self.name, 1)
         wait_until(lambda: writer._core._opened, "the streams are open")
@@ -254,15 +243,11 @@ class RestartedServerTest(unittest.TestCase):
         with waggle.Client(server.address, timeout=PATIENCE) as client:
             client.create_table(queue_table("queue", view=VIEW))
             with client.writer("queue", block_bytes=100) as writer, client.sampler("queue", 1) as sampler:
-                for number in range(50):
-                    writer.append(row(number))
-                    writer.create_item()
+                fill(writer, 50)
                 writer.flush(PATIENCE)
                 self.assertEqual(sampler.next(PATIENCE)["last"].tolist(), [0])
                 server.kill()
-                for number in range(50, 100):
-                    writer.append(row(number))
-                    writer.create_item(rows=4)
+                fill(writer, 50, 100, rows=4)
                 with self.assertLogs("waggle_client", "WARNING") as logs:
                     server = Server(server.port)
                     writer.flush(PATIENCE)
@@ -277,7 +262,7 @@ class RestartedServerTest(unittest.TestCase):
                     seen.update(sampler.next(PATIENCE)["last"].tolist())
                 self.assertLessEqual(set(range(53, 100)), seen)
 
-    def test_a_table_that_nobody_makes_again_is_an_error(self):
+    def test_a_table_that_is_not_made_again_is_an_error(self):
         server = Server()
         self.addCleanup(lambda: server.kill())
         with waggle.Client(server.address, timeout=PATIENCE) as maker:
@@ -305,14 +290,13 @@ class RestartedServerTest(unittest.TestCase):
                 server.kill()
                 server = Server(server.port)
 
-    def test_an_idle_sampler_of_single_batches_says_nothing_of_a_restart(self):
+    def test_an_idle_sampler_of_single_batches_does_not_warn_of_a_restart(self):
         server = Server()
         self.addCleanup(lambda: server.kill())
         with waggle.Client(server.address, timeout=PATIENCE) as client:
             client.create_table(queue_table("queue", view=VIEW))
             with client.writer("queue") as writer:
-                writer.append(row(0))
-                writer.create_item()
+                fill(writer, 1)
             client.sample("queue", 1)
             (idle,) = client._idle._idle["queue"]
             with mock.patch.object(_link.log, "warning") as warned:

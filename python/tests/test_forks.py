@@ -7,7 +7,7 @@ import threading
 import unittest
 
 import numpy as np
-from support import COLUMNS, PATIENCE, ServerTest, row
+from support import COLUMNS, PATIENCE, ServerTest, fill, row
 
 import waggle_client as waggle
 
@@ -60,11 +60,10 @@ class ForksTest(ServerTest):
         except waggle.Error as error:
             return f"{type(error).__name__}: {error}"
 
-    def test_what_was_made_before_a_fork_says_so_in_the_new_process_and_goes_on_in_the_old_one(self):
+    def test_objects_from_before_a_fork_are_refused_in_the_new_process_and_go_on_in_the_old_one(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))
         writer = self.client.writer(self.name)
-        writer.append(row(0))
-        writer.create_item()
+        fill(writer, 1)
         writer.flush(PATIENCE)
         sampler, updater = self.client.sampler(self.name, 1), self.client.priority_updater(self.name)
         batch = sampler.next(PATIENCE)
@@ -96,8 +95,7 @@ class ForksTest(ServerTest):
     def test_a_fork_while_nothing_is_open_does_no_harm(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))
         with self.client.writer(self.name) as writer:
-            writer.append(row(0))
-            writer.create_item()
+            fill(writer, 1)
         self.client.sample(self.name, 1)
         describe = lambda: f"{len(waggle.Client(self.server.address, timeout=PATIENCE).describe().tables)} tables"
         self.assertRegex(self.in_a_child(lambda: self.told(describe)), "it returned . tables")

@@ -3,11 +3,10 @@
 import dataclasses
 import gc
 import importlib.util
-import threading
 import unittest
 
 import numpy as np
-from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
+from support import COLUMNS, PATIENCE, ServerTest, fill, in_threads, queue_table, row, wait_until
 
 import waggle_client as waggle
 from waggle_client import _wire
@@ -122,8 +121,6 @@ class SamplingTest(ServerTest):
                     batch = sampler.next()
                     expected = np.broadcast_to(batch["number"][:, None, None], (400, 84, 84))
                     self.assertTrue(np.array_equal(batch["frame"], expected))
-        with self.assertRaisesRegex(waggle.InvalidArgument, '"zip" is not none, lz4 or zstd'):
-            self.client.sampler(self.name, 4, compression="zip")
 
     def test_the_arrays_are_aligned_views_of_one_block_that_is_the_batchs_own(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))
@@ -178,26 +175,8 @@ class SamplingTest(ServerTest):
             for frame in batch["frame"]:
                 self.assertTrue((frames == frame).all((1, 2)).any())
 
-    def test_a_batch_that_is_too_large_is_refused(self):
-        self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}, max_items=1000))
-        before = self.client.describe().refusals.get("batch_too_large", 0)
-        with self.client.sampler(self.name, 1000) as sampler:
-            with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most") as refused:
-                sampler.next(PATIENCE)
-        self.assertEqual(refused.exception.reason, "batch_too_large")
-        self.assertEqual(self.client.describe().refusals["batch_too_large"], before + 1)
-        with self.assertRaisesRegex(waggle.InvalidArgument, "batch_size"):
-            self.client.sampler(self.name, 0)
-        with self.assertRaisesRegex(waggle.InvalidArgument, "prefetch"):
-            self.client.sampler(self.name, 1, prefetch=0)
-
     def test_other_selectors_pick_by_age_and_priority(self):
-        for sampler, wanted in (
-            (waggle.lifo(), 9),
-            (waggle.fifo(), 0),
-            (waggle.max_heap(), 3),
-            (waggle.min_heap(), 6),
-        ):
+        for sampler, wanted in ((waggle.lifo(), 9), (waggle.fifo(), 0), (waggle.max_heap(), 3), (waggle.min_heap(), 6)):
             name = f"{self.name}/{sampler.kind}"
             self.client.create_table(waggle.Table(name, COLUMNS, sampler=sampler))
             self.fill(name, 10, priority=lambda number: {3: 9.0, 6: 0.5}.get(number, 1.0))
@@ -240,40 +219,24 @@ class SamplingTest(ServerTest):
     def test_closing_ends_a_wait_in_another_thread(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))
         sampler = self.client.sampler(self.name, 4)
-        ended = []
-
-        def wait():
-            try:
-                sampler.next()
-            except waggle.Error as error:
-                ended.append(error)
-
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
+        ended = self.begin(sampler.next)
         wait_until(lambda: self.client.table(self.name).samples_waiting > 0, "the sampler waits")
         self.soon(sampler.close)
-        thread.join(PATIENCE)
-        self.assertIsInstance(ended[0], waggle.Cancelled)
+        self.assertRaises(waggle.Cancelled, ended)
         with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
             sampler.next()
 
     def test_threads_may_share_a_sampler(self):
         self.client.create_table(queue_table(self.name, view={"last": waggle.last("number")}))
         self.fill(self.name, 400)
-        numbers, lock = [], threading.Lock()
+        numbers = []
         with self.client.sampler(self.name, 2, timeout=PATIENCE) as sampler:
 
-            def take():
+            def take(_):
                 for _ in range(50):
-                    batch = sampler.next()
-                    with lock:
-                        numbers.extend(batch["last"].tolist())
+                    numbers.extend(sampler.next()["last"].tolist())
 
-            threads = [threading.Thread(target=take) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            in_threads(4, take)
         self.assertEqual(sorted(numbers), list(range(400)))
 
 
@@ -286,9 +249,7 @@ class SingleBatchesTest(ServerTest):
 
     def fill(self, count):
         with self.client.writer(self.name) as writer:
-            for number in range(count):
-                writer.append(row(number))
-                writer.create_item()
+            fill(writer, count)
 
     def samplers(self):
         """By sampler that the server remembers: True if it is connected."""
@@ -328,19 +289,13 @@ class SingleBatchesTest(ServerTest):
 
     def test_threads_get_batches_of_their_own(self):
         self.fill(400)
-        numbers, lock = [], threading.Lock()
+        numbers = []
 
-        def take():
+        def take(_):
             for _ in range(50):
-                batch = self.client.sample(self.name, 2, timeout=PATIENCE)
-                with lock:
-                    numbers.extend(batch["last"].tolist())
+                numbers.extend(self.drain(self.client, self.name, 2))
 
-        threads = [threading.Thread(target=take) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(4, take)
         self.assertEqual(sorted(numbers), list(range(400)))
         self.assertLessEqual(sum(self.samplers()), 4)
 
@@ -362,20 +317,10 @@ class SingleBatchesTest(ServerTest):
         self.fill(1)
         other = waggle.Client(self.server.address, timeout=PATIENCE)
         other.sample(self.name, 1)
-        ended = []
-
-        def wait():
-            try:
-                other.sample(self.name, 1)
-            except waggle.Error as error:
-                ended.append(error)
-
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
+        ended = self.begin(lambda: other.sample(self.name, 1))
         wait_until(lambda: self.client.table(self.name).samples_waiting > 0, "the call waits")
         self.soon(other.close)
-        thread.join(PATIENCE)
-        self.assertIsInstance(ended[0], waggle.Cancelled)
+        self.assertRaises(waggle.Cancelled, ended)
 
     def test_limits_that_are_changed_between_two_calls_hold(self):
         self.fill(5)
@@ -392,22 +337,14 @@ class PrioritiesTest(ServerTest):
         super().setUp()
         self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(1.0), max_items=10))
         with self.client.writer(self.name) as writer:
-            for number in range(10):
-                writer.append(row(number))
-                writer.create_item()
+            fill(writer, 10)
         self.batch = self.client.sample(self.name, 10)  # Stratified with equal priorities: every item once.
         self.assertEqual(sorted(self.batch["number"].tolist()), list(range(10)))
-
-    def test_new_priorities_are_applied(self):
-        priorities = (self.batch["number"] == 4).astype(np.float32)
-        counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, priorities)
-        self.assertEqual((counts.applied, counts.stale, counts.unknown), (10, 0, 0))
-        self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {4})
 
     def test_priorities_may_have_the_shape_of_td_errors(self):
         errors = (self.batch["number"] == 4).astype(np.float32)[:, None]
         counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, errors)
-        self.assertEqual(counts.applied, 10)
+        self.assertEqual((counts.applied, counts.stale, counts.unknown), (10, 0, 0))
         self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {4})
         with self.client.priority_updater(self.name) as updater:
             updater.update(self.batch.keys, self.batch.generations, 1 - errors)
@@ -425,9 +362,7 @@ class PrioritiesTest(ServerTest):
 
     def test_an_item_that_was_replaced_is_left_alone(self):
         with self.client.writer(self.name) as writer:
-            for number in range(100, 110):
-                writer.append(row(number))
-                writer.create_item(priority=2.0)
+            fill(writer, 100, 110, priority=2.0)
         counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, np.zeros(10))
         self.assertEqual((counts.applied, counts.stale), (0, 10))
         self.assertTrue((self.client.sample(self.name, 10)["number"] >= 100).all())
@@ -442,19 +377,6 @@ class PrioritiesTest(ServerTest):
         )
         self.assertEqual(counts.applied, 10 * repeat)
         self.assertEqual(self.client.update_priorities(self.name, [], [], []).applied, 0)
-
-    def test_nonsense_is_refused(self):
-        keys, generations = self.batch.keys, self.batch.generations
-        for message, arguments in {
-            "10 keys, 9 generations, 10 priorities": (keys, generations[1:], np.ones(10)),
-            "entry 3 is nan": (keys, generations, np.where(np.arange(10) == 3, np.nan, 1)),
-            "keys: got float64": (np.ones(10), generations, np.ones(10)),
-            "priorities: got float64.10, 2.": (keys, generations, np.ones((10, 2))),
-            "priorities: got float64.1, 10.": (keys, generations, np.ones((1, 10))),
-            "-1": (keys, generations, np.full(10, -1.0)),
-        }.items():
-            with self.subTest(message), self.assertRaisesRegex(waggle.InvalidArgument, message):
-                self.client.update_priorities(self.name, *arguments)
 
 
 if __name__ == "__main__":

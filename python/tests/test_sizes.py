@@ -52,7 +52,7 @@ class SizesTest(ServerTest):
 
     def test_a_row_that_no_message_could_hold_is_refused_when_the_table_is_created(self):
         with self.assertRaisesRegex(
-            waggle.InvalidArgument, f"{self.name}.*a row has {100 * MIB + 8} bytes; at most {63 * MIB} are allowed"
+            waggle.InvalidArgument, f"{self.name}.*got a row of {100 * MIB + 8} bytes; wanted at most {63 * MIB}"
         ) as refused:
             self.create(100 * MIB)
         self.assertEqual(refused.exception.reason, "bad_configuration")
@@ -60,14 +60,8 @@ class SizesTest(ServerTest):
 
     def test_a_row_that_this_client_cannot_send_is_refused_when_the_writer_is_made(self):
         self.create(60 * MIB)
-        with self.assertRaises(waggle.InvalidArgument) as refused:
+        with self.assertRaisesRegex(waggle.InvalidArgument, f'{60 * MIB + 8} bytes .*"frame".* {56 * MIB}'):
             self.client.writer(self.name)
-        self.assertEqual(
-            str(refused.exception),
-            f'table "{self.name}": a row has {60 * MIB + 8} bytes (the largest column is "frame", uint8[{60 * MIB}]); '
-            f"the most that travels at once is {56 * MIB}",
-        )
-        self.assertEqual(refused.exception.reason, "")
 
     def test_lanes_whose_rows_are_too_much_together_are_refused_with_the_most_that_may_be(self):
         self.create(MIB)
@@ -85,10 +79,12 @@ class SizesTest(ServerTest):
 
     def test_a_batch_that_is_too_large_is_refused_with_the_limit(self):
         self.create(MIB)
+        before = self.client.describe().refusals.get("batch_too_large", 0)
         for items, message in ((600, f"{512 * MIB}|512 MiB"), (70_000, "65536")):
             with self.assertRaisesRegex(waggle.ResourceExhausted, message) as refused:
                 self.client.sample(self.name, items, timeout=PATIENCE)
             self.assertEqual(refused.exception.reason, "batch_too_large")
+        self.assertEqual(self.client.describe().refusals["batch_too_large"], before + 2)
 
 
 if __name__ == "__main__":

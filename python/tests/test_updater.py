@@ -6,7 +6,7 @@ import unittest
 import unittest.mock
 
 import numpy as np
-from support import COLUMNS, PATIENCE, Proxy, Server, ServerTest, row
+from support import COLUMNS, PATIENCE, Proxy, Server, ServerTest, fill
 
 import waggle_client as waggle
 from waggle_client import _wire
@@ -14,23 +14,18 @@ from waggle_client import updater as updater_module
 from waggle_client.updater import MAX_KEYS, PriorityUpdater
 
 
-def fill(client, name, count):
-    with client.writer(name) as writer:
-        for number in range(count):
-            writer.append(row(number))
-            writer.create_item()
-
-
 class UpdaterTest(ServerTest):
     def setUp(self):
         super().setUp()
         self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(1.0), max_items=10))
-        fill(self.client, self.name, 10)
+        with self.client.writer(self.name) as writer:
+            fill(writer, 10)
         self.batch = self.client.sample(self.name, 10)  # Stratified with equal priorities: every item once.
         self.names = (self.batch.keys, self.batch.generations)
 
     def test_updates_are_applied_in_their_order_and_counted(self):
         with self.client.priority_updater(self.name) as updater:
+            updater.update([], [], [])
             for round_ in range(100):
                 priorities = (self.batch["number"] == round_ % 10).astype(np.float64)
                 updater.update(*self.names, priorities)
@@ -39,14 +34,6 @@ class UpdaterTest(ServerTest):
             self.assertEqual((counts.applied, counts.stale, counts.unknown), (1000, 0, 0))
             self.assertEqual(updater.counts(), counts)
         self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {9})
-
-    def test_items_that_have_left_are_counted(self):
-        self.client.delete(self.name, self.names[0][:3], self.names[1][:3])
-        with self.client.priority_updater(self.name) as updater:
-            updater.update([], [], [])
-            updater.update(*self.names, np.ones(10))
-            counts = updater.flush(PATIENCE)
-        self.assertEqual((counts.applied, counts.stale + counts.unknown), (7, 3))
 
     def test_closing_flushes_and_then_it_is_closed(self):
         updater = self.client.priority_updater(self.name)
@@ -58,7 +45,7 @@ class UpdaterTest(ServerTest):
             with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
                 call()
 
-    def test_what_the_server_refuses_is_told_by_the_next_call(self):
+    def test_a_refusal_of_the_server_is_raised_by_the_next_call(self):
         updater = self.client.priority_updater(self.name)
         updater.update(*self.names, np.full(10, -1.0))
         with self.assertRaisesRegex(waggle.InvalidArgument, "updating priorities of table.*-1") as refused:
@@ -107,7 +94,8 @@ class RestartedServerTest(unittest.TestCase):
         self.addCleanup(lambda: server.kill())
         with waggle.Client(server.address, timeout=PATIENCE) as client:
             client.create_table(waggle.Table("table", COLUMNS))
-            fill(client, "table", 4)
+            with client.writer("table") as writer:
+                fill(writer, 4)
             batch = client.sample("table", 4)
             with client.priority_updater("table") as updater:
                 port = server.port
@@ -135,13 +123,14 @@ class RestartedServerTest(unittest.TestCase):
         updater.update([1, 2], [1, 2], [1.0, 1.0])
         self.assertEqual(updater.flush(PATIENCE).unknown, 2)
         actor.create_table(waggle.Table("table", COLUMNS))
-        fill(actor, "table", 4)
+        with actor.writer("table") as writer:
+            fill(writer, 4)
         batch = learner.sample("table", 4)
         updater.update(batch.keys, batch.generations, np.ones(4))
         self.assertEqual(updater.flush(PATIENCE), waggle.UpdateCounts(4, 0, 2))
         updater.close()
 
-    def test_a_table_that_nobody_makes_again_is_told_of_in_the_end(self):
+    def test_a_table_that_is_not_made_again_is_an_error_in_the_end(self):
         _, _, updater = self.restarted()
         with unittest.mock.patch.object(updater_module, "NOT_FOUND_PATIENCE", 0.0):
             updater.update([1], [1], [1.0])
@@ -213,7 +202,7 @@ class HeldUpdatesTest(unittest.TestCase):
     def update(self, keys):
         self.updater.update(keys, keys, np.ones(len(keys)))
 
-    def test_flushing_does_not_wait_for_what_comes_later(self):
+    def test_flushing_does_not_wait_for_later_updates(self):
         flushing, changed, counts = threading.Event(), self.updater._core.changed, []
         thread = threading.Thread(target=lambda: counts.append(self.updater.flush(PATIENCE)), daemon=True)
         wait = changed.wait
@@ -236,7 +225,7 @@ class HeldUpdatesTest(unittest.TestCase):
         self.link.answer(second)
         self.assertEqual(self.updater.flush(PATIENCE).applied, 2)
 
-    def test_what_is_kept_counts_what_is_being_sent_and_the_oldest_goes_first(self):
+    def test_the_limit_includes_the_update_that_is_being_sent_and_the_oldest_is_dropped_first(self):
         backoff = self.updater._core.backoff = HeldBackoff()
         self.addCleanup(backoff.over.release)
         size = MAX_KEYS // 2
@@ -260,7 +249,7 @@ class HeldUpdatesTest(unittest.TestCase):
         self.assertEqual(sent, np.concatenate(updates[3:]).tolist())
         self.assertEqual(self.updater.flush(PATIENCE), waggle.UpdateCounts(5 * size, 0, 3 * size))
 
-    def test_what_was_not_answered_is_sent_again_in_its_order(self):
+    def test_updates_without_an_answer_are_sent_again_in_their_order(self):
         self.update([0])
         first = self.link.next()
         for key in (1, 2, 3):

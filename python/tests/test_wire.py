@@ -45,12 +45,6 @@ class EncodingTest(unittest.TestCase):
         self.assertEqual(list(request.generations), keys[::-1].tolist())
         self.assertEqual(list(request.priorities), priorities.tolist())
 
-    def test_varints_are_those_of_protobuf(self):
-        for value in (0, 1, 127, 128, 300, 1 << 32, (1 << 64) - 1):
-            encoded = _wire.varint(value)
-            self.assertEqual(_wire._read_varint(memoryview(encoded), 0), (value, len(encoded)))
-            self.assertEqual(SampleResponse.FromString(b"\x18" + encoded).data_offset, value)
-
 
 class OddServer:
     """Answers Describe with one table, and streams with the given messages."""
@@ -100,15 +94,20 @@ class OddServerTest(unittest.TestCase):
             _table_proto.specs_to_proto({name: place.spec}, _OneSpec(field.spec))
         return response, layout.total_bytes
 
+    @staticmethod
+    def piece(*parts, items=4, **header):
+        """A batch's first piece."""
+        header = SampleResponse(**header)
+        header.batch.items = items
+        return _wire.with_data(header, list(parts), sum(map(len, parts)))
+
     def sample(self, *answers):
         with self.client_of(*answers).sampler("table", 4) as sampler:
             return sampler.next(PATIENCE)
 
     def test_a_batch_as_it_should_be(self):
         opened, size = self.opened()
-        header = SampleResponse()
-        header.batch.items = 4
-        batch = self.sample(opened, _wire.with_data(header, [bytes(size)], size))
+        batch = self.sample(opened, self.piece(bytes(size)))
         self.assertEqual(batch["number"].tolist(), [0] * 4)
 
     def test_a_layout_that_is_not_the_tables_is_refused(self):
@@ -121,25 +120,16 @@ class OddServerTest(unittest.TestCase):
             self.sample(opened)
 
     def test_pieces_that_do_not_fit_are_refused(self):
-        opened, size = self.opened()
-        header, odd = SampleResponse(), SampleResponse(data_offset=64)
-        header.batch.items = 4
-        few = SampleResponse()
-        few.batch.items = 3
-        damaged = SampleResponse(checksum=1)
-        damaged.batch.items = 4
+        opened, _ = self.opened()
+        short, odd = self.piece(bytes(8)), _wire.with_data(SampleResponse(data_offset=64), [bytes(8)], 8)
         for message, answers in {
-            "not `opened`": [header],
+            "not `opened`": [self.piece()],
             "that it has not begun": [opened, _wire.with_data(SampleResponse(), [bytes(8)], 8)],
-            "sent 0 bytes": [opened, header],
-            "sent 100000 bytes": [opened, _wire.with_data(header, [bytes(100_000)], 100_000)],
-            "byte 64 of a batch; .* and byte 8 is the next": [
-                opened,
-                _wire.with_data(header, [bytes(8)], 8),
-                _wire.with_data(odd, [bytes(8)], 8),
-            ],
-            "within another one": [opened, *[_wire.with_data(header, [bytes(8)], 8)] * 2],
-            "of 3 items instead of 4": [opened, _wire.with_data(few, [bytes(8)], 8)],
+            "sent 0 bytes": [opened, self.piece()],
+            "sent 100000 bytes": [opened, self.piece(bytes(100_000))],
+            "byte 64 of a batch; .* and byte 8 is the next": [opened, short, odd],
+            "within another one": [opened, short, short],
+            "of 3 items instead of 4": [opened, self.piece(bytes(8), items=3)],
             "what is no waggle.v1.SampleResponse": [b"\xff\xff\xff"],
             "no waggle.v1.SampleResponse": [b"\x0a\x7f"],
         }.items():
@@ -151,9 +141,7 @@ class OddServerTest(unittest.TestCase):
 
     def test_batches_that_were_not_asked_for_are_refused(self):
         opened, size = self.opened()
-        header = SampleResponse()
-        header.batch.items = 4
-        client = self.client_of(opened, *[_wire.with_data(header, [bytes(size)], size)] * 9)
+        client = self.client_of(opened, *[self.piece(bytes(size))] * 9)
         with client.sampler("table", 4, prefetch=8) as sampler:
             wait_until(lambda: sampler._core._failure is not None, "the ninth has come")
             with self.assertRaisesRegex(waggle.Internal, "more batches than"):
@@ -166,11 +154,10 @@ class OddServerTest(unittest.TestCase):
         except ImportError:
             self.skipTest("xxhash is not installed")
         opened, size = self.opened()
-        header = SampleResponse(checksum=xxhash.xxh3_64_intdigest(bytes(size)))
-        header.batch.items = 4
-        self.assertEqual(len(self.sample(opened, _wire.with_data(header, [bytes(size)], size))), 4)
-        with self.assertRaisesRegex(waggle.DataLoss, "damaged on its way"):
-            self.sample(opened, _wire.with_data(header, [b"\x01", bytes(size - 1)], size))
+        checksum = xxhash.xxh3_64_intdigest(bytes(size))
+        self.assertEqual(len(self.sample(opened, self.piece(bytes(size), checksum=checksum))), 4)
+        with self.assertRaises(waggle.DataLoss):
+            self.sample(opened, self.piece(b"\x01", bytes(size - 1), checksum=checksum))
 
     def test_acknowledgements_of_what_was_not_sent_are_refused(self):
         opened, ack, far = InsertResponse(), InsertResponse(), InsertResponse()

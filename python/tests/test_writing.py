@@ -2,12 +2,11 @@
 
 import gc
 import importlib.util
-import threading
 import unittest
 import warnings
 
 import numpy as np
-from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
+from support import COLUMNS, PATIENCE, ServerTest, fill, in_threads, queue_table, row, rows_of, wait_until
 
 import waggle_client as waggle
 
@@ -56,7 +55,7 @@ class WritingTest(ServerTest):
                 numbers = np.arange(begin, begin + 300)
                 last_rows = np.arange(0, 300, 3)
                 first = writer.append_rows(
-                    {"number": numbers, "vector": np.repeat(numbers[:, None], 3, 1).astype(np.float32)},
+                    rows_of(numbers),
                     waggle.Items(last_rows, rows=2, priorities=np.linspace(1, 2, 100)),
                 )
                 self.assertEqual(first, begin)
@@ -73,7 +72,7 @@ class WritingTest(ServerTest):
                 lanes = writer.lanes(count)
                 for step in range(40):
                     numbers = np.arange(count) * 1000 + step
-                    lanes.append({"number": numbers, "vector": np.repeat(numbers[:, None], 3, 1).astype(np.float32)})
+                    lanes.append(rows_of(numbers))
                     chosen = np.arange(count) % 2 == step % 2
                     if step >= 2:
                         lanes.create_items(rows=np.where(chosen, 3, 2)[chosen], lanes=chosen)
@@ -83,10 +82,10 @@ class WritingTest(ServerTest):
                 self.assertEqual(lanes.next_row, 40)
         self.check_windows(self.name, windows)
 
-    def check_stacks(self, table, windows, stack):
+    def check_stacks(self, table, windows, stacks):
         """Checks that the queue holds windows of these lists of numbers, each with the stack of its last row."""
         with self.client.sampler(table, 1, timeout=PATIENCE) as sampler:
-            for window, stacked in zip(windows, stack):
+            for window, stacked in zip(windows, stacks):
                 batch = sampler.next()
                 self.assertEqual(batch["stack"][0].tolist(), stacked)
                 self.assertEqual((batch["first"][0], batch["last"][0]), (window[0], window[-1]))
@@ -115,7 +114,7 @@ class WritingTest(ServerTest):
             rows = np.where(np.isin(np.arange(number), begins), 1, 2)
             for begin, end in ((0, 7), (7, number)):
                 writer.append_rows(
-                    {"number": np.arange(begin, end), "vector": np.zeros((end - begin, 3), np.float32)},
+                    rows_of(np.arange(begin, end)),
                     waggle.Items(np.arange(end - begin), rows=rows[begin:end]),
                     begins_episode=np.isin(np.arange(begin, end), begins),
                 )
@@ -126,8 +125,7 @@ class WritingTest(ServerTest):
         with self.client.writer(name, block_bytes=100) as writer:
             lanes = writer.lanes(2)
             for i in range(number):
-                numbers = np.array([i, i + 1000])
-                lanes.append({"number": numbers, "vector": np.zeros((2, 3))}, begins_episode=[i in begins, i == 0])
+                lanes.append(rows_of([i, i + 1000]), begins_episode=[i in begins, i == 0])
                 lanes.create_items(rows=[1 if i in begins else 2], lanes=[0])
         self.check_stacks(name, windows, stacks)
 
@@ -139,12 +137,10 @@ class WritingTest(ServerTest):
             with self.assertRaisesRegex(waggle.InvalidArgument, "an episode that began with row 1"):
                 writer.create_item(rows=2)
             with self.assertRaisesRegex(waggle.InvalidArgument, "entry 1: its window of 2 rows begins before its ep"):
-                arrays = {"number": [2, 3], "vector": np.zeros((2, 3))}
-                writer.append_rows(arrays, waggle.Items([0, 1], rows=2), begins_episode=[1])
+                writer.append_rows(rows_of([2, 3]), waggle.Items([0, 1], rows=2), begins_episode=[1])
             lanes = writer.lanes(2)
             for number in range(2):
-                rows = {"number": [number, number], "vector": np.zeros((2, 3))}
-                lanes.append(rows, begins_episode=[True, number == 0])
+                lanes.append(rows_of([number, number]), begins_episode=[True, number == 0])
             with self.assertRaisesRegex(waggle.InvalidArgument, "lane 0 has 1 rows in its episode; 2 were"):
                 lanes.create_items(rows=2)
             lanes.create_items(rows=2, lanes=[1])
@@ -156,12 +152,10 @@ class WritingTest(ServerTest):
             for number, priority in enumerate((None, 5.0, None, 2.0, 3.0, None)):
                 writer.append(row(number))
                 writer.create_item(priority=priority)
-            writer.append_rows(
-                {"number": [6, 7], "vector": np.zeros((2, 3))}, waggle.Items([0, 1], priorities=[7.0, 4.0])
-            )
-            writer.append_rows({"number": [8], "vector": np.zeros((1, 3))}, waggle.Items([0]))
+            writer.append_rows(rows_of([6, 7]), waggle.Items([0, 1], priorities=[7.0, 4.0]))
+            writer.append_rows(rows_of([8]), waggle.Items([0]))
             lanes = writer.lanes(1)
-            lanes.append({"number": [9], "vector": np.zeros((1, 3))})
+            lanes.append(rows_of([9]))
             lanes.create_items()
         seen = {}
         for _ in range(20):
@@ -184,17 +178,14 @@ class WritingTest(ServerTest):
         self.client.create_table(queue_table(self.name, view=VIEW))
         with self.client.writer(self.name, block_bytes=500) as writer:
 
-            def write(stream, base):
-                for number in range(base, base + 500):
-                    stream.append(row(number))
-                    if number > base:
+            def write(thread):
+                stream = writer.stream()
+                for number in range(500):
+                    stream.append(row(10_000 * thread + number))
+                    if number > 0:
                         stream.create_item(rows=2)
 
-            threads = [threading.Thread(target=write, args=(writer.stream(), 10_000 * i)) for i in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            in_threads(4, write)
         with self.client.sampler(self.name, 4 * 499, timeout=PATIENCE) as sampler:
             batch = sampler.next()
         self.assertTrue(np.array_equal(batch["last"], batch["first"] + 1))
@@ -288,14 +279,14 @@ class WritingTest(ServerTest):
         with self.assertRaisesRegex(waggle.InvalidArgument, "equal columns"):
             self.client.writer([names[0], f"{self.name}/other"])
 
-    def test_what_is_added_travels_without_being_flushed(self):
+    def test_items_travel_without_a_flush(self):
         self.client.create_table(queue_table(self.name, view=VIEW))
         with self.client.writer(self.name) as writer:
             writer.append(row(7))
             writer.create_item()
             self.assertEqual(self.drain(self.client, self.name, 1), [7])
 
-    def test_a_writer_lives_as_long_as_one_of_its_streams_is_used_and_then_says_what_it_drops(self):
+    def test_a_writer_lives_as_long_as_its_streams_and_reports_dropped_rows(self):
         self.client.create_table(queue_table(self.name, view=VIEW))
         stream = self.client.writer(self.name, max_delay=0).stream()
         lanes = self.client.writer(self.name, max_delay=0).lanes(1)
@@ -303,7 +294,7 @@ class WritingTest(ServerTest):
         stream.append(row(7))
         stream.create_item()
         self.assertEqual(self.drain(self.client, self.name, 1), [7])
-        lanes.append({"number": [8], "vector": np.zeros((1, 3))})
+        lanes.append(rows_of([8]))
         lanes.create_items()
         self.assertEqual(self.drain(self.client, self.name, 1), [8])
         del stream, lanes
@@ -361,22 +352,9 @@ class WritingTest(ServerTest):
                 writer.create_item()
             for number in range(10):
                 writer.append(row(number))
-            for message, call in {
-                "outside .1, 4.": lambda: writer.create_item(rows=5),
-                "wanted one of this writer's": lambda: writer.create_item("elsewhere"),
-                "priority: -1": lambda: writer.create_item(priority=-1),
-                "priority: nan": lambda: writer.create_item(priority=float("nan")),
-                "newest 4 rows": lambda: writer.create_item(rows=2, first_row=5),
-                "which has 10": lambda: writer.create_item(rows=2, first_row=9),
-                "last_rows: 3 to 3": lambda: writer.append_rows(
-                    {"number": [1], "vector": np.zeros((1, 3))}, waggle.Items([3])
-                ),
-                "priorities: entry 0": lambda: writer.append_rows(
-                    {"number": [1], "vector": np.zeros((1, 3))}, waggle.Items([0], priorities=-2.0)
-                ),
-            }.items():
-                with self.subTest(message), self.assertRaisesRegex(waggle.InvalidArgument, message):
-                    call()
+            for message, first_row in (("newest 4 rows", 5), ("which has 10", 9)):
+                with self.assertRaisesRegex(waggle.InvalidArgument, message):
+                    writer.create_item(rows=2, first_row=first_row)
             writer.create_item(rows=2, first_row=6)
         self.check_windows(self.name, [[6, 7]])
 
@@ -402,13 +380,11 @@ class WritingTest(ServerTest):
             writer.flush(PATIENCE)
         writer.close()
 
-    def test_close_tells_of_what_is_not_acknowledged_and_ends(self):
+    def test_close_reports_blocks_without_an_acknowledgement_and_ends(self):
         limiter = waggle.RateLimiter(min_items=1, samples_per_insert=1.0, error_buffer=3)
         self.client.create_table(queue_table(self.name, view=VIEW, rate_limiter=limiter))
         writer = self.client.writer(self.name)
-        for number in range(20):
-            writer.append(row(number))
-            writer.create_item()
+        fill(writer, 20)
         with self.assertRaisesRegex(
             waggle.DeadlineExceeded, "1 blocks .*1 blocks with 20 items were sent: .* may yet.*twice.*waggle why.*0 are"
         ) as raised:
@@ -418,7 +394,7 @@ class WritingTest(ServerTest):
         with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
             writer.append(row(0))
 
-    def test_close_tells_what_was_sent_from_what_never_was(self):
+    def test_close_reports_rows_that_were_never_sent(self):
         limiter = waggle.RateLimiter(min_items=1, samples_per_insert=1.0, error_buffer=3)
         self.client.create_table(queue_table(self.name, view=VIEW, rate_limiter=limiter))
         writer = self.client.writer(self.name, block_bytes=1, max_unacknowledged_blocks=1, max_delay=0, timeout=0.1)
@@ -496,20 +472,19 @@ class WritingTest(ServerTest):
                     wanted = f'priority_exponent of table "{name}" the most is'
                     with self.assertRaisesRegex(waggle.InvalidArgument, f"priority: .*{wanted}"):
                         writer.create_item(priority=bad)
-                    rows = {"number": [1], "vector": np.zeros((1, 3))}
                     with self.assertRaisesRegex(waggle.InvalidArgument, f"priorities: entry 0 is .*{wanted}"):
-                        writer.append_rows(rows, waggle.Items([0], priorities=bad))
+                        writer.append_rows(rows_of([1]), waggle.Items([0], priorities=bad))
             self.assertEqual(self.client.table(name).items, 1)
 
     def test_priorities_may_have_the_shape_of_td_errors(self):
         self.client.create_table(queue_table(self.name, view=VIEW))
         with self.client.writer(self.name) as writer:
             writer.append_rows(
-                {"number": [0, 1, 2], "vector": np.zeros((3, 3))},
+                rows_of([0, 1, 2]),
                 waggle.Items([0, 1, 2], priorities=np.array([[1.0], [2.0], [3.0]], np.float32)),
             )
             lanes = writer.lanes(2)
-            lanes.append({"number": [3, 4], "vector": np.zeros((2, 3))})
+            lanes.append(rows_of([3, 4]))
             lanes.create_items(priorities=[[4.0], [5.0]])
             with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: got float64.2, 2."):
                 lanes.create_items(priorities=np.ones((2, 2)))

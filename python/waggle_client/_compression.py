@@ -26,8 +26,8 @@ def compressor(column, codec):
         return make()
     except (ImportError, TypeError):
         log.warning(
-            'column "%s" is to be compressed with %s, which needs the package %s: without it its rows travel, and are '
-            "kept, as they are",
+            'column "%s" has the compression %s, which needs the package %s: without it its rows are sent and stored '
+            "uncompressed",
             column,
             codec,
             package,

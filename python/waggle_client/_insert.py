@@ -204,7 +204,7 @@ class WriterCore(StreamCore):
 
     def on_message(self, message, data, first):
         if message.HasField("opened") != first or message.HasField("ack") == first:
-            raise errors.Internal("the server's messages on the stream are not those of an insertion")
+            raise errors.Internal("the server sent another message; wanted `opened` first, then `ack`")
         with self.changed:
             if first:
                 self._resume_locked(message.opened)
@@ -234,7 +234,7 @@ class WriterCore(StreamCore):
         if not self._first_sequence - 1 <= applied < self._first_sequence + len(self._pending):
             raise errors.Internal(
                 f"the server acknowledged block {applied}; blocks {self._first_sequence} to "
-                f"{self._first_sequence + len(self._pending) - 1} were to be"
+                f"{self._first_sequence + len(self._pending) - 1} are unacknowledged"
             )
         while self._first_sequence <= applied:
             self._pending_bytes -= self._pending.popleft().bytes

@@ -57,23 +57,23 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   int64_t used() const { return used_.load(std::memory_order_relaxed); }
   bool over() const { return used() > limit_; }
 
-  // Counts bytes more, or fewer if negative, whatever the limit.
+  // Counts `bytes` more, or fewer if negative. May exceed the limit.
   void Add(int64_t bytes) {
     used_ += bytes;
     if (bytes < 0 && waiters_ > 0) {
       Wake();
     }
   }
-  // The same as a share.
+  // Counts `bytes` more and returns their share. May exceed the limit.
   Share Take(int64_t bytes);
   // Null, with nothing counted, if the limit would be exceeded.
   Share TryTake(int64_t bytes);
 
   // Calls `granted` with a share: at once if there are enough bytes and no call waits, otherwise on the account's own
   // thread, first come, first served. There `granted` must neither throw nor take long. A call for more than the limit
-  // is granted when nothing else is in use. `who` is any address that tells callers apart.
+  // is granted when nothing else is in use. The first argument is any address that identifies the caller.
   void Await(const void* who, int64_t bytes, Granted granted) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Drops the waiting calls of `who`. One that is being granted by then is not dropped.
+  // Drops the caller's waiting calls. A call that is being granted is not dropped.
   void Withdraw(const void* who) ABSL_LOCKS_EXCLUDED(mutex_);
   // Drops all waiting calls, and all later ones. No `granted` runs after it has returned. `granted` must not call it.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,7 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/reason.h"
 
-// Why a replay server refuses something: every reason of docs/errors.md. Names stay as they are, for people count them.
+// The reasons for a replay server's refusals, as in docs/errors.md. Names must not change: metrics have them.
 
 namespace waggle::reasons {
 
@@ -87,7 +87,7 @@ inline constexpr absl::string_view kAll[] = {
 
 namespace waggle {
 
-// An error with its reason. The parts are what absl::StrCat takes.
+// An error with its reason. The parts are arguments of absl::StrCat.
 template <class... Parts>
 absl::Status Refusal(absl::StatusCode code, absl::string_view reason, const Parts&... parts) {
   return WithReason(reason, absl::Status(code, absl::StrCat(parts...)));

@@ -35,8 +35,8 @@ class DrawnBatch {
     return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes), pinned_ != nullptr);
   }
 
-  // Pins all rows for the life of this and of later copies. Does not wait: false, pinning nothing, if some are on disk
-  // or other readers wait.
+  // Pins all rows while this or a later copy of it lives. Does not wait: returns false and pins nothing if some rows
+  // are on disk or other readers wait.
   bool TryPin() {
     auto pinned = std::make_shared<PinnedRows>();
     if (pinned->TryPin(sampled_->items)) {
@@ -45,7 +45,8 @@ class DrawnBatch {
     return pinned_ != nullptr;
   }
 
-  // True if rows are large enough to be sent in place. It spares a copy, but keeps HeldBytes() until they are sent.
+  // True if rows are large enough to be sent in place. That spares a copy, but keeps HeldBytes() of the table's memory
+  // until they are sent.
   bool has_large_rows() const { return HasLargeRows(*config_, *rows_); }
   int64_t HeldBytes() const { return BlockBytes(*sampled_); }
   // `allocate` provides memory for copies. The slices keep `keep` alive.

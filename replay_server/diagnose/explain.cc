@@ -7,12 +7,12 @@
 #include "common/replay/table_config_convert.h"
 #include "replay_server/diagnose/describe.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 
 bool Waits(const Explanation& explanation) {
   return explanation.verdict() > Explanation::VERDICT_FLOWING;
@@ -86,7 +86,7 @@ class Explainer {
     const TableConfig& config = stall_.config();
     samples_blocked_ =
         !picture.first_samples.empty() && !MaySample(config, stall_.limiter(), picture.counts, stall_.batch());
-    // The table lets no inserts through for a batch that it can never serve.
+    // A batch that the table can never serve lets no inserts through.
     const int64_t most_items = picture.byte_shortage.has_value() ? picture.byte_shortage->items : config.max_items;
     const int64_t batch = stall_.batch().items > LargestBatch(config, most_items) ? 0 : stall_.batch().items;
     inserts_blocked_ = !picture.first_inserts.empty() && !MayInsert(config, stall_.limiter(), picture.counts, batch);
@@ -99,7 +99,7 @@ class Explainer {
       beside_.set_summary(disk.has_value() ? disk->summary() : "");
     } else {
       ExplainLimiter();
-      // One of the two is told if both are found: a wait before a mere problem.
+      // If both are found, only one is reported: a wait before a mere problem.
       std::optional<Explanation> memory = ExplainSampleMemory(picture_, options_);
       Tell(memory.has_value() && !(disk.has_value() && Waits(*disk)) ? std::move(memory) : std::move(disk));
     }
@@ -110,7 +110,7 @@ class Explainer {
 
  private:
   bool ExplainDeadlock() {
-    // A sampler of several servers that only looks may be able to draw from the others.
+    // A polling sampler of several servers may be able to draw from the others.
     if (!samples_blocked_ || picture_.first_samples.front().looks) {
       return false;
     }
@@ -137,7 +137,7 @@ class Explainer {
     limiter_cause_ = finding.cause();
     why_ = finding.summary();
     if (inserts_blocked_ || samples_blocked_) {
-      out_.set_who_could(DescribeParties(picture_, BySamples() ? Kind::kWriter : Kind::kSampler));
+      out_.set_who_could(DescribeClients(picture_, BySamples() ? Kind::kWriter : Kind::kSampler));
     }
   }
 
@@ -194,21 +194,23 @@ class Explainer {
 
   std::string LimiterSummary() const {
     if (!inserts_blocked_ && !samples_blocked_) {
-      return absl::StrCat(Waits(out_) ? "" : "nobody waits; ", picture_.counts.items, " of ", stall_.config().max_items,
-                          " items");
+      return absl::StrCat(Waits(out_) ? "" : "no call waits; ", picture_.counts.items, " of ",
+                          stall_.config().max_items, " items");
     }
     if (!IsDeadlock() && !Stalled()) {
       return absl::StrCat(Waits(beside_) ? "" : "goes on; ", "at the moment ", why_);
     }
     const absl::Duration waited =
         BySamples() ? picture_.first_samples.front().waited : picture_.first_inserts.front().waited;
-    const char* nobody = "";
+    const char* absent = "";
     if (limiter_cause_ == causes::kNobodyWrites) {
-      nobody = picture_.inserts == 0 ? "nobody writes, and nobody ever did: " : "nobody writes: ";
+      absent = picture_.inserts == 0 ? "no writer is connected, and no item was ever inserted: "
+                                     : "no writer is connected: ";
     } else if (limiter_cause_ == causes::kNobodySamples) {
-      nobody = picture_.samples == 0 ? "nobody samples, and nobody ever did: " : "nobody samples: ";
+      absent = picture_.samples == 0 ? "no sampler is connected, and no item was ever sampled: "
+                                     : "no sampler is connected: ";
     }
-    return absl::StrCat("for ", SecondsText(waited), ": ", nobody, why_);
+    return absl::StrCat("for ", SecondsText(waited), ": ", absent, why_);
   }
 
   void ExplainEach() {
@@ -227,8 +229,8 @@ class Explainer {
       return BySamples() ? why_ : ExplainSamples(stall_).summary();
     }
     if (picture_.first_samples[i].looks) {
-      return samples_blocked_ ? "looks whether it may have a batch of several servers"
-                              : "this server would give its part of a batch; another one does not yet";
+      return samples_blocked_ ? "polls for a batch of several servers"
+                              : "this server has its part of a batch; another server does not yet";
     }
     if (i == 0) {
       return "is about to go on";
@@ -240,7 +242,7 @@ class Explainer {
     }
     const Stall own(picture_, i);
     return MaySample(own.config(), own.limiter(), picture_.counts, asked)
-               ? "is about to go on, or waits for what is not set aside for the first one"
+               ? "is about to go on, or waits for items that are not set aside for the first batch"
                : ExplainSamples(own).summary();
   }
 

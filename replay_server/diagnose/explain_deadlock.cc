@@ -21,7 +21,7 @@ class DeadlockFinder {
   }
 
  private:
-  // Items that a table has to hold for the batch, whatever else holds.
+  // Items that a table must hold for the batch at least.
   int64_t ItemsNeeded() const {
     int64_t needed = std::max<int64_t>(config_.rate_limiter.min_items, batch_.items > 0 ? 1 : 0);
     if (config_.sampler.without_replacement) {
@@ -40,15 +40,15 @@ class DeadlockFinder {
     }
     std::string rule = absl::StrCat("min_items is ", config_.rate_limiter.min_items);
     if (config_.sampler.without_replacement && batch_.items == needed) {
-      rule = absl::StrCat(stall_.BatchText(), " different ones (without_replacement) is asked for");
+      rule = absl::StrCat(stall_.BatchText(), " different items (without_replacement) was requested");
       AddSmallerBatch(config_.max_items, batch_.items, &found_);
     } else if (config_.rate_limiter.min_items < needed) {
-      rule = absl::StrCat(stall_.BatchText(), " is asked for, and each item may be drawn ", config_.max_times_sampled,
+      rule = absl::StrCat(stall_.BatchText(), " was requested, and each item may be drawn ", config_.max_times_sampled,
                           " times (max_times_sampled)");
       AddSmallerBatch(config_.max_items * config_.max_times_sampled, batch_.items, &found_);
     }
-    Found(causes::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, which there can never be: ", rule,
-                                               ", and max_items is ", config_.max_items));
+    Found(causes::kBatchTooLarge, absl::StrCat("samples wait for ", needed, " items, more than the table can give: ",
+                                               rule, ", and max_items is ", config_.max_items));
     AddAtLeast("max_items", static_cast<double>(needed), static_cast<double>(config_.max_items), &found_);
     return true;
   }
@@ -69,8 +69,8 @@ class DeadlockFinder {
                          picture_.server_max_bytes, " bytes, so this one removes an item for each that comes"));
     } else {
       Found(causes::kBytesTooFew,
-            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are as many"));
-      // For as many of the size that they have now, and a tenth more: they come in whole blocks.
+            absl::StrCat(fits, "max_bytes, ", config_.max_bytes, ", removes items before there are enough"));
+      // Enough for the needed items at the present mean size, and a tenth more: they come in whole blocks.
       const int64_t bytes = CeilDivide(picture_.bytes, std::max<int64_t>(1, picture_.counts.items)) * needed;
       AddAtLeast("max_bytes", static_cast<double>(bytes + CeilDivide(bytes, 10)),
                  static_cast<double>(config_.max_bytes), &found_);
@@ -101,8 +101,8 @@ class DeadlockFinder {
     return start + inserts * stall_.per_insert();
   }
 
-  // Inserts stop before there are enough for the batch. Where they are let in past the limiter for now, or the number
-  // of items does not only grow, nothing is claimed.
+  // Inserts stop before there are enough for the batch. Claims nothing while inserts pass the limiter, or while items
+  // leave for their bytes.
   bool FindTightLimiter() {
     if (stall_.per_insert() == 0 || BatchLacksItems(config_, picture_.counts, batch_.items) ||
         (picture_.counts.items < config_.rate_limiter.min_items && picture_.byte_shortage.has_value()) ||
@@ -116,7 +116,7 @@ class DeadlockFinder {
                        DigitsText(config_.rate_limiter.MaxDifference()), ", ", stall_.BatchText(), " needs it to be ",
                        DigitsText(config_.rate_limiter.MinDifference() + stall_.samples()), ", and inserts take it to ",
                        DigitsText(LargestDifference()), " at most"));
-    // What lets the inserts that the batch needs in.
+    // The difference that lets in the inserts that the batch needs.
     const double needed =
         std::max(0.0, std::ceil((config_.rate_limiter.MinDifference() + stall_.samples() - difference) /
                                 stall_.per_insert())) *

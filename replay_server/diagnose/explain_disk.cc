@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
@@ -23,9 +23,9 @@ std::string UnacknowledgedText(const DiskPicture& disk) {
 std::string CheckpointText(const DiskPicture& disk) {
   return absl::StrCat("the last checkpoint was not kept: ", disk.checkpoint_problem, "; ",
                       disk.checkpoint_ago.has_value()
-                          ? absl::StrCat("the newest one that was, number ", disk.checkpoint_number, ", is ",
+                          ? absl::StrCat("the newest kept checkpoint, number ", disk.checkpoint_number, ", is ",
                                          SecondsText(*disk.checkpoint_ago), " old")
-                          : "none was since the server was started");
+                          : "no checkpoint was kept since the server was started");
 }
 
 Explanation Refusing(const DiskPicture& disk, const absl::Status& failure, const std::string& why) {
@@ -34,16 +34,16 @@ Explanation Refusing(const DiskPicture& disk, const absl::Status& failure, const
   finding.set_cause(causes::kDiskRefuses);
   finding.set_summary(absl::StrCat(why, UnacknowledgedText(disk)));
   const std::string folder = disk.folder.empty() ? "the server's folder" : disk.folder;
-  finding.set_who_could(absl::StrCat("whoever ",
-                                     LacksRoom(failure) ? "makes room in " : "makes it possible to write to ", folder,
-                                     ": then all goes on by itself, and nothing that was acknowledged is lost"));
+  finding.set_who_could(
+      absl::StrCat(LacksRoom(failure) ? "more room in " : "a repair that lets the server write to ", folder,
+                   ": then the server goes on without a restart, and nothing that was acknowledged is lost"));
   if (LacksRoom(failure)) {
     AddInWords(absl::StrCat("room in ", folder), "none", "more", &finding);
   }
   return finding;
 }
 
-// The commit is the whole server's: other tables' writers may wait for it, and none of this table.
+// The commit is the whole server's: perhaps only other tables' writers wait for it.
 Explanation Slow(const DiskPicture& disk) {
   Explanation finding;
   finding.set_cause(causes::kDiskSlow);
@@ -57,7 +57,7 @@ Explanation Slow(const DiskPicture& disk) {
   finding.set_verdict(Explanation::VERDICT_WAITING);
   finding.set_summary(absl::StrCat("for ", SecondsText(disk.commit_waits), ": writers wait for ", DiskText(disk),
                                    ", which is slow: ", now, UnacknowledgedText(disk)));
-  finding.set_who_could(absl::StrCat(DiskText(disk), ": all goes on by itself once it has written that"));
+  finding.set_who_could(absl::StrCat(DiskText(disk), ": the writers go on once it has written the data"));
   return finding;
 }
 
@@ -70,7 +70,7 @@ std::optional<Explanation> ExplainDisk(const TablePicture& picture, const Explai
   if (durability != Durability::kNone && !disk.failure.ok()) {
     finding = Refusing(disk, disk.failure,
                        absl::StrCat("for ", SecondsText(disk.failing), ": writers wait for ", DiskText(disk),
-                                    ", which refuses what is to be kept: ", disk.failure.message()));
+                                    ", which refuses writes: ", disk.failure.message()));
   } else if (!picture.tier.status.ok()) {
     finding = Refusing(disk, picture.tier.status, WhyTierWaits(picture.tier));
   } else if (durability == Durability::kLog && disk.commit_waits >= options.patience) {

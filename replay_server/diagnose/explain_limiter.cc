@@ -13,12 +13,13 @@ class LimiterExplainer {
   explicit LimiterExplainer(const Stall& stall) : stall_(stall) {}
 
   Explanation Inserts() {
-    const bool anybody = stall_.Present(Requester::Kind::kSampler) || picture_.samples_waiting > 0;
+    const bool anybody = stall_.Present(TableClient::Kind::kSampler) || picture_.samples_waiting > 0;
     Found(anybody ? causes::kSamplersSlow : causes::kNobodySamples, limiter_.WhyNoInsert(picture_.counts.items));
     const double needed = limiter_.Difference() + stall_.per_insert();
     if (needed > config_.rate_limiter.MaxDifference() + stall_.per_insert()) {
-      absl::StrAppend(found_.mutable_summary(),
-                      "; it lies far past that: the table was emptied since, or was filled under other settings");
+      absl::StrAppend(
+          found_.mutable_summary(),
+          "; the difference is far past that: the table was emptied since, or was filled under other settings");
     }
     if (stall_.bounds_are_given()) {
       AddAtLeast("rate_limiter.max_difference", needed, *config_.rate_limiter.max_difference, &found_);
@@ -44,14 +45,14 @@ class LimiterExplainer {
     } else if (config_.sampler.without_replacement && counts.items < batch_.items) {
       Found(causes::kTooFewDifferent,
             absl::StrCat("samples wait for ", batch_.items - counts.items, " more items: ", stall_.BatchText(),
-                         " has different ones (without_replacement), there are ", counts.items));
+                         " has different items (without_replacement), there are ", counts.items));
       if (counts.items > 0) {
         AddSmallerBatch(counts.items, batch_.items, &found_);
       }
     } else {
-      Found(causes::kTooFewItems, "samples wait for an item: there is none");
+      Found(causes::kTooFewItems, "samples wait for an item: the table is empty");
     }
-    if (!stall_.Present(Requester::Kind::kWriter) && picture_.inserts_waiting == 0) {
+    if (!stall_.Present(TableClient::Kind::kWriter) && picture_.inserts_waiting == 0) {
       found_.set_cause(causes::kNobodyWrites);
     }
     return std::move(found_);
@@ -62,13 +63,13 @@ class LimiterExplainer {
   void ExplainDifference() {
     const RateLimiterConfig& limiter = config_.rate_limiter;
     const double difference = limiter_.Difference();
-    // Sampling never takes it there, and what inserts add can only be more.
+    // Under this configuration neither sampling nor inserting leads there.
     const bool other = picture_.samples > 0 && difference < limiter.MinDifference();
     Found(other ? causes::kOtherCounts : causes::kInsertsTooFew,
           limiter_.WhyNoSample(picture_.counts.items, batch_.counted));
     if (other) {
       absl::StrAppend(found_.mutable_summary(),
-                      "; it lies below already, where this configuration never leads: the inserts and samples "
+                      "; the difference is below that, where this configuration never leads: the inserts and samples "
                       "were counted under another one");
     }
     if (limiter.min_difference.has_value()) {
@@ -85,9 +86,9 @@ class LimiterExplainer {
 
   void ExplainDraws() {
     const TableCounts& counts = picture_.counts;
-    Found(causes::kDrawsUsedUp, absl::StrCat("samples wait for more items: those that there are may be drawn ",
+    Found(causes::kDrawsUsedUp, absl::StrCat("samples wait for more items: the present items may be drawn ",
                                              counts.draws_left, " more times (max_times_sampled is ",
-                                             config_.max_times_sampled, "), ", stall_.BatchText(), " is asked for"));
+                                             config_.max_times_sampled, "), ", stall_.BatchText(), " was requested"));
     if (counts.items > 0) {
       const int64_t more = CeilDivide(batch_.items - counts.draws_left, counts.items);
       AddAtLeast("max_times_sampled", static_cast<double>(config_.max_times_sampled + more),

@@ -3,14 +3,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "replay_server/diagnose/explain_stall.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
 constexpr size_t kMaxHoldersNamed = 3;
 
-// Less is what a sampler needs to be asked for its next message.
+// Shorter times without a read are usual between two messages.
 constexpr absl::Duration kReads = absl::Seconds(2);
 
 std::string WhyBatchesWait(const SampleMemory& memory) {
@@ -43,8 +43,7 @@ std::optional<Explanation> ExplainSampleMemory(const TablePicture& picture, cons
   finding.set_summary(absl::StrCat("for ", SecondsText(memory.waited), ": ", memory.who,
                                    " waits for batches: ", WhyBatchesWait(memory)));
   AddInWords("memory of the server", absl::StrCat(memory.limit), "more (--memory-bytes), or smaller batches", &finding);
-  finding.set_who_could(
-      "the samplers that have it, when they read; the streams of those that do not are ended in time");
+  finding.set_who_could("samplers that hold memory, by reading; the streams of samplers that read nothing are ended");
   return finding;
 }
 

@@ -31,7 +31,7 @@ std::string Stall::BatchText() const {
                       batch_.counted == batch_.items ? "" : absl::StrCat(", counted as ", batch_.counted, ","));
 }
 
-bool Stall::Present(Requester::Kind kind) const {
+bool Stall::Present(TableClient::Kind kind) const {
   return std::any_of(picture_.parties.begin(), picture_.parties.end(),
                      [kind](const TablePicture::Party& party) { return party.kind == kind && party.present; });
 }

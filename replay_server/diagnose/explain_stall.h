@@ -15,8 +15,8 @@ namespace waggle {
 
 using Explanation = v1::TableExplanation;
 
-// A picture with its rate limiter, and a batch that is waited for: the first one, unless another is asked for. The
-// picture outlives it. Constant.
+// A picture with its rate limiter and one of its waiting batches, by default the first. The picture must outlive it.
+// Constant.
 class Stall {
  public:
   explicit Stall(const TablePicture& picture, size_t sample = 0);
@@ -24,7 +24,7 @@ class Stall {
   const TablePicture& picture() const { return picture_; }
   const TableConfig& config() const { return *picture_.config; }
   const RateLimiter& limiter() const { return limiter_; }
-  const DrawRequest& batch() const { return batch_; }  // Without items if no batch is waited for.
+  const DrawRequest& batch() const { return batch_; }  // Has no items if no batch waits.
 
   double samples() const { return static_cast<double>(batch_.counted); }
   double per_insert() const { return config().rate_limiter.samples_per_insert; }
@@ -33,7 +33,7 @@ class Stall {
   double middle() const { return static_cast<double>(config().rate_limiter.min_items) * per_insert(); }
   // "a batch of 8, counted as 101,".
   std::string BatchText() const;
-  bool Present(Requester::Kind kind) const;
+  bool Present(TableClient::Kind kind) const;
 
  private:
   const TablePicture& picture_;
@@ -53,10 +53,10 @@ void AddSmallerBatch(int64_t largest, int64_t now, Explanation* finding);
 // A remedy that is not a setting: "room in DIR", "none", "more".
 void AddInWords(const std::string& subject, const std::string& now, const std::string& change, Explanation* finding);
 
-// Nothing unless the first batch that waits can never come until a setting changes. Ask only if that batch waits.
+// Returns nothing unless the first waiting batch can never come until a setting changes. Call it only if a batch waits.
 std::optional<Explanation> FindDeadlock(const Stall& stall);
 
-// Why the first insert or batch that waits has to wait by the table's rules. Ask only if it waits, without a deadlock.
+// Explain why the first waiting insert or batch must wait. Call them only if it waits, without a deadlock.
 Explanation ExplainInserts(const Stall& stall);
 Explanation ExplainSamples(const Stall& stall);
 

@@ -74,11 +74,12 @@ absl::StatusOr<std::optional<ItemFacts>> ParseToken(const Request& request) {
   if (parts.size() != 4 || parts[0] != std::string(1, kLetters[request.order()]) ||
       !absl::SimpleHexAtoi(parts[1], &last.key) || !absl::SimpleHexAtoi(parts[2], &last.generation) ||
       !absl::SimpleHexAtoi(parts[3], &priority)) {
-    return Bad("page_token: got \"", absl::CHexEscape(request.page_token()), "\"; wanted one of a page of this order");
+    return Bad("page_token: got \"", absl::CHexEscape(request.page_token()),
+               "\"; wanted a token of a page of this order");
   }
   std::memcpy(&last.priority, &priority, sizeof(priority));
   if (std::isnan(last.priority)) {
-    return Bad("page_token: got a priority that is not a number; wanted one of a page of this order");
+    return Bad("page_token: got a priority that is not a number; wanted a token of a page of this order");
   }
   return last;
 }

@@ -11,9 +11,8 @@
 
 namespace waggle {
 
-// The least that a table has in memory once it is full: of each item an entry and a row, as items hardly ever begin
-// with the same one. Columns that are compressed are left out, for nobody knows what they will take. The configuration
-// is valid.
+// A lower bound of a full table's bytes in memory: an entry and a row for each item, as items rarely begin with the
+// same row. Compressed columns are left out, as their size is not known. The configuration must be valid.
 inline int64_t LeastMemoryWhenFull(const TableConfig& config) {
   constexpr int64_t kItemBytes = 32;
   const RowLayout rows(config.signature, ColumnCodecs(config.signature, config.compression));

@@ -21,10 +21,10 @@ struct TieredRows {
   DurableBlock* const durable;  // Null if no journal may write it.
   const size_t bytes;
 
-  // Owned by the tier, under its lock.
+  // All below is guarded by the tier's lock.
   using List = std::list<TieredRows*>;
   char* data = nullptr;
-  uint64_t cold_id = 0;    // Id on disk if it is not the journal's; 0 if never written.
+  uint64_t cold_id = 0;    // Id in the cold database; 0 before the first write there.
   uint32_t pins = 0;       // Pinned rows cannot be freed.
   bool recent = false;     // Pinned since the clock passed it last.
   bool written = false;    // On disk.
@@ -71,7 +71,8 @@ class RowClock {
   void AddCold(TieredRows* rows);
   void Remove(TieredRows* rows, FreedRows* freed);
 
-  // Frees or condemns rows until at most `target` bytes that are not condemned remain.
+  // Frees or condemns rows until at most `target` bytes that are not condemned remain. Stops early if only pinned rows
+  // are left.
   void MakeRoom(int64_t target, FreedRows* freed);
   // Frees rows that are on disk, out of turn, until at most `target` bytes are in memory or no such rows are left.
   void DropWritten(int64_t target, FreedRows* freed);

@@ -51,7 +51,7 @@ bool BatchCutter::TryCompress(BatchPiece* piece) const {
   if (compressed == 0 || static_cast<double>(compressed) > kMaxShare * static_cast<double>(piece->size)) {
     return false;
   }
-  std::shared_ptr<char> kept = AllocateBytes(compressed);  // The room is far larger.
+  std::shared_ptr<char> kept = AllocateBytes(compressed);  // `room` is far larger.
   std::memcpy(kept.get(), room.get(), compressed);
   piece->data = ByteSlices({kept.get(), compressed, kept});
   piece->codec = codec_;

@@ -11,44 +11,43 @@
 
 namespace waggle {
 
-// A part of a batch, as it travels.
+// A part of a batch in the form in which it is sent.
 struct BatchPiece {
-  size_t offset = 0;  // In the batch, and
-  size_t size = 0;    // how many bytes of it this is.
+  size_t offset = 0;  // In the batch.
+  size_t size = 0;    // Uncompressed bytes.
   Codec codec = Codec::kNone;
   ByteSlices data;
-  uint64_t checksum = 0;  // Of `data`.
+  uint64_t checksum = 0;  // The checksum of `data`.
 };
 
-// Cuts a stream's batches into pieces, and compresses those that become much shorter by that. What is at one place of
-// one batch is much like what is there in the next, for batches lie column by column: where compressing did not pay, it
-// is left alone for a while. Thread-safe.
+// Cuts a stream's batches into pieces, and compresses pieces that become much shorter. Batches lie column by column, so
+// pieces at one offset are alike in all batches: offsets where compression did not pay are skipped for a while.
+// Thread-safe.
 class BatchCutter {
  public:
-  // What compressing takes may be had from `memory`, which outlives the calls.
+  // `memory` provides the buffers for compression, and must outlive the calls.
   BatchCutter(Codec codec, BatchMemory* memory) : codec_(codec), memory_(memory) {}
 
-  // At least one piece. Compressed ones do not hold on to what the batch's bytes are owned by.
+  // Returns at least one piece. Compressed pieces do not keep the batch alive.
   std::vector<BatchPiece> Cut(const ByteSlices& batch);
 
   Codec codec() const { return codec_; }
 
  private:
-  // A compressed piece has at most this share of its bytes: what saves less costs more time than it saves, unless the
-  // network is slow indeed.
+  // A compressed piece has at most this share of its bytes. Saving less costs time, except on a very slow network.
   static constexpr double kMaxShare = 0.7;
-  // How many batches leave a place alone where it did not pay.
+  // The number of batches that skip an offset where compression did not pay.
   static constexpr uint8_t kBatchesLeftAlone = 63;
 
   bool ShouldTry(size_t piece) ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveAlone(size_t piece) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether it did.
+  // Returns true if the piece is compressed now.
   bool TryCompress(BatchPiece* piece) const;
 
   const Codec codec_;
   BatchMemory* const memory_;
   Mutex mutex_;
-  std::vector<uint8_t> left_alone_ ABSL_GUARDED_BY(mutex_);  // By piece: for so many more batches.
+  std::vector<uint8_t> left_alone_ ABSL_GUARDED_BY(mutex_);  // Batches that skip a piece, by piece.
 };
 
 }  // namespace waggle

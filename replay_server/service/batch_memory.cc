@@ -8,7 +8,7 @@
 namespace waggle {
 
 std::shared_ptr<char> BatchMemory::Take(size_t size) {
-  constexpr size_t kSmallestKept = size_t{64} << 10;  // malloc keeps smaller ones.
+  constexpr size_t kSmallestKept = size_t{64} << 10;  // malloc keeps smaller blocks.
   if (size < kSmallestKept) {
     return AllocateBytes(size);
   }
@@ -27,7 +27,7 @@ std::shared_ptr<char> BatchMemory::Take(size_t size) {
 
 std::shared_ptr<char> BatchMemory::TakeKept(int64_t bytes) {
   MutexLock lock(&mutex_);
-  // The newest first, which may still be in a cache. There are few: they are large.
+  // The newest block first, which may still be in a cache. There are few blocks, because they are large.
   for (auto block = kept_.rbegin(); block != kept_.rend(); ++block) {
     if (block->bytes == bytes) {
       std::shared_ptr<char> memory = std::move(block->memory);
@@ -44,7 +44,7 @@ void BatchMemory::Keep(Block block) {
   MutexLock lock(&mutex_);
   kept_bytes_ += block.bytes;
   kept_.push_back(std::move(block));
-  while (kept_bytes_ > max_kept_bytes_) {  // The oldest first: nothing asks for their size any more.
+  while (kept_bytes_ > max_kept_bytes_) {  // The oldest first: their size is no longer used.
     kept_bytes_ -= kept_.front().bytes;
     dropped.push_back(std::move(kept_.front()));
     kept_.pop_front();

@@ -10,22 +10,21 @@
 
 namespace waggle {
 
-// The memory of a server's sampled batches, of all its streams: large blocks are kept when they have been sent, for
-// later batches of the same size. Given back to malloc, they go back to the system in part, and then each page of the
-// next batch costs a fault: with items of 40 kB, half of the time that it takes to gather them. Thread-safe. Shared
-// pointers own it, among them those of its blocks.
+// The memory of the sampled batches of all a server's streams. Keeps large blocks that have been sent for later batches
+// of the same size. malloc would return part of them to the system, and each page of the next batch would then cost a
+// fault: with items of 40 kB, half of the time of gathering. Thread-safe. Owned by shared pointers, also of its blocks.
 class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
  public:
-  // Keeps at most `max_kept_bytes` that are not in use, and lets rows of `max_lent_bytes` be sent from where they lie.
+  // Keeps at most `max_kept_bytes` of unused blocks, and lends at most `max_lent_bytes` (see TryLend).
   explicit BatchMemory(int64_t max_kept_bytes, int64_t max_lent_bytes = 0)
       : max_kept_bytes_(max_kept_bytes), lent_(std::make_shared<MemoryAccount>(max_lent_bytes)) {}
 
-  // A block of uninitialised bytes aligned to 64, which comes back when its last owner drops it.
+  // Returns uninitialised bytes, aligned to 64. They come back when the last owner drops them.
   std::shared_ptr<char> Take(size_t size) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // For a batch that keeps so many bytes of a table's memory from being freed until it is sent. Null if too many bytes
-  // are lent: the batch must be copied. So a sampler that does not read keeps few rows alive that its table has
-  // removed.
+  // For a batch that is sent without a copy, and keeps so many bytes of a table's memory from being freed until then.
+  // Null if too many bytes are lent: the batch must be copied. This bounds the removed rows that a sampler which does
+  // not read keeps alive.
   MemoryAccount::Share TryLend(int64_t bytes) { return lent_->TryTake(bytes); }
 
  private:
@@ -41,7 +40,7 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   const int64_t max_kept_bytes_;
   const std::shared_ptr<MemoryAccount> lent_;
   Mutex mutex_;
-  std::deque<Block> kept_ ABSL_GUARDED_BY(mutex_);  // In the order in which they came back.
+  std::deque<Block> kept_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
   int64_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

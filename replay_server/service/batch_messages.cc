@@ -16,7 +16,7 @@ absl::StatusOr<SlicedBatch> GatherForSending(const DrawnBatch& drawn, size_t byt
       return drawn.GatherSlices(allocate, std::make_shared<const Kept>(std::move(lent), std::move(share)));
     }
   }
-  // Memory that has its share for as long as it is there.
+  // The block holds the share until it is freed.
   std::shared_ptr<char> block = memory->Take(bytes);
   char* const begin = block.get();
   std::shared_ptr<char> shared(begin, [block = std::move(block), share = std::move(share)](char* /*begin*/) {});

@@ -16,7 +16,7 @@ std::string PeerOf(const grpc::CallbackServerContext& context) {
 
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context) {
-  // Asked for now: gRPC forgets the peer of a call that was cancelled.
+  // Copies the peer now: gRPC forgets the peer of a cancelled call.
   return [refusals, method, peer = PeerOf(*context)](const absl::Status& status) {
     refusals->Count(status, method, peer);
   };
@@ -30,7 +30,7 @@ void CountedCall::Finish(const absl::Status& status) const {
 }
 
 void CountedCall::FinishWritten(const absl::Status& status) const {
-  // A journal that has stopped means that this server is about to end: the client must come back.
+  // A stopped journal means that this server is about to end: the client must come back.
   Finish(absl::IsCancelled(status)
              ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
              : WithReason(reasons::kDisk, status));

@@ -18,19 +18,19 @@
 #include "replay_server/service/refusals.h"
 #include "replay_server/table/table.h"
 
-// The replay service ends all its calls in one way, so that every refusal is counted.
+// Ends all calls of the replay service in one way, so that every refusal is counted.
 
 namespace waggle {
 
 // HOST:PORT; gRPC calls it "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
 std::string PeerOf(const grpc::CallbackServerContext& context);
 
-// For a stream of `method`: counts the error that this server ends it with. The refusals outlive the stream.
+// Returns a function that counts the error that ends a stream of `method`. The refusals must outlive the stream.
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context);
 
-// Ends a call that came without its request: the caller gave up before all of it was here, or never sent one. The two
-// differ only once the call is done. The second is counted: by `refused`, which outlives the call.
+// Ends a call without a request: the caller gave up before all of it had arrived, or never sent one. The two can only
+// be told apart once the call is done. Calls `refused`, which must outlive the call, if the caller did not give up.
 template <class Reactor>
 class NoRequestReactor final : public Reactor {
  public:
@@ -48,14 +48,14 @@ class NoRequestReactor final : public Reactor {
 
  private:
   static absl::Status Error() {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call brought no whole request");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call has no complete request");
   }
 
   const grpc::CallbackServerContext* const context_;
   const std::function<void(const absl::Status&)> refused_;
 };
 
-// A unary call. May be copied to the code that ends it, which happens once. The refusals outlive the call.
+// A unary call. May be copied, but must be ended only once. The refusals must outlive the call.
 class CountedCall {
  public:
   CountedCall(grpc::CallbackServerContext* context, const char* method, Refusals* refusals)
@@ -65,14 +65,14 @@ class CountedCall {
 
   // Ends the call.
   void Finish(const absl::Status& status) const;
-  // The same with the result of a write to the disk: its errors are those of the disk, or of a server that is stopping.
+  // Ends the call with the result of a write to disk. Its errors are the disk's, or those of a stopping server.
   void FinishWritten(const absl::Status& status) const;
 
   // Decodes the request for `body(const std::shared_ptr<Request>&)`, which ends the call now or later, or returns an
-  // error that ends it. Returns the result of the method that gRPC has called.
+  // error that ends it. Returns the reactor, which the gRPC method must return.
   template <class Request, class Body>
   grpc::ServerUnaryReactor* Begin(const grpc::ByteBuffer& bytes, size_t max_bytes, const Body& body) const {
-    if (!bytes.Valid()) {  // The call came without a request.
+    if (!bytes.Valid()) {  // There is no request.
       return new NoRequestReactor<grpc::ServerUnaryReactor>(context_, CountInto(refusals_, method_, context_));
     }
     FinishIfFailed(GuardedStatus([&]() -> absl::Status {
@@ -83,9 +83,9 @@ class CountedCall {
     return reactor_;
   }
 
-  // Ends the call with the result of `method(const Request&, Response*)`, which must not block. It is an absl::Status;
-  // or, of a method that changes a table, an absl::StatusOr of that table. Then the call ends once the table has done
-  // what its durability asks for.
+  // Ends the call with the result of `method(const Request&, Response*)`, which must not block. The result is an
+  // absl::Status, or an absl::StatusOr of the table that the method changed. Then the call ends once the change is as
+  // safe as the table's durability promises.
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* AnswerNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
                                       const Method& method) const {
@@ -94,7 +94,7 @@ class CountedCall {
     });
   }
 
-  // The same for a method that may take long: by a task of the queue that `queue(const Request&)` returns.
+  // The same for a method that may take long. Runs it on the queue that `queue(const Request&)` returns.
   template <class Request, class Response, class WhichQueue, class Method>
   grpc::ServerUnaryReactor* AnswerLater(const WhichQueue& queue, const grpc::ByteBuffer& bytes,
                                         grpc::ByteBuffer* response, size_t max_bytes, const Method& method) const {
@@ -111,7 +111,7 @@ class CountedCall {
       Finish(status);
     }
   }
-  // A task that keeps a request of so many bytes. UNAVAILABLE if the queue is full.
+  // `task` holds a request of `bytes` bytes. UNAVAILABLE if the queue is full.
   static absl::Status Submit(TaskQueue* queue, size_t bytes, std::function<void()> task);
 
   template <class Response, class Request, class Method>

@@ -11,24 +11,24 @@
 
 namespace waggle {
 
-// Sets the gauges that tables have to show together: sums of what Describe tells of each (items, bytes, memory_bytes,
-// …; none without a table), and writers and writer_bytes, what these hold beside the tables.
+// Sets the gauges of tables: sums of the numbers that Describe has for each (items, bytes, memory_bytes, …; absent
+// without a table), the number of writers, and writer_bytes, the bytes that writers hold beside the tables.
 void SetTableGauges(const std::vector<std::shared_ptr<Table>>& tables, const ReplayStore::WriterInfo& writers,
                     Metrics* metrics);
 
-// What one experiment's tables have to show, kept up to date in metrics that are the experiment's alone. Thread-safe.
+// The figures of one experiment's tables, in metrics of the experiment alone. Thread-safe.
 class ExperimentFigures {
  public:
-  // What was inserted and sampled before this is not counted. The store and the metrics outlive this.
+  // Counts items that are inserted and sampled from now on. The store and the metrics must outlive this.
   ExperimentFigures(const ReplayStore* store, std::string experiment_id, Metrics* metrics);
 
-  // Sets the gauges, and adds what has come since the last time to items_inserted and items_sampled: to be called
-  // before the figures are sent.
+  // Sets the gauges, and adds the items since the last call to items_inserted and items_sampled. Must be called before
+  // the figures are sent.
   void Update() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Counted {
-    std::weak_ptr<Table> table;  // Another one may get its name.
+    std::weak_ptr<Table> table;  // Not its name, which another table may get.
     int64_t inserted = 0;
     int64_t sampled = 0;
   };
@@ -39,7 +39,7 @@ class ExperimentFigures {
   const ReplayStore* const store_;
   const std::string experiment_id_;
   Metrics* const metrics_;
-  Mutex mutex_;  // Held while figures are set: older ones never replace newer ones.
+  Mutex mutex_;  // Held while figures are set, so that older figures never replace newer ones.
   std::vector<Counted> counted_ ABSL_GUARDED_BY(mutex_);
 };
 

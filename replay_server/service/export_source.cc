@@ -12,7 +12,7 @@
 
 namespace waggle {
 
-// One step is under way at a time: it is made by a task of the queue, and sent when the transport asks.
+// A task of the queue makes one step at a time. The transport takes it when it can send.
 class ExportSource::State : public std::enable_shared_from_this<State> {
  public:
   State(std::shared_ptr<Table> table, std::shared_ptr<const void> place)
@@ -25,7 +25,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
     ended_ = true;
   }
 
-  // The step that is ready, with the next one on its way; nothing where that takes a while.
+  // Returns the finished step, and starts the next one. Empty if no step is finished yet.
   Step Take(TaskQueue* queue) ABSL_LOCKS_EXCLUDED(mutex_) {
     Step step;
     {
@@ -87,8 +87,8 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
 
   const std::shared_ptr<const void> place_;
   const std::shared_ptr<Table> table_;
-  std::function<void()> wake_;  // Set once, before anything else.
-  // Touched by the one task that is under way.
+  std::function<void()> wake_;  // Set once, before other calls.
+  // Used by the running task only.
   TableExporter exporter_;
   bool has_header_ = false;
   uint64_t sequence_ = 0;

@@ -9,10 +9,10 @@
 
 namespace waggle {
 
-// Sends what a table holds, a block at a time as the reader takes them. The queue outlives the stream.
+// Sends a table's items, block by block as the reader takes them. The queue must outlive the stream.
 class ExportSource final : public WriteSource {
  public:
-  // `place` is held for as long as the export takes memory; it may be null.
+  // Holds `place`, which may be null, for as long as the export takes memory.
   ExportSource(std::shared_ptr<Table> table, TaskQueue* queue, std::shared_ptr<const void> place = nullptr);
   ~ExportSource() override;
 

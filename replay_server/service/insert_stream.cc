@@ -22,7 +22,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   State(Executor* executor, InsertStreamOptions options, std::shared_ptr<MemoryAccount> budget)
       : options_(std::move(options)), budget_(std::move(budget)), lane_(executor, LaneOf(kInsertLanes)) {}
 
-  // Called before anything else.
+  // Must be called before other functions.
   void Attach(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) { peer_ = std::move(peer); }
 
   bool opened() const ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -40,17 +40,17 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     opened->set_durable_sequence(progress.durable);
     {
       MutexLock lock(&mutex_);
-      presence_ = session->Connect();
+      connection_ = session->Connect();
       session_ = std::move(session);
     }
     peer_->Send(std::move(response));
     peer_->RequestNext();
   }
 
-  // Takes a block of `bytes` in, and sees to it that it is applied in its turn.
+  // Takes in a block of `bytes` bytes, which is applied in its turn.
   void Take(uint64_t sequence, InsertBlock block, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     MemoryAccount::Share share = budget_->Take(bytes);
-    MemoryAccount::Share expected;  // Given back only now that the block itself is counted.
+    MemoryAccount::Share expected;  // Given back once the block itself is counted.
     bool start = false;
     {
       MutexLock lock(&mutex_);
@@ -84,11 +84,11 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     peer_->Close(std::move(status));
   }
 
-  // Drops what has not been applied; what waits in a table stays there, as it belongs to the session.
+  // Drops blocks that were not applied. Items that wait in a table stay there: they belong to the session.
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::deque<Block> dropped;  // Destroyed outside the lock.
     std::shared_ptr<WriterSession> session;
-    Requester::Presence presence;
+    TableClient::Connection connection;
     MemoryAccount::Share expected;
     {
       MutexLock lock(&mutex_);
@@ -98,8 +98,8 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     MutexLock lock(&mutex_);
     dropped.swap(blocks_);
     expected.swap(expected_);
-    presence = std::move(presence_);
-    session.swap(session_);  // It may hold callbacks that hold this.
+    connection = std::move(connection_);
+    session.swap(session_);  // Its callbacks may hold this.
   }
 
  private:
@@ -107,10 +107,10 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     uint64_t sequence = 0;
     InsertBlock block;
     int64_t bytes = 0;
-    MemoryAccount::Share share;  // Of the budget, until it is applied.
+    MemoryAccount::Share share;  // Its part of the budget, until it is applied.
   };
 
-  // Has the blocks of one turn applied by the executor, if there are any.
+  // Submits the blocks of one turn to the executor, if there are any.
   void AwaitTurn() ABSL_LOCKS_EXCLUDED(mutex_) {
     size_t blocks = 0;
     int64_t bytes = 0;
@@ -129,7 +129,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  // Applies up to so many of the blocks taken in, in their order, and awaits the next turn for those that are left.
+  // Applies up to `blocks` blocks, in order, and awaits the next turn for the rest.
   void ApplyTurn(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
     Apply(blocks);
     AwaitTurn();
@@ -159,7 +159,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
 
   void Applied(int64_t bytes, const absl::StatusOr<WriterSession::Result>& result) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (!result.ok()) {
-      // A closed table means that this server is about to end: the writer is to come back, not to give up.
+      // A closed table means that this server is about to end: the writer must come back, not give up.
       Fail(absl::IsCancelled(result.status())
                ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
                : result.status());
@@ -178,7 +178,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     Acknowledge();
   }
 
-  // Asks for the next block if there is room for it, here and in the server.
+  // Asks for the next block if this stream and the server have room for it.
   void ReadOn() ABSL_LOCKS_EXCLUDED(mutex_) {
     int64_t bytes = 0;
     uint64_t wait = 0;
@@ -194,7 +194,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
       } else if (std::exchange(waiting_, true)) {
         return;
       } else {
-        bytes = last_bytes_;  // It has come; the next one is likely to be as large.
+        bytes = last_bytes_;  // The next block is probably as large.
         wait = ++waits_;
       }
     }
@@ -210,12 +210,12 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  // There is room for about one more block in the server.
+  // Called when the budget has room for about one more block.
   void MayRead(uint64_t wait, MemoryAccount::Share share) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
       if (!waiting_ || wait != waits_) {
-        return;  // It was granted while the wait was given up; a block has been asked for since.
+        return;  // The wait was given up meanwhile, and a block has been requested since.
       }
       waiting_ = false;
       if (ended_ || !MayReadLocked()) {
@@ -232,8 +232,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
            bytes_in_flight_ < options_.max_bytes_in_flight;
   }
 
-  // Acknowledges everything applied so far, unless an acknowledgement is still to be sent: what comes meanwhile goes
-  // with the next one.
+  // Acknowledges all applied blocks, unless an acknowledgement is being sent: later blocks go with the next one.
   void Acknowledge() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<WriterSession> session;
     {
@@ -262,44 +261,44 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     });
   }
 
-  // Ends the stream once the peer sends no more and all is acknowledged. Whoever learns of that end may open another
-  // writer of this id at once.
+  // Ends the stream once the peer sends no more and all blocks are acknowledged. A client that sees the end may open
+  // another writer of this id at once.
   void MaybeClose() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<WriterSession> session;
-    Requester::Presence presence;
+    TableClient::Connection connection;
     {
       MutexLock lock(&mutex_);
       if (!peer_done_ || in_flight_ > 0 || unacknowledged_ || sending_) {
         return;
       }
       session.swap(session_);
-      presence = std::move(presence_);
+      connection = std::move(connection_);
       if (session != nullptr) {
-        session->SetEnded();  // Under the lock: another thread that ends the stream must find it said.
+        session->SetEnded();  // Under the lock, so that another thread that ends the stream finds it ended.
       }
     }
-    presence = Requester::Presence();
+    connection = TableClient::Connection();
     peer_->Close(absl::OkStatus());
   }
 
   const InsertStreamOptions options_;
   const std::shared_ptr<MemoryAccount> budget_;
   Executor::Lane lane_;
-  std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
+  std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before other calls.
   mutable Mutex mutex_;
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
-  Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);       // Taken in; not yet handed to the session.
-  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;          // Blocks taken in and not yet applied.
-  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;    // Theirs.
-  int64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;         // Of the newest block.
-  bool reading_ ABSL_GUARDED_BY(mutex_) = true;            // The next message has been asked for.
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;           // For the budget to allow that.
-  uint64_t waits_ ABSL_GUARDED_BY(mutex_) = 0;             // How often it has begun to wait.
-  MemoryAccount::Share expected_ ABSL_GUARDED_BY(mutex_);  // What was had of the budget for it.
-  bool applying_ ABSL_GUARDED_BY(mutex_) = false;          // Apply is under way, or on its way.
-  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;    // Something was applied since the last acknowledgement.
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;           // An acknowledgement is to be sent.
+  TableClient::Connection connection_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);       // Not yet handed to the session.
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;          // Blocks that are not applied yet.
+  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;    // Bytes of these blocks.
+  int64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;         // Bytes of the newest block.
+  bool reading_ ABSL_GUARDED_BY(mutex_) = true;            // The next message was requested.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;           // True while it waits for the budget.
+  uint64_t waits_ ABSL_GUARDED_BY(mutex_) = 0;             // Number of such waits.
+  MemoryAccount::Share expected_ ABSL_GUARDED_BY(mutex_);  // The requested block's part of the budget.
+  bool applying_ ABSL_GUARDED_BY(mutex_) = false;          // Apply runs, or is queued.
+  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;    // A block was applied since the last acknowledgement.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;           // An acknowledgement is being sent.
   bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 
@@ -329,7 +328,7 @@ void InsertStream::OnMessage(Message<v1::InsertRequest> message) {
   if (!message.header.has_block() || !opened) {
     state_->Fail(Refusal(
         absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage,
-        opened ? "expected a block; got a message without one" : "the first message has to be `open`, without data"));
+        opened ? "expected a block; got a message without one" : "the first message must be `open`, without data"));
     return;
   }
   const int64_t bytes = static_cast<int64_t>(message.data.size() + message.header.ByteSizeLong());

@@ -14,26 +14,25 @@
 namespace waggle {
 
 struct InsertStreamOptions {
-  // The next block is read while fewer than these wait to be applied: enough to read one while another is applied.
+  // The next block is read while fewer than these wait to be applied. Enough to read a block while another is applied.
   int64_t max_blocks_in_flight = 8;
   int64_t max_bytes_in_flight = int64_t{16} << 20;
-  // Larger blocks are applied on the executor: by default all. The transport's few threads look for what has come on
-  // other connections only once they have nothing left to do, and of a writer that sends as fast as it can megabytes
-  // are there already: while they apply those, samplers wait.
+  // Larger blocks are applied on the executor, by default all. Smaller ones are applied in the transport's few threads:
+  // other connections wait meanwhile, those of samplers too.
   int64_t max_inline_bytes = 0;
-  // What of a stream's blocks is applied before it is the turn of other streams: at least one block.
+  // Bytes of a stream's blocks that are applied in one turn, before other streams: at least one block.
   int64_t turn_bytes = int64_t{64} << 10;
-  // Called with the number of items of each block that was applied; may be empty.
+  // Called with the number of items of each applied block; may be empty.
   std::function<void(uint64_t items)> on_inserted;
 };
 
-// One writer's stream: opens its session, applies its blocks in their order and acknowledges them together. While a
-// table has no room the next block is not read, nor while the blocks of all streams together have used up their budget;
-// but one block of each stream is always taken in, so that none waits for what others may never have done. At most one
-// acknowledgement waits to be sent.
+// One writer's stream: opens its session, applies its blocks in order and acknowledges them together. Stops reading
+// while as many blocks as the options allow are not applied, for example because a table has no room, or while the
+// blocks of all streams have used up their budget. A stream without such a block may always read one, so that it never
+// waits for streams that do not finish. One acknowledgement is sent at a time; the next covers all blocks since.
 class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
  public:
-  // Store and executor outlive the handler. `budget` counts the blocks of all streams until they are applied.
+  // Store and executor must outlive the handler. `budget` counts the blocks of all streams until they are applied.
   InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options,
                std::shared_ptr<MemoryAccount> budget = std::make_shared<MemoryAccount>());
   ~InsertStream() override;
@@ -48,7 +47,7 @@ class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Mess
   absl::Status Open(const v1::InsertOpen& open);
 
   ReplayStore* const store_;
-  // Shared with the callbacks of blocks that wait in tables: they may come after the stream's end.
+  // Shared with the callbacks of blocks that wait in tables, which may come after the stream's end.
   const std::shared_ptr<State> state_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace waggle {
 
-// Who takes turns with whom on the executor of a replay server: writers together get as many as samplers together.
+// Groups that take turns on the executor of a replay server: all writers get as many turns as all samplers.
 enum LaneGroup {
-  kOtherLanes = 0,  // What has no lane of its own.
+  kOtherLanes = 0,  // Tasks without a lane.
   kInsertLanes,
   kSampleLanes,
   kLongLanes,
@@ -21,8 +21,7 @@ inline Executor::LaneOptions LaneOf(LaneGroup group) {
   return options;
 }
 
-// For calls that take long and wait for each other: they have half of the threads at most, so that they never hold up
-// all who insert and sample.
+// The lane of calls that take long. They have at most half of the threads, so that inserts and samples always go on.
 inline Executor::LaneOptions LongLaneOf(const Executor& executor) {
   Executor::LaneOptions options = LaneOf(kLongLanes);
   options.max_queued = 4096;

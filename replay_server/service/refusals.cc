@@ -11,10 +11,10 @@
 namespace waggle {
 namespace {
 
-// A message may repeat what the peer has sent.
+// Messages may quote the peer's data.
 constexpr size_t kMaxLoggedBytes = 500;
 
-// Who comes before its table asks again: nothing to warn of.
+// A client that comes before its table asks again, so this needs no warning.
 LogLevel LevelOf(absl::string_view reason) {
   return reason == reasons::kUnknownTable ? LogLevel::kInfo : LogLevel::kWarning;
 }
@@ -27,7 +27,7 @@ size_t Refusals::IndexOf(const absl::Status& status) {
   if (found != std::end(reasons::kAll)) {
     return static_cast<size_t>(found - std::begin(reasons::kAll));
   }
-  const auto code = static_cast<size_t>(status.code());  // Of those that there are: absl maps others to UNKNOWN.
+  const auto code = static_cast<size_t>(status.code());  // A known code: absl maps others to UNKNOWN.
   return kReasons + std::min(code, kCodes - 1);
 }
 
@@ -38,7 +38,7 @@ std::string Refusals::NameOf(size_t index) {
 }
 
 bool Refusals::MayLog(Reason* reason) const {
-  // A nanosecond at least: 0 is never.
+  // At least a nanosecond, because 0 means never.
   const int64_t now = std::max<int64_t>(1, absl::ToInt64Nanoseconds(SteadyElapsed()));
   int64_t last = reason->logged_ns.load(std::memory_order_relaxed);
   return (last == 0 || now - last >= absl::ToInt64Nanoseconds(options_.log_interval)) &&
@@ -56,7 +56,7 @@ void Refusals::Count(const absl::Status& status, absl::string_view method, absl:
   if (options_.on_refused != nullptr) {
     options_.on_refused(name);
   }
-  if (name != reasons::kStopping && MayLog(&reason)) {  // That it stops a server says itself.
+  if (name != reasons::kStopping && MayLog(&reason)) {  // A stopping server logs that itself.
     LogMessage(
         LevelOf(name),
         absl::StrCat("refused: ", method, " of ", peer, ": ", name, ": ", absl::StatusCodeToString(status.code()), ": ",

@@ -18,7 +18,7 @@ namespace {
 // Every stream has at most one task for its blocks and one for each batch in flight.
 constexpr size_t kMaxQueuedTasks = 65536;
 
-// They mostly wait for the disk, which serves several at a time best.
+// These threads mostly wait for the disk, which is fastest with several requests at a time.
 constexpr int kDiskThreads = 8;
 
 int ExecutorThreads() {
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     server->server_ = rpc.ok() ? *std::move(rpc) : nullptr;
   }
   if (!started.ok() && server->journal_ != nullptr) {
-    server->journal_->Abandon();  // Tries to start must not take the place of the checkpoints that are kept.
+    server->journal_->Abandon();  // A failed start must not replace a kept checkpoint.
   }
   WAGGLE_RETURN_IF_ERROR(started);
   return server;
@@ -96,7 +96,7 @@ ReplayServer::~ReplayServer() {
     Shutdown(absl::ZeroDuration());
   }
   if (disk_rows_ != nullptr) {
-    disk_rows_->Close();  // Rows may outlive the server, in the hands of whoever was about to read them.
+    disk_rows_->Close();  // Rows may outlive the server: calls that were about to read them hold them.
   }
 }
 

@@ -21,7 +21,7 @@ namespace waggle {
 
 struct ReplayServerOptions {
   std::string listen;  // HOST:PORT; port 0 takes a free one.
-  // Where tables are kept that are to survive a restart, and rows past a memory_limit; empty where there are none.
+  // The folder for tables that must survive a restart, and for rows past a memory_limit; empty without such tables.
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
   Keepalive keepalive = kServerKeepalive;
@@ -32,27 +32,25 @@ struct ReplayServerOptions {
 // A replay server that listens: its tables, its service and its threads.
 class ReplayServer {
  public:
-  // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's and
-  // RpcServer::Start's, and INVALID_ARGUMENT for options of the service that are wrong. `metrics` outlives the server:
-  // it counts items_inserted, items_sampled and refused_… by reason (refusals.h).
+  // Restores the tables of its folder, then listens. The errors are DataFolder::Open's and RpcServer::Start's, and
+  // INVALID_ARGUMENT for wrong options. `metrics` must outlive the server; it counts items_inserted, items_sampled and
+  // refused_… by reason (refusals.h).
   static absl::StatusOr<std::unique_ptr<ReplayServer>> Start(ReplayServerOptions options, Metrics* metrics);
   ~ReplayServer();
   ReplayServer(const ReplayServer&) = delete;
   ReplayServer& operator=(const ReplayServer&) = delete;
 
-  // HOST:PORT, with the port that was taken.
+  // HOST:PORT, with the actual port.
   const std::string& address() const { return server_->address(); }
 
-  // Sets the gauges of all tables together: see SetTableGauges.
-  // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second, and
-  // whenever the gauges are to be of now. Any thread.
+  // Sets the gauges (see SetTableGauges), forgets writers that left long ago and ends samplers that do not read. Must
+  // be called about once a second, and before the gauges are read. Any thread.
   void UpdateGauges() ABSL_LOCKS_EXCLUDED(gauges_mutex_);
 
-  // Its tables, for those who look at them, or drop some, by experiment.
   ReplayStore* store() { return &store_; }
 
-  // Answers all who wait with UNAVAILABLE, writes everything down that is to be, gives other calls `grace` to end, and
-  // ends. Idempotent; the destructor does it too, without grace.
+  // Answers waiting calls with UNAVAILABLE, saves all durable data, gives other calls `grace` to end, and stops.
+  // Idempotent. The destructor calls it without grace.
   void Shutdown(absl::Duration grace);
 
  private:
@@ -60,15 +58,15 @@ class ReplayServer {
                std::shared_ptr<DiskRows> disk_rows, std::unique_ptr<Journal> journal);
 
   Metrics* const metrics_;
-  Mutex gauges_mutex_;                        // Held while gauges are set: older ones never replace newer ones.
+  Mutex gauges_mutex_;                        // Held while gauges are set, so that older ones never replace newer ones.
   const std::unique_ptr<DataFolder> folder_;  // These four are null without a folder.
   const std::shared_ptr<DiskRows> disk_rows_;
   const std::unique_ptr<Journal> journal_;
   const std::unique_ptr<ChunkTiers> tiers_;
   ReplayStore store_;
-  // Both end after the calls whose tasks they run. Ending runs what is queued, and what is queued on the second may go
-  // on on the first.
-  Executor disk_executor_;  // For what may wait for the disk, so that nobody else does.
+  // Both end after the calls whose tasks they run. Their destructors run queued tasks, and tasks of executor_ may
+  // submit to disk_executor_, which is declared first for that.
+  Executor disk_executor_;  // For tasks that may wait for the disk, so that others do not.
   Executor executor_;
   ReplayService service_;
   std::unique_ptr<RpcServer> server_;

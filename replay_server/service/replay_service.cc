@@ -24,12 +24,12 @@
 #include "replay_server/service/counted_call.h"
 #include "replay_server/service/export_source.h"
 #include "replay_server/service/lane_groups.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
 
-// Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
+// The limit of updates and deletions, which may have some hundred thousand keys. Their lists of numbers are as large in
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
 
@@ -42,31 +42,31 @@ absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
 }
 
-// INVALID_ARGUMENT for a valid table whose rows no writer could send: each must fit into a message.
+// INVALID_ARGUMENT if a row of a valid table would not fit into a message.
 absl::Status CheckRowFits(const TableConfig& config) {
   constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The message has a header too.
   const int64_t bytes = BytesARow(config.signature);
   return bytes <= kMaxRowBytes ? absl::OkStatus()
                                : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
-                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
-                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
+                                         config.name, "\": signature: got a row of ", bytes, " bytes; wanted at most ",
+                                         kMaxRowBytes, ", because a row must fit into a message");
 }
 
-// One sampler that reads slowly, or not at all, is not to have all that they share.
+// A sampler that reads slowly, or not at all, must not take all of the shared memory.
 ReplayServiceOptions WithFairShares(ReplayServiceOptions options) {
   options.sample.max_bytes_in_flight =
       std::clamp<int64_t>(options.max_sample_bytes / 8, 1, std::max<int64_t>(1, options.sample.max_bytes_in_flight));
   return options;
 }
 
-// Who changed what: for whoever wonders later why a table behaves as it does.
+// Logs a change of a table and the client that made it.
 void Audit(const std::string& table, const std::string& who, const absl::StatusOr<Table::Reconfigured>& result) {
   if (!result.ok()) {
     LogWarning("table \"", table, "\": a change by ", who, " was refused: ", result.status().message());
   } else if (!result->differences.empty()) {
     LogInfo("table \"", table, "\" was changed by ", who, " to generation ", result->generation,
-            " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
-            " items left");
+            " (before and after): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
+            " items were removed");
   }
 }
 
@@ -111,7 +111,7 @@ ReplayService::~ReplayService() {
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  // Freeing a large table that it takes the place of takes long.
+  // Freeing a large table that the new one replaces takes long.
   return Call(context, "CreateTable")
       .AnswerLater<v1::CreateTableRequest, v1::CreateTableResponse>(
           [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
@@ -139,7 +139,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
-  // Removing much, and new selectors for many items, take long.
+  // Removing many items, and new selectors for many items, take long.
   return call.AnswerLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
       [this](const auto& /*decoded*/) { return &long_lane_; }, *request, response, kMaxUnaryBytes,
       [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
@@ -151,8 +151,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
   if (request.requester().size() > kMaxNameLength) {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
-                   " bytes; up to ", kMaxNameLength, " are allowed");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: got ", request.requester().size(),
+                   " bytes; wanted at most ", kMaxNameLength);
   }
   WAGGLE_RETURN_IF_ERROR(FindChangeable(config.name).status());
   const absl::StatusOr<Table::Reconfigured> result =
@@ -274,7 +274,7 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
   std::shared_ptr<const void> place = exports_->TryTake(1);
   if (place == nullptr) {
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
-                   " exports are under way, which is as many as this server makes at a time: wait until one has ended");
+                   " exports are under way, the most that this server allows: wait until one has ended");
   }
   return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_,
                                         std::move(place));
@@ -341,7 +341,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   if (!request.table().empty()) {
     WAGGLE_RETURN_IF_ERROR(store_->FindTable(request.table()).status());
   }
-  // Of all tables, for who waits at one writes to no other.
+  // All tables, because a client that waits at one does not write to another.
   std::vector<TablePicture> pictures;
   std::map<std::string, WriterSession::Unanswered> unanswered = store_->unanswered();
   for (const std::shared_ptr<Table>& table : store_->tables()) {

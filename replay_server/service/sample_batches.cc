@@ -39,8 +39,8 @@ void SampleBatches::Opened(std::shared_ptr<Table> table, std::shared_ptr<const B
                            Codec codec, const std::string& who) {
   Message<v1::SampleResponse> response;
   *response.header.mutable_opened() = ToProto(*layout);
-  std::shared_ptr<Requester> requester = table->requesters()->Add(Requester::Kind::kSampler, who);
-  Requester::Presence presence({requester});
+  std::shared_ptr<TableClient> client = table->clients()->Add(TableClient::Kind::kSampler, who);
+  TableClient::Connection connection({client});
   reader_ = resources_.readers->Add(table->name(), who, [weak = weak_from_this()](absl::Status status) {
     if (const std::shared_ptr<SampleBatches> self = weak.lock()) {
       self->Abort(std::move(status));
@@ -54,8 +54,8 @@ void SampleBatches::Opened(std::shared_ptr<Table> table, std::shared_ptr<const B
     layout_ = std::move(layout);
     batch_size_ = batch_size;
     cutter_ = std::make_shared<BatchCutter>(codec, resources_.memory.get());
-    requester_ = std::move(requester);
-    presence_ = std::move(presence);
+    client_ = std::move(client);
+    connection_ = std::move(connection);
   }
   peer_->Send(std::move(response));
 }
@@ -65,21 +65,21 @@ absl::Status SampleBatches::Add(const v1::SampleRequest& request) {
                                                                           "draw_items", request.draw_items_size())));
   {
     MutexLock lock(&mutex_);
-    requester_->Looks(request.waits_for(), CoarseSteadyNanoseconds());
+    client_->NoteSampleRequest(request.waits_for(), CoarseSteadyNanoseconds());
     const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
     if (more > options_.max_credits - wanted_.size()) {
-      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "got ", more, " credits where ",
-                     wanted_.size(), " were left; at most ", options_.max_credits, " may be outstanding");
+      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "credits: got ", more, " with ",
+                     wanted_.size(), " outstanding; wanted at most ", options_.max_credits, " together");
     }
     for (int i = 0; i < request.draw_items_size(); ++i) {
       if (request.draw_items(i) > batch_size_) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ", request.draw_items(i),
-                       "; the stream was opened for batches of ", batch_size_);
+                       "; wanted at most the stream's batch size, ", batch_size_);
       }
-      // Of several tables one may count all of a batch, and have none of its items.
+      // One of several tables may count a whole batch and have none of its items.
       if (request.draw_counted(i) > batch_size_) {
         return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_counted: got ",
-                       request.draw_counted(i), "; the stream was opened for batches of ", batch_size_);
+                       request.draw_counted(i), "; wanted at most the stream's batch size, ", batch_size_);
       }
       wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
     }
@@ -98,7 +98,8 @@ void SampleBatches::PeerDone() {
 }
 
 void SampleBatches::Fail(absl::Status status) {
-  peer_->Close(std::move(status));  // First: End cancels what waits, which would close it with another status.
+  peer_->Close(
+      std::move(status));  // First, because End cancels waiting batches, which would close it with another status.
   End();
 }
 
@@ -111,11 +112,11 @@ void SampleBatches::End() {
   std::deque<std::shared_ptr<Request>> dropped;  // Destroyed outside the lock.
   std::vector<uint64_t> waiting;
   std::shared_ptr<Table> table;
-  Requester::Presence presence;
+  TableClient::Connection connection;
   {
     MutexLock lock(&mutex_);
     ended_ = true;
-    presence = std::move(presence_);
+    connection = std::move(connection_);
     dropped.swap(requests_);
     for (const std::shared_ptr<Request>& request : dropped) {
       if (!request->answered && request->number != 0) {
@@ -140,7 +141,7 @@ void SampleBatches::Start() {
   for (;;) {
     const auto request = std::make_shared<Request>();
     std::shared_ptr<Table> table;
-    std::shared_ptr<Requester> requester;
+    std::shared_ptr<TableClient> client;
     {
       MutexLock lock(&mutex_);
       if (ended_ || wanted_.empty() || in_flight_ >= max_in_flight_) {
@@ -152,15 +153,15 @@ void SampleBatches::Start() {
       request->layout = layout_;
       request->reads_disk = table_->tier() != nullptr;
       table = table_;
-      requester = requester_;
+      client = client_;
       ++in_flight_;
       requests_.push_back(request);
     }
     if (absl::Status status = FitLayout(table->created(), request.get()); !status.ok()) {
       Fail(std::move(status));
-      return;  // For good: the stream has ended.
+      return;  // The stream has ended, so starting_ stays true.
     }
-    Draw(request, table.get(), requester);
+    Draw(request, table.get(), client);
   }
 }
 
@@ -179,16 +180,16 @@ absl::Status SampleBatches::FitLayout(const TableConfig& config, Request* reques
 }
 
 void SampleBatches::Draw(const std::shared_ptr<Request>& request, Table* table,
-                         const std::shared_ptr<Requester>& requester) {
+                         const std::shared_ptr<TableClient>& client) {
   const auto done = [self = shared_from_this(), request](absl::StatusOr<DrawnBatch> drawn) {
     self->Drawn(request, std::move(drawn));
   };
-  const uint64_t number = table->Draw(request->layout, request->draw, done, requester);
+  const uint64_t number = table->Draw(request->layout, request->draw, done, client);
   bool cancel = false;
   {
     MutexLock lock(&mutex_);
     request->number = number;
-    cancel = ended_ && !request->answered && number != 0;  // End has come meanwhile and did not know the number.
+    cancel = ended_ && !request->answered && number != 0;  // End was called meanwhile, without the number.
   }
   if (cancel) {
     table->CancelSample(number);
@@ -201,7 +202,7 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
     request->answered = true;
   }
   if (!drawn.ok()) {
-    // A closed table means that this server is about to end: the sampler is to come back, not to give up.
+    // A closed table means that this server is about to end: the sampler must come back, not give up.
     Fail(absl::IsCancelled(drawn.status())
              ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
              : drawn.status());
@@ -218,7 +219,7 @@ void SampleBatches::Drawn(const std::shared_ptr<Request>& request, absl::StatusO
     self->MayGather(request);
   });
   if (ended()) {
-    resources_.budget->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
+    resources_.budget->Withdraw(this);  // End was called meanwhile, perhaps before the Await.
   }
 }
 
@@ -278,7 +279,7 @@ void SampleBatches::Gather(const std::shared_ptr<Request>& request) {
     request->pieces = std::move(pieces);
     request->share = std::move(kept);
     if (ended_ || std::exchange(sending_, true)) {
-      return;  // Whoever sends will find it: the pieces of two batches must not mix.
+      return;  // The sending thread sends it too: the pieces of two batches must not mix.
     }
   }
   SendReady();

@@ -6,7 +6,7 @@
 
 #include "common/base/problems.h"
 #include "replay_server/base/refusal_reasons.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 namespace waggle {
 namespace {
@@ -17,8 +17,10 @@ constexpr absl::Duration kLongestStep = absl::Seconds(3);
 
 absl::Status SampleReadersOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(patience > absl::ZeroDuration(), "patience: ", absl::FormatDuration(patience), " is no time");
-  problems.AddUnless(shortage > absl::ZeroDuration(), "shortage: ", absl::FormatDuration(shortage), " is no time");
+  problems.AddUnless(patience > absl::ZeroDuration(), "patience: got ", absl::FormatDuration(patience),
+                     "; wanted more than 0");
+  problems.AddUnless(shortage > absl::ZeroDuration(), "shortage: got ", absl::FormatDuration(shortage),
+                     "; wanted more than 0");
   return problems.ToStatus("", "; ");
 }
 
@@ -27,7 +29,7 @@ std::shared_ptr<SampleReaders::Reader> SampleReaders::Add(std::string table, std
   const std::shared_ptr<Reader> reader(new Reader(std::move(table), std::move(who), std::move(abort)));
   MutexLock lock(&mutex_);
   if (readers_.size() == readers_.capacity()) {
-    SweepLocked();  // So that streams that come and go fast need no more than those that are there.
+    SweepLocked();  // Bounds the list by the number of living streams, however fast streams come and go.
   }
   readers_.push_back(reader);
   return reader;
@@ -50,7 +52,7 @@ std::vector<std::shared_ptr<SampleReaders::Reader>> SampleReaders::PresentLocked
 }
 
 void SampleReaders::Tend(absl::Time now) {
-  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock, and so are these.
+  std::vector<std::shared_ptr<Reader>> readers;  // Released outside the lock, as is `stuck`.
   std::vector<std::shared_ptr<Reader>> stuck;
   absl::Duration longest;
   {
@@ -90,7 +92,7 @@ void SampleReaders::Tend(absl::Time now) {
 void SampleReaders::Describe(int64_t limit, std::vector<TablePicture>* pictures) const {
   std::map<std::string, SampleMemory> waits;  // By table.
   std::vector<SampleMemory::Holder> holders;
-  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock.
+  std::vector<std::shared_ptr<Reader>> readers;  // Released outside the lock.
   {
     MutexLock lock(&mutex_);
     readers = PresentLocked();

@@ -16,24 +16,23 @@
 namespace waggle {
 
 struct SampleReadersOptions {
-  // How long one may take nothing of what it asked for, while others wait for the memory that this has.
+  // The longest time for which a sampler may read nothing while others wait for the memory of its batches.
   absl::Duration patience = absl::Minutes(1);
-  // How long they wait before it is ended for that: a shortage that passes by itself ends nobody.
+  // The time for which others must have waited. A short shortage ends no stream.
   absl::Duration shortage = absl::Seconds(5);
 
-  // INVALID_ARGUMENT naming every field that is wrong.
+  // INVALID_ARGUMENT, naming every wrong field.
   absl::Status Validate() const;
 };
 
-// Who has the memory that a server's sampled batches share, who waits for some, and who does not read: a sampler that
-// was stopped in a debugger, or has simply left its stream open, would keep its part for ever, and a few of them all of
-// it. Thread-safe.
+// Records which samplers hold the shared memory of a server's sampled batches, wait for it, or do not read. Samplers
+// that hang in a debugger, or leave their streams open, would keep all of it for ever. Thread-safe.
 class SampleReaders {
  public:
-  // The reader of one stream. Tells what happens to it, from any thread, without a lock.
+  // The counts of one stream. Any thread may call it, without a lock.
   class Reader {
    public:
-    // A batch of so many bytes needs memory, has got it, and was sent.
+    // For each batch: it needs memory, has got it, was sent.
     void Wants() { waiting_.fetch_add(1, std::memory_order_relaxed); }
     void Gets(int64_t bytes) {
       granted_.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +40,7 @@ class SampleReaders {
       bytes_.fetch_add(bytes, std::memory_order_relaxed);
     }
     void GivesBack(int64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
-    // A message is handed to the transport, and the transport has taken one.
+    // For each message: it was handed to the transport, was sent by it.
     void Handed() { handed_.fetch_add(1, std::memory_order_relaxed); }
     void Took() {
       taken_.fetch_add(1, std::memory_order_relaxed);
@@ -62,8 +61,8 @@ class SampleReaders {
     std::atomic<int64_t> bytes_{0};
     std::atomic<int64_t> handed_{0};
     std::atomic<uint64_t> taken_{0};
-    // As of the last look, guarded by the lock of all: for how long nothing was granted to one that waits, or taken of
-    // what was handed over.
+    // State of the last Tend, guarded by SampleReaders::mutex_. `waited_`: time for which it waited without a grant.
+    // `unread_`: time for which the transport sent none of its messages.
     uint64_t granted_then_ = 0;
     uint64_t taken_then_ = 0;
     absl::Duration waited_;
@@ -72,16 +71,16 @@ class SampleReaders {
 
   explicit SampleReaders(SampleReadersOptions options) : options_(options) {}
 
-  // `abort` ends the stream, and does nothing where that has ended; it is called by Tend.
+  // `abort`, called by Tend, ends the stream; it must do nothing if the stream has ended.
   std::shared_ptr<Reader> Add(std::string table, std::string who, std::function<void(absl::Status)> abort)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Looks at everyone, and ends those who do not read while others wait: with UNAVAILABLE, for they may come back. To
-  // be called about once a second, with the time of a steady clock; a step of more than some seconds counts as that
-  // many, because a process that was stopped has seen nothing.
+  // Ends samplers that do not read while others wait, with UNAVAILABLE, so that they may come back. Must be called
+  // about once a second with the time of a steady clock. A step of more than a few seconds counts as a few seconds:
+  // this process may have been stopped.
   void Tend(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Tells the pictures of those tables whose samplers wait for memory, as of the last Tend. All have `limit` bytes.
+  // Fills in the pictures of tables whose samplers wait for memory. Times are from the last Tend. `limit` is in bytes.
   void Describe(int64_t limit, std::vector<TablePicture>* pictures) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

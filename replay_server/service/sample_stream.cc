@@ -30,7 +30,7 @@ void SampleStream::OnMessage(Message<v1::SampleRequest> message) {
     status = Refusal(absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage, "a sampler sends no data");
   } else if (message.header.has_open() == opened) {
     status = Refusal(absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage,
-                     opened ? "the stream is open already" : "the first message has to be `open`");
+                     opened ? "the stream is open already" : "the first message must be `open`");
   } else if (!opened) {
     status = Open(message.header.open());
   }
@@ -50,12 +50,11 @@ absl::Status SampleStream::Open(const v1::SampleOpen& open) {
   }
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(open.table()));
   if (open.batch_size() == 0) {
-    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest,
-                   "batch_size: a batch has at least 1 item; got 0");
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "batch_size: got 0; wanted at least 1");
   }
   if (open.batch_size() > batches_->options().max_batch_items) {
-    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBatchTooLarge, "batch_size: a batch may have ",
-                   batches_->options().max_batch_items, " items; ", open.batch_size(), " were asked for");
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBatchTooLarge, "batch_size: got ", open.batch_size(),
+                   "; wanted at most ", batches_->options().max_batch_items);
   }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout,
                           WithReason(reasons::kBatchTooLarge, MakeBatchLayout(table->created(), open.batch_size(),

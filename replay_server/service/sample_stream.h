@@ -12,13 +12,13 @@
 
 namespace waggle {
 
-// One sampler's stream: answers every credit by a batch, in pieces that share the gathered memory. Batches are sampled
-// only as fast as the client reads, so one that stops reading costs a bounded amount of memory; and all streams
-// together gather no more than their budget allows. A batch has its share of it from when it is drawn, never while it
-// waits for its table: nobody waits for bytes that are kept for what may not come.
+// One sampler's stream: answers every credit with a batch, in pieces that share the gathered memory. Batches are
+// sampled only as fast as the client reads, so a client that stops reading takes a bounded amount of memory. All
+// streams together gather no more than their budget allows. A batch takes its share of the budget when it is drawn, not
+// while it waits for its table, because it may never be drawn.
 class SampleStream final : public StreamHandler<Message<v1::SampleRequest>, Message<v1::SampleResponse>> {
  public:
-  // The store outlives the handler. `peer` is where the sampler is, for people to read where it has not said who it is.
+  // The store must outlive the handler. `peer`, the sampler's address, names a sampler without a sampler_id.
   SampleStream(ReplayStore* store, SampleResources resources, SampleStreamOptions options, std::string peer = "");
   // Cancels the batches that wait for their table.
   ~SampleStream() override;

@@ -108,7 +108,7 @@ absl::StatusOr<ParsedKey> ParseKey(absl::string_view key) {
     whole = parsed.kind == 'm' || parsed.second <= std::numeric_limits<uint32_t>::max();
   }
   if (!whole) {
-    return absl::DataLossError(absl::StrCat("there is a key that is none: ", absl::BytesToHexString(key)));
+    return absl::DataLossError(absl::StrCat("key: got a malformed one: ", absl::BytesToHexString(key)));
   }
   return parsed;
 }
@@ -147,7 +147,7 @@ absl::StatusOr<StoredItem> DecodeItem(absl::string_view bytes) {
     stored.chunks.push_back(name);
   }
   if (!whole) {
-    return absl::DataLossError(absl::StrCat("an item's record of ", size, " bytes is none"));
+    return absl::DataLossError(absl::StrCat("an item's record of ", size, " bytes is malformed"));
   }
   return stored;
 }
@@ -208,7 +208,7 @@ absl::StatusOr<StoredBlock> TakeShape(absl::string_view bytes) {
     block.piece_bytes.push_back(piece);
   }
   if (!whole) {
-    return absl::DataLossError(absl::StrCat("a block of rows of ", size, " bytes is none"));
+    return absl::DataLossError(absl::StrCat("a block of rows of ", size, " bytes is malformed"));
   }
   block.checkpointed = flags != 0;
   block.data = bytes;

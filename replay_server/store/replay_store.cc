@@ -254,7 +254,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayStore::FindTableLocked(const std::s
     known.push_back(table);
   }
   return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownTable, "no table named \"", name, "\"",
-                 DidYouMean(name, known), "; there ", known.empty() ? "is none" : "are ", absl::StrJoin(known, ", "));
+                 DidYouMean(name, known),
+                 known.empty() ? "; there are no tables" : "; known: ", absl::StrJoin(known, ", "));
 }
 
 std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {

@@ -23,7 +23,7 @@ inline void RunAfterLock(Actions actions) noexcept {
   while (!actions.empty()) {
     for (std::function<void()>& action : actions) {
       action();
-      action = nullptr;  // Destroys what it holds before the next call.
+      action = nullptr;  // Destroys its captures before the next call.
     }
     actions.clear();
     actions.swap(more);

@@ -99,7 +99,7 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
   if (!fixed.empty()) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, reasons::kOtherConfiguration, In(created_),
-        ": what cannot be changed while it is in use differs (there and wanted): ", absl::StrJoin(fixed, "; "));
+        ": settings that cannot be changed while it is in use differ (there and wanted): ", absl::StrJoin(fixed, "; "));
   }
   if (generation != config_generation_) {
     return Refusal(absl::StatusCode::kAborted, reasons::kConfigGeneration, In(created_),
@@ -141,7 +141,7 @@ void Table::RefuseSamplesLocked(Actions* actions) {
   }
 }
 
-void Table::Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<Requester>& requester,
+void Table::Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<TableClient>& client,
                    const BlockOrigin& origin) {
   Actions actions;
   RemovedRows removed;
@@ -158,9 +158,9 @@ void Table::Insert(std::vector<NewItem> items, TableLog::Answer done, const std:
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/false);
       }
-      WaitingInsert insert{std::move(items), 0, std::move(done), origin, requester.get()};
+      WaitingInsert insert{std::move(items), 0, std::move(done), origin, client.get()};
       if (!inserts_.empty() || !InsertLocked(&insert, kAll, &actions, &removed)) {
-        insert.keeps_requester = requester;
+        insert.keeps_client = client;
         insert.since = SteadyElapsed();
         inserts_.Push(std::move(insert));
       }
@@ -209,7 +209,7 @@ absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layou
 }
 
 uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone done,
-                     const std::shared_ptr<Requester>& requester) {
+                     const std::shared_ptr<TableClient>& client) {
   const bool only_looks = draw.items == 0 && draw.counted == 0;
   absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw);
   if (!refused.ok()) {
@@ -229,13 +229,13 @@ uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawReques
                         samples_.size(), " requests for samples wait already, of ", samples_.kinds(), " sizes");
     } else {
       request = ++last_request_;
-      samples_.Push({request, std::move(layout), draw, std::move(done), requester.get()});
+      samples_.Push({request, std::move(layout), draw, std::move(done), client.get()});
       ServeLocked(&actions, &removed);
       WaitingSample* const waits = samples_.Newest(draw);
       if (waits == nullptr || waits->request != request) {
         request = 0;
       } else {
-        waits->keeps_requester = requester;
+        waits->keeps_client = client;
         waits->since = SteadyElapsed();
       }
     }

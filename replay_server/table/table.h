@@ -23,7 +23,7 @@
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/after_lock.h"
-#include "replay_server/table/requester.h"
+#include "replay_server/table/table_client.h"
 #include "replay_server/table/table_picture.h"
 #include "replay_server/table/table_view.h"
 #include "replay_server/table/waiting_inserts.h"
@@ -81,34 +81,34 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Inserts items in order as far as the rate limiter allows. The rest waits (see WaitingInserts). Calls `done` once:
   // OK when all are in, CANCELLED if the table is closed first. Windows must lie within their chunks and have at most
-  // max_window rows, and priorities must be valid. The caller must bound the number of waiting items. `requester` is
-  // one of requesters(), or null.
+  // max_window rows, and priorities must be valid. The caller must bound the number of waiting items. `client` is
+  // one of clients(), or null.
   //
   // Here and below, answers of a table of durability "log" wait until the disk has the change. Other threads then call
   // back, with the error if it cannot be written.
-  void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<Requester>& requester = nullptr,
+  void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<TableClient>& client = nullptr,
               const BlockOrigin& origin = {});
 
   using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
-  // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by what is
-  // set aside for the oldest (SetAside). FAILED_PRECONDITION if the limiter can never allow that many at once (the
-  // message names the setting), CANCELLED if the table is closed or the request is cancelled, RESOURCE_EXHAUSTED if too
-  // many requests wait, INVALID_ARGUMENT if the layout does not fit. `done` may be called by the thread that inserts
-  // the awaited item, so large batches are gathered elsewhere.
+  // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by the
+  // items that are set aside for the oldest (SetAside). FAILED_PRECONDITION if the limiter can never allow that many at
+  // once (the message names the setting), CANCELLED if the table is closed or the request is cancelled,
+  // RESOURCE_EXHAUSTED if too many requests wait, INVALID_ARGUMENT if the layout does not fit. `done` may be called by
+  // the thread that inserts the awaited item, so large batches are gathered elsewhere.
   //
   // Returns a number for CancelSample; 0 if the request is answered, or will be by this thread before it returns from
   // the outermost callback.
   uint64_t Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& request, DrawDone done,
-                const std::shared_ptr<Requester>& requester = nullptr);
+                const std::shared_ptr<TableClient>& client = nullptr);
   // The same, but counts the batch and gathers it into new memory in the thread that calls `done`.
   uint64_t Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done);
   // Answers the request with CANCELLED unless it was answered.
   void CancelSample(uint64_t request);
 
-  // The spans must have one length. INVALID_ARGUMENT, with no change, if a priority is negative or not finite. `who` is
-  // the requester, for people.
+  // The spans must have one length. INVALID_ARGUMENT, with no change, if a priority is negative or not finite. The
+  // last argument names the client, for people.
   absl::StatusOr<PriorityUpdateCounts> UpdatePriorities(absl::Span<const uint64_t> keys,
                                                         absl::Span<const uint64_t> generations,
                                                         absl::Span<const double> priorities,
@@ -155,7 +155,7 @@ class Table : public std::enable_shared_from_this<Table> {
   std::vector<SampledItem> CopyItems(absl::Span<const ItemAddress> items) const;
 
   // Writers and samplers. Each must be added before its first request.
-  Requesters* requesters() { return &requesters_; }
+  TableClients* clients() { return &clients_; }
   // The input of Explain.
   TablePicture picture() const;
 
@@ -205,7 +205,7 @@ class Table : public std::enable_shared_from_this<Table> {
   const int64_t max_rows_;  // Read once an item.
   const int64_t min_window_;
   const RowLayout rows_;
-  Requesters requesters_;
+  TableClients clients_;
   TableLog* const log_;  // Null if nothing is saved.
   const uint64_t number_;
   const std::shared_ptr<ChunkTier> tier_;
@@ -215,7 +215,7 @@ class Table : public std::enable_shared_from_this<Table> {
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Mutable: reading a sum may update it.
   WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
   WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
-  // The oldest batch when it last had to wait, and the number of inserts when it became the oldest. It gets half of the
+  // The oldest batch when it last waited, and the number of inserts when it became the oldest. It gets half of the
   // items that come while it is the oldest, however many large ones wait behind it.
   uint64_t set_aside_for_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t set_aside_since_ ABSL_GUARDED_BY(mutex_) = 0;

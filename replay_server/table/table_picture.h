@@ -12,7 +12,7 @@
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/table/disk_picture.h"
-#include "replay_server/table/requester.h"
+#include "replay_server/table/table_client.h"
 
 namespace waggle {
 
@@ -28,12 +28,12 @@ struct SampleMemory {
     std::string table;
     std::string who;
     int64_t bytes = 0;
-    absl::Duration unread;  // Since it last took a message that it was sent.
+    absl::Duration unread;  // Time since it last took a message.
   };
-  std::vector<Holder> holders;  // Of all tables, in the order of falling bytes.
+  std::vector<Holder> holders;  // Samplers of all tables, largest first.
 };
 
-// A table, its waiting requests and its parties at one moment: the input of Explain.
+// A table, its waiting requests and its clients at one moment: the input of Explain.
 struct TablePicture {
   std::shared_ptr<const TableConfig> config;
   uint64_t config_generation = 1;
@@ -65,7 +65,7 @@ struct TablePicture {
 
   // A present or former writer or sampler. Only some former ones are listed.
   struct Party {
-    Requester::Kind kind = Requester::Kind::kWriter;
+    TableClient::Kind kind = TableClient::Kind::kWriter;
     std::string name;
     bool present = false;
     int64_t items = 0;                                     // Inserted or sampled.
@@ -80,8 +80,8 @@ struct TablePicture {
     std::string who;
   };
   Activity last_update;
-  // The latest activity of parties of this kind.
-  Activity Last(Requester::Kind kind) const {
+  // The latest activity of clients of this kind.
+  Activity Last(TableClient::Kind kind) const {
     Activity last;
     for (const Party& party : parties) {
       if (party.kind == kind && party.active_ago < last.ago) {

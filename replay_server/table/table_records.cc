@@ -15,16 +15,17 @@ absl::Status CheckConfigs(const TableConfig& created, const TableConfig& config)
   WAGGLE_RETURN_IF_ERROR(created.Validate());
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   if (const std::vector<std::string> fixed = FixedDifferences(created, config); !fixed.empty()) {
-    return absl::DataLossError(
-        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; ")));
+    return absl::DataLossError(absl::StrCat("settings that cannot be changed have changed (at first and since): ",
+                                            absl::StrJoin(fixed, "; ")));
   }
-  return created.durability == Durability::kNone ? absl::DataLossError("its durability is none") : absl::OkStatus();
+  return created.durability == Durability::kNone ? absl::DataLossError("durability: got none; wanted checkpoint or log")
+                                                 : absl::OkStatus();
 }
 
 absl::Status Damaged(const std::string& table, const absl::Status& status) {
   return status.ok()
              ? status
-             : absl::DataLossError(absl::StrCat("table \"", table, "\" was not saved as it was: ", status.message()));
+             : absl::DataLossError(absl::StrCat("table \"", table, "\": its saved state is wrong: ", status.message()));
 }
 
 }  // namespace

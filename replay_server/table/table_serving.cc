@@ -31,8 +31,8 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
     if (log_ != nullptr) {
       marks_.NoteIn(insert->origin, insert->next, all);
     }
-    if (insert->requester != nullptr) {
-      insert->requester->Count(static_cast<int64_t>(insert->next - first), now_ns);
+    if (insert->client != nullptr) {
+      insert->client->Count(static_cast<int64_t>(insert->next - first), now_ns);
     }
     insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
   }
@@ -78,8 +78,8 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
   while (WaitingSample* const next = NextSampleLocked()) {
     WaitingSample& sample = *next;
     auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
-    if (sample.requester != nullptr && sample.draw.items > 0) {
-      sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
+    if (sample.client != nullptr && sample.draw.items > 0) {
+      sample.client->Count(sample.draw.items, CoarseSteadyNanoseconds());
     }
     DrawnBatch drawn(shared_from_this(), created_, rows_, sample.layout, std::move(sampled));
     if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {

@@ -12,18 +12,18 @@
 namespace waggle {
 namespace {
 
-void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters, absl::Duration now,
+void AddClients(const std::vector<std::shared_ptr<const TableClient>>& clients, absl::Duration now,
                 TablePicture* picture) {
-  for (const std::shared_ptr<const Requester>& requester : requesters) {
+  for (const std::shared_ptr<const TableClient>& client : clients) {
     TablePicture::Party party;
-    party.kind = requester->kind();
-    party.name = requester->name();
-    party.present = requester->present();
-    party.items = requester->items();
-    party.active_ago = now - requester->last_counted();
-    party.left_ago = now - requester->left();
-    if (const int64_t items = requester->looks_for(); items > 0 && party.present) {
-      picture->first_samples.push_back({party.name, true, {items, items}, now - requester->looks_since(), true});
+    party.kind = client->kind();
+    party.name = client->name();
+    party.present = client->present();
+    party.items = client->items();
+    party.active_ago = now - client->last_counted();
+    party.left_ago = now - client->left();
+    if (const int64_t items = client->requested_items(); items > 0 && party.present) {
+      picture->first_samples.push_back({party.name, true, {items, items}, now - client->requested_since(), true});
       ++picture->samples_waiting;
     }
     picture->parties.push_back(std::move(party));
@@ -112,12 +112,12 @@ std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) c
 
 TablePicture Table::picture() const {
   constexpr size_t kMaxListed = 64;  // Bounds the time of the lock.
-  const std::vector<std::shared_ptr<const Requester>> requesters = requesters_.all();
+  const std::vector<std::shared_ptr<const TableClient>> clients = clients_.all();
   TablePicture picture;
   const absl::Duration now = SteadyElapsed();
-  const auto wait = [now](const Requester* requester, absl::Duration since, const DrawRequest& asked) {
-    return TablePicture::Wait{requester != nullptr ? requester->name() : "",
-                              requester == nullptr || requester->present(), asked, now - since};
+  const auto wait = [now](const TableClient* client, absl::Duration since, const DrawRequest& asked) {
+    return TablePicture::Wait{client != nullptr ? client->name() : "", client == nullptr || client->present(), asked,
+                              now - since};
   };
   {
     MutexLock lock(&mutex_);
@@ -133,10 +133,10 @@ TablePicture Table::picture() const {
     picture.samples_waiting = static_cast<int64_t>(samples_.size());
     for (const WaitingInsert* insert : inserts_.First(kMaxListed)) {
       const auto left = static_cast<int64_t>(insert->items.size() - insert->next);
-      picture.first_inserts.push_back(wait(insert->requester, insert->since, {left, 0}));
+      picture.first_inserts.push_back(wait(insert->client, insert->since, {left, 0}));
     }
     for (const WaitingSample* sample : samples_.First(kMaxListed)) {
-      picture.first_samples.push_back(wait(sample->requester, sample->since, sample->draw));
+      picture.first_samples.push_back(wait(sample->client, sample->since, sample->draw));
     }
     if (updated_ns_ != 0) {
       picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};
@@ -149,7 +149,7 @@ TablePicture Table::picture() const {
       picture.server_max_bytes = memory->limit();
     }
   }
-  AddParties(requesters, now, &picture);
+  AddClients(clients, now, &picture);
   return picture;
 }
 

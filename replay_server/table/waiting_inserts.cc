@@ -7,12 +7,12 @@
 namespace waggle {
 
 void WaitingInserts::Push(WaitingInsert insert) {
-  if (const auto known = by_requester_.find(insert.requester); known != by_requester_.end()) {
+  if (const auto known = by_client_.find(insert.client); known != by_client_.end()) {
     known->second->inserts.push_back(std::move(insert));
   } else {
     writers_.emplace_back();
-    writers_.back().requester = insert.requester;
-    by_requester_[insert.requester] = std::prev(writers_.end());
+    writers_.back().client = insert.client;
+    by_client_[insert.client] = std::prev(writers_.end());
     writers_.back().inserts.push_back(std::move(insert));
   }
   ++size_;
@@ -26,7 +26,7 @@ void WaitingInserts::GoneIn(int64_t items) {
     --size_;
   }
   if (writer.inserts.empty()) {
-    by_requester_.erase(writer.requester);
+    by_client_.erase(writer.client);
     writers_.pop_front();
     turn_left_ = kTurnItems;
   } else if (turn_left_ <= 0) {

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/items/table_state.h"
-#include "replay_server/table/requester.h"
+#include "replay_server/table/table_client.h"
 #include "replay_server/table/writer_marks.h"
 
 namespace waggle {
@@ -22,15 +22,15 @@ struct WaitingInsert {
   size_t next = 0;  // Index of the first that is not in.
   TableLog::Answer done;
   BlockOrigin origin;
-  Requester* requester = nullptr;  // May be null.
-  // Set when it has to wait. Keeps `requester` alive; `since` is by SteadyElapsed().
-  std::shared_ptr<Requester> keeps_requester = nullptr;
+  TableClient* client = nullptr;  // May be null.
+  // Set when it must wait. Keeps `client` alive; `since` is by SteadyElapsed().
+  std::shared_ptr<TableClient> keeps_client = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };
 
 // Inserts that wait for their turn at a table. Each writer's inserts stay in order. Writers take turns of kTurnItems
 // items, so that a writer waits for no more than that of each other, however large their blocks are. Inserts without a
-// requester count as one writer's. Not thread-safe.
+// client count as one writer's. Not thread-safe.
 class WaitingInserts {
  public:
   static constexpr int64_t kTurnItems = 64;
@@ -53,12 +53,12 @@ class WaitingInserts {
 
  private:
   struct Writer {
-    const Requester* requester;
+    const TableClient* client;
     std::deque<WaitingInsert> inserts;  // At least one.
   };
 
   std::list<Writer> writers_;  // In order of turns.
-  absl::flat_hash_map<const Requester*, std::list<Writer>::iterator> by_requester_;
+  absl::flat_hash_map<const TableClient*, std::list<Writer>::iterator> by_client_;
   size_t size_ = 0;
   int64_t turn_left_ = kTurnItems;
 };

@@ -13,7 +13,7 @@
 #include "common/config/table/batch_layout.h"
 #include "replay_server/batches/drawn_batch.h"
 #include "replay_server/items/table_rules.h"
-#include "replay_server/table/requester.h"
+#include "replay_server/table/table_client.h"
 
 namespace waggle {
 
@@ -23,9 +23,9 @@ struct WaitingSample {
   std::shared_ptr<const BatchLayout> layout;
   DrawRequest draw;
   std::function<void(absl::StatusOr<DrawnBatch>)> done;
-  Requester* requester = nullptr;  // May be null.
-  // Set when it has to wait. Keeps `requester` alive; `since` is by SteadyElapsed().
-  std::shared_ptr<Requester> keeps_requester = nullptr;
+  TableClient* client = nullptr;  // May be null.
+  // Set when it must wait. Keeps `client` alive; `since` is by SteadyElapsed().
+  std::shared_ptr<TableClient> keeps_client = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };
 

@@ -28,7 +28,8 @@ uint64_t LongestWindow(const std::vector<std::shared_ptr<Table>>& tables) {
   return static_cast<uint64_t>(longest);
 }
 
-absl::Status BlockChecks::CheckChunks(const InsertBlock& block, const HeldRows& held, HeldRows::Ranges* streams) const {
+absl::Status BlockChecks::CheckChunks(const InsertBlock& block, const ReservedRows& held,
+                                      ReservedRows::Ranges* streams) const {
   uint64_t total_rows = 0;
   for (size_t i = 0; i < block.chunks.size(); ++i) {
     const ChunkInfo& chunk = block.chunks[i];
@@ -37,11 +38,11 @@ absl::Status BlockChecks::CheckChunks(const InsertBlock& block, const HeldRows& 
                      " on are none that a stream can have");
     }
     const auto [it, is_first] = streams->try_emplace(chunk.stream);
-    HeldRows::Range& range = it->second;
+    ReservedRows::Range& range = it->second;
     if (is_first) {
-      const HeldRows::Range* known = held.Find(chunk.stream);
+      const ReservedRows::Range* known = held.Find(chunk.stream);
       const bool jumps = known != nullptr && chunk.first_row > known->next && held.MayJump(chunk.stream);
-      range = known != nullptr && !jumps ? *known : HeldRows::Range{chunk.first_row, chunk.first_row};
+      range = known != nullptr && !jumps ? *known : ReservedRows::Range{chunk.first_row, chunk.first_row};
     }
     if (chunk.first_row != range.next) {
       return Invalid("chunk ", i, " of stream ", chunk.stream, " begins with row ", chunk.first_row,
@@ -53,8 +54,8 @@ absl::Status BlockChecks::CheckChunks(const InsertBlock& block, const HeldRows& 
   return CheckSizes(block, total_rows, held, *streams);
 }
 
-absl::Status BlockChecks::CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows& held,
-                                     const HeldRows::Ranges& streams) const {
+absl::Status BlockChecks::CheckSizes(const InsertBlock& block, uint64_t rows, const ReservedRows& held,
+                                     const ReservedRows::Ranges& streams) const {
   int64_t count = held.streams();
   for (const auto& [stream, range] : streams) {
     count += held.Find(stream) == nullptr ? 1 : 0;
@@ -106,13 +107,13 @@ absl::Status BlockChecks::CheckPieces(const InsertBlock& block) const {
   return absl::OkStatus();
 }
 
-absl::Status BlockChecks::CheckItems(const InsertBlock& block, const HeldRows& held,
-                                     const HeldRows::Ranges& streams) const {
+absl::Status BlockChecks::CheckItems(const InsertBlock& block, const ReservedRows& held,
+                                     const ReservedRows::Ranges& streams) const {
   std::vector<std::shared_ptr<const TableConfig>> configs;
   for (const auto& table : tables_) {
     configs.push_back(table->config());
   }
-  const HeldRows::Range* range = nullptr;
+  const ReservedRows::Range* range = nullptr;
   for (size_t i = 0; i < block.items.size(); ++i) {
     const ItemInfo& item = block.items[i];
     if (i == 0 || item.stream != block.items[i - 1].stream) {
@@ -137,7 +138,7 @@ absl::Status BlockChecks::CheckItems(const InsertBlock& block, const HeldRows& h
   return absl::OkStatus();
 }
 
-absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows::Range* range) const {
+absl::Status BlockChecks::CheckItem(const ItemInfo& item, const ReservedRows::Range* range) const {
   if (item.table >= tables_.size()) {
     return Invalid("is for table number ", item.table, "; the writer named ", tables_.size(), " tables");
   }

@@ -10,7 +10,7 @@
 #include "replay_server/rows/chunk.h"
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/table.h"
-#include "replay_server/writers/held_rows.h"
+#include "replay_server/writers/reserved_rows.h"
 #include "replay_server/writers/writer_session_options.h"
 
 namespace waggle {
@@ -29,18 +29,19 @@ class BlockChecks {
       : tables_(tables), rows_(rows), options_(options), longest_window_(LongestWindow(tables)) {}
 
   // Checks the chunks and the number of their bytes. Fills in the ranges of their streams, with the block.
-  absl::Status CheckChunks(const InsertBlock& block, const HeldRows& held, HeldRows::Ranges* streams) const;
+  absl::Status CheckChunks(const InsertBlock& block, const ReservedRows& held, ReservedRows::Ranges* streams) const;
   // Checks the items. Their rows must be held or in the block.
-  absl::Status CheckItems(const InsertBlock& block, const HeldRows& held, const HeldRows::Ranges& streams) const;
+  absl::Status CheckItems(const InsertBlock& block, const ReservedRows& held,
+                          const ReservedRows::Ranges& streams) const;
   // Checks the values of the copied rows.
   absl::Status CheckRows(const InsertBlock& block, const NewBlock& made) const;
 
  private:
-  absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows& held,
-                          const HeldRows::Ranges& streams) const;
+  absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const ReservedRows& held,
+                          const ReservedRows::Ranges& streams) const;
   absl::Status CheckPieces(const InsertBlock& block) const;
   // `range` is its stream's, with the block; null if the stream is unknown.
-  absl::Status CheckItem(const ItemInfo& item, const HeldRows::Range* range) const;
+  absl::Status CheckItem(const ItemInfo& item, const ReservedRows::Range* range) const;
   // RESOURCE_EXHAUSTED if no table of this configuration can hold the item.
   absl::Status CheckItemBytes(const ItemInfo& item, const TableConfig& config) const;
   absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;

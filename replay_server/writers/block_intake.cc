@@ -28,7 +28,7 @@ int64_t BlockIntake::CountBytes() {
   return more;
 }
 
-absl::Status BlockIntake::CountNeeded(const HeldRows::Ranges& streams) {
+absl::Status BlockIntake::CountNeeded(const ReservedRows::Ranges& streams) {
   const int64_t more = held_.NeededBytes(streams) - needed_memory_.bytes();
   if (more > 0 && !needed_memory_.TryGrow(more)) {
     const MemoryAccount& all = *needed_memory_.account();
@@ -84,14 +84,14 @@ absl::Status BlockIntake::MakeItems(const InsertBlock& block, BlockItems* made) 
     NewItem item;
     const int64_t left = max_references_ - references;
     switch (held_.FindWindow(info, static_cast<size_t>(left), &item.window)) {
-      case HeldRows::Found::kNoRows:
+      case ReservedRows::Found::kNoRows:
         ++made->counts.items_without_rows;
         continue;
-      case HeldRows::Found::kTooManyChunks:
+      case ReservedRows::Found::kTooManyChunks:
         return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "the block's ",
                        block.items.size(), " windows lie in more than ", max_references_,
                        " chunks together; send fewer windows a block, or more rows a chunk");
-      case HeldRows::Found::kAll:
+      case ReservedRows::Found::kAll:
         break;
     }
     references += static_cast<int64_t>(item.window.chunks.size());

@@ -12,7 +12,7 @@
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/table.h"
 #include "replay_server/writers/block_checks.h"
-#include "replay_server/writers/held_rows.h"
+#include "replay_server/writers/reserved_rows.h"
 
 namespace waggle {
 
@@ -23,7 +23,7 @@ struct BlockItems {
   ItemsByTable items;
   WriterCounts counts;
   int64_t bytes = 0;  // Memory of the items.
-  HeldRows::Ranges streams;
+  ReservedRows::Ranges streams;
 };
 
 // Turns a writer's blocks into items and keeps the newest rows of its streams. Not thread-safe.
@@ -38,7 +38,7 @@ class BlockIntake {
   // WriterSession::Insert.
   absl::StatusOr<BlockItems> Take(const InsertBlock& block);
   // The held rows. The caller must call CountBytes after a change.
-  HeldRows* held() { return &held_; }
+  ReservedRows* held() { return &held_; }
   // True if the held rows should be shrunk.
   bool IsWasteful() const { return held_.IsWasteful(held_memory_.account()->over()); }
   // Counts the held rows in the memory of all writers. Returns by how many bytes they grew since the last call.
@@ -46,7 +46,7 @@ class BlockIntake {
 
  private:
   // RESOURCE_EXHAUSTED if these streams would need more than the memory of all writers.
-  absl::Status CountNeeded(const HeldRows::Ranges& streams);
+  absl::Status CountNeeded(const ReservedRows::Ranges& streams);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
   // RESOURCE_EXHAUSTED if the windows have too many chunks together.
   absl::Status MakeItems(const InsertBlock& block, BlockItems* made) const;
@@ -56,7 +56,7 @@ class BlockIntake {
   const int64_t max_references_;
   const BlockChecks checks_;
   const BlockHome& home_;
-  HeldRows held_;
+  ReservedRows held_;
   MemoryAccount::Hold held_memory_;    // Bytes of held_.
   MemoryAccount::Hold needed_memory_;  // The least such bytes.
 };

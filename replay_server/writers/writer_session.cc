@@ -40,7 +40,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
       intake_(tables_, rows_, options, home_, memory.held, memory.needed) {
   for (const std::shared_ptr<Table>& table : tables_) {
-    requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
+    clients_.push_back(table->clients()->Add(TableClient::Kind::kWriter, writer_id));
   }
   if (saved == nullptr) {
     return;
@@ -241,7 +241,7 @@ void WriterSession::Enter(EnteringBlock* block) {
       tables_[i]->Insert(
           std::move(block->items[i]),
           [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
-          requesters_[i], {number_, sequence, block->skipped[i]});
+          clients_[i], {number_, sequence, block->skipped[i]});
     }
   }
   if (home_.tier != nullptr) {

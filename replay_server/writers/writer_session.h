@@ -31,13 +31,13 @@ struct WriterAccounts {
       : needed(std::make_shared<MemoryAccount>(limit)), held(std::make_shared<MemoryAccount>(limit)) {}
 
   std::shared_ptr<MemoryAccount> needed;  // The rows alone. Past the limit blocks are refused.
-  // The blocks that the rows came in, which are larger. Past the limit writers copy rows out of blocks, small as these
-  // may be.
+  // The blocks that the rows came in, which are larger. Past the limit writers copy rows out of blocks even if that
+  // saves little.
   std::shared_ptr<MemoryAccount> held;
 };
 
 // One writer's streams on one server. It turns blocks into chunks and items, and applies each block once. It outlives
-// connections, so that a returning writer can continue. Thread-safe, though a writer uses one at a time.
+// connections, so that a returning writer can continue. Thread-safe, though a writer uses one connection at a time.
 class WriterSession : public std::enable_shared_from_this<WriterSession> {
  public:
   // Counts of inserted items, and of items over rows that this server does not have.
@@ -81,7 +81,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // Must be held by each connection of the writer.
-  Requester::Presence Connect() const { return Requester::Presence(requesters_); }
+  TableClient::Connection Connect() const { return TableClient::Connection(clients_); }
 
   struct Progress {
     uint64_t sequence = 0;  // The last applied one; 0 if there is none.
@@ -173,7 +173,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;
-  std::vector<std::shared_ptr<Requester>> requesters_;  // One of each table. Constant.
+  std::vector<std::shared_ptr<TableClient>> clients_;  // One of each table. Constant.
   const std::shared_ptr<const RowLayout> rows_;
   const WriterSessionOptions options_;
   TableLog* const log_;  // Null if the writer is not saved.

@@ -15,7 +15,7 @@ struct WriterSessionOptions {
   int64_t max_held_bytes = int64_t{1} << 30;
   // Blocks that wait for room in tables. One may always wait.
   int64_t max_waiting_bytes = int64_t{256} << 20;
-  // Windows of one block together.
+  // Chunks in all windows of one block.
   int64_t max_block_references = int64_t{1} << 20;
 
   // INVALID_ARGUMENT if no writer could write.

@@ -13,6 +13,7 @@
 #include "common/rl/training/trainee.h"
 #include "tests/bench/actor_bench.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/must.h"
 
 namespace waggle::bench {
 namespace {
@@ -30,25 +31,19 @@ network:
 stop: {max_seconds: 1}
 )";
 
-template <class T>
-T ValueOf(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().message());
-  return *std::move(value);
-}
-
 // Calls of Act per second, times lanes: the loop's rate if all else were free.
 double ActsPerSecond(Policy* policy) {
   const auto environments = CartPoles(kLanes);
   PolicyBuffers buffers(*policy, environments->spec().actions, kLanes);
-  WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
+  Must(environments->Reset());
   PolicyInput input;
-  const ReadyLanes ready = ValueOf(environments->Recv(kLanes, StopToken()));
+  const ReadyLanes ready = Must(environments->Recv(kLanes, StopToken()));
   input.slots = ready.lanes;
   input.observations = ready.observations;
   input.first = ready.first;
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
-    WAGGLE_CHECK(policy->Act(input, ActMode::kExplore, buffers.output()).ok(), "the policy acts");
+    Must(policy->Act(input, ActMode::kExplore, buffers.output()));
   }
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
@@ -63,20 +58,19 @@ struct Acting {
 Acting NewActing() {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations implementations = BuiltinAlgorithms();
-  const Experiment experiment = ValueOf(ParseExperiment(kExperiment, "benchmark", {}, definitions));
+  const Experiment experiment = Must(ParseExperiment(kExperiment, "benchmark", {}, definitions));
   const EnvironmentSpec environment = CartPole::Spec();
   Acting acting;
-  acting.weights = ValueOf(
-      ValueOf(AlgorithmTrainee::Create(experiment, environment, definitions, implementations, torch::kCPU))->Publish());
+  acting.weights = Must(
+      Must(AlgorithmTrainee::Create(experiment, environment, definitions, implementations, torch::kCPU))->Publish());
   PolicyContext policy_context;
   policy_context.experiment = &experiment;
   policy_context.definitions = &definitions;
   policy_context.environment = environment;
   policy_context.lanes = policy_context.all_lanes = kLanes;
-  acting.policy = ValueOf(NetworkPolicy::Create(policy_context));
-  const absl::Status loaded = acting.policy->LoadWeights(acting.weights);
-  WAGGLE_CHECK(loaded.ok(), loaded.message());
-  acting.plan = ValueOf(PlanExperiment(experiment, environment, definitions)).algorithm.tables.at(0);
+  acting.policy = Must(NetworkPolicy::Create(policy_context));
+  Must(acting.policy->LoadWeights(acting.weights));
+  acting.plan = Must(PlanExperiment(experiment, environment, definitions)).algorithm.tables.at(0);
   return acting;
 }
 

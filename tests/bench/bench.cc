@@ -110,13 +110,8 @@ Timing TimePerCall(const std::function<void()>& prepare, const std::function<voi
 }
 
 Result Rate(const Timing& timing, double count, const std::string& unit, double limit, const std::string& limit_name) {
-  Result result;
-  result.value = count / absl::ToDoubleSeconds(timing.best);
-  result.median = count / absl::ToDoubleSeconds(timing.median);
-  result.unit = unit;
-  result.limit = limit;
-  result.limit_name = limit_name;
-  return result;
+  return {count / absl::ToDoubleSeconds(timing.best), count / absl::ToDoubleSeconds(timing.median), unit, limit,
+          limit_name};
 }
 
 Result BestRate(const std::function<double()>& measure, const std::string& unit, double limit,
@@ -127,24 +122,16 @@ Result BestRate(const std::function<double()>& measure, const std::string& unit,
     rates.push_back(measure());
   }
   std::sort(rates.begin(), rates.end());
-  Result result;
-  result.value = rates.back();
-  result.median = rates[rates.size() / 2];
-  result.unit = unit;
-  result.limit = limit;
-  result.limit_name = limit_name;
-  return result;
+  return {rates.back(), rates[rates.size() / 2], unit, limit, limit_name};
 }
 
 Result Milliseconds(const Timing& timing, double limit, const std::string& limit_name) {
-  Result result;
-  result.value = absl::ToDoubleMilliseconds(timing.best);
-  result.median = absl::ToDoubleMilliseconds(timing.median);
-  result.unit = "ms";
-  result.limit = limit;
-  result.limit_name = limit_name;
-  result.less_is_better = true;
-  return result;
+  return {absl::ToDoubleMilliseconds(timing.best),
+          absl::ToDoubleMilliseconds(timing.median),
+          "ms",
+          limit,
+          limit_name,
+          /*less_is_better=*/true};
 }
 
 double MemcpyBytesPerSecond(size_t bytes) {

@@ -303,14 +303,12 @@ Result Waits(const std::function<void()>& question) {
   }
   std::cerr << gone << " experiments came and went\n";
   std::sort(milliseconds.begin(), milliseconds.end());
-  Result result;
-  result.value = milliseconds[milliseconds.size() * 99 / 100];
-  result.median = milliseconds[milliseconds.size() / 2];
-  result.unit = "ms, 99th of 100";
-  result.limit = 100;
-  result.limit_name = "a wait that no user minds";
-  result.less_is_better = true;
-  return result;
+  return {milliseconds[milliseconds.size() * 99 / 100],
+          milliseconds[milliseconds.size() / 2],
+          "ms, 99th of 100",
+          100,
+          "a wait that no user minds",
+          /*less_is_better=*/true};
 }
 
 // The whole status of a run, requested as `waggle status ID` does.
@@ -343,14 +341,7 @@ Result Cpu() {
     percents.push_back(100 * absl::FDivDuration(cluster.HubCpu() - before, watch.Elapsed()));
   }
   std::sort(percents.begin(), percents.end());
-  Result result;
-  result.value = percents.front();
-  result.median = percents[1];
-  result.unit = "% of a core";
-  result.limit = 20;
-  result.limit_name = "the allowance for an idle hub";
-  result.less_is_better = true;
-  return result;
+  return {percents.front(), percents[1], "% of a core", 20, "the allowance for an idle hub", /*less_is_better=*/true};
 }
 
 Result CpuOfRun() {
@@ -372,14 +363,8 @@ Result Back() {
     milliseconds.push_back(absl::ToDoubleMilliseconds(watch.Elapsed()));
   }
   std::sort(milliseconds.begin(), milliseconds.end());
-  Result result;
-  result.value = milliseconds.front();
-  result.median = milliseconds[1];
-  result.unit = "ms";
-  result.limit = 5'000;
-  result.limit_name = "the time that an operator accepts";
-  result.less_is_better = true;
-  return result;
+  return {milliseconds.front(),   milliseconds[1], "ms", 5'000, "the time that an operator accepts",
+          /*less_is_better=*/true};
 }
 
 }  // namespace

@@ -84,21 +84,12 @@ Result NullFrames() {
   const double before = absl::ToDoubleSeconds(TimePerCall(transfer).median);
   const double bytes = ItemsLearned(Run(kNull)) * 20 * static_cast<double>(kFrameBytes);
   const double after = absl::ToDoubleSeconds(TimePerCall(transfer).median);
-  Result result;
-  result.value = result.median = bytes;
-  result.unit = "bytes/s";
-  result.limit = static_cast<double>(size_t{8} << 20) / ((before + after) / 2);
-  result.limit_name = "loopback TCP";
-  return result;
+  return {bytes, bytes, "bytes/s", static_cast<double>(size_t{8} << 20) / ((before + after) / 2), "loopback TCP"};
 }
 
 Result CartPoleSteps() {
-  Result result;
-  result.value = result.median = ItemsLearned(Run(kCartPole)) * 32;
-  result.unit = "steps/s";
-  result.limit = 200'000;
-  result.limit_name = "the aim, with two actors on two cores";
-  return result;
+  const double steps = ItemsLearned(Run(kCartPole)) * 32;
+  return {steps, steps, "steps/s", 200'000, "the aim, with two actors on two cores"};
 }
 
 // Pages that processes share count in each of them.
@@ -108,13 +99,7 @@ Result CartPoleMemory() {
   for (const auto& process : summary.at("processes")) {
     mebibytes += process.at("peak_rss_mib").get<double>();
   }
-  Result result;
-  result.value = result.median = mebibytes;
-  result.unit = "MiB of all processes, at most";
-  result.limit = 1'000;
-  result.limit_name = "the aim";
-  result.less_is_better = true;
-  return result;
+  return {mebibytes, mebibytes, "MiB of all processes, at most", 1'000, "the aim", /*less_is_better=*/true};
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/base/check.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/experiment.h"
 #include "common/hub/inference/remote_policy.h"
@@ -22,6 +21,7 @@
 #include "common/rl/training/trainee.h"
 #include "learner/inference/inference_service.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/must.h"
 
 namespace waggle::bench {
 namespace {
@@ -34,12 +34,6 @@ environment: {name: CartPole-v1}
 algorithm: {name: impala}
 stop: {max_seconds: 1}
 )";
-
-template <class T>
-T ValueOf(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().message());
-  return *std::move(value);
-}
 
 EnvironmentSpec CartPoleSpaces() {
   EnvironmentSpec environment;
@@ -59,20 +53,20 @@ struct Made {
 
 Made NewPolicy(int64_t slots) {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  const Experiment experiment = ValueOf(ParseExperiment(kExperiment, "benchmark", {}, definitions));
+  const Experiment experiment = Must(ParseExperiment(kExperiment, "benchmark", {}, definitions));
   const EnvironmentSpec environment = CartPoleSpaces();
   Made made;
-  made.plan = ValueOf(PlanExperiment(experiment, environment, definitions));
+  made.plan = Must(PlanExperiment(experiment, environment, definitions));
   made.weights =
-      ValueOf(ValueOf(AlgorithmTrainee::Create(experiment, environment, definitions, BuiltinAlgorithms(), torch::kCPU))
-                  ->Publish());
+      Must(Must(AlgorithmTrainee::Create(experiment, environment, definitions, BuiltinAlgorithms(), torch::kCPU))
+               ->Publish());
   made.weights.version = {1, 1};
   PolicyContext context;
   context.experiment = &experiment;
   context.definitions = &definitions;
   context.environment = environment;
   context.lanes = context.all_lanes = slots;
-  made.policy = ValueOf(NetworkPolicy::Create(context));
+  made.policy = Must(NetworkPolicy::Create(context));
   return made;
 }
 
@@ -98,8 +92,7 @@ class Rows {
     input.slots = slots_;
     input.observations = leaves;
     input.first = first_.data();
-    const absl::Status acted = policy->Act(input, ActMode::kExplore, &output_);
-    WAGGLE_CHECK(acted.ok(), acted.message());
+    Must(policy->Act(input, ActMode::kExplore, &output_));
   }
 
  private:
@@ -114,7 +107,7 @@ class Rows {
 // The rows per second of the policy itself, without a server.
 double LocalRows(int64_t rows) {
   Made made = NewPolicy(rows);
-  WAGGLE_CHECK(made.policy->LoadWeights(made.weights).ok(), "the policy takes its weights");
+  Must(made.policy->LoadWeights(made.weights));
   Rows own(rows);
   return static_cast<double>(rows) / absl::ToDoubleSeconds(TimePerCall([&] { own.Act(made.policy.get()); }).best);
 }
@@ -132,7 +125,7 @@ double AskedRows(int64_t actors, const InferenceOptions& options) {
   batcher->SetWeights(made.weights);
   InferenceService service;
   service.SetBatcher(batcher, made.plan.acting()->hash);
-  const std::unique_ptr<RpcServer> server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  const std::unique_ptr<RpcServer> server = Must(RpcServer::Start("127.0.0.1:0", {&service}));
   std::atomic<int64_t> asked{0};
   std::atomic<bool> over{false};
   const StopToken stop;

@@ -14,7 +14,7 @@
 #include "common/rl/kit/batches.h"
 #include "common/rl/training/trainee.h"
 #include "learner/batch_stager.h"
-#include "replay_server/store/local_replay.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 

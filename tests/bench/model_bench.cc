@@ -19,6 +19,7 @@
 #include "param_server/services/model_service.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/loopback_tcp.h"
+#include "tests/bench/must.h"
 #include "tests/param_server/single_run.h"
 
 namespace waggle::bench {
@@ -29,9 +30,7 @@ constexpr size_t kMebibyte = size_t{1} << 20;
 // A server in this process with one model, and its clients.
 struct Fixture {
   explicit Fixture(size_t bytes) {
-    auto started = RpcServer::Start("127.0.0.1:0", {&service});
-    WAGGLE_CHECK(started.ok(), "a free port can be had");
-    server = *std::move(started);
+    server = Must(RpcServer::Start("127.0.0.1:0", {&service}));
     publisher = NewGrpcModelPublisher(server->address());
     subscriber = NewGrpcModelSubscriber(server->address(), "m");
     const std::shared_ptr<char> data = AllocateBytes(bytes);
@@ -43,8 +42,7 @@ struct Fixture {
 
   void Push() {
     ++snapshot.version.version;
-    const absl::Status status = publisher->Publish(snapshot, StopToken());
-    WAGGLE_CHECK(status.ok(), status.ToString());
+    Must(publisher->Publish(snapshot, StopToken()));
   }
   void Pull(std::optional<ModelVersion> newer_than) {
     const auto pulled = subscriber->PullNewer(newer_than, StopToken());

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,10 +14,11 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "replay_server/selectors/sum_tree.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/must.h"
 #include "tests/bench/plain_tree.h"
+#include "tests/bench/replay_load.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 namespace {
@@ -109,17 +109,8 @@ double PlainUpdates(const std::vector<double>& weights) {
   return absl::ToDoubleMilliseconds(timing.best);
 }
 
-Result SumTreeSetBatch() {
-  const std::vector<double> weights = RandomWeights(kUpdates);
-  const double limit = PlainUpdates(weights);
-  SumTree tree(RandomWeights(kLeaves));
-  Rng rng(2);
-  std::vector<uint32_t> leaves;
-  return Milliseconds(TimePerCall([&] { leaves = RandomLeaves(&rng); }, [&] { tree.SetBatch(leaves, weights); }), limit,
-                      kPlainTree);
-}
-
-Result SumTreeSet() {
+// Updates of single leaves, or of all as one batch.
+Result SumTreeSets(bool as_batch) {
   const std::vector<double> weights = RandomWeights(kUpdates);
   const double limit = PlainUpdates(weights);
   SumTree tree(RandomWeights(kLeaves));
@@ -127,6 +118,10 @@ Result SumTreeSet() {
   std::vector<uint32_t> leaves;
   return Milliseconds(TimePerCall([&] { leaves = RandomLeaves(&rng); },
                                   [&] {
+                                    if (as_batch) {
+                                      tree.SetBatch(leaves, weights);
+                                      return;
+                                    }
                                     for (size_t i = 0; i < kUpdates; ++i) {
                                       tree.Set(leaves[i], weights[i]);
                                     }
@@ -134,190 +129,96 @@ Result SumTreeSet() {
                       limit, kPlainTree);
 }
 
-// A workload: the rows' shape, and their blocks.
-struct Workload {
-  TableConfig table;
-  uint32_t lanes = 0;
-  uint32_t rows = 0;    // In a chunk.
-  uint32_t window = 0;  // In an item.
-  int64_t batch_size = 0;
-  int64_t items = 0;  // In the table when it is sampled.
-};
-
-TableConfig BaseTable() {
-  TableConfig table;
-  table.name = "bench";
-  table.sampler.kind = SelectorKind::kPrioritized;
-  table.sampler.priority_exponent = 0.6;
-  table.max_bytes = int64_t{1} << 40;
-  return table;
-}
-
 // Ape-X DQN's three-step transitions for CartPole.
-Workload CartPole() {
-  Workload workload;
-  workload.table = BaseTable();
-  workload.table.signature = {{"observation", DType::kFloat32, {4}},
-                              {"action", DType::kInt64, {}},
-                              {"reward", DType::kFloat32, {}},
-                              {"discount", DType::kFloat32, {}},
-                              {"step_type", DType::kInt32, {}}};
-  workload.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
-                         {"action", "action", ViewField::Rows::kFirst},
-                         {"reward", "reward", ViewField::Rows::kAll},
-                         {"discount", "discount", ViewField::Rows::kAll},
-                         {"next_observation", "observation", ViewField::Rows::kLast}};
-  workload.table.max_items = 1'000'000;
-  workload.table.max_window = 4;
-  workload.lanes = 32;
-  workload.rows = 16;
-  workload.window = 4;
-  workload.batch_size = 512;
-  workload.items = 1'000'000;
-  return workload;
+ReplayLoad CartPole() {
+  ReplayLoad load = CartPoleWindows();
+  load.table.max_items = 1'000'000;
+  load.lanes = 32;
+  return load;
 }
 
 // Transitions for goals in hindsight, from episodes of 50 steps: an item has the 50 rows after its first.
-Workload Hindsight() {
-  Workload workload = CartPole();
-  workload.table.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
-  workload.table.max_window = 51;
-  workload.table.transition_rows = 4;
-  workload.window = 51;
-  return workload;
+ReplayLoad Hindsight() {
+  ReplayLoad load = CartPole();
+  load.table.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
+  load.table.max_window = 51;
+  load.table.transition_rows = 4;
+  load.window = 51;
+  return load;
 }
 
 // Items of 40 kB that share no rows.
-Workload Large() {
-  Workload workload;
-  workload.table = BaseTable();
-  workload.table.signature = {{"data", DType::kUint8, {40'000}}};
-  workload.table.view = {{"data", "data", ViewField::Rows::kFirst}};
-  workload.table.max_items = 10'000;
-  workload.table.max_window = 1;
-  workload.lanes = 1;
-  workload.rows = 32;
-  workload.window = 1;
-  workload.batch_size = 256;
-  workload.items = 10'000;
-  return workload;
+ReplayLoad Large() {
+  return BytesLoad("40kB", 40'000);
 }
 
-int64_t RowBytes(const Workload& workload) {
-  int64_t bytes = 0;
-  for (const ArraySpec& column : workload.table.signature) {
-    bytes += column.NumBytes();
-  }
-  return bytes;
-}
-
-// A store with the workload's table, and a writer that fills it block by block.
+// A store with the load's table, and a writer that fills it block by block.
 class Bed {
  public:
-  explicit Bed(const Workload& workload)
-      : workload_(workload),
-        store_(std::make_shared<ReplayStore>(ReplayStoreOptions())),
-        connection_(store_),
-        bytes_(static_cast<size_t>(RowBytes(workload) * workload.lanes * workload.rows)),
-        data_(AllocateBytes(bytes_)) {
-    std::memset(data_.get(), 0x3c, bytes_);  // Finite in every floating-point type.
-    Must(connection_.CreateTable(workload.table, StopToken()));
-    ReplayWriterOptions options;
-    options.writer_id = "bench";
-    options.tables = {workload.table.name};
-    options.signature = workload.table.signature;
-    writer_ = Must(connection_.NewWriter(options));
-    table_ = Must(store_->FindTable(workload.table.name));
-  }
-
-  int64_t ItemsPerBlock() const { return int64_t{workload_.lanes} * workload_.rows; }
-
-  void InsertBlockOfRows() {
-    InsertBlock block;
-    block.data.Append({data_.get(), bytes_, data_});
-    block.chunks.reserve(workload_.lanes);
-    block.items.reserve(static_cast<size_t>(ItemsPerBlock()));
-    for (uint32_t lane = 0; lane < workload_.lanes; ++lane) {
-      block.chunks.push_back({lane, next_row_, workload_.rows});
-      for (uint64_t row = next_row_; row < next_row_ + workload_.rows; ++row) {
-        // One item per row: the window that ends with it, if it is long enough for the table.
-        const uint64_t first = row + 1 >= workload_.window ? row + 1 - workload_.window : 0;
-        const auto rows = static_cast<uint32_t>(row + 1 - first);
-        if (rows >= min_window_) {
-          block.items.push_back({0, lane, first, rows, 0.1 + rng_.Uniform()});
-        }
-      }
-    }
-    next_row_ += workload_.rows;
-    Must(writer_->Append(std::move(block), StopToken()));
-  }
-
-  void Fill() {
-    for (int64_t items = 0; items < workload_.items; items += ItemsPerBlock()) {
-      InsertBlockOfRows();
+  explicit Bed(const ReplayLoad& load)
+      : load_(load), store_(std::make_shared<ReplayStore>(ReplayStoreOptions())), connection_(store_), source_(load) {
+    Must(connection_.CreateTable(load.table, StopToken()));
+    writer_ = Must(connection_.NewWriter(WriterOptions(load, "bench")));
+    table_ = Must(store_->FindTable(load.table.name));
+    for (int64_t items = 0; items < load.table.max_items; items += ItemsPerBlock()) {
+      Insert();
     }
   }
+
+  int64_t ItemsPerBlock() const { return source_.ItemsPerBlock(); }
+  void Insert() { Must(writer_->Append(source_.Next(), StopToken())); }
 
   std::shared_ptr<const BatchLayout> Layout() const {
-    return std::make_shared<const BatchLayout>(
-        Must(MakeBatchLayout(workload_.table, workload_.batch_size, size_t{1} << 40)));
+    return std::make_shared<const BatchLayout>(Must(MakeBatchLayout(load_.table, load_.batch_size, size_t{1} << 40)));
   }
   SampledBatch Sample(const std::shared_ptr<const BatchLayout>& layout) {
     SampledBatch sampled;
-    table_->Sample(layout, workload_.batch_size,
+    table_->Sample(layout, load_.batch_size,
                    [&sampled](absl::StatusOr<SampledBatch> batch) { sampled = Must(std::move(batch)); });
     return sampled;
   }
   Table& table() { return *table_; }
 
  private:
-  const Workload workload_;
-  const int64_t min_window_ = workload_.table.MinWindow();
+  const ReplayLoad load_;
   const std::shared_ptr<ReplayStore> store_;
   LocalReplayConnection connection_;
-  const size_t bytes_;
-  const std::shared_ptr<char> data_;
+  BlockSource source_;
   std::unique_ptr<ReplayWriter> writer_;
   std::shared_ptr<Table> table_;
-  uint64_t next_row_ = 0;
-  Rng rng_{5};
 };
 
 // Beside a memory copy of the rows that an insert stores: one row per item.
-Result Insert(const Workload& workload) {
-  Bed bed(workload);
-  bed.Fill();  // From here on each new item makes another one leave.
-  const double limit = MemcpyBytesPerSecond(size_t{64} << 20) / static_cast<double>(RowBytes(workload));
-  return Rate(TimePerCall([&] { bed.InsertBlockOfRows(); }), static_cast<double>(bed.ItemsPerBlock()), "items/s", limit,
+Result Insert(const ReplayLoad& load) {
+  Bed bed(load);  // Full: each new item makes another one leave.
+  const double limit = MemcpyBytesPerSecond(size_t{64} << 20) / load.RowBytes();
+  return Rate(TimePerCall([&] { bed.Insert(); }), static_cast<double>(bed.ItemsPerBlock()), "items/s", limit,
               "memcpy of the rows");
 }
 
 // Beside a memory copy of a batch's bytes.
-Result Sample(const Workload& workload) {
-  Bed bed(workload);
-  bed.Fill();
+Result Sample(const ReplayLoad& load) {
+  Bed bed(load);
   const auto layout = bed.Layout();
-  const double item_bytes = static_cast<double>(layout->total_bytes) / static_cast<double>(workload.batch_size);
-  const double limit = MemcpyBytesPerSecond(size_t{64} << 20) / item_bytes;
-  return Rate(TimePerCall([&] { bed.Sample(layout); }), static_cast<double>(workload.batch_size), "items/s", limit,
-              "memcpy of the batch");
+  const auto count = static_cast<double>(load.batch_size);
+  const double limit = MemcpyBytesPerSecond(size_t{64} << 20) / (static_cast<double>(layout->total_bytes) / count);
+  return Rate(TimePerCall([&] { bed.Sample(layout); }), count, "items/s", limit, "memcpy of the batch");
 }
 
 Result UpdatePriorities() {
-  const Workload workload = CartPole();
-  Bed bed(workload);
-  bed.Fill();
+  const ReplayLoad load = CartPole();
+  Bed bed(load);
   const auto layout = bed.Layout();
   std::vector<SampledBatch> batches;
   for (int i = 0; i < 64; ++i) {
     batches.push_back(bed.Sample(layout));
   }
-  const auto count = static_cast<size_t>(workload.batch_size);
+  const auto count = static_cast<size_t>(load.batch_size);
   std::vector<double> priorities(count);
   Rng rng(4);
   size_t next = 0;
   // One priority of a million after the other, in a table that has nothing else.
-  std::vector<double> alone(static_cast<size_t>(2 * workload.items));
+  std::vector<double> alone(static_cast<size_t>(2 * load.table.max_items));
   const Timing limit = TimePerCall([&] {
     const auto* const keys = static_cast<const uint64_t*>(batches[next++ % batches.size()].Data(kItemKey));
     for (size_t i = 0; i < count; ++i) {
@@ -354,17 +255,9 @@ double ResidentBytes() {
 
 Result Memory() {
   const double before = ResidentBytes();
-  const Workload workload = CartPole();
-  Bed bed(workload);
-  bed.Fill();
-  Result result;
-  result.value = (ResidentBytes() - before) / static_cast<double>(bed.table().info().items);
-  result.median = result.value;
-  result.unit = "bytes/item";
-  result.limit = 2 * 52;
-  result.limit_name = "twice a transition's 52 bytes";
-  result.less_is_better = true;
-  return result;
+  Bed bed(CartPole());
+  const double bytes = (ResidentBytes() - before) / static_cast<double>(bed.table().info().items);
+  return {bytes, bytes, "bytes/item", 2 * 52, "twice a transition's 52 bytes", /*less_is_better=*/true};
 }
 
 int Run(int argc, char** argv) {
@@ -374,8 +267,8 @@ int Run(int argc, char** argv) {
                       {"replay/sum_tree_build_10M", SumTreeBuild},
                       {"replay/sum_tree_find_10M", SumTreeFind},
                       {"replay/sum_tree_find_stratified_10M", SumTreeFindStratified},
-                      {"replay/sum_tree_set_batch_1M", SumTreeSetBatch},
-                      {"replay/sum_tree_set_1M", SumTreeSet},
+                      {"replay/sum_tree_set_batch_1M", [] { return SumTreeSets(/*as_batch=*/true); }},
+                      {"replay/sum_tree_set_1M", [] { return SumTreeSets(/*as_batch=*/false); }},
                       {"replay/insert_cartpole", [] { return Insert(CartPole()); }},
                       {"replay/sample_cartpole_512", [] { return Sample(CartPole()); }},
                       {"replay/insert_hindsight", [] { return Insert(Hindsight()); }},

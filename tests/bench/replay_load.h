@@ -1,16 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
-
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "common/base/process/child_process.h"
+#include "common/base/random.h"
 #include "common/replay/ports/replay.h"
-#include "tests/bench/process_crew.h"
 
 namespace waggle::bench {
 
@@ -41,43 +36,23 @@ ReplayLoad CartPoleWindows();
 // which the server stacks. The screens are nearly empty, like Pong's, so that they compress about as well.
 ReplayLoad Frames();
 
-// A waggle-replay-server from this program's folder, on a free port of the loopback interface.
-class ReplayServerProcess {
- public:
-  ReplayServerProcess();
-  ~ReplayServerProcess();
-  ReplayServerProcess(const ReplayServerProcess&) = delete;
-  ReplayServerProcess& operator=(const ReplayServerProcess&) = delete;
+// The options of a writer of this load.
+ReplayWriterOptions WriterOptions(const ReplayLoad& load, const std::string& writer_id);
 
-  const std::string& address() const { return address_; }
-  double ResidentBytes() const;
-  // The processor time of its threads so far.
-  double CpuSeconds() const;
+// Makes the blocks of a load, one after the other, with equal bytes.
+class BlockSource {
+ public:
+  explicit BlockSource(const ReplayLoad& load);
+
+  int64_t ItemsPerBlock() const { return int64_t{load_.lanes} * load_.rows; }
+  InsertBlock Next();
 
  private:
-  std::string log_;
-  std::unique_ptr<ChildProcess> process_;
-  std::string address_;
+  const ReplayLoad load_;
+  const size_t size_;
+  const std::shared_ptr<char> data_;
+  uint64_t next_row_ = 0;
+  Rng rng_{5};
 };
-
-// The work of a crew's processes. Each creates the load's table first. Several servers hold one buffer.
-using Addresses = std::vector<std::string>;
-
-// Inserts `items` items, and returns when all are acknowledged. `writer` must not have written to these servers before.
-ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items, std::string writer = "fill");
-// Inserts until it is stopped. `producer` is its number among these servers' producers. `items_per_second` 0: as fast
-// as it can.
-ProcessCrew::Work Produce(Addresses servers, ReplayLoad load, int producer, double items_per_second = 0);
-
-struct ConsumeOptions {
-  int64_t prefetch = 4;
-  bool update = false;  // Sends a new priority for each item.
-};
-// Samples until it is stopped, and times each call.
-ProcessCrew::Work Consume(Addresses servers, ReplayLoad load, ConsumeOptions options);
-
-// Samples some batches, then updates their priorities until it is stopped: `batches_per_wait` batches before it waits
-// until they are applied.
-ProcessCrew::Work UpdateOnly(Addresses servers, ReplayLoad load, int batches_per_wait);
 
 }  // namespace waggle::bench

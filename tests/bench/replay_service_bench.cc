@@ -23,8 +23,7 @@
 #include "common/base/process/allocator.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/loopback_tcp.h"
-#include "tests/bench/process_crew.h"
-#include "tests/bench/replay_load.h"
+#include "tests/bench/replay_clients.h"
 
 namespace waggle::bench {
 namespace {
@@ -55,13 +54,7 @@ double CopiedBytesPerSecond() {
 
 Result Beside(const Watched& watched, double factor, const std::string& unit, double limit,
               const std::string& limit_name) {
-  Result result;
-  result.value = watched.best * factor;
-  result.median = watched.median * factor;
-  result.unit = unit;
-  result.limit = limit;
-  result.limit_name = limit_name;
-  return result;
+  return {watched.best * factor, watched.median * factor, unit, limit, limit_name};
 }
 
 // A measurement that several cases report. It is made for the first of them.
@@ -227,16 +220,14 @@ Result Latency(double percentile, double items_per_second) {
   crew.AwaitWork(kWarmUp);
   const std::vector<double> times = crew.WatchCalls(absl::Seconds(3));
   const double median = times[times.size() / 2];
-  Result result;
-  result.value = times[static_cast<size_t>(percentile * static_cast<double>(times.size() - 1))];
-  result.median = median;
-  result.unit = "ms";
-  if (percentile > 0.5) {
-    result.limit = 5 * median;
-    result.limit_name = "five times the median";
-  }
-  result.less_is_better = true;
-  return result;
+  const double value = times[static_cast<size_t>(percentile * static_cast<double>(times.size() - 1))];
+  const bool is_median = percentile <= 0.5;
+  return {value,
+          median,
+          "ms",
+          is_median ? 0 : 5 * median,
+          is_median ? "" : "five times the median",
+          /*less_is_better=*/true};
 }
 
 Result Updates(int batches_per_wait) {
@@ -261,14 +252,8 @@ Result Memory(ReplayLoad load) {
   FillTable({server.address()}, load, kWarmUpItems, "first");
   const double before = server.ResidentBytes();
   FillTable({server.address()}, load, kItems - kWarmUpItems);
-  Result result;
-  result.value = (server.ResidentBytes() - before) / static_cast<double>(kItems - kWarmUpItems);
-  result.median = result.value;
-  result.unit = "bytes/item";
-  result.limit = 2 * 52;
-  result.limit_name = "twice a transition's 52 bytes";
-  result.less_is_better = true;
-  return result;
+  const double bytes = (server.ResidentBytes() - before) / static_cast<double>(kItems - kWarmUpItems);
+  return {bytes, bytes, "bytes/item", 2 * 52, "twice a transition's 52 bytes", /*less_is_better=*/true};
 }
 
 // Processor time.
@@ -292,14 +277,8 @@ double ServerMicrosecondsPerBatch(int64_t items) {
 // logarithm.
 Result SamplingCost(int exponent) {
   static const double smallest = ServerMicrosecondsPerBatch(1'000);
-  Result result;
-  result.value = exponent == 3 ? smallest : ServerMicrosecondsPerBatch(std::llround(std::pow(10, exponent)));
-  result.median = result.value;
-  result.unit = "us/batch";
-  result.limit = smallest * exponent / 3;
-  result.limit_name = "growth as log N from 10^3 items";
-  result.less_is_better = true;
-  return result;
+  const double cost = exponent == 3 ? smallest : ServerMicrosecondsPerBatch(std::llround(std::pow(10, exponent)));
+  return {cost, cost, "us/batch", smallest * exponent / 3, "growth as log N from 10^3 items", /*less_is_better=*/true};
 }
 
 std::vector<Case> Cases() {

@@ -11,29 +11,19 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "common/base/check.h"
 #include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/must.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::bench {
 namespace {
 
 constexpr uint32_t kBlockItems = 64;
 constexpr int kBlocks = 3000;
-
-template <class T>
-T Must(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().ToString());
-  return *std::move(value);
-}
-
-void Must(const absl::Status& status) {
-  WAGGLE_CHECK(status.ok(), status.ToString());
-}
 
 // A folder that is removed with its contents.
 class Folder {
@@ -88,30 +78,45 @@ TableConfig Table(Durability durability, bool sync, int64_t row_bytes) {
   return config;
 }
 
+// Creates the table, and a writer to it.
+std::unique_ptr<ReplayWriter> NewWriter(Bed* bed, LocalReplayConnection* connection, const TableConfig& config) {
+  Must(bed->store->CreateTable(config).status());
+  ReplayWriterOptions options;
+  options.writer_id = "w";
+  options.tables = {config.name};
+  options.signature = config.signature;
+  return Must(connection->NewWriter(options));
+}
+
+using Bytes = std::shared_ptr<std::vector<char>>;
+
+Bytes RowsOf(int64_t row_bytes, uint32_t count) {
+  return std::make_shared<std::vector<char>>(static_cast<size_t>(row_bytes) * count, 'x');
+}
+
+// Block `number` of blocks with `count` rows, each an item.
+InsertBlock BlockOf(uint64_t number, uint32_t count, const Bytes& rows) {
+  InsertBlock block;
+  block.chunks.push_back({0, number * count, count});
+  for (uint32_t item = 0; item < count; ++item) {
+    block.items.push_back({0, 0, number * count + item, 1, 1.0});
+  }
+  block.data = ByteSlices({rows->data(), rows->size(), rows});
+  return block;
+}
+
 // Items per second until the last one is acknowledged.
 double InsertRate(Durability durability, bool sync, int64_t row_bytes) {
   const Folder folder;
   Bed bed(folder.path());
   const TableConfig config = Table(durability, sync, row_bytes);
-  Must(bed.store->CreateTable(config).status());
   LocalReplayConnection connection(bed.store);
-  ReplayWriterOptions options;
-  options.writer_id = "w";
-  options.tables = {"t"};
-  options.signature = config.signature;
-  const auto writer = Must(connection.NewWriter(options));
-  const auto rows = std::make_shared<std::vector<char>>(static_cast<size_t>(row_bytes) * kBlockItems, 'x');
+  const auto writer = NewWriter(&bed, &connection, config);
+  const Bytes rows = RowsOf(row_bytes, kBlockItems);
   const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (int64_t{1} << 29) / (row_bytes * kBlockItems)));
   const absl::Time start = absl::Now();
   for (int i = 0; i < blocks; ++i) {
-    InsertBlock block;
-    const auto first = static_cast<uint64_t>(i) * kBlockItems;
-    block.chunks.push_back({0, first, kBlockItems});
-    for (uint32_t item = 0; item < kBlockItems; ++item) {
-      block.items.push_back({0, 0, first + item, 1, 1.0});
-    }
-    block.data = ByteSlices({rows->data(), rows->size(), rows});
-    Must(writer->Append(std::move(block), StopToken()));
+    Must(writer->Append(BlockOf(static_cast<uint64_t>(i), kBlockItems, rows), StopToken()));
   }
   Must(writer->Flush(absl::Minutes(10)));
   return blocks * double{kBlockItems} / absl::ToDoubleSeconds(absl::Now() - start);
@@ -130,17 +135,11 @@ Result Checkpoint(int changed) {
   const TableConfig config = Table(Durability::kCheckpoint, false, 64);
   Must(bed.store->CreateTable(config).status());
   const auto session = Must(bed.store->OpenWriter("w", {"t"}, config.signature));
-  const auto rows = std::make_shared<std::vector<char>>(64 * 1000, 'x');
+  const Bytes rows = RowsOf(64, 1000);
   uint64_t sequence = 0;
   const auto insert = [&](int items) {
     for (int i = 0; i < items; i += 1000, ++sequence) {
-      InsertBlock block;
-      block.chunks.push_back({0, sequence * 1000, 1000});
-      for (uint32_t item = 0; item < 1000; ++item) {
-        block.items.push_back({0, 0, sequence * 1000 + item, 1, 1.0});
-      }
-      block.data = ByteSlices({rows->data(), rows->size(), rows});
-      session->Insert(sequence + 1, std::move(block), [](const auto& result) { Must(result.status()); });
+      session->Insert(sequence + 1, BlockOf(sequence, 1000, rows), [](const auto& result) { Must(result.status()); });
     }
   };
   const auto checkpoint = [&bed] {
@@ -165,14 +164,9 @@ std::vector<double> InsertTimes(bool checkpoints) {
   const Folder folder;
   Bed bed(folder.path());
   const TableConfig config = Table(Durability::kCheckpoint, false, 400);
-  Must(bed.store->CreateTable(config).status());
   LocalReplayConnection connection(bed.store);
-  ReplayWriterOptions options;
-  options.writer_id = "w";
-  options.tables = {"t"};
-  options.signature = config.signature;
-  const auto writer = Must(connection.NewWriter(options));
-  const auto rows = std::make_shared<std::vector<char>>(size_t{400} * kBlockItems, 'x');
+  const auto writer = NewWriter(&bed, &connection, config);
+  const Bytes rows = RowsOf(400, kBlockItems);
   std::vector<double> times;
   std::atomic<bool> done{true};
   for (int i = 0; i < kWarmUpBlocks + kTimedBlocks; ++i) {
@@ -183,13 +177,7 @@ std::vector<double> InsertTimes(bool checkpoints) {
         done = true;
       });
     }
-    InsertBlock block;
-    const auto first = static_cast<uint64_t>(i) * kBlockItems;
-    block.chunks.push_back({0, first, kBlockItems});
-    for (uint32_t item = 0; item < kBlockItems; ++item) {
-      block.items.push_back({0, 0, first + item, 1, 1.0});
-    }
-    block.data = ByteSlices({rows->data(), rows->size(), rows});
+    InsertBlock block = BlockOf(static_cast<uint64_t>(i), kBlockItems, rows);
     const absl::Time start = absl::Now();
     Must(writer->Append(std::move(block), StopToken()));
     Must(writer->Flush(absl::Minutes(10)));
@@ -209,14 +197,13 @@ Result InsertP99(bool checkpoints) {
   static const std::vector<double> without = InsertTimes(false);
   const std::vector<double> times = checkpoints ? InsertTimes(true) : without;
   const size_t p99 = times.size() * 99 / 100;
-  Result result;
-  result.value = times[p99];
-  result.median = times[times.size() / 2];
-  result.unit = "ms";
-  result.limit = checkpoints ? without[p99] : 5 * result.median;
-  result.limit_name = checkpoints ? "the same without checkpoints" : "five times the median";
-  result.less_is_better = true;
-  return result;
+  const double median = times[times.size() / 2];
+  return {times[p99],
+          median,
+          "ms",
+          checkpoints ? without[p99] : 5 * median,
+          checkpoints ? "the same without checkpoints" : "five times the median",
+          /*less_is_better=*/true};
 }
 
 // Opening a folder with 100 000 items.
@@ -227,15 +214,9 @@ Result Restore() {
     const TableConfig config = Table(Durability::kLog, false, 400);
     Must(bed.store->CreateTable(config).status());
     const auto session = Must(bed.store->OpenWriter("w", {"t"}, config.signature));
-    const auto rows = std::make_shared<std::vector<char>>(400 * 1000, 'x');
+    const Bytes rows = RowsOf(400, 1000);
     for (uint64_t i = 0; i < 100; ++i) {
-      InsertBlock block;
-      block.chunks.push_back({0, i * 1000, 1000});
-      for (uint32_t item = 0; item < 1000; ++item) {
-        block.items.push_back({0, 0, i * 1000 + item, 1, 1.0});
-      }
-      block.data = ByteSlices({rows->data(), rows->size(), rows});
-      session->Insert(i + 1, std::move(block), [](const auto& result) { Must(result.status()); });
+      session->Insert(i + 1, BlockOf(i, 1000, rows), [](const auto& result) { Must(result.status()); });
     }
     bed.store->Close();
     bed.journal->Stop();
@@ -255,22 +236,11 @@ double SampleRate(int64_t memory_limit) {
   Bed bed(folder.path());
   TableConfig config = Table(Durability::kNone, false, kRowBytes);
   config.memory_limit = memory_limit;
-  Must(bed.store->CreateTable(config).status());
   LocalReplayConnection connection(bed.store);
-  ReplayWriterOptions writer_options;
-  writer_options.writer_id = "w";
-  writer_options.tables = {"t"};
-  writer_options.signature = config.signature;
-  const auto writer = Must(connection.NewWriter(writer_options));
-  const auto rows = std::make_shared<std::vector<char>>(static_cast<size_t>(kRowBytes) * kRowsABlock, 'x');
+  const auto writer = NewWriter(&bed, &connection, config);
+  const Bytes rows = RowsOf(kRowBytes, kRowsABlock);
   for (uint64_t i = 0; i < 1000; ++i) {
-    InsertBlock block;
-    block.chunks.push_back({0, i * kRowsABlock, kRowsABlock});
-    for (uint32_t item = 0; item < kRowsABlock; ++item) {
-      block.items.push_back({0, 0, i * kRowsABlock + item, 1, 1.0});
-    }
-    block.data = ByteSlices({rows->data(), rows->size(), rows});
-    Must(writer->Append(std::move(block), StopToken()));
+    Must(writer->Append(BlockOf(i, kRowsABlock, rows), StopToken()));
   }
   Must(writer->Flush(absl::Minutes(10)));
   ReplaySamplerOptions options;

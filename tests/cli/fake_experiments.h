@@ -6,25 +6,17 @@
 #include <vector>
 
 #include "common/base/threads/mutex.h"
+#include "tests/support/text_proto.h"
 #include "waggle/v1/experiment.grpc.pb.h"
 
 namespace waggle::testing {
 
 // A running experiment.
 inline v1::ExperimentInfo RunningExperiment(const std::string& id) {
-  v1::ExperimentInfo info;
+  auto info = FromText<v1::ExperimentInfo>(R"(
+      name: "pole" algorithm: "apex_dqn" environment: "CartPole-v1" seed: 7 state: RUN_STATE_RUNNING attempts: 1
+      submitted_at_us: 999990000000 started_at_us: 1000000000000 env_steps: 198432 workers: 4 workers_wanted: 5)");
   info.set_id(id);
-  info.set_name("pole");
-  info.set_algorithm("apex_dqn");
-  info.set_environment("CartPole-v1");
-  info.set_seed(7);
-  info.set_state(v1::RUN_STATE_RUNNING);
-  info.set_submitted_at_us(999'990'000'000);
-  info.set_started_at_us(1'000'000'000'000);
-  info.set_attempts(1);
-  info.set_env_steps(198'432);
-  info.set_workers(4);
-  info.set_workers_wanted(5);
   info.set_output_folder("/data/" + id);
   return info;
 }

@@ -26,11 +26,11 @@ class FakeServices {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     if (which == Which::kBoth || which == Which::kHub) {
-      builder.RegisterService(&workers_);
-      builder.RegisterService(&experiments_);
+      builder.RegisterService(&workers);
+      builder.RegisterService(&experiments);
     }
     if (which == Which::kBoth || which == Which::kReplayServer) {
-      builder.RegisterService(&replay_);
+      builder.RegisterService(&replay);
     }
     server_ = builder.BuildAndStart();
     REQUIRE(server_ != nullptr);
@@ -38,26 +38,8 @@ class FakeServices {
   ~FakeServices() { server_->Shutdown(); }
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // Answers for any experiment. Change it only while no call runs.
-  v1::OverviewResponse& overview() { return workers_.overview; }
-  // Called first by Overview.
-  std::function<void()>& before_overview() { return workers_.before_overview; }
-  // Overview answers NOT_FOUND.
-  bool& no_overview() { return workers_.none; }
-  FakeExperiments& experiments() { return experiments_; }
-  v1::DescribeResponse& tables() { return replay_.tables; }
-  // Describe answers only after this stop.
-  std::optional<StopToken>& describe_hangs_until() { return replay_.describe_hangs_until; }
-  v1::ExplainResponse& explanation() { return replay_.explanation; }
-  std::vector<v1::ExplainRequest>& explain_requests() { return replay_.explain_requests; }
-  v1::InspectResponse& inspection() { return replay_.inspection; }
-  std::vector<v1::InspectRequest>& inspect_requests() { return replay_.inspect_requests; }
-  v1::ReconfigureResponse& reconfigured() { return replay_.reconfigured; }
-  // The answer to changes that are not dry runs.
-  grpc::Status& reconfigure_status() { return replay_.reconfigure_status; }
-  std::vector<v1::ReconfigureRequest>& reconfigure_requests() { return replay_.reconfigure_requests; }
 
- private:
+  // Change the fields of services only while no call runs, or in the hooks.
   struct Workers final : public v1::WorkerService::Service {
     grpc::Status Overview(grpc::ServerContext*, const v1::OverviewRequest*, v1::OverviewResponse* response) override {
       if (before_overview) {
@@ -69,9 +51,9 @@ class FakeServices {
       *response = overview;
       return grpc::Status::OK;
     }
-    std::function<void()> before_overview;
-    v1::OverviewResponse overview;
-    bool none = false;
+    std::function<void()> before_overview;  // Called first by Overview.
+    v1::OverviewResponse overview;          // Answers for any experiment.
+    bool none = false;                      // Overview answers NOT_FOUND.
   };
   struct Replay final : public v1::ReplayService::Service {
     grpc::Status Describe(grpc::ServerContext*, const v1::DescribeRequest*, v1::DescribeResponse* response) override {
@@ -107,17 +89,19 @@ class FakeServices {
     v1::InspectResponse inspection;
     std::vector<v1::InspectRequest> inspect_requests;
     v1::ReconfigureResponse reconfigured;
-    grpc::Status reconfigure_status;
+    grpc::Status reconfigure_status;  // The answer to changes that are not dry runs.
     std::vector<v1::ReconfigureRequest> reconfigure_requests;
     v1::DescribeResponse tables;
-    std::optional<StopToken> describe_hangs_until;
+    std::optional<StopToken> describe_hangs_until;  // Describe answers only after this stop.
     v1::ExplainResponse explanation;
     std::vector<v1::ExplainRequest> explain_requests;
   };
 
-  Workers workers_;
-  FakeExperiments experiments_;
-  Replay replay_;
+  Workers workers;
+  FakeExperiments experiments;
+  Replay replay;
+
+ private:
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

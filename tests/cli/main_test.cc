@@ -1,8 +1,5 @@
 // Tests of the executable; tests/cli/command_line_test.cc tests its command line.
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +7,7 @@
 #include "common/base/process/child_process.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
+#include "tests/support/child_exit.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -28,9 +26,8 @@ std::pair<int, std::string> Shell(const std::string& words) {
   options.command = {"/bin/sh", "-c", std::string(WAGGLE_TEST_BIN_DIR) + "/waggle " + words};
   options.log_path = folder.File("log");
   const auto shell = ValueOf(ChildProcess::Spawn(options));
-  siginfo_t info;
-  waitid(P_PID, static_cast<id_t>(shell->pid()), &info, WEXITED | WNOWAIT);
-  return {shell->Poll()->ShellStatus(), Contents(folder.File("log"))};
+  const int status = testing::WaitForExit(shell.get()).ShellStatus();
+  return {status, Contents(folder.File("log"))};
 }
 
 TEST_CASE("A verb whose output cannot be written fails", "[e2e]") {

@@ -3,6 +3,7 @@
 #include "cli/status/cluster_client.h"
 #include "tests/cli/fake_experiments.h"
 #include "tests/common/hub/summary/sample_overview.h"
+#include "tests/support/text_proto.h"
 
 namespace waggle::testing {
 
@@ -14,15 +15,9 @@ inline ClusterSnapshot SampleSnapshot() {
   snapshot.overview = SampleOverview();
   ReplayServerState server;
   server.address = "127.0.0.1:4242";
-  v1::TableInfo* table = server.tables.add_tables();
-  table->mutable_config()->set_name("transitions");
-  table->mutable_config()->set_max_items(50'000);
-  table->mutable_config()->mutable_rate_limiter()->set_samples_per_insert(16);
-  table->mutable_config()->mutable_rate_limiter()->set_min_items(1'000);
-  table->set_items(40'000);
-  table->set_bytes(1'280'000);
-  table->set_items_inserted(198'000);
-  table->set_items_sampled(3'160'000);
+  *server.tables.add_tables() = FromText<v1::TableInfo>(R"(
+      config { name: "transitions" max_items: 50000 rate_limiter { samples_per_insert: 16 min_items: 1000 } }
+      items: 40000 bytes: 1280000 items_inserted: 198000 items_sampled: 3160000)");
   snapshot.replay_servers.push_back(server);
   return snapshot;
 }

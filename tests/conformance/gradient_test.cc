@@ -68,42 +68,39 @@ std::vector<Descent> DescentsWith(const Subject& subject, const Experiment& expe
 }
 
 TEST_CASE("every group's gradient equals finite differences of its loss", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = InFloat64(PlayedBatch(subject, experiment));
-      const Parts parts(subject, experiment);
-      const std::vector<ParameterGroup*> groups = GroupsOf(parts.plan.algorithm, *parts.model);
-      Rng rng(3);
-      for (size_t group = 0; group < groups.size(); ++group) {
-        if (IsItsOwnTarget(parts.plan.algorithm, *groups[group])) {
-          WARN(subject.Text() << ": " << groups[group]->name()
-                              << " gives its own targets, which differences do not hold still; skipped");
-          continue;
-        }
-        int checked = 0;
-        for (int i = 0; i < kParameters; ++i) {
-          const auto parameter =
-              static_cast<int64_t>(rng.UniformInt(static_cast<uint64_t>(groups[group]->values().numel())));
-          const auto at = DescentsWith(subject, experiment, batch, group, parameter, 0);
-          const auto above = DescentsWith(subject, experiment, batch, group, parameter, kStep);
-          const auto below = DescentsWith(subject, experiment, batch, group, parameter, -kStep);
-          REQUIRE(above.size() == at.size());
-          REQUIRE(below.size() == at.size());
-          for (size_t descent = 0; descent < at.size(); ++descent) {
-            if (at[descent].group == groups[group]->name()) {
-              INFO(at[descent].group << ", parameter " << parameter);
-              const double difference = (above[descent].loss - below[descent].loss) / (2 * kStep);
-              CHECK(at[descent].gradient[parameter].item<double>() == Approx(difference).epsilon(1e-5).margin(1e-8));
-              ++checked;
-            }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = InFloat64(PlayedBatch(subject, experiment));
+    const Parts parts(subject, experiment);
+    const std::vector<ParameterGroup*> groups = GroupsOf(parts.plan.algorithm, *parts.model);
+    Rng rng(3);
+    for (size_t group = 0; group < groups.size(); ++group) {
+      if (IsItsOwnTarget(parts.plan.algorithm, *groups[group])) {
+        WARN(subject.Text() << ": " << groups[group]->name()
+                            << " gives its own targets, which differences do not hold still; skipped");
+        continue;
+      }
+      int checked = 0;
+      for (int i = 0; i < kParameters; ++i) {
+        const auto parameter =
+            static_cast<int64_t>(rng.UniformInt(static_cast<uint64_t>(groups[group]->values().numel())));
+        const auto at = DescentsWith(subject, experiment, batch, group, parameter, 0);
+        const auto above = DescentsWith(subject, experiment, batch, group, parameter, kStep);
+        const auto below = DescentsWith(subject, experiment, batch, group, parameter, -kStep);
+        REQUIRE(above.size() == at.size());
+        REQUIRE(below.size() == at.size());
+        for (size_t descent = 0; descent < at.size(); ++descent) {
+          if (at[descent].group == groups[group]->name()) {
+            INFO(at[descent].group << ", parameter " << parameter);
+            const double difference = (above[descent].loss - below[descent].loss) / (2 * kStep);
+            CHECK(at[descent].gradient[parameter].item<double>() == Approx(difference).epsilon(1e-5).margin(1e-8));
+            ++checked;
           }
         }
-        INFO(groups[group]->name());
-        CHECK(checked > 0);
       }
+      INFO(groups[group]->name());
+      CHECK(checked > 0);
     }
-  }
+  });
 }
 
 }  // namespace

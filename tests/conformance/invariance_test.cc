@@ -72,38 +72,32 @@ TensorBatch Batch(const Subject& subject, const Experiment& experiment) {
 }
 
 TEST_CASE("repeated rows and rows in another order give the same losses", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = Batch(subject, experiment);
-      const Trace once = TraceOf(subject, experiment, batch);
-      const torch::Tensor rows = torch::arange(batch.size);
-      for (const torch::Tensor& chosen : {torch::cat({rows, rows}), rows.flip({0}), rows.repeat_interleave(2)}) {
-        const Trace trace = TraceOf(subject, experiment, RowsOf(batch, chosen));
-        CheckAlike(trace, once, kRounding);
-        CheckPriorities(trace.priorities,
-                        once.priorities.defined() ? once.priorities.index_select(0, chosen) : torch::Tensor());
-      }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = Batch(subject, experiment);
+    const Trace once = TraceOf(subject, experiment, batch);
+    const torch::Tensor rows = torch::arange(batch.size);
+    for (const torch::Tensor& chosen : {torch::cat({rows, rows}), rows.flip({0}), rows.repeat_interleave(2)}) {
+      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, chosen));
+      CheckAlike(trace, once, kRounding);
+      CheckPriorities(trace.priorities,
+                      once.priorities.defined() ? once.priorities.index_select(0, chosen) : torch::Tensor());
     }
-  }
+  });
 }
 
 TEST_CASE("a batch of one row has finite losses and one priority", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = Batch(subject, experiment);
-      for (int64_t row = 0; row < 4; ++row) {
-        const Trace trace = TraceOf(subject, experiment, RowsOf(batch, torch::tensor({row})));
-        for (const torch::Tensor& loss : trace.losses) {
-          CHECK(std::isfinite(loss.item<double>()));
-        }
-        if (trace.priorities.defined()) {
-          CHECK(trace.priorities.sizes() == at::IntArrayRef{1});
-        }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = Batch(subject, experiment);
+    for (int64_t row = 0; row < 4; ++row) {
+      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, torch::tensor({row})));
+      for (const torch::Tensor& loss : trace.losses) {
+        CHECK(std::isfinite(loss.item<double>()));
+      }
+      if (trace.priorities.defined()) {
+        CHECK(trace.priorities.sizes() == at::IntArrayRef{1});
       }
     }
-  }
+  });
 }
 
 // The field with NaN in the chosen rows [rows]; whole numbers and booleans become other valid choices.
@@ -147,34 +141,30 @@ TensorBatch BatchWithTerminals(const Subject& subject, const Experiment& experim
 }
 
 TEST_CASE("rows after a terminal state, past a window's length and before an episode change nothing", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = BatchWithTerminals(subject, experiment);
-      const torch::Tensor terminal = EndsAtTerminal(batch);
-      TensorBatch spoiled = batch;
-      const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-      const TableConfig& table = plan.algorithm.tables[0].table;
-      for (const ViewField& field : table.view) {
-        const torch::Tensor& values = batch.at(field.name);
-        if (field.rows == ViewField::Rows::kAll) {
-          const torch::Tensor padded =
-              torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
-          spoiled.fields[field.name] = Spoiled(values, padded.logical_or(LeadsNowhere(batch, field, table)));
-        } else if (field.rows == ViewField::Rows::kLast) {
-          spoiled.fields[field.name] = Spoiled(values, terminal);
-        } else if (field.column == kCoreState) {
-          const torch::Tensor begins = batch.at(kStepType).select(1, 0) == static_cast<int32_t>(StepType::kFirst);
-          REQUIRE(begins.any().item<bool>());
-          spoiled.fields[field.name] = Spoiled(values, begins);
-        }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = BatchWithTerminals(subject, experiment);
+    const torch::Tensor terminal = EndsAtTerminal(batch);
+    TensorBatch spoiled = batch;
+    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    const TableConfig& table = plan.algorithm.tables[0].table;
+    for (const ViewField& field : table.view) {
+      const torch::Tensor& values = batch.at(field.name);
+      if (field.rows == ViewField::Rows::kAll) {
+        const torch::Tensor padded = torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
+        spoiled.fields[field.name] = Spoiled(values, padded.logical_or(LeadsNowhere(batch, field, table)));
+      } else if (field.rows == ViewField::Rows::kLast) {
+        spoiled.fields[field.name] = Spoiled(values, terminal);
+      } else if (field.column == kCoreState) {
+        const torch::Tensor begins = batch.at(kStepType).select(1, 0) == static_cast<int32_t>(StepType::kFirst);
+        REQUIRE(begins.any().item<bool>());
+        spoiled.fields[field.name] = Spoiled(values, begins);
       }
-      const Trace expected = TraceOf(subject, experiment, batch);
-      const Trace trace = TraceOf(subject, experiment, spoiled);
-      CheckAlike(trace, expected, 0);
-      CheckPriorities(trace.priorities, expected.priorities);
     }
-  }
+    const Trace expected = TraceOf(subject, experiment, batch);
+    const Trace trace = TraceOf(subject, experiment, spoiled);
+    CheckAlike(trace, expected, 0);
+    CheckPriorities(trace.priorities, expected.priorities);
+  });
 }
 
 }  // namespace

@@ -91,14 +91,12 @@ Outcome Learn(const Subject& subject) {
 }
 
 TEST_CASE("an algorithm learns the identity task", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Outcome outcome = Learn(subject);
-      INFO(subject.Text() << ": " << outcome.skill << " of the best after " << outcome.env_steps << " steps and "
-                          << outcome.updates << " updates");
-      CHECK(outcome.skill >= 0.9);
-    }
-  }
+  ForEachSubject([](const Subject& subject, const Experiment& /*experiment*/) {
+    const Outcome outcome = Learn(subject);
+    INFO(subject.Text() << ": " << outcome.skill << " of the best after " << outcome.env_steps << " steps and "
+                        << outcome.updates << " updates");
+    CHECK(outcome.skill >= 0.9);
+  });
 }
 
 }  // namespace

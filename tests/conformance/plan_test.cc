@@ -13,76 +13,67 @@ bool Has(const std::vector<ArraySpec>& columns, const ArraySpec& wanted) {
 }
 
 TEST_CASE("every column of a plan's tables is the environment's or the policy's, and is in a view", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-      const std::vector<ArraySpec> columns =
-          StreamColumns(SpecOf(subject.kind), NewPolicy(subject, experiment, 1)->columns());
-      REQUIRE_FALSE(plan.algorithm.tables.empty());
-      for (const TablePlan& table : plan.algorithm.tables) {
-        REQUIRE_OK(table.table.Validate());
-        for (const ArraySpec& column : table.table.signature) {
-          INFO(column.DebugString());
-          CHECK(Has(columns, column));
-        }
-        for (const ViewField& field : table.table.view) {
-          INFO(field.name);
-          const std::vector<ArraySpec>& signature = table.table.signature;
-          CHECK(std::any_of(signature.begin(), signature.end(),
-                            [&](const ArraySpec& column) { return column.name == field.column; }));
-        }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    const std::vector<ArraySpec> columns =
+        StreamColumns(SpecOf(subject.kind), NewPolicy(subject, experiment, 1)->columns());
+    REQUIRE_FALSE(plan.algorithm.tables.empty());
+    for (const TablePlan& table : plan.algorithm.tables) {
+      REQUIRE_OK(table.table.Validate());
+      for (const ArraySpec& column : table.table.signature) {
+        INFO(column.DebugString());
+        CHECK(Has(columns, column));
+      }
+      for (const ViewField& field : table.table.view) {
+        INFO(field.name);
+        const std::vector<ArraySpec>& signature = table.table.signature;
+        CHECK(std::any_of(signature.begin(), signature.end(),
+                          [&](const ArraySpec& column) { return column.name == field.column; }));
       }
     }
-  }
+  });
 }
 
 TEST_CASE("exactly one network of a plan acts, names are unique, and every head has outputs", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      REQUIRE_OK(CheckAgainstEnvironment(experiment, SpecOf(subject.kind), Definitions()));
-      const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-      std::set<std::string> names;
-      int acting = 0;
-      for (size_t i = 0; i < plan.networks.size(); ++i) {
-        acting += plan.algorithm.networks[i].acts ? 1 : 0;
-        CHECK(names.insert(plan.networks[i].name).second);
-        CHECK_FALSE(plan.networks[i].heads.empty());
-        for (const HeadPlan& head : plan.networks[i].heads) {
-          CHECK(head.outputs > 0);
-        }
-      }
-      CHECK(acting == 1);
-      for (const ScalarNeed& scalar : plan.algorithm.scalars) {
-        CHECK(names.insert(scalar.name).second);
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    REQUIRE_OK(CheckAgainstEnvironment(experiment, SpecOf(subject.kind), Definitions()));
+    const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    std::set<std::string> names;
+    int acting = 0;
+    for (size_t i = 0; i < plan.networks.size(); ++i) {
+      acting += plan.algorithm.networks[i].acts ? 1 : 0;
+      CHECK(names.insert(plan.networks[i].name).second);
+      CHECK_FALSE(plan.networks[i].heads.empty());
+      for (const HeadPlan& head : plan.networks[i].heads) {
+        CHECK(head.outputs > 0);
       }
     }
-  }
+    CHECK(acting == 1);
+    for (const ScalarNeed& scalar : plan.algorithm.scalars) {
+      CHECK(names.insert(scalar.name).second);
+    }
+  });
 }
 
 TEST_CASE("every network and scalar of a plan is learned within eight updates", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto trainee = NewTrainee(subject, experiment);
-      const AlgorithmPlan& plan = trainee->plan().algorithm;
-      std::vector<torch::Tensor> before;
-      for (const ParameterGroup* const group : GroupsOf(plan, trainee->model())) {
-        before.push_back(group->values().clone());
-      }
-      LocalStepper stepper;
-      int64_t steps = 0;
-      for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
-        REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
-      }
-      const std::vector<ParameterGroup*> groups = GroupsOf(plan, trainee->model());
-      for (size_t i = 0; i < groups.size(); ++i) {
-        INFO(groups[i]->name());
-        CHECK_FALSE(torch::equal(groups[i]->values(), before[i]));
-      }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    std::vector<torch::Tensor> before;
+    for (const ParameterGroup* const group : GroupsOf(plan, trainee->model())) {
+      before.push_back(group->values().clone());
     }
-  }
+    LocalStepper stepper;
+    int64_t steps = 0;
+    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
+      REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
+    }
+    const std::vector<ParameterGroup*> groups = GroupsOf(plan, trainee->model());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      INFO(groups[i]->name());
+      CHECK_FALSE(torch::equal(groups[i]->values(), before[i]));
+    }
+  });
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "actor/writing/pending_rows.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/rl/acting/network_policy.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/conformance/subject.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::testing {
 
@@ -52,7 +52,7 @@ class Player {
   std::unique_ptr<ReplaySampler> sampler_;
   std::unique_ptr<PriorityUpdater> updater_;
   int64_t env_steps_ = 0;
-  int64_t rows_ = 0;  // Of each lane.
+  int64_t rows_ = 0;  // In each lane.
 };
 
 // Batches of the subject's untrained policy, from episodes of several steps.

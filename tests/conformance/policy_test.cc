@@ -106,35 +106,32 @@ std::unique_ptr<Policy> LoadedPolicy(const Subject& subject, const Experiment& e
 }
 
 TEST_CASE("a policy's actions are in the space, and its other outputs are finite", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
-        INFO((mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
-        const Experiment experiment = SmallExperiment(subject);
-        const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-        PolicyBuffers buffers(*policy, SpecOf(subject.kind).actions, kLanes);
-        LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes);
-        REQUIRE_OK(environments.Reset());
-        for (int step = 0; step < 200; ++step) {
-          const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
-          PolicyInput input;
-          input.slots = ready.lanes;
-          input.observations = ready.observations;
-          input.first = ready.first;
-          REQUIRE_OK(policy->Act(input, mode, buffers.output()));
-          // Refuses an action outside the space, an illegal one, and NaN.
-          REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
+      INFO((mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
+      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+      PolicyBuffers buffers(*policy, SpecOf(subject.kind).actions, kLanes);
+      LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes);
+      REQUIRE_OK(environments.Reset());
+      for (int step = 0; step < 200; ++step) {
+        const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
+        PolicyInput input;
+        input.slots = ready.lanes;
+        input.observations = ready.observations;
+        input.first = ready.first;
+        REQUIRE_OK(policy->Act(input, mode, buffers.output()));
+        // Refuses an action outside the space, an illegal one, and NaN.
+        REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
+      }
+      const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
+      if (mode == ActMode::kExplore) {
+        for (const std::vector<float>& column : decided.columns) {
+          CHECK(AllFinite(column));
         }
-        const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
-        if (mode == ActMode::kExplore) {
-          for (const std::vector<float>& column : decided.columns) {
-            CHECK(AllFinite(column));
-          }
-          CHECK(AllFinite(decided.private_values));
-        }
+        CHECK(AllFinite(decided.private_values));
       }
     }
-  }
+  });
 }
 
 // True for some of the choices of each element, at random, and for at least one.
@@ -238,22 +235,19 @@ TEST_CASE("a policy never makes a masked choice, whatever the network prefers", 
 }
 
 TEST_CASE("policies with one seed act alike, and greedy acting does not change their exploration", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const std::unique_ptr<Policy> one = LoadedPolicy(subject, experiment);
-      const std::unique_ptr<Policy> two = LoadedPolicy(subject, experiment);
-      const std::unique_ptr<Policy> greedy_between = LoadedPolicy(subject, experiment);
-      for (uint64_t round = 0; round < 50; ++round) {
-        const Shown shown(subject, round);
-        const Decided explored = ActInAll(one.get(), subject, shown, ActMode::kExplore);
-        REQUIRE(ActInAll(two.get(), subject, shown, ActMode::kExplore) == explored);
-        const Decided greedy = ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy);
-        REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy).actions == greedy.actions);
-        REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kExplore) == explored);
-      }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const std::unique_ptr<Policy> one = LoadedPolicy(subject, experiment);
+    const std::unique_ptr<Policy> two = LoadedPolicy(subject, experiment);
+    const std::unique_ptr<Policy> greedy_between = LoadedPolicy(subject, experiment);
+    for (uint64_t round = 0; round < 50; ++round) {
+      const Shown shown(subject, round);
+      const Decided explored = ActInAll(one.get(), subject, shown, ActMode::kExplore);
+      REQUIRE(ActInAll(two.get(), subject, shown, ActMode::kExplore) == explored);
+      const Decided greedy = ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy);
+      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy).actions == greedy.actions);
+      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kExplore) == explored);
     }
-  }
+  });
 }
 
 void CheckClose(const std::vector<float>& a, const std::vector<float>& b) {
@@ -288,23 +282,20 @@ void CheckSameActions(const Subject& subject, const Decided& a, int64_t i, const
 }
 
 TEST_CASE("a row's greedy action does not depend on the other rows or on its slot", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-      const Shown shown(subject);
-      const Decided together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
-      for (int64_t row = 0; row < kLanes; ++row) {
-        for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
-          const Decided alone = Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy);
-          CheckSameActions(subject, alone, 0, together, row);
-        }
-        const int64_t other = (row + 1) % kLanes;
-        const Decided both = Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy);
-        CheckSameActions(subject, both, 1, together, row);
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+    const Shown shown(subject);
+    const Decided together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
+    for (int64_t row = 0; row < kLanes; ++row) {
+      for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
+        const Decided alone = Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy);
+        CheckSameActions(subject, alone, 0, together, row);
       }
+      const int64_t other = (row + 1) % kLanes;
+      const Decided both = Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy);
+      CheckSameActions(subject, both, 1, together, row);
     }
-  }
+  });
 }
 
 // The state of each row's slot before the row, back to back.
@@ -317,72 +308,63 @@ std::vector<float> CoreStateOf(const Policy& policy, const Decided& decided) {
 }
 
 TEST_CASE("each slot of a policy with a core remembers only its own rows", "[unit]") {
-  for (const Subject& subject : Subjects()) {
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     if (!subject.Remembers()) {
-      continue;
+      return;
     }
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const std::unique_ptr<Policy> together = LoadedPolicy(subject, experiment);
-      const std::unique_ptr<Policy> by_turns = LoadedPolicy(subject, experiment);
-      Decided all;
-      std::vector<Decided> own(kLanes);
-      for (uint64_t step = 0; step < 3; ++step) {
-        const Shown shown(subject, step);
-        const bool begins = step == 0;
-        all = Act(together.get(), subject, shown, AllLanes(), AllLanes(), ActMode::kGreedy, begins);
-        for (int64_t row = 0; row < kLanes; ++row) {
-          own[static_cast<size_t>(row)] =
-              Act(by_turns.get(), subject, shown, {row}, {(row + 3) % kLanes}, ActMode::kGreedy, begins);
-        }
-      }
-      const std::vector<float> states = CoreStateOf(*together, all);
-      const auto values = static_cast<std::ptrdiff_t>(states.size()) / kLanes;
-      std::set<std::vector<float>> different;
+    const std::unique_ptr<Policy> together = LoadedPolicy(subject, experiment);
+    const std::unique_ptr<Policy> by_turns = LoadedPolicy(subject, experiment);
+    Decided all;
+    std::vector<Decided> own(kLanes);
+    for (uint64_t step = 0; step < 3; ++step) {
+      const Shown shown(subject, step);
+      const bool begins = step == 0;
+      all = Act(together.get(), subject, shown, AllLanes(), AllLanes(), ActMode::kGreedy, begins);
       for (int64_t row = 0; row < kLanes; ++row) {
-        const std::vector<float> state(states.begin() + row * values, states.begin() + (row + 1) * values);
-        CheckClose(CoreStateOf(*by_turns, own[static_cast<size_t>(row)]), state);
-        different.insert(state);
+        own[static_cast<size_t>(row)] =
+            Act(by_turns.get(), subject, shown, {row}, {(row + 3) % kLanes}, ActMode::kGreedy, begins);
       }
-      CHECK(different.size() == kLanes);
     }
-  }
+    const std::vector<float> states = CoreStateOf(*together, all);
+    const auto values = static_cast<std::ptrdiff_t>(states.size()) / kLanes;
+    std::set<std::vector<float>> different;
+    for (int64_t row = 0; row < kLanes; ++row) {
+      const std::vector<float> state(states.begin() + row * values, states.begin() + (row + 1) * values);
+      CheckClose(CoreStateOf(*by_turns, own[static_cast<size_t>(row)]), state);
+      different.insert(state);
+    }
+    CHECK(different.size() == kLanes);
+  });
 }
 
 TEST_CASE("a policy with a core forgets its state when an episode begins", "[unit]") {
-  for (const Subject& subject : Subjects()) {
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     if (!subject.Remembers()) {
-      continue;
+      return;
     }
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto second_state = [&](Policy* policy, uint64_t seed) {
-        ActInAll(policy, subject, Shown(subject, seed), ActMode::kGreedy);
-        return CoreStateOf(*policy, Act(policy, subject, Shown(subject, seed + 1), AllLanes(), AllLanes(),
-                                        ActMode::kGreedy, /*begins=*/false));
-      };
-      const std::unique_ptr<Policy> used = LoadedPolicy(subject, experiment);
-      const std::vector<float> before = second_state(used.get(), 1);
-      const std::vector<float> state = second_state(used.get(), 3);
-      CHECK(state != before);
-      CHECK(state == second_state(LoadedPolicy(subject, experiment).get(), 3));
-    }
-  }
+    const auto second_state = [&](Policy* policy, uint64_t seed) {
+      ActInAll(policy, subject, Shown(subject, seed), ActMode::kGreedy);
+      return CoreStateOf(*policy, Act(policy, subject, Shown(subject, seed + 1), AllLanes(), AllLanes(),
+                                      ActMode::kGreedy, /*begins=*/false));
+    };
+    const std::unique_ptr<Policy> used = LoadedPolicy(subject, experiment);
+    const std::vector<float> before = second_state(used.get(), 1);
+    const std::vector<float> state = second_state(used.get(), 3);
+    CHECK(state != before);
+    CHECK(state == second_state(LoadedPolicy(subject, experiment).get(), 3));
+  });
 }
 
 TEST_CASE("weights of another network are refused and change nothing", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-      const Shown shown(subject);
-      const Decided before = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
-      const Experiment other = LearningExperiment(subject);
-      REQUIRE_CODE(policy->LoadWeights(ValueOf(NewTrainee(subject, other)->Publish())),
-                   absl::StatusCode::kFailedPrecondition);
-      CHECK(ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions == before.actions);
-    }
-  }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+    const Shown shown(subject);
+    const Decided before = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
+    const Experiment other = LearningExperiment(subject);
+    REQUIRE_CODE(policy->LoadWeights(ValueOf(NewTrainee(subject, other)->Publish())),
+                 absl::StatusCode::kFailedPrecondition);
+    CHECK(ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions == before.actions);
+  });
 }
 
 }  // namespace

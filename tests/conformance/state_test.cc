@@ -61,14 +61,12 @@ void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches
 }
 
 TEST_CASE("a learner that was saved and loaded continues bit for bit", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const std::vector<TensorBatch> batches = PlayedBatches(subject, SmallExperiment(subject), 5);
-      // An algorithm that does something every second update may continue from an even number by luck.
-      CheckGoesOn(subject, batches, 2);
-      CheckGoesOn(subject, batches, 3);
-    }
-  }
+  ForEachSubject([](const Subject& subject, const Experiment& /*experiment*/) {
+    const std::vector<TensorBatch> batches = PlayedBatches(subject, SmallExperiment(subject), 5);
+    // An algorithm that does something every second update may continue from an even number by luck.
+    CheckGoesOn(subject, batches, 2);
+    CheckGoesOn(subject, batches, 3);
+  });
 }
 
 // The checkpoint is refused, and the trainee does not change.
@@ -91,41 +89,38 @@ std::vector<std::string> OptimizerTypes(const AlgorithmPlan& plan) {
 }
 
 TEST_CASE("a checkpoint of other networks, another optimizer or another algorithm is refused", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto trainee = NewTrainee(subject, experiment);
-      const AlgorithmPlan& plan = trainee->plan().algorithm;
-      const CheckpointContents saved = Saved(subject, 1, trainee.get());
-      {
-        INFO(subject.Text());
-        CHECK(RestoreLearner(saved, "another", trainee.get()).code() == absl::StatusCode::kFailedPrecondition);
-      }
-      for (const NetworkNeed& need : plan.networks) {
-        INFO(need.name);
-        CheckRefused(subject, saved, SmallExperiment(subject, {{"networks." + need.name + ".torso", "[]"}}));
-      }
-      FieldWalk walk;
-      ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
-      int optimizers = 0;
-      for (const auto& [path, choices] : walk.choices) {
-        if (!absl::EndsWith(path, "optimizer.type")) {
-          continue;
-        }
-        INFO(path);
-        for (const char* const type : {"adam", "rmsprop"}) {
-          const Experiment other = SmallExperiment(subject, {{"algorithm." + path, type}});
-          const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
-          // An optimizer that this kind of environment does not use changes nothing.
-          if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
-            ++optimizers;
-            CheckRefused(subject, saved, other);
-          }
-        }
-      }
-      CHECK(optimizers > 0);
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    const CheckpointContents saved = Saved(subject, 1, trainee.get());
+    {
+      INFO(subject.Text());
+      CHECK(RestoreLearner(saved, "another", trainee.get()).code() == absl::StatusCode::kFailedPrecondition);
     }
-  }
+    for (const NetworkNeed& need : plan.networks) {
+      INFO(need.name);
+      CheckRefused(subject, saved, SmallExperiment(subject, {{"networks." + need.name + ".torso", "[]"}}));
+    }
+    FieldWalk walk;
+    ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+    int optimizers = 0;
+    for (const auto& [path, choices] : walk.choices) {
+      if (!absl::EndsWith(path, "optimizer.type")) {
+        continue;
+      }
+      INFO(path);
+      for (const char* const type : {"adam", "rmsprop"}) {
+        const Experiment other = SmallExperiment(subject, {{"algorithm." + path, type}});
+        const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
+        // An optimizer that this kind of environment does not use changes nothing.
+        if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
+          ++optimizers;
+          CheckRefused(subject, saved, other);
+        }
+      }
+    }
+    CHECK(optimizers > 0);
+  });
 }
 
 }  // namespace

@@ -48,6 +48,16 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
 
+// Calls `check` with every subject and its small experiment, each in a section.
+template <class Check>
+void ForEachSubject(const Check& check) {
+  for (const Subject& subject : Subjects()) {
+    DYNAMIC_SECTION(subject.Text()) {
+      check(subject, SmallExperiment(subject));
+    }
+  }
+}
+
 // Removes the limit on sampling, so that a test may play and learn by turns. A queue keeps its own, which only says
 // that an item is sampled once.
 void RemoveLimit(Experiment* experiment);

@@ -68,67 +68,58 @@ class WatchingStepper : public Stepper {
 };
 
 TEST_CASE("each descent has a gradient and changes only its own group", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto trainee = NewTrainee(subject, experiment);
-      const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
-      WatchingStepper stepper(groups);
-      int64_t steps = 0;
-      for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
-        REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
-        stepper.CheckAfterUpdate();
-      }
-      for (const ParameterGroup* const group : groups) {
-        INFO(group->name());
-        REQUIRE(stepper.has_gradient().count(group->name()) == 1);
-        CHECK(stepper.has_gradient().at(group->name()));
-      }
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
+    WatchingStepper stepper(groups);
+    int64_t steps = 0;
+    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
+      REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
+      stepper.CheckAfterUpdate();
     }
-  }
+    for (const ParameterGroup* const group : groups) {
+      INFO(group->name());
+      REQUIRE(stepper.has_gradient().count(group->name()) == 1);
+      CHECK(stepper.has_gradient().at(group->name()));
+    }
+  });
 }
 
 TEST_CASE("an update whose gradients are removed changes no value, not even a target's", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto trainee = NewTrainee(subject, experiment);
-      const AlgorithmPlan& plan = trainee->plan().algorithm;
-      const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
-      // After these steps targets differ from their sources.
-      LocalStepper local;
-      REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
-      const torch::Tensor before = ValuesOf(plan, trainee->model());
-      CaptureStepper capture;
-      for (const TensorBatch& batch : batches) {
-        REQUIRE_OK(trainee->Update(batch, {0, 2, 2}, &capture));
-      }
-      CHECK(torch::equal(ValuesOf(plan, trainee->model()), before));
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
+    // After these steps targets differ from their sources.
+    LocalStepper local;
+    REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
+    const torch::Tensor before = ValuesOf(plan, trainee->model());
+    CaptureStepper capture;
+    for (const TensorBatch& batch : batches) {
+      REQUIRE_OK(trainee->Update(batch, {0, 2, 2}, &capture));
     }
-  }
+    CHECK(torch::equal(ValuesOf(plan, trainee->model()), before));
+  });
 }
 
 TEST_CASE("items shorter than an actor's, as a foreign client may write them, do not harm an update", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const auto trainee = NewTrainee(subject, experiment);
-      const AlgorithmPlan& plan = trainee->plan().algorithm;
-      TensorBatch batch = PlayedBatch(subject, experiment);
-      LocalStepper stepper;
-      for (const int64_t rows : {1, 2}) {  // One row is no step at all.
-        batch.fields[kItemLength] = torch::ones({batch.size}, torch::kInt64);
-        batch.fields[kItemLength][0] = rows;
-        INFO("one item of " << rows << " rows, and others of one");
-        const absl::StatusOr<UpdateResult> updated = trainee->Update(batch, {0, rows, rows}, &stepper);
-        REQUIRE_OK(updated.status());
-        for (const torch::Tensor& priorities : updated->priorities) {
-          CHECK((!priorities.defined() || torch::isfinite(priorities).all().item<bool>()));
-        }
-        CHECK(torch::isfinite(ValuesOf(plan, trainee->model())).all().item<bool>());
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    TensorBatch batch = PlayedBatch(subject, experiment);
+    LocalStepper stepper;
+    for (const int64_t rows : {1, 2}) {  // One row is no step at all.
+      batch.fields[kItemLength] = torch::ones({batch.size}, torch::kInt64);
+      batch.fields[kItemLength][0] = rows;
+      INFO("one item of " << rows << " rows, and others of one");
+      const absl::StatusOr<UpdateResult> updated = trainee->Update(batch, {0, rows, rows}, &stepper);
+      REQUIRE_OK(updated.status());
+      for (const torch::Tensor& priorities : updated->priorities) {
+        CHECK((!priorities.defined() || torch::isfinite(priorities).all().item<bool>()));
       }
+      CHECK(torch::isfinite(ValuesOf(plan, trainee->model())).all().item<bool>());
     }
-  }
+  });
 }
 
 // True if a row of a batch of unrolls or episodes begins with a step of this type: bool [rows].
@@ -148,35 +139,32 @@ int64_t RowWithinEpisode(const TensorBatch& batch) {
 }
 
 TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
-  for (const Subject& subject : Subjects()) {
-    DYNAMIC_SECTION(subject.Text()) {
-      const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = PlayedBatch(subject, experiment);
-      const int64_t row = RowWithinEpisode(batch);
-      const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-      int columns = 0;
-      for (const ViewField& field : plan.algorithm.tables[0].table.view) {
-        if (!batch.at(field.name).is_floating_point()) {
-          continue;
-        }
-        // State from before an episode does not count in it.
-        if (field.column == kCoreState && BeginsWith(batch, StepType::kFirst)[row].item<bool>()) {
-          continue;
-        }
-        INFO(field.name);
-        ++columns;
-        const auto trainee = NewTrainee(subject, experiment);
-        TensorBatch broken = batch;
-        broken.fields[field.name] = batch.at(field.name).clone();
-        // The first number of the row: the first step's, for rows "all".
-        broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
-        LocalStepper stepper;
-        REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
-        CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = PlayedBatch(subject, experiment);
+    const int64_t row = RowWithinEpisode(batch);
+    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    int columns = 0;
+    for (const ViewField& field : plan.algorithm.tables[0].table.view) {
+      if (!batch.at(field.name).is_floating_point()) {
+        continue;
       }
-      CHECK(columns > 0);
+      // State from before an episode does not count in it.
+      if (field.column == kCoreState && BeginsWith(batch, StepType::kFirst)[row].item<bool>()) {
+        continue;
+      }
+      INFO(field.name);
+      ++columns;
+      const auto trainee = NewTrainee(subject, experiment);
+      TensorBatch broken = batch;
+      broken.fields[field.name] = batch.at(field.name).clone();
+      // The first number of the row: the first step's, for rows "all".
+      broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
+      LocalStepper stepper;
+      REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
+      CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
     }
-  }
+    CHECK(columns > 0);
+  });
 }
 
 }  // namespace

@@ -39,7 +39,38 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Cluster:
+class Hub:
+    """Requests of a user to the hub at `port` of this machine."""
+
+    def waggle(self, *words, check=True, timeout=PATIENCE):
+        """waggle WORDS on the host."""
+        return run(images.ROOT / "build/release/bin/waggle", *words, check=check, timeout=timeout,
+                   env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
+
+    def submit(self, file):
+        said = self.waggle("submit", file, "--json")
+        return json.loads(said.partition("\n")[0])["id"]  # The reason why it waits may follow.
+
+    def status(self, experiment):
+        """status ID --json; None while the hub does not answer."""
+        try:
+            return json.loads(self.waggle("status", experiment, "--json", timeout=20))
+        except (RuntimeError, subprocess.TimeoutExpired):
+            return None
+
+    def await_outcome(self, experiment, outcome, seconds=PATIENCE):
+        """Waits until the experiment is over, and requires this outcome. Returns its last status."""
+        def over():
+            status = self.status(experiment)
+            return status if status and status["outcome"] not in ("queued", "running", "finishing") else None
+
+        status = await_that(over, f"{experiment} is over", seconds)
+        if status["outcome"] != outcome:
+            raise AssertionError(f"{experiment}: got {json.dumps(status)}; wanted the outcome {outcome}")
+        return status
+
+
+class Cluster(Hub):
     """
     with Cluster() as cluster:      # Removes everything again, with volumes.
         cluster.up(actor=3)
@@ -140,22 +171,6 @@ class Cluster:
         run("docker", "stop", "--time", "10", container)
         return self.state(container)["State"]["ExitCode"]
 
-    def waggle(self, *words, check=True, timeout=PATIENCE):
-        """waggle WORDS on the host, at the hub's published port."""
-        return run(images.ROOT / "build/release/bin/waggle", *words, check=check, timeout=timeout,
-                   env={**self._environment, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
-
-    def submit(self, file):
-        said = self.waggle("submit", file, "--json")
-        return json.loads(said.partition("\n")[0])["id"]  # The reason why it waits may follow.
-
-    def status(self, experiment):
-        """status ID --json; None while the hub does not answer."""
-        try:
-            return json.loads(self.waggle("status", experiment, "--json", timeout=20))
-        except (RuntimeError, subprocess.TimeoutExpired):
-            return None
-
     def pool(self):
         """The processes that the hub knows, from status --json; empty while the hub does not answer."""
         try:
@@ -176,14 +191,3 @@ class Cluster:
     def index_of(self, service, worker):
         """The service's container of a process from pool(): its host is the start of the container's id."""
         return [container[:12] for container in self.containers(service)].index(worker["host"])
-
-    def await_outcome(self, experiment, outcome, seconds=PATIENCE):
-        """Waits until the experiment is over, and requires this outcome. Returns its last status."""
-        def over():
-            status = self.status(experiment)
-            return status if status and status["outcome"] not in ("queued", "running", "finishing") else None
-
-        status = await_that(over, f"{experiment} is over", seconds)
-        if status["outcome"] != outcome:
-            raise AssertionError(f"{experiment}: got {json.dumps(status)}; wanted the outcome {outcome}")
-        return status

@@ -37,23 +37,18 @@ class Images(unittest.TestCase):
         for image in (images.RUNTIME, images.ACTOR):
             for name in images.EXECUTABLES:
                 with self.subTest(image=image, name=name):
-                    said = run("docker", "run", "--rm", "--network", "none", "--read-only", "--entrypoint", name, image,
-                               "--version")
-                    self.assertIn("waggle", said)
-            self.assertEqual(run("docker", "run", "--rm", "--entrypoint", "id", image, "-u"), "10001")
+                    self.assertIn("waggle", images.run_in(image, name, "--version", options=["--read-only"]))
+            self.assertEqual(images.run_in(image, "id", "-u"), "10001")
 
     def test_python_packages_may_be_put_on_the_actor(self):
-        run("docker", "run", "--rm", "--network", "none", "--entrypoint", "python", images.ACTOR, "-c",
-            "import grpc, numpy, waggle_client")
+        images.run_in(images.ACTOR, "python", "-c", "import grpc, numpy, waggle_client")
         # pip writes to its installation folder, as the user of the actors.
-        said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "sh", images.ACTOR, "-c",
-                   "command -v pip && test -w /opt/python/lib/python3*/site-packages")
+        said = images.run_in(images.ACTOR, "sh", "-c", "command -v pip && test -w /opt/python/lib/python3*/site-packages")
         self.assertEqual(said, "/opt/python/bin/pip")
 
     def test_the_executables_compute_by_openblas_on_both(self):
         for image in (images.RUNTIME, images.ACTOR):
-            said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "ldd", image,
-                       "/usr/local/bin/waggle-actor")
+            said = images.run_in(image, "ldd", "/usr/local/bin/waggle-actor")
             self.assertIn("libopenblas", said)
             self.assertNotIn("not found", said)
 
@@ -142,7 +137,7 @@ class Experiments(unittest.TestCase):
         return left
 
     @with_cluster
-    def test_what_the_page_says_to_type_works(self, cluster, folder):
+    def test_the_commands_of_the_page_work(self, cluster, folder):
         del folder  # configs/ itself, by its own service.
         cluster.up()
         said = cluster.compose("run", "--rm", "cli", "submit", "configs/cartpole_apex_dqn.yaml", "--watch", timeout=600)

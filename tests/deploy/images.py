@@ -138,6 +138,12 @@ def build_or_skip(test):
     build()
 
 
+def run_in(image, entrypoint, *words, options=(), check=True):
+    """The output of a command in a container of the image without a network."""
+    command = ["docker", "run", "--rm", "--network", "none", *options, "--entrypoint", entrypoint, image, *words]
+    return run(*command, check=check)
+
+
 def page_blocks(page, folder, *paths):
     """Writes a page's code blocks to files of `folder`: the blocks after lines that end with `PATH`:."""
     run("python3", ROOT / "tests/worked_example/extract_code.py", ROOT / page, folder, *paths)

@@ -16,12 +16,11 @@ import unittest
 
 import experiments
 import images
-from cluster import await_that, free_port
+from cluster import Hub, await_that, free_port
 from engine import run, what_is_missing
 from overlays import KUBERNETES, with_actor_image
 from podman import Podman
 
-WAGGLE = images.ROOT / "build/release/bin/waggle"
 IMAGE = "localhost/waggle:dev"
 USERS_ACTOR = "localhost/my-actor"
 PORTS = {"hub": 7000, "replay": 7001, "learner": 7002, "actor": 7003, "evaluator": 7003, "gradient-reducer": 7004}
@@ -65,7 +64,7 @@ def rendered(kubernetes):
     return run("sh", "-c", f"kubectl kustomize '{kubernetes}/overlays/podman' 2>/dev/null")
 
 
-class Pods:
+class Pods(Hub):
     """with Pods() as pods: the overlay's pods, with the hub at a free port of this machine."""
 
     def __init__(self, manifests=None):
@@ -110,23 +109,6 @@ class Pods:
     def inspect(self, name):
         return json.loads(podman("inspect", container(name)))[0]
 
-    def waggle(self, *words, timeout=180):
-        return run(WAGGLE, *words, timeout=timeout, env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
-
-    def submit(self, file):
-        return json.loads(self.waggle("submit", file, "--json").partition("\n")[0])["id"]
-
-    def status(self, experiment):
-        return json.loads(self.waggle("status", experiment, "--json"))
-
-    def await_over(self, experiment):
-        """Waits until the experiment is over, and returns its last status."""
-        def over():
-            status = self.status(experiment)
-            return status if status["outcome"] not in ("queued", "running", "finishing") else None
-
-        return await_that(over, f"{experiment} is over", seconds=1200)
-
     def outputs(self):
         return podman("exec", container("hub"), "ls", "/experiments").split()
 
@@ -168,7 +150,7 @@ class Experiments(unittest.TestCase):
             pods.await_health()
             file = experiments.patient(folder, "cartpole_apex_dqn")
             experiment = pods.submit(file)
-            self.assertEqual(pods.await_over(experiment)["outcome"], "solved")
+            pods.await_outcome(experiment, "solved", seconds=1200)
             # The outputs of the hub and of the learner are in one folder.
             found = podman("exec", container("hub"), "ls", f"/experiments/{experiment}").split()
             self.assertLessEqual({"metrics.csv", "checkpoints", "best"}, set(found))
@@ -189,8 +171,7 @@ class PythonEnvironments(unittest.TestCase):
             manifests = rendered(kubernetes)
         with tempfile.TemporaryDirectory() as folder, Pods(manifests) as pods:
             pods.await_health()
-            status = pods.await_over(pods.submit(experiments.gymnasium(folder)))
-            self.assertEqual(status["outcome"], "solved", status)
+            pods.await_outcome(pods.submit(experiments.gymnasium(folder)), "solved", seconds=1200)
 
 
 if __name__ == "__main__":

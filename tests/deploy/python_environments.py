@@ -34,8 +34,8 @@ def setUpModule():
 
 def confined(image, *words, entrypoint="waggle", check=True):
     """The output of a command in a container that may write as much as those of compose.yaml."""
-    return run("docker", "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",
-               "--volume", f"{images.ROOT}/configs:/files:ro", "--entrypoint", entrypoint, image, *words, check=check)
+    options = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--volume", f"{images.ROOT}/configs:/files:ro"]
+    return images.run_in(image, entrypoint, *words, options=options, check=check)
 
 
 def actors(status):

@@ -2,16 +2,15 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/threads/stop_token.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
@@ -27,27 +26,9 @@ std::vector<std::string> Steps(int64_t steps) {
 TEST_CASE("a run ends normally though an actor is killed and a replay server pauses for five seconds", "[e2e]") {
   TrainingRun run(Steps(30'000));
   run.WaitForEnvSteps(1);
-  const pid_t actor = run.PidOf("actor");
-  REQUIRE(actor > 0);
-  REQUIRE(kill(actor, SIGKILL) == 0);
-  Eventually("the same actor in another process", [&run, actor] {
-    const nlohmann::json status = run.Status();
-    return !status.is_null() && std::any_of(status.at("processes").begin(), status.at("processes").end(),
-                                            [actor](const nlohmann::json& process) {
-                                              return process.at("name") == "actor-0" && process.at("pid") != actor &&
-                                                     process.at("alive").get<bool>();
-                                            });
-  });
-  const pid_t replay_server = run.PidOf("replay-server");
-  REQUIRE(replay_server > 0);
-  REQUIRE(kill(replay_server, SIGSTOP) == 0);
-  StopToken().WaitFor(absl::Seconds(5));  // The pause is what this tests.
-  REQUIRE(kill(replay_server, SIGCONT) == 0);
-
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
+  run.KillAndAwaitAnother("actor-0");
+  run.Pause("replay-server");
+  run.WaitForSuccess();
 }
 
 // The number of items that the last replay server to start has restored; -1: none has.
@@ -68,20 +49,15 @@ TEST_CASE("the only replay server is killed and comes back with its items, and t
     arguments.insert(arguments.end(), {"--set", "replay.checkpoint_seconds=0.2"});
   }
   TrainingRun run(arguments);
-  const auto is_there = [&run](pid_t other_than) {
-    const nlohmann::json status = run.Status();
-    return !status.is_null() && !status.at("tables").empty() && status.at("tables")[0].at("items") >= 4000 &&
-           std::any_of(status.at("processes").begin(), status.at("processes").end(),
-                       [other_than](const nlohmann::json& process) {
-                         return process.at("role") == "replay-server" && process.at("pid") != other_than &&
-                                process.at("alive").get<bool>();
-                       });
+  const auto await_items = [&run] {
+    Eventually("items in the table", [&run] {
+      const nlohmann::json status = run.Status();
+      return !status.is_null() && !status.at("tables").empty() && status.at("tables")[0].at("items") >= 4000;
+    });
   };
-  Eventually("items in the table", [&is_there] { return is_there(-1); });
-  const pid_t server = run.PidOf("replay-server");
-  REQUIRE(server > 0);
-  REQUIRE(kill(server, SIGKILL) == 0);
-  Eventually("the same server in another process, with items", [&] { return is_there(server); });
+  await_items();
+  run.KillAndAwaitAnother("replay-server");
+  await_items();
   if (durability == "log") {
     CHECK(ItemsRestored(run) >= 4000);
   } else if (durability == "checkpoint") {
@@ -89,11 +65,8 @@ TEST_CASE("the only replay server is killed and comes back with its items, and t
   } else {
     CHECK(ItemsRestored(run) == -1);
   }
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
-  REQUIRE(absl::StrContains(run.process()->Log(), "replay-server was killed by signal 9"));
+  run.WaitForSuccess();
+  CHECK(run.KilledRoles() == std::set<std::string>{"replay-server"});
   REQUIRE(std::filesystem::exists(run.File("replay/db")) == (durability != "none"));
 }
 
@@ -102,46 +75,23 @@ TEST_CASE("one of two replay servers is killed, the other one paused, and the ru
   arguments.insert(arguments.end(), {"--replay-servers", "2"});
   TrainingRun run(arguments);
   run.WaitForEnvSteps(5000);
-  const pid_t first = run.PidOf("replay-server");
-  REQUIRE(first > 0);
-  REQUIRE(kill(first, SIGKILL) == 0);
-  Eventually("the same server in another process, with items", [&run, first] {
+  run.KillAndAwaitAnother("replay-server-0");
+  Eventually("items on both servers", [&run] {
     const nlohmann::json status = run.Status();
-    if (status.is_null() || status.at("tables").size() < 2) {
-      return false;
-    }
-    const bool is_back = std::any_of(status.at("processes").begin(), status.at("processes").end(),
-                                     [first](const nlohmann::json& process) {
-                                       return process.at("name") == "replay-server-0" && process.at("pid") != first &&
-                                              process.at("alive").get<bool>();
-                                     });
-    return is_back && status.at("tables")[0].at("items").get<int64_t>() > 0 &&
-           status.at("tables")[1].at("items").get<int64_t>() > 0;
+    const nlohmann::json tables = status.is_null() ? nlohmann::json::array() : status.at("tables");
+    return tables.size() == 2 && tables[0].at("items") > 0 && tables[1].at("items") > 0;
   });
-  const pid_t second = run.PidOf("replay-server");
-  REQUIRE(kill(second, SIGSTOP) == 0);
-  StopToken().WaitFor(absl::Seconds(5));  // The pause is what this tests.
-  REQUIRE(kill(second, SIGCONT) == 0);
-
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
-  REQUIRE(absl::StrContains(run.process()->Log(), "replay-server-0 was killed by signal 9"));
+  run.Pause("replay-server-1");
+  run.WaitForSuccess();
+  CHECK(run.KilledRoles() == std::set<std::string>{"replay-server"});
 }
 
 TEST_CASE("a learner that is killed early restarts, and the run ends normally", "[e2e]") {
   TrainingRun run(Steps(30'000));
   run.WaitForEnvSteps(5000);
-  const pid_t learner = run.PidOf("learner");
-  REQUIRE(learner > 0);
-  REQUIRE(kill(learner, SIGKILL) == 0);
-
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
-  REQUIRE(absl::StrContains(run.process()->Log(), "learner was killed by signal 9"));
+  run.Kill("learner");
+  run.WaitForSuccess();
+  CHECK(run.KilledRoles() == std::set<std::string>{"learner"});
   const std::string log = Contents(run.File("logs/learner.log"));
   INFO(log);
   // From a checkpoint, if one was written in so short a time.
@@ -163,34 +113,14 @@ TEST_CASE("each of two learners is killed in turn, and the run reaches its learn
     });
     return newest;
   };
-  const auto pid_of = [&run](const std::string& name) {
-    pid_t pid = -1;
-    Eventually("the process of " + name, [&] {
-      const nlohmann::json status = run.Status();
-      if (!status.is_null()) {
-        for (const nlohmann::json& process : status.at("processes")) {
-          if (process.at("name") == name && process.at("alive").get<bool>()) {
-            pid = process.at("pid").get<pid_t>();
-          }
-        }
-      }
-      return pid > 0;
-    });
-    return pid;
-  };
   std::string group = await_group("");
   run.WaitForEnvSteps(2'000);
   for (const char* const name : {"learner-1", "learner"}) {
-    REQUIRE(kill(pid_of(name), SIGKILL) == 0);
+    run.Kill(name);
     group = await_group(group);
   }
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
-  REQUIRE(run.Summary().at("learner_steps") >= 3'000);
-  REQUIRE(absl::StrContains(run.process()->Log(), "learner-1 was killed by signal 9"));
-  REQUIRE(absl::StrContains(run.process()->Log(), "learner was killed by signal 9"));
+  CHECK(run.WaitForSuccess().at("learner_steps") >= 3'000);
+  CHECK(run.KilledRoles() == std::set<std::string>{"learner"});
 }
 
 TEST_CASE("no process outlives a killed waggle run", "[e2e]") {
@@ -200,17 +130,6 @@ TEST_CASE("no process outlives a killed waggle run", "[e2e]") {
   run.process()->Signal(SIGKILL);
   REQUIRE(run.Wait().signal == SIGKILL);
   Eventually("the end of every process of the run", [&run] { return run.Processes().empty(); });
-}
-
-TEST_CASE("an output folder that cannot be written is refused before anything starts", "[e2e]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.File("file")) << "not a folder";
-  RunningProcess run(folder, "log",
-                     {"waggle", "run", std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", "--output-dir",
-                      folder.File("file/out")});
-  REQUIRE(run.Wait().code != 0);
-  INFO(run.Log());
-  REQUIRE(absl::StrContains(run.Log(), folder.File("file")));
 }
 
 TEST_CASE("a server on a taken port reports it and ends", "[e2e]") {
@@ -241,18 +160,9 @@ TEST_CASE("a deterministic run ends normally though each of its processes is kil
     INFO(role);
     run.WaitForEnvSteps(steps);
     steps += 4'000;
-    const pid_t victim = run.PidOf(role);
-    REQUIRE(victim > 0);
-    REQUIRE(kill(victim, SIGKILL) == 0);
-    Eventually("another process in its place", [&run, role, victim] {
-      const pid_t now = run.PidOf(role);
-      return now > 0 && now != victim;
-    });
+    run.KillAndAwaitAnother(role);
   }
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  REQUIRE(run.Summary().at("outcome") == "limit");
+  run.WaitForSuccess();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -20,13 +21,6 @@ namespace {
 
 constexpr char kPython[] = WAGGLE_GYMNASIUM_PYTHON;
 constexpr char kConfig[] = "gymnasium_cartpole_ppo";
-
-bool HasGymnasium() {
-  if (kPython[0] == '\0') {
-    WARN("skipped: no Python with gymnasium was found when the build was configured; ./dev setup --python makes one");
-  }
-  return kPython[0] != '\0';
-}
 
 std::vector<std::string> With(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--set", absl::StrCat("environment.python=", kPython)});
@@ -73,41 +67,27 @@ bool AnyRuns(const std::vector<pid_t>& processes) {
 }
 
 TEST_CASE("a run trains on an environment of Gymnasium, and leaves no Python process behind", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   TrainingRun run(With({"--set", "stop.max_env_steps=6000", "--set", "stop.target_return=null"}), false, kConfig);
   run.WaitForEnvSteps(500);
   const std::vector<pid_t> pythons = EnvironmentProcesses(run.process()->pid());
   CHECK(pythons.size() == 2);  // The actor's and the evaluator's.
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  CHECK(run.Summary().at("environment") == "CartPole-v1");
-  CHECK(run.Summary().at("result").at("mean_return").get<double>() > 5);
+  const nlohmann::json summary = run.WaitForSuccess();
+  CHECK(summary.at("environment") == "CartPole-v1");
+  CHECK(summary.at("result").at("mean_return").get<double>() > 5);
   CHECK_FALSE(AnyRuns(pythons));
 }
 
 TEST_CASE("an environment process that is killed restarts, and the run goes on", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   TrainingRun run(With({"--set", "stop.max_env_steps=20000", "--set", "stop.target_return=null"}), false, kConfig);
   run.WaitForEnvSteps(500);
   for (const pid_t python : EnvironmentProcesses(run.process()->pid())) {
     kill(python, SIGKILL);
   }
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  CHECK(run.Summary().at("env_steps").get<int64_t>() >= 20'000);
+  CHECK(run.WaitForSuccess().at("env_steps").get<int64_t>() >= 20'000);
   CHECK_THAT(Contents(run.File("logs/actor-0.log")), Catch::Contains("starting it again"));
 }
 
 TEST_CASE("a run that is killed leaves no environment process behind", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   TrainingRun run(With({}), false, kConfig);
   run.WaitForEnvSteps(500);
   const std::vector<pid_t> pythons = EnvironmentProcesses(run.process()->pid());
@@ -117,47 +97,34 @@ TEST_CASE("a run that is killed leaves no environment process behind", "[e2e]") 
   Eventually("every environment process has ended", [&pythons] { return !AnyRuns(pythons); });
 }
 
-TEST_CASE("an environment that cannot be opened is reported in one sentence before anything starts", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
+// `waggle check` on the experiment with these values: success, and the output.
+std::pair<bool, std::string> Check(const std::vector<std::string>& settings) {
   const TemporaryFolder folder;
-  int checks = 0;
-  const auto check = [&](const std::vector<std::string>& overrides) {
-    std::vector<std::string> command = {"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml")};
-    for (const std::string& override : With(overrides)) {
-      command.push_back(override);
-    }
-    RunningProcess process(folder, absl::StrCat("log", ++checks), command);
-    CHECK_FALSE(process.Wait().ok());
-    return process.Log();
-  };
-  const auto one_line = [](const std::string& log) { return std::count(log.begin(), log.end(), '\n') == 1; };
-  std::string log = check({"--set", "environment.gymnasium.id=NoSuchThing-v0"});
-  CHECK_THAT(log, Catch::Contains("environment.gymnasium.id") && Catch::Contains("NoSuchThing"));
-  CHECK(one_line(log));
-  log = check({"--set", "environment.gymnasium.id=no_such_module:Thing"});
-  CHECK_THAT(log, Catch::Contains("no_such_module"));
-  CHECK(one_line(log));
-  log = check({"--set", "environment.gymnasium.kwargs={no_such: 1}"});
-  CHECK_THAT(log, Catch::Contains("environment.gymnasium.kwargs") && Catch::Contains("no_such"));
-  CHECK(one_line(log));
-  log = check({"--set", "environment.gymnasium.wrappers=[NoSuchWrapper]"});
-  CHECK_THAT(log, Catch::Contains("environment.gymnasium.wrappers"));
-  CHECK(one_line(log));
+  std::vector<std::string> command = {"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml")};
+  for (const std::string& setting : settings) {
+    command.insert(command.end(), {"--set", "environment." + setting});
+  }
+  RunningProcess process(folder, "log", With(command));
+  const bool ok = process.Wait().ok();
+  return {ok, process.Log()};
 }
 
-TEST_CASE("lanes of a vector environment are stepped one by one if a transform ends their episodes", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
+TEST_CASE("an environment that cannot be opened is reported in one line before anything starts", "[e2e]") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"gymnasium.id=NoSuchThing-v0", "environment.gymnasium.id"},
+      {"gymnasium.id=no_such_module:Thing", "no_such_module"},
+      {"gymnasium.kwargs={no_such: 1}", "environment.gymnasium.kwargs"},
+      {"gymnasium.wrappers=[NoSuchWrapper]", "environment.gymnasium.wrappers"}};
+  for (const auto& [setting, says] : cases) {
+    const auto [ok, log] = Check({setting});
+    CHECK_FALSE(ok);
+    CHECK_THAT(log, Catch::Contains(says));
+    CHECK(std::count(log.begin(), log.end(), '\n') == 1);
   }
-  const TemporaryFolder folder;
-  RunningProcess process(folder, "log",
-                         With({"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml"), "--set",
-                               "environment.transforms=[{time_limit: {steps: 3}}]"}));
-  const ChildExit exit = process.Wait();
-  INFO(process.Log());
-  CHECK(exit.ok());
+  // Lanes of a vector environment are stepped one by one if a transform ends their episodes.
+  const auto [ok, log] = Check({"transforms=[{time_limit: {steps: 3}}]"});
+  INFO(log);
+  CHECK(ok);
 }
 
 // The first code block of this kind on a page.
@@ -169,9 +136,6 @@ std::string FirstBlock(const std::string& page, const std::string& kind) {
 }
 
 TEST_CASE("the class and the file on README's first page make a run that is solved", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   const TemporaryFolder folder;
   const std::string page = Contents(WAGGLE_README);
   std::ofstream(folder.File("my_game.py")) << FirstBlock(page, "python");
@@ -187,9 +151,6 @@ TEST_CASE("the class and the file on README's first page make a run that is solv
 }
 
 TEST_CASE("check reports an environment's mistake at once, with its name", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   setenv("PYTHONPATH", WAGGLE_TEST_ENVIRONMENTS, 1);
   const std::map<std::string, std::string> faults = {
       {"reward", "reward: got nan; wanted a finite number"},
@@ -202,26 +163,17 @@ TEST_CASE("check reports an environment's mistake at once, with its name", "[e2e
       {"child", "its process exited with status 7"},
       {"bounds", "observation/place[0]: got 5; wanted a number in [-1, 1]"},
   };
-  const TemporaryFolder folder;
   for (const auto& [fault, told] : faults) {
     INFO(fault);
-    RunningProcess process(folder, fault,
-                           With({"waggle", "check", absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/", kConfig, ".yaml"),
-                                 "--set", "environment.gymnasium.id=faulty:Faulty", "--set",
-                                 absl::StrCat("environment.gymnasium.kwargs={fault: ", fault, "}")}));
-    const ChildExit exit = process.Wait();
-    INFO(process.Log());
-    CHECK(exit.ok() == (fault == "print" || fault == "bounds"));
+    const auto [ok, log] = Check({"gymnasium.id=faulty:Faulty", absl::StrCat("gymnasium.kwargs={fault: ", fault, "}")});
+    CHECK(ok == (fault == "print" || fault == "bounds"));
     Eventually("no child of the environment is left",
                [] { return std::system("pgrep -f '[s]leep 4711[0-9]' >/dev/null") != 0; });
-    CHECK_THAT(process.Log(), Catch::Contains(told) && !Catch::Contains("starting it again"));
+    CHECK_THAT(log, Catch::Contains(told) && !Catch::Contains("starting it again"));
   }
 }
 
 TEST_CASE("an environment of Gymnasium is filmed, or the error names what is missing", "[e2e]") {
-  if (!HasGymnasium()) {
-    return;
-  }
   const TemporaryFolder folder;
   std::ofstream(folder.File("x.yaml")) << "environment: {gymnasium: {id: CartPole-v1}, python: " << kPython
                                        << "}\nalgorithm: {name: ppo}\nstop: {max_seconds: 1}\n";

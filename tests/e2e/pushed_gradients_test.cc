@@ -83,26 +83,18 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   CHECK(status.at("gradients").at("pushed").get<int64_t>() > 0);
   CHECK(status.at("learner_steps").get<int64_t>() >= checkpointed);
 
-  const ChildExit exit = run.Wait();
-  const std::string log = run.process()->Log();
-  INFO(log);
-  REQUIRE(exit.ok());
-  const nlohmann::json summary = run.Summary();
-  CHECK(summary.at("outcome") == "limit");
+  const nlohmann::json summary = run.WaitForSuccess();
   CHECK(summary.at("env_steps").get<int64_t>() >= 250'000);
   CHECK(summary.at("env_steps").get<int64_t>() <= 250'000 + 3 * 8 * 8);  // An unroll of each actor's lanes.
   CHECK(summary.at("learner_steps").get<int64_t>() > StepGoneOnFrom(run));
   CHECK(run.KilledRoles() == std::set<std::string>{"actor", "gradient-worker"});
-  CHECK_FALSE(absl::StrContains(log, "items "));  // It has no tables.
+  CHECK_FALSE(absl::StrContains(run.process()->Log(), "items "));  // It has no tables.
   CheckCounts(summary.at("gradients"), summary.at("learner_steps").get<int64_t>(), 3 + 1);
 }
 
 TEST_CASE("without a lost process every step of a run that pushes gradients is an applied gradient", "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_env_steps=30000"}, false, "cartpole_a3c");
-  const ChildExit exit = run.Wait();
-  INFO(run.process()->Log());
-  REQUIRE(exit.ok());
-  const nlohmann::json summary = run.Summary();
+  const nlohmann::json summary = run.WaitForSuccess();
   const auto steps = summary.at("learner_steps").get<int64_t>();
   CheckCounts(summary.at("gradients"), steps, 3);
   CHECK(summary.at("gradients").at("rolled_back") == 0);

@@ -1,11 +1,8 @@
 #include "tests/e2e/running_process.h"
 
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -66,6 +63,15 @@ nlohmann::json TrainingRun::Summary() const {
   return nlohmann::json::parse(Contents(File("summary.json")));
 }
 
+nlohmann::json TrainingRun::WaitForSuccess(const std::string& outcome) {
+  const ChildExit exit = Wait();
+  INFO(process_->Log());
+  REQUIRE(exit.ok());
+  nlohmann::json summary = Summary();
+  REQUIRE(summary.at("outcome") == outcome);
+  return summary;
+}
+
 nlohmann::json TrainingRun::Status() const {
   if (!std::filesystem::exists(File("hub/address"))) {
     return nullptr;
@@ -98,9 +104,11 @@ void TrainingRun::WaitForEnvSteps(double steps) const {
 pid_t TrainingRun::PidOf(const std::string& role) const {
   const nlohmann::json status = Status();
   if (!status.is_null()) {
-    for (const nlohmann::json& process : status.at("processes")) {
-      if (process.at("role") == role && process.at("alive").get<bool>()) {
-        return process.at("pid").get<pid_t>();
+    for (const char* const key : {"name", "role"}) {
+      for (const nlohmann::json& process : status.at("processes")) {
+        if (process.at(key) == role && process.at("alive").get<bool>()) {
+          return process.at("pid").get<pid_t>();
+        }
       }
     }
   }
@@ -112,6 +120,22 @@ pid_t TrainingRun::Kill(const std::string& role) const {
   Eventually(role, [&] { return (victim = PidOf(role)) > 0; });
   REQUIRE(kill(victim, SIGKILL) == 0);
   return victim;
+}
+
+void TrainingRun::KillAndAwaitAnother(const std::string& role) const {
+  const pid_t killed = Kill(role);
+  Eventually("another process in the place of " + role, [&] {
+    const pid_t now = PidOf(role);
+    return now > 0 && now != killed;
+  });
+}
+
+void TrainingRun::Pause(const std::string& role) const {
+  pid_t pid = -1;
+  Eventually(role, [&] { return (pid = PidOf(role)) > 0; });
+  REQUIRE(kill(pid, SIGSTOP) == 0);
+  StopToken().WaitFor(absl::Seconds(5));  // The fault itself.
+  REQUIRE(kill(pid, SIGCONT) == 0);
 }
 
 std::set<std::string> TrainingRun::KilledRoles() const {
@@ -127,19 +151,17 @@ std::set<std::string> TrainingRun::KilledRoles() const {
 
 std::vector<pid_t> TrainingRun::Processes() const {
   std::vector<pid_t> found;
-  const std::string mark = "waggle-";
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     pid_t pid = 0;
     if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) {
       continue;
     }
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string command((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string command = Contents(entry.path() / "cmdline");
     // The servers' command lines have the folder, the workers' the hub's address.
     const std::string address = std::filesystem::exists(File("hub/address")) ? Contents(File("hub/address")) : "";
     const bool ours = absl::StrContains(command, folder_.path()) ||
                       (!address.empty() && absl::StrContains(command, address.substr(0, address.find('\n'))));
-    if (ours && absl::StrContains(command, mark)) {
+    if (ours && absl::StrContains(command, "waggle-")) {
       found.push_back(pid);
     }
   }

@@ -49,17 +49,23 @@ class TrainingRun {
   ChildExit Wait() { return process_->Wait(); }
   std::string File(const std::string& name) const { return folder_.File("out/" + name); }
   nlohmann::json Summary() const;
+  // Waits for the run's end. Requires that it succeeded with this outcome, and returns its summary.
+  nlohmann::json WaitForSuccess(const std::string& outcome = "limit");
 
   // The output of `waggle status ID --json`; null while the hub does not answer.
   nlohmann::json Status() const;
   // Waits until actors have taken this many steps.
   void WaitForEnvSteps(double steps) const;
-  // The process id of the first living worker of this role ("learner"), or -1.
+  // The process id of the first living worker of this role ("actor") or name ("actor-0"), or -1.
   pid_t PidOf(const std::string& role) const;
   // The roles of the processes that signal 9 has ended, once the run is over.
   std::set<std::string> KilledRoles() const;
   // Waits for that process, kills it, and returns its id.
   pid_t Kill(const std::string& role) const;
+  // The same. Then waits until another process has its place.
+  void KillAndAwaitAnother(const std::string& role) const;
+  // Waits for that process, and pauses it for five seconds.
+  void Pause(const std::string& role) const;
   // All existing processes of the run, found by their command lines.
   std::vector<pid_t> Processes() const;
 

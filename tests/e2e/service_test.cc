@@ -116,9 +116,8 @@ class StepWatch {
   double learner_steps_ = 0;
 };
 
-// Starts a hub with two of each kind of process and one evaluator, and an experiment on them that never ends by itself.
-// Returns its id once it runs.
-std::string StartEndless(Service* service) {
+// Starts a hub with two of each kind of process, and one evaluator.
+void StartAll(Service* service) {
   service->StartHub();
   for (const std::string number : {"0", "1"}) {
     service->StartReplay("replay-" + number);
@@ -126,6 +125,11 @@ std::string StartEndless(Service* service) {
     service->StartActor("actor-" + number);
   }
   service->StartEvaluator("evaluator");
+}
+
+// The same with an experiment that never ends by itself. Returns its id once it runs.
+std::string StartEndless(Service* service) {
+  StartAll(service);
   Eventually("the hub", [&] { return service->Waggle({"list"}).first == 0; });
   const std::string id = service->SubmitFile(
       Config("cartpole_apex_dqn"),
@@ -238,13 +242,7 @@ TEST_CASE("an experiment goes on by itself, whichever of its processes is killed
   for (const std::string& name : names) {
     service.process(name)->Wait();
   }
-  service.StartHub();
-  for (const std::string number : {"0", "1"}) {
-    service.StartReplay("replay-" + number);
-    service.StartLearner("learner-" + number);
-    service.StartActor("actor-" + number);
-  }
-  service.StartEvaluator("evaluator");
+  StartAll(&service);
   watch.AwaitProgress("everything's end", 500);
   CHECK(service.Waggle({"stop", id}).first == 0);
   service.AwaitOutcome(id, "stopped");

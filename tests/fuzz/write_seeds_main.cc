@@ -42,6 +42,17 @@ std::string Framed(const grpc::ByteBuffer& buffer) {
   return std::string({static_cast<char>(bytes.size() / 256), static_cast<char>(bytes.size() % 256)}) + bytes;
 }
 
+std::string Framed(const google::protobuf::MessageLite& message) {
+  return Framed(EncodeMessage(message, ByteSlices()));
+}
+
+std::string ReadAndRemove(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::filesystem::remove(path);
+  return bytes;
+}
+
 void Write(const std::filesystem::path& folder, const std::string& fuzzer, int number, const std::string& bytes) {
   std::filesystem::create_directories(folder / fuzzer);
   std::ofstream(folder / fuzzer / std::to_string(number), std::ios::binary) << bytes;
@@ -99,20 +110,26 @@ void WriteSamples(const std::filesystem::path& folder) {
 }
 
 std::string Request(uint8_t method, const google::protobuf::MessageLite& request) {
-  return std::string(1, static_cast<char>(method)) + Framed(EncodeMessage(request, ByteSlices()));
+  return std::string(1, static_cast<char>(method)) + Framed(request);
+}
+
+// A request that names the table.
+template <class Request>
+Request To(uint8_t table) {
+  Request request;
+  request.set_table(fuzz::TableName(table));
+  return request;
 }
 
 v1::InspectRequest PageOf(uint8_t table) {
-  v1::InspectRequest request;
-  request.set_table(fuzz::TableName(table));
+  auto request = To<v1::InspectRequest>(table);
   request.set_page_size(10);
   request.set_statistics(true);
   return request;
 }
 
 v1::InspectRequest ItemOf(uint8_t table) {
-  v1::InspectRequest request;
-  request.set_table(fuzz::TableName(table));
+  auto request = To<v1::InspectRequest>(table);
   request.add_keys(1);
   request.set_columns(true);
   request.set_max_column_bytes(1000);
@@ -135,24 +152,18 @@ void WriteTables(const std::filesystem::path& folder) {
     *created.mutable_config() = ToProto(config);
     Write(folder, "table_requests", table, first + Request(0, created) + Request(1, changed));
 
-    v1::UpdatePrioritiesRequest update;
-    update.set_table(fuzz::TableName(table));
+    auto update = To<v1::UpdatePrioritiesRequest>(table);
     update.add_keys(0);
     update.add_generations(1);
     update.add_priorities(2.5);
-    v1::DeleteRequest gone;
-    gone.set_table(fuzz::TableName(table));
+    auto gone = To<v1::DeleteRequest>(table);
     gone.add_keys(0);
     gone.add_generations(1);
-    v1::ClearRequest clear;
-    clear.set_table(fuzz::TableName(table));
-    v1::ExplainRequest why;
-    why.set_table(fuzz::TableName(table));
     Write(folder, "table_requests", 10 + table,
           first + Request(2, update) + Request(3, PageOf(table)) + Request(3, ItemOf(table)) + Request(4, gone) +
-              Request(6, why) + Request(7, v1::DescribeRequest()) + Request(5, clear));
-    v1::ExportRequest whole;
-    whole.set_table(fuzz::TableName(table));
+              Request(6, To<v1::ExplainRequest>(table)) + Request(7, v1::DescribeRequest()) +
+              Request(5, To<v1::ClearRequest>(table)));
+    const auto whole = To<v1::ExportRequest>(table);
     Write(folder, "table_requests", 20 + table,
           first + Request(9, whole) + Request(1, changed) + Request(2, update) + Request(9, whole));
   }
@@ -160,9 +171,6 @@ void WriteTables(const std::filesystem::path& folder) {
 
 // A server's answers to a writer that has sent three blocks, and to an update.
 void WriteClientAnswers(const std::filesystem::path& folder) {
-  const auto framed = [](const google::protobuf::MessageLite& answer) {
-    return Framed(EncodeMessage(answer, ByteSlices()));
-  };
   v1::InsertResponse opened;
   opened.mutable_opened()->set_applied_sequence(0);
   v1::InsertResponse some;
@@ -173,14 +181,14 @@ void WriteClientAnswers(const std::filesystem::path& folder) {
   all.mutable_ack()->set_items_inserted(2);
   all.mutable_ack()->set_items_without_rows(1);
   all.mutable_ack()->set_durable_sequence(2);
-  Write(folder, "client_answers", 0, std::string(1, '\0') + framed(opened) + framed(some) + framed(all));
+  Write(folder, "client_answers", 0, std::string(1, '\0') + Framed(opened) + Framed(some) + Framed(all));
   opened.mutable_opened()->set_applied_sequence(2);
   opened.mutable_opened()->set_items_inserted(2);
-  Write(folder, "client_answers", 1, std::string(1, '\0') + framed(opened) + framed(all));
+  Write(folder, "client_answers", 1, std::string(1, '\0') + Framed(opened) + Framed(all));
   v1::UpdatePrioritiesResponse updated;
   updated.set_applied(1);
   updated.set_stale(1);
-  Write(folder, "client_answers", 2, '\1' + framed(updated));
+  Write(folder, "client_answers", 2, '\1' + Framed(updated));
 }
 
 // A server's answers, in the form of the fuzzer server_answers.
@@ -210,8 +218,7 @@ void WriteAnswers(const std::filesystem::path& folder) {
   Write(folder, "server_answers", 0, std::string(1, '\0') + answer(&ReplayService::Explain, v1::ExplainRequest()));
   Write(folder, "server_answers", 1, '\1' + answer(&ReplayService::Inspect, PageOf(0)));
   Write(folder, "server_answers", 2, '\1' + answer(&ReplayService::Inspect, ItemOf(0)));
-  Write(folder, "server_answers", 3,
-        '\2' + Framed(EncodeMessage(overview, ByteSlices())) + answer(&ReplayService::Describe, v1::DescribeRequest()));
+  Write(folder, "server_answers", 3, '\2' + Framed(overview) + answer(&ReplayService::Describe, v1::DescribeRequest()));
 }
 
 // An environment with leaves of every kind, in an actor's and in the hub's messages.
@@ -305,18 +312,14 @@ void WriteReplayFiles(const std::filesystem::path& folder) {
     end[0] = end[8] = 1;
     const std::string framed_end = std::string("\0\x10", 2) + end;
     Write(folder, "replay_file", table,
-          "\1\1\1" + Framed(EncodeMessage(header, ByteSlices())) + "\2\1" + Framed(EncodeMessage(body)) + "\3\1" +
-              framed_end);
+          "\1\1\1" + Framed(header) + "\2\1" + Framed(EncodeMessage(body)) + "\3\1" + framed_end);
 
     const std::string path = folder / "replay_file" / "whole";
     {
       const auto file = *ReplayFileWriter::Create(path, config, 1);
       WAGGLE_CHECK(file->Append(block).ok() && file->Finish().ok(), "the file can be written");
     }
-    std::ifstream whole(path, std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
-    std::filesystem::remove(path);
-    Write(folder, "replay_file", 10 + table, std::string(1, '\0') + bytes);
+    Write(folder, "replay_file", 10 + table, std::string(1, '\0') + ReadAndRemove(path));
   }
 }
 
@@ -334,9 +337,7 @@ void WriteTexts(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder / "text");
   const std::string path = folder / "text" / "whole";
   WAGGLE_CHECK(WriteCheckpointFile(contents, path).ok(), "the file can be written");
-  std::ifstream whole(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
-  std::filesystem::remove(path);
+  const std::string bytes = ReadAndRemove(path);
   // 24 bytes follow the header.
   Write(folder, "text", 1,
         std::string("\1\x18\0\0\0", 5) +
@@ -362,26 +363,26 @@ void WriteEnvironments(const std::filesystem::path& folder) {
     const dm::StepRequest whole = fuzz::WholeStep((*served)->specs());
     dm::EnvironmentRequest request;
     request.mutable_create_world();
-    std::string requests = Framed(EncodeMessage(request, ByteSlices()));
+    std::string requests = Framed(request);
     request.mutable_join_world()->set_world_name("world-1");
     if (lanes > 1) {
       (*request.mutable_join_world()->mutable_settings())[kLanesSetting].mutable_int64s()->add_array(lanes);
     }
-    requests += Framed(EncodeMessage(request, ByteSlices()));
+    requests += Framed(request);
     *request.mutable_step() = whole;
     for (int step = 0; step < 5; ++step) {
-      requests += Framed(EncodeMessage(request, ByteSlices()));
+      requests += Framed(request);
     }
     request.mutable_reset();
-    requests += Framed(EncodeMessage(request, ByteSlices()));
+    requests += Framed(request);
     Write(folder, "environment_requests", static_cast<int>(lanes), requests);
 
     std::string answers(1, static_cast<char>(lanes - 1));
-    answers += Framed(EncodeMessage((*served)->specs(), ByteSlices()));
+    answers += Framed((*served)->specs());
     for (int step = 0; step < 5; ++step) {
       dm::StepResponse response;
       WAGGLE_CHECK((*served)->Step(whole, false, &response).ok(), "the step is right");
-      answers += Framed(EncodeMessage(response, ByteSlices()));
+      answers += Framed(response);
     }
     Write(folder, "environment_answers", static_cast<int>(lanes), answers);
   }

@@ -1,7 +1,5 @@
-// What an actor writes comes out of replay as it went in.
+// The items of an actor are sampled as they were written.
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,9 +8,10 @@
 
 #include "actor/acting/rollout_loop.h"
 #include "actor/environments/local_vector_environment.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
+#include "tests/support/replay_fixtures.h"
 
 namespace waggle {
 namespace {
@@ -40,7 +39,7 @@ TablePlan ThreeStepPlan(const EnvironmentSpec& environment, const Policy& policy
                 {"next_step_type", kStepType, ViewField::Rows::kLast},
                 {"trace", "trace", ViewField::Rows::kFirst}};
   table.sampler.kind = SelectorKind::kPrioritized;
-  table.max_items = 1'000;  // So that many are removed while the actor writes.
+  table.max_items = 1'000;  // Many are removed while the actor writes.
   table.max_bytes = 1 << 30;
   table.max_window = kWindow;
   plan.window.length = kWindow;
@@ -50,9 +49,9 @@ TablePlan ThreeStepPlan(const EnvironmentSpec& environment, const Policy& policy
   return plan;
 }
 
-void Act(const TablePlan& plan, CountingPolicy* policy, ReplayWriter* sink, int64_t max_steps = 9) {
+void Act(const TablePlan& plan, CountingPolicy* policy, ReplayWriter* sink) {
   LocalVectorEnvironment environments(
-      ValueOf(MakeEnvironments(CountingEnvironment::Definition(max_steps), EnvironmentOptions(), kLanes, Rng(4))));
+      ValueOf(MakeEnvironments(CountingEnvironment::Definition(9), EnvironmentOptions(), kLanes, Rng(4))));
   TrajectoryWriterOptions options;
   options.lanes = kLanes;
   options.environment = environments.spec();
@@ -86,7 +85,7 @@ const T* Field(const SampledBatch& batch, const char* name) {
   return static_cast<const T*>(data);
 }
 
-// An item against what the environment and the policy count. Returns its length.
+// Checks an item against the counts of the environment and the policy. Returns its length.
 int64_t CheckItem(const SampledBatch& batch, int64_t i) {
   const float* first = Field<float>(batch, "observation") + 3 * i;
   const float* last = Field<float>(batch, "next_observation") + 3 * i;
@@ -118,22 +117,14 @@ int64_t CheckItem(const SampledBatch& batch, int64_t i) {
   return length;
 }
 
-TEST_CASE("every item sampled from replay is a window of one episode, with its own facts and priority", "[unit]") {
+TEST_CASE("every sampled item is a window of one episode, with its own facts and priority", "[unit]") {
   CountingPolicy policy;
   const TablePlan plan = ThreeStepPlan(CountingEnvironment(9, 0).spec(), policy);
   LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
   REQUIRE_OK(replay.CreateTable(plan.table, StopToken()));
-  ReplayWriterOptions writer_options;
-  writer_options.writer_id = "actor";
-  writer_options.tables = {plan.table.name};
-  writer_options.signature = plan.table.signature;
-  const auto sink = ValueOf(replay.NewWriter(writer_options));
+  const auto sink = ValueOf(replay.NewWriter(testing::SimpleWriter("actor", plan.table)));
   Act(plan, &policy, sink.get());
-
-  ReplaySamplerOptions sampler_options;
-  sampler_options.table = plan.table;
-  sampler_options.batch_size = kBatch;
-  const auto sampler = ValueOf(replay.NewSampler(sampler_options));
+  const auto sampler = ValueOf(replay.NewSampler(testing::SimpleSampler(plan.table, kBatch)));
   std::set<int64_t> lengths;
   for (int round = 0; round < 50; ++round) {
     const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
@@ -143,168 +134,6 @@ TEST_CASE("every item sampled from replay is a window of one episode, with its o
     }
   }
   REQUIRE(lengths == std::set<int64_t>{2, 3, 4});
-}
-
-// A table that gives each item once, whole, oldest first.
-TablePlan WholePlan(const EnvironmentSpec& environment, const Policy& policy, const WindowPlan& window) {
-  TablePlan plan;
-  TableConfig& table = plan.table;
-  table.name = "sequences";
-  table.signature = StreamColumns(environment, policy.columns());
-  for (const char* const column : {kObservation, kReward, kDiscount, kStepType}) {
-    table.view.push_back({column, column, ViewField::Rows::kAll});
-  }
-  table.sampler.kind = SelectorKind::kFifo;
-  table.max_items = 100'000;
-  table.max_bytes = 1 << 30;
-  table.max_times_sampled = 1;
-  table.max_window = window.length;
-  plan.window = window;
-  return plan;
-}
-
-// Which steps of which episode an item has.
-struct Sequence {
-  std::pair<int64_t, int64_t> episode;  // The environment's seed, and its number there.
-  int64_t first = 0;
-  int64_t rows = 0;
-  bool ended = false;
-};
-
-// Every row of a batch of one item against what the environment counts.
-Sequence CheckSequence(const SampledBatch& batch, int64_t max_window) {
-  const float* const observations = Field<float>(batch, kObservation);
-  const float* const rewards = Field<float>(batch, kReward);
-  const float* const discounts = Field<float>(batch, kDiscount);
-  const int32_t* const step_types = Field<int32_t>(batch, kStepType);
-  Sequence sequence;
-  sequence.episode = {static_cast<int64_t>(observations[0]), static_cast<int64_t>(observations[1])};
-  sequence.first = static_cast<int64_t>(observations[2]);
-  sequence.rows = Field<int64_t>(batch, kItemLength)[0];
-  REQUIRE(sequence.rows >= 2);
-  REQUIRE(sequence.rows <= max_window);
-  sequence.ended = step_types[sequence.rows - 1] == static_cast<int32_t>(StepType::kLast);
-  for (int64_t k = 0; k < sequence.rows; ++k) {
-    const int64_t step = sequence.first + k;
-    REQUIRE(observations[3 * k] == observations[0]);
-    REQUIRE(observations[3 * k + 1] == observations[1]);
-    REQUIRE(observations[3 * k + 2] == static_cast<float>(step));
-    REQUIRE((step_types[k] == static_cast<int32_t>(StepType::kFirst)) == (step == 0));
-    if (k + 1 < sequence.rows) {
-      REQUIRE(step_types[k] != static_cast<int32_t>(StepType::kLast));
-      REQUIRE(rewards[k] == static_cast<float>(10 * step + step % 3));
-      const bool terminates = sequence.ended && sequence.episode.second % 3 != 2 && k + 2 == sequence.rows;
-      REQUIRE(discounts[k] == (terminates ? 0.0F : 1.0F));
-    }
-  }
-  for (int64_t k = sequence.rows; k < max_window; ++k) {  // What is padded.
-    REQUIRE(observations[3 * k] == 0);
-    REQUIRE(rewards[k] == 0);
-    REQUIRE(step_types[k] == 0);
-  }
-  return sequence;
-}
-
-// Checks each of the items that an actor has written as this plan says, a batch of one item at a time.
-void WriteAndSample(const WindowPlan& window, int64_t max_steps,
-                    const std::function<void(const SampledBatch& batch)>& check) {
-  CountingPolicy policy;
-  const TablePlan plan = WholePlan(CountingEnvironment(max_steps, 0).spec(), policy, window);
-  LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
-  REQUIRE_OK(replay.CreateTable(plan.table, StopToken()));
-  ReplayWriterOptions writer_options;
-  writer_options.writer_id = "actor";
-  writer_options.tables = {plan.table.name};
-  writer_options.signature = plan.table.signature;
-  const auto sink = ValueOf(replay.NewWriter(writer_options));
-  Act(plan, &policy, sink.get(), max_steps);
-  ReplaySamplerOptions sampler_options;
-  sampler_options.table = plan.table;
-  sampler_options.batch_size = 1;
-  const auto sampler = ValueOf(replay.NewSampler(sampler_options));
-  for (uint64_t i = 0; i < sink->stats().items_inserted; ++i) {
-    check(ValueOf(sampler->Next(StopToken())));
-  }
-}
-
-std::vector<Sequence> SequencesOf(const WindowPlan& window, int64_t max_steps) {
-  std::vector<Sequence> sequences;
-  WriteAndSample(window, max_steps,
-                 [&](const SampledBatch& batch) { sequences.push_back(CheckSequence(batch, window.length)); });
-  return sequences;
-}
-
-TEST_CASE("sequences with burn-in overlap so that each step is learned from once", "[unit]") {
-  constexpr int64_t kBurnIn = 2;
-  WindowPlan window;
-  window.kind = WindowPlan::Kind::kSequence;
-  window.length = 8;
-  window.period = window.length - 1 - kBurnIn;
-  std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int>> learned;  // By episode and step, how often.
-  std::map<std::pair<int64_t, int64_t>, int64_t> steps;                   // Of episodes that have ended.
-  for (const Sequence& sequence : SequencesOf(window, 30)) {
-    REQUIRE(sequence.first % window.period == 0);
-    REQUIRE((sequence.rows == window.length || sequence.ended));
-    for (int64_t k = sequence.first == 0 ? 0 : kBurnIn; k + 1 < sequence.rows; ++k) {
-      ++learned[sequence.episode][sequence.first + k];
-    }
-    if (sequence.ended) {
-      steps[sequence.episode] = sequence.first + sequence.rows - 1;
-    }
-  }
-  REQUIRE(steps.size() > 100);
-  for (const auto& [episode, count] : steps) {
-    CAPTURE(episode.first, episode.second, count);
-    REQUIRE(learned[episode].size() == static_cast<size_t>(count));
-    for (const auto& [step, times] : learned[episode]) {
-      CAPTURE(step);
-      REQUIRE(times == 1);
-    }
-  }
-}
-
-TEST_CASE("an episode that is an item comes back whole, each once", "[unit]") {
-  WindowPlan window;
-  window.kind = WindowPlan::Kind::kEpisode;
-  window.length = 31;               // The most rows that one of thirty steps has.
-  std::map<int64_t, int64_t> next;  // By the environment's seed, the episode.
-  std::set<int64_t> lengths;
-  for (const Sequence& sequence : SequencesOf(window, 30)) {
-    REQUIRE(sequence.first == 0);
-    REQUIRE(sequence.ended);
-    REQUIRE(sequence.episode.second == next[sequence.episode.first]++);
-    lengths.insert(sequence.rows);
-  }
-  REQUIRE(next.size() == kLanes);
-  REQUIRE(lengths.size() > 20);
-}
-
-TEST_CASE("unrolls come back whole and in order, whatever episodes end and begin in them", "[unit]") {
-  for (const int64_t period : {7, 8}) {  // With a row of the unroll before, and without.
-    const WindowPlan window{WindowPlan::Kind::kUnroll, 8, period};
-    std::map<int64_t, std::pair<int64_t, int64_t>> next;  // By the environment's seed: the next row's episode and step.
-    int64_t ends = 0;
-    WriteAndSample(window, 9, [&](const SampledBatch& batch) {
-      const float* const observations = Field<float>(batch, kObservation);
-      const int32_t* const step_types = Field<int32_t>(batch, kStepType);
-      REQUIRE(Field<int64_t>(batch, kItemLength)[0] == window.length);
-      for (int64_t k = 0; k < window.length; ++k) {
-        const std::pair<int64_t, int64_t> at = {static_cast<int64_t>(observations[3 * k + 1]),
-                                                static_cast<int64_t>(observations[3 * k + 2])};
-        std::pair<int64_t, int64_t>& expected = next[static_cast<int64_t>(observations[3 * k])];
-        REQUIRE(at == expected);
-        const bool ended = step_types[k] == static_cast<int32_t>(StepType::kLast);
-        REQUIRE((step_types[k] == static_cast<int32_t>(StepType::kFirst)) == (at.second == 0));
-        REQUIRE(Field<float>(batch, kReward)[k] == (ended ? 0 : static_cast<float>(10 * at.second + at.second % 3)));
-        if (k < period) {
-          expected = ended ? std::make_pair(at.first + 1, int64_t{0}) : std::make_pair(at.first, at.second + 1);
-          ends += ended ? 1 : 0;
-        }
-      }
-    });
-    REQUIRE(next.size() == kLanes);
-    REQUIRE(ends > 100);
-  }
 }
 
 }  // namespace

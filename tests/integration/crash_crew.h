@@ -22,14 +22,14 @@
 #include "tests/support/delivery_history.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
-// A client that knows what outlives a crash, and what a server's folder holds after one.
+// A client that knows which items outlive a crash, and the contents of a server's folder after one.
 
 namespace waggle::testing {
 
-// Writes and waits for each block, so that it is known which server has acknowledged it; makes checkpoints meanwhile.
+// Writes, and waits for each block to know which server acknowledged it. Makes checkpoints meanwhile.
 class CheckpointedProducer {
  public:
-  // `epoch` counts the servers: it changes after one has ended, before the next begins.
+  // `epoch` counts the servers: it changes between two of them.
   CheckpointedProducer(ReplayConnection* connection, const std::string& address, std::vector<std::string> tables,
                        const std::atomic<int>* epoch)
       : tables_(static_cast<uint32_t>(tables.size())),
@@ -69,7 +69,7 @@ class CheckpointedProducer {
         known = epoch;
         acknowledged.clear();
       }
-      // Of one row each: after a crash some of the rows before are lost, as they may be.
+      // Windows of one row: a crash may lose the rows before.
       status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), tables_, 1), give_up_);
       appended_ += kBlockRows;
       if (status_.ok()) {
@@ -105,7 +105,7 @@ class CheckpointedProducer {
   std::thread thread_;
 };
 
-// What a server has left in its folder; rows past a memory_limit are read from there.
+// The contents of a server's folder. Rows past a memory_limit are read from there.
 class Saved {
  public:
   explicit Saved(const std::string& path, bool tiered = false) {
@@ -134,7 +134,7 @@ class Saved {
   std::unique_ptr<ChunkTiers> tiers_;
 };
 
-// The last row of an item, after a look at all of its rows.
+// Checks the rows of an item. Returns the last one's number.
 inline int64_t IdOf(const RowLayout& layout, const ItemRecord& item) {
   PinnedRows pinned;
   REQUIRE_OK(pinned.Pin(Window{item.chunks, item.offset, item.rows, item.context}));
@@ -165,7 +165,7 @@ inline std::vector<int64_t> IdsOf(const SavedTable& table) {
   return ids;
 }
 
-// What the folder has of a table, in the end.
+// Adds the folder's contents of a table.
 inline void AddTable(const SavedTable& table, DeliveryHistory* history) {
   history->left = IdsOf(table);
   history->inserted = table.counters.inserted;

@@ -17,7 +17,7 @@
 
 namespace waggle::testing {
 
-// A replay server in a process of its own, with a folder for its tables, that is started again and again on one port.
+// A replay server's process with a folder. It is started again and again on one port.
 class CrashingServer {
  public:
   CrashingServer(const TemporaryFolder& folder, std::vector<std::string> flags)
@@ -46,7 +46,7 @@ class CrashingServer {
     child_->Signal(SIGKILL);
     Wait();
   }
-  // Asks it to end, and expects it to without an error.
+  // Asks it to end, and expects no error.
   void Stop() {
     child_->Signal(SIGTERM);
     Wait();
@@ -62,7 +62,7 @@ class CrashingServer {
   const std::string& address() const { return address_; }
   const std::string& data_dir() const { return data_dir_; }
 
-  // Of the last start.
+  // The log since the last start.
   std::string Log() const {
     std::ostringstream text;
     text << std::ifstream(log_ + std::to_string(starts_)).rdbuf();

@@ -18,7 +18,7 @@
 
 namespace waggle::testing {
 
-// A server in this process with a folder, and a proxy before it.
+// A server in this process with a folder, behind a proxy.
 class ProxiedServer {
  public:
   explicit ProxiedServer(ReplayServiceOptions service = {}, const Keepalive& keepalive = kServerKeepalive) {
@@ -33,7 +33,7 @@ class ProxiedServer {
     stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
   }
 
-  // As the server's program does, again and again.
+  // The server's program calls this regularly.
   void Tend() { server_->UpdateGauges(); }
   const std::string& address() const { return server_->address(); }
   TcpProxy* proxy() { return proxy_.get(); }
@@ -58,7 +58,7 @@ class ProxiedServer {
     return ValueOf(CallUnary(stub_.get(), &v1::ReplayService::Stub::Explain, request, absl::Seconds(30))).tables(0);
   }
 
-  // Whether a sampler of the table is connected.
+  // True if a sampler of the table is connected.
   bool IsSampled(const std::string& table) {
     const v1::TableExplanation explanation = Explain(table);
     const auto& parties = explanation.parties();
@@ -67,7 +67,7 @@ class ProxiedServer {
     });
   }
 
-  // Takes all items out of a table that gives each once; nobody else uses it.
+  // Takes all items out of a table that samples each once. No other client may use it.
   std::vector<int64_t> Drain(const TableConfig& table) {
     const auto items = static_cast<int64_t>(Info(table.name).items());
     Consumer consumer(direct_.get(), table, 1, 16);

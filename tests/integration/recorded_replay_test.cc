@@ -1,4 +1,4 @@
-// A recording fills a table, whose items are its steps.
+// A recording fills a table. Its steps are the items.
 
 #include <memory>
 
@@ -7,9 +7,10 @@
 #include "actor/recording/episode_recorder.h"
 #include "actor/recording/file_recording.h"
 #include "common/replay/file/replay_transfer.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
+#include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -19,7 +20,7 @@ using testing::CountingEnvironment;
 using testing::CountingPolicy;
 using testing::ValueOf;
 
-TEST_CASE("a table that a recording fills shows steps of its episodes", "[unit]") {
+TEST_CASE("a table that a recording fills has the steps of its episodes", "[unit]") {
   const testing::TemporaryFolder folder;
   LocalVectorEnvironment environment(
       ValueOf(MakeEnvironments(CountingEnvironment::Definition(9), EnvironmentOptions(), 1, Rng(4))));
@@ -33,17 +34,16 @@ TEST_CASE("a table that a recording fills shows steps of its episodes", "[unit]"
 
   LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
   CHECK(ValueOf(ImportTable(folder.File("episodes"), "", &replay, StopToken())).items == steps);
-  ReplaySamplerOptions options;
-  options.table = RecordedTable(environment.spec()).table;
-  options.batch_size = 64;
-  const auto sampler = ValueOf(replay.NewSampler(options));
+  constexpr int64_t kBatch = 64;
+  const auto sampler =
+      ValueOf(replay.NewSampler(testing::SimpleSampler(RecordedTable(environment.spec()).table, kBatch)));
   const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
   CHECK(batch.table_items == steps);
   const auto* const shown = static_cast<const float*>(batch.Data("observation"));
   const auto* const next = static_cast<const float*>(batch.Data("next_observation"));
   const auto* const actions = static_cast<const int64_t*>(batch.Data("action"));
   const auto* const rewards = static_cast<const float*>(batch.Data("reward"));
-  for (int64_t i = 0; i < options.batch_size; ++i) {
+  for (int64_t i = 0; i < kBatch; ++i) {
     const auto step = static_cast<int64_t>(shown[3 * i + 2]);
     REQUIRE(next[3 * i + 1] == shown[3 * i + 1]);
     REQUIRE(next[3 * i + 2] == shown[3 * i + 2] + 1);

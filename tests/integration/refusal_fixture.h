@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "common/base/threads/executor.h"
 #include "common/net/channel.h"
 #include "common/net/server.h"
@@ -18,8 +17,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
-// What a replay service refuses, field by field: the code, what the message says, the reason that is counted, and that
-// nothing has changed.
+// The refusals of a replay service, field by field: the code, the counted reason, and no change.
 
 namespace waggle::testing {
 
@@ -27,9 +25,8 @@ std::string BytesOf(const ByteSlices& slices);
 
 using RefusalCounts = std::map<std::string, uint64_t>;
 
-// A service without a folder, over loopback. It has a table "t" of windows of up to 3 rows with a row of context,
-// "small" of max_bytes 200, and "packed", whose observations are compressed; the writers "w", "s" and "p" have written
-// to them.
+// A service without a folder, over loopback. Its tables are "t" (windows of up to 3 rows, with a row of context),
+// "small" (max_bytes 200) and "packed" (compressed observations). They have items of the writers "w", "s" and "p".
 class RefusalFixture {
  public:
   RefusalFixture();
@@ -37,7 +34,7 @@ class RefusalFixture {
   v1::ReplayService::Stub* stub() const { return stub_.get(); }
   const std::string& address() const { return server_->address(); }
 
-  // All that there is to be seen of tables and writers.
+  // All that a client can see of tables and writers.
   std::string State() const;
   RefusalCounts Refusals() const;
 
@@ -47,7 +44,7 @@ class RefusalFixture {
                                 const Request& request) const {
     return CallUnary(stub_.get(), method, request, absl::Minutes(1));
   }
-  // A stream: these messages are sent, and all that is answered is read.
+  // Streams: send these messages, and read all answers.
   absl::Status Insert(const std::vector<v1::InsertRequest>& requests) const;
   absl::Status Sample(const std::vector<v1::SampleRequest>& requests) const;
   absl::Status Export(const v1::ExportRequest& request, std::string* bytes) const;
@@ -62,27 +59,26 @@ class RefusalFixture {
   const std::unique_ptr<v1::ReplayService::Stub> stub_;
 };
 
-// How one field is spoiled, in something that is right otherwise.
+// One wrong field in a message that is right otherwise.
 template <class Sent>
 struct RefusalCase {
   std::string field;  // From the message on: "config.sampler.kind".
   std::string how;
   std::function<void(Sent*)> spoil;
   absl::StatusCode code;
-  std::string says;
   std::string reason;
 };
 
-// Fields of which any value is right, and why.
+// Fields with no wrong value, and the reason.
 using AnyValue = std::map<std::string, std::string>;
 
-// Every field of a message and of those in it has a case, or is in `any`.
+// Checks that every field of a message, and of messages in it, has a case or is in `any`.
 void CheckEveryField(const google::protobuf::Descriptor& message, const std::set<std::string>& cases,
                      const AnyValue& any);
 
-// That what is sent well but for one thing is refused as the case says, and that nothing else comes of it.
+// Checks that a call is refused, counted, and changes nothing.
 void CheckRefused(const RefusalFixture& fixture, const std::function<absl::Status()>& send, absl::StatusCode code,
-                  const std::string& says, const std::string& reason);
+                  const std::string& reason);
 
 template <class Sent>
 void CheckRefusals(const RefusalFixture& fixture, const google::protobuf::Descriptor& message, const Sent& good,
@@ -95,10 +91,10 @@ void CheckRefusals(const RefusalFixture& fixture, const google::protobuf::Descri
     Sent sent = good;
     refused.spoil(&sent);
     CheckRefused(
-        fixture, [&] { return send(sent); }, refused.code, refused.says, refused.reason);
+        fixture, [&] { return send(sent); }, refused.code, refused.reason);
   }
   CheckEveryField(message, fields, any);
-  REQUIRE_OK(send(good));  // Otherwise none of the cases says anything.
+  REQUIRE_OK(send(good));  // Only the spoiled field was wrong.
 }
 
 }  // namespace waggle::testing

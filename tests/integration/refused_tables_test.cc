@@ -1,7 +1,10 @@
-// Tables that a replay service does not make, and does not change into.
-#include <limits>
+// Configurations of tables that a replay service refuses.
+#include <google/protobuf/text_format.h>
+
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/replay/table_config_convert.h"
 #include "tests/integration/refusal_fixture.h"
 
@@ -17,181 +20,95 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-// What is wrong in a configuration whichever table it is for: bad_configuration.
-struct BadConfig {
+// A wrong value in the configuration of any table (bad_configuration), as text that is merged into it.
+struct BadText {
   std::string field;
-  std::string how;
-  std::function<void(v1::TableConfig*)> spoil;
-  std::string says;
+  std::string text;
 };
 
-void AddNumbers(const std::string& field, const std::function<double*(TableConfig*)>& number, const std::string& says,
-                std::vector<BadConfig>* cases) {
-  for (const double value : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity()}) {
-    cases->push_back({field, std::to_string(value),
-                      [number, value](v1::TableConfig* c) {
-                        // By way of the other type: a spoiled value has to get there first, and protos have no
-                        // pointers.
-                        TableConfig config = testing::ValueOf(FromProto(*c));
-                        *number(&config) = value;
-                        *c = ToProto(config);
-                      },
-                      says});
+std::vector<BadText> BadTexts() {
+  std::vector<BadText> cases = {
+      {"name", "name: ''"},
+      {"name", "name: 'a\\nb'"},
+      {"name", "name: '" + std::string(200, 'x') + "'"},
+      {"max_items", "max_items: 0"},
+      {"max_items", "max_items: 1152921504606846976"},
+      {"max_bytes", "max_bytes: -1"},
+      {"max_bytes", "max_bytes: 11"},  // A row has 12.
+      {"max_times_sampled", "max_times_sampled: -1"},
+      {"max_times_sampled", "max_times_sampled: 1152921504606846976"},
+      {"max_window", "max_window: 0"},
+      {"max_window", "max_window: 1152921504606846976"},
+      {"transition_rows", "transition_rows: 2"},  // No future row.
+      {"transition_rows", "max_window: 3 view {name: 'goal' column: 'reward' rows: ROWS_FUTURE}"},
+      {"view.rows", "max_window: 1 view {name: 'goal' column: 'reward' rows: ROWS_FUTURE}"},
+      {"view.rows", "view {name: 'more' column: 'reward' rows: 7}"},
+      {"view.name", "view {column: 'reward' rows: ROWS_FIRST}"},
+      {"view.name", "view {name: 'item/key' column: 'reward' rows: ROWS_FIRST}"},
+      {"view.column", "view {name: 'more' column: 'rewar' rows: ROWS_FIRST}"},
+      {"view.stack", "view {name: 'more' column: 'reward' rows: ROWS_FIRST stack: -1}"},
+      {"view.stack", "view {name: 'more' column: 'reward' rows: ROWS_FIRST stack: 257}"},
+      {"compression.column", "compression {codec: CODEC_LZ4}"},
+      {"compression.codec", "compression {column: 'reward' codec: 9}"},
+      {"durability", "durability: 9"},
+      {"log_sync", "log_sync: true"},
+      {"memory_limit", "memory_limit: -1"},
+      {"sampler.kind", "sampler {kind: SELECTOR_KIND_UNSPECIFIED}"},
+      {"sampler.kind", "sampler {kind: 77}"},
+      {"sampler.without_replacement", "sampler {without_replacement: true uniform_share: 0.5}"},
+      {"sampler.uniform_share", "sampler {uniform_share: 1.5}"},
+      {"sampler.recent_items", "sampler {recent_items: -5}"},
+      {"sampler.recent_items", "sampler {recent_share: 0.5 recent_items: 0}"},
+      {"sampler.recent_period", "sampler {recent_period: -5}"},
+      {"remover.kind", "remover {kind: 77}"},
+      {"rate_limiter.min_items", "rate_limiter {min_items: 0}"},
+      {"rate_limiter.min_items", "rate_limiter {min_items: 1152921504606846976}"},
+      {"rate_limiter.min_difference", "rate_limiter {min_difference: 1}"},
+      {"rate_limiter.max_difference", "rate_limiter {max_difference: 1}"},
+      {"rate_limiter.max_difference", "rate_limiter {samples_per_insert: 8 min_difference: 1 max_difference: 2}"},
+      {"rate_limiter.max_difference", "rate_limiter {samples_per_insert: 8 min_difference: 1 max_difference: inf}"},
+  };
+  for (const char* const field : {"sampler.priority_exponent", "sampler.priority_epsilon", "sampler.uniform_share",
+                                  "sampler.recent_share", "sampler.recent_decay", "remover.priority_exponent",
+                                  "rate_limiter.samples_per_insert", "rate_limiter.error_buffer"}) {
+    const std::vector<std::string> path = absl::StrSplit(field, '.');
+    for (const char* const value : {"-1", "nan", "inf", "-inf"}) {
+      cases.push_back({field, absl::StrCat(path[0], " {", path[1], ": ", value, "}")});
+    }
   }
-}
-
-std::vector<BadConfig> BadLimits() {
-  constexpr int64_t kHuge = int64_t{1} << 60;
-  return {
-      {"max_items", "0", [](auto* c) { c->set_max_items(0); }, "max_items: got 0"},
-      {"max_items", "2^60", [](auto* c) { c->set_max_items(kHuge); }, "max_items: got 1152921504606846976"},
-      {"max_bytes", "-1", [](auto* c) { c->set_max_bytes(-1); }, "max_bytes: got -1"},
-      {"max_times_sampled", "-1", [](auto* c) { c->set_max_times_sampled(-1); }, "max_times_sampled: got -1"},
-      {"max_times_sampled", "2^60", [](auto* c) { c->set_max_times_sampled(kHuge); }, "max_times_sampled: got 115"},
-      {"max_window", "0", [](auto* c) { c->set_max_window(0); }, "max_window: got 0"},
-      {"max_window", "2^60", [](auto* c) { c->set_max_window(kHuge); }, "max_window: got 115"},
-      {"transition_rows", "without a future row", [](auto* c) { c->set_transition_rows(2); },
-       "transition_rows: 2 means nothing if no field of the view takes a future row"},
-      {"transition_rows", "0 with a future row",
-       [](auto* c) {
-         c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
-         c->set_max_window(3);
-       },
-       "transition_rows: 0 is outside [1, 3]"},
-      {"view.rows", "a future row of a window of one",
-       [](auto* c) {
-         c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
-         c->set_max_window(1);
-       },
-       "max_window: 1 is less than 2: a future row is one behind the window's first"},
-      {"compression.column", "none of the signature",
-       [](auto* c) { c->add_compression()->set_codec(v1::ColumnCompression::CODEC_LZ4); },
-       "compression: no column named \"\""},
-      {"compression.codec", "none",
-       [](auto* c) {
-         c->add_compression()->set_column("reward");
-         c->mutable_compression(0)->set_codec(static_cast<v1::ColumnCompression::Codec>(9));
-       },
-       "codec: got 9"},
-      {"durability", "none", [](auto* c) { c->set_durability(static_cast<v1::Durability>(9)); }, "durability: got 9"},
-      {"log_sync", "without a log", [](auto* c) { c->set_log_sync(true); },
-       "log_sync: means nothing with durability none"},
-      {"memory_limit", "-1", [](auto* c) { c->set_memory_limit(-1); }, "memory_limit: got -1"},
-  };
-}
-
-std::vector<BadConfig> BadRows() {
-  return {
-      {"name", "empty", [](auto* c) { c->set_name(""); }, "name: a name has 1 to 128 characters; got 0"},
-      {"name", "too long", [](auto* c) { c->set_name(std::string(200, 'x')); },
-       "name: a name has 1 to 128 characters; got 200"},
-      {"name", "with a line break", [](auto* c) { c->set_name("a\nb"); }, "got \"a\\nb\""},
-      {"signature.name", "empty", [](auto* c) { c->mutable_signature(0)->set_name(""); },
-       "a name has 1 to 128 characters; got 0"},
-      {"signature.name", "twice", [](auto* c) { c->mutable_signature(1)->set_name("observation"); },
-       "signature: column observation is there twice"},
-      {"signature.dtype", "none", [](auto* c) { c->mutable_signature(0)->set_dtype(static_cast<v1::DataType>(99)); },
-       "observation: 99 is not an element type"},
-      {"signature.shape", "negative", [](auto* c) { c->mutable_signature(0)->set_shape(0, -1); },
-       "observation: float32[-1] has a negative dimension"},
-      {"signature.shape", "too large", [](auto* c) { c->mutable_signature(0)->set_shape(0, int64_t{1} << 62); },
-       "is larger than"},
-      {"signature.shape", "too many dimensions",
-       [](auto* c) { c->mutable_signature(0)->mutable_shape()->Resize(9, 1); }, "observation: has 9 dimensions"},
-      {"view.name", "empty", [](auto* c) { c->mutable_view(0)->set_name(""); },
-       "view: a name has 1 to 128 characters; got 0"},
-      {"view.name", "taken", [](auto* c) { c->mutable_view(0)->set_name("item/key"); }, "view: field item/key"},
-      {"view.column", "none of the signature", [](auto* c) { c->mutable_view(0)->set_column("observatio"); },
-       "no column named \"observatio\"; did you mean"},
-      {"view.rows", "none", [](auto* c) { c->mutable_view(0)->set_rows(static_cast<v1::ViewField::Rows>(7)); },
-       "rows: got 7"},
-      {"view.stack", "negative", [](auto* c) { c->mutable_view(0)->set_stack(-1); }, "stack: got -1"},
-      {"view.stack", "too large", [](auto* c) { c->mutable_view(0)->set_stack(257); }, "stack: got 257"},
-  };
-}
-
-std::vector<BadConfig> BadChoices() {
-  std::vector<BadConfig> cases = {
-      {"sampler.kind", "unspecified", [](auto* c) { c->mutable_sampler()->clear_kind(); }, "sampler.kind: got 0"},
-      {"sampler.kind", "none", [](auto* c) { c->mutable_sampler()->set_kind(static_cast<v1::SelectorKind>(77)); },
-       "sampler.kind: got 77"},
-      {"sampler.without_replacement", "with a uniform_share",
-       [](auto* c) {
-         c->mutable_sampler()->set_without_replacement(true);
-         c->mutable_sampler()->set_uniform_share(0.5);
-       },
-       "sampler.uniform_share: cannot be combined with without_replacement"},
-      {"sampler.uniform_share", "above 1", [](auto* c) { c->mutable_sampler()->set_uniform_share(1.5); },
-       "sampler.uniform_share: got 1.5"},
-      {"sampler.recent_items", "negative", [](auto* c) { c->mutable_sampler()->set_recent_items(-5); },
-       "sampler.recent_items: got -5"},
-      {"sampler.recent_items", "none",
-       [](auto* c) {
-         c->mutable_sampler()->set_recent_share(0.5);
-         c->mutable_sampler()->set_recent_items(0);
-       },
-       "sampler.recent_items: got 0"},
-      {"sampler.recent_period", "negative", [](auto* c) { c->mutable_sampler()->set_recent_period(-5); },
-       "sampler.recent_period: got -5"},
-      {"remover.kind", "none", [](auto* c) { c->mutable_remover()->set_kind(static_cast<v1::SelectorKind>(77)); },
-       "remover.kind: got 77"},
-      {"rate_limiter.min_items", "0", [](auto* c) { c->mutable_rate_limiter()->set_min_items(0); },
-       "rate_limiter.min_items: got 0"},
-      {"rate_limiter.min_items", "more than there may be",
-       [](auto* c) { c->mutable_rate_limiter()->set_min_items(int64_t{1} << 60); }, "is more than max_items"},
-      {"rate_limiter.min_difference", "alone", [](auto* c) { c->mutable_rate_limiter()->set_min_difference(1); },
-       "has one of min_difference and max_difference"},
-      {"rate_limiter.max_difference", "alone", [](auto* c) { c->mutable_rate_limiter()->set_max_difference(1); },
-       "has one of min_difference and max_difference"},
-      {"rate_limiter.max_difference", "too near to min_difference",
-       [](auto* c) {
-         c->mutable_rate_limiter()->set_samples_per_insert(8);
-         c->mutable_rate_limiter()->set_min_difference(1);
-         c->mutable_rate_limiter()->set_max_difference(2);
-       },
-       "rate_limiter: max_difference, 2"},
-      {"rate_limiter.max_difference", "infinite",
-       [](auto* c) {
-         c->mutable_rate_limiter()->set_samples_per_insert(8);
-         c->mutable_rate_limiter()->set_min_difference(1);
-         c->mutable_rate_limiter()->set_max_difference(std::numeric_limits<double>::infinity());
-       },
-       "rate_limiter.max_difference: got inf"},
-  };
-  AddNumbers(
-      "sampler.priority_exponent", [](auto* c) { return &c->sampler.priority_exponent; },
-      "sampler.priority_exponent: ", &cases);
-  AddNumbers(
-      "sampler.priority_epsilon", [](auto* c) { return &c->sampler.priority_epsilon; },
-      "sampler.priority_epsilon: ", &cases);
-  AddNumbers(
-      "sampler.uniform_share", [](auto* c) { return &c->sampler.uniform_share; }, "sampler.uniform_share: ", &cases);
-  AddNumbers(
-      "sampler.recent_share", [](auto* c) { return &c->sampler.recent_share; }, "sampler.recent_share: ", &cases);
-  AddNumbers(
-      "sampler.recent_decay", [](auto* c) { return &c->sampler.recent_decay; }, "sampler.recent_decay: ", &cases);
-  AddNumbers(
-      "remover.priority_exponent", [](auto* c) { return &c->remover.priority_exponent; },
-      "remover.priority_exponent: ", &cases);
-  AddNumbers(
-      "rate_limiter.samples_per_insert", [](auto* c) { return &c->rate_limiter.samples_per_insert; },
-      "rate_limiter.samples_per_insert: ", &cases);
-  AddNumbers(
-      "rate_limiter.error_buffer", [](auto* c) { return &c->rate_limiter.error_buffer; },
-      "rate_limiter.error_buffer: ", &cases);
   return cases;
 }
 
-// Those, in the `config` of a request.
+// The cases of the `config` of a request.
 template <class Request>
 std::vector<testing::RefusalCase<Request>> ConfigCases() {
-  std::vector<testing::RefusalCase<Request>> cases;
-  for (const auto& group : {BadRows(), BadChoices(), BadLimits()}) {
-    for (const BadConfig& bad : group) {
-      cases.push_back({"config." + bad.field, bad.how, [bad](Request* r) { bad.spoil(r->mutable_config()); }, kInvalid,
-                       bad.says, "bad_configuration"});
-    }
+  const auto column = [](auto spoil) {
+    return [spoil](Request* r) { spoil(r->mutable_config()->mutable_signature(0)); };
+  };
+  std::vector<testing::RefusalCase<Request>> cases = {
+      {"config.signature.name", "empty", column([](auto* c) { c->set_name(""); }), kInvalid, "bad_configuration"},
+      {"config.signature.name", "twice", column([](auto* c) { c->set_name("reward"); }), kInvalid, "bad_configuration"},
+      {"config.signature.dtype", "none", column([](auto* c) { c->set_dtype(static_cast<v1::DataType>(99)); }), kInvalid,
+       "bad_configuration"},
+      {"config.signature.shape", "negative", column([](auto* c) { c->set_shape(0, -1); }), kInvalid,
+       "bad_configuration"},
+      {"config.signature.shape", "large", column([](auto* c) { c->set_shape(0, int64_t{1} << 62); }), kInvalid,
+       "bad_configuration"},
+      {"config.signature.shape", "of nine dimensions", column([](auto* c) { c->mutable_shape()->Resize(9, 1); }),
+       kInvalid, "bad_configuration"},
+      {"config.max_items", "more than there is memory for",
+       [](Request* r) {
+         r->mutable_config()->set_max_items(int64_t{1} << 31);
+         r->mutable_config()->set_max_bytes(int64_t{1} << 50);
+       },
+       kExhausted, "table_too_large"},
+  };
+  for (const BadText& bad : BadTexts()) {
+    cases.push_back({"config." + bad.field, bad.text,
+                     [text = bad.text](Request* r) {
+                       REQUIRE(google::protobuf::TextFormat::MergeFromString(text, r->mutable_config()));
+                     },
+                     kInvalid, "bad_configuration"});
   }
   return cases;
 }
@@ -202,51 +119,37 @@ const AnyValue kAnyConfig = {
     {"config.seed", "every number is a seed"},
 };
 
-// Tables of which a full one would need more memory than the server's 64 MiB.
-template <class Request>
-void AddTooLarge(std::vector<testing::RefusalCase<Request>>* cases) {
-  cases->push_back({"config.max_items", "more than there is memory for",
-                    [](Request* r) {
-                      r->mutable_config()->set_max_items(int64_t{1} << 31);
-                      r->mutable_config()->set_max_bytes(int64_t{1} << 50);
-                    },
-                    kExhausted, "max_items, 2147483648, and max_bytes, 1125899906842624, let it take at least",
-                    "table_too_large"});
-}
-
-TEST_CASE("Creating a table is refused for each field that can be wrong, and nothing is made", "[grpc]") {
+TEST_CASE("creating a table is refused for each wrong field, and nothing is made", "[grpc]") {
   const RefusalFixture fixture;
   using Request = v1::CreateTableRequest;
   Request good;
   *good.mutable_config() = ToProto(SimpleTable("new"));
   good.mutable_config()->mutable_sampler()->set_kind(v1::SELECTOR_KIND_PRIORITIZED);
   auto cases = ConfigCases<Request>();
-  AddTooLarge(&cases);
   cases.insert(
       cases.end(),
       {{"config.name", "of a table that differs", [](Request* r) { r->mutable_config()->set_name("t"); }, kPrecondition,
-        "table \"t\" is there already and differs (there and wanted): ", "other_configuration"},
+        "other_configuration"},
        {"config.max_items", "of rows that are large",
         [](Request* r) { r->mutable_config()->mutable_signature(0)->set_shape(0, 1000); }, kExhausted,
-        "all tables of this server may have 67108864", "table_too_large"},
+        "table_too_large"},
        {"config.durability", "without a folder",
-        [](Request* r) { r->mutable_config()->set_durability(v1::DURABILITY_LOG); }, kPrecondition,
-        "durability log; this server has no folder", "no_data_folder"},
+        [](Request* r) { r->mutable_config()->set_durability(v1::DURABILITY_LOG); }, kPrecondition, "no_data_folder"},
        {"config.memory_limit", "without a folder", [](Request* r) { r->mutable_config()->set_memory_limit(1000); },
-        kPrecondition, "memory_limit is 1000; this server has no folder", "no_data_folder"},
+        kPrecondition, "no_data_folder"},
        {"if_saved_differs", "none", [](Request* r) { r->set_if_saved_differs(static_cast<v1::SavedPolicy>(9)); },
-        kInvalid, "if_saved_differs: got 9", "bad_request"}});
+        kInvalid, "bad_request"}});
   const auto create = [&](const Request& request) {
     return fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status();
   };
   CheckRefusals<Request>(fixture, *Request::descriptor(), good, cases, kAnyConfig, create);
-  // The fixture's are four now.
+  // There are four tables now.
   good.mutable_config()->set_name("one_more");
   testing::CheckRefused(
-      fixture, [&] { return create(good); }, kExhausted, "there are 4 tables already", "too_many_tables");
+      fixture, [&] { return create(good); }, kExhausted, "too_many_tables");
 }
 
-TEST_CASE("A table is not changed to what is wrong in any field, or is for another one", "[grpc]") {
+TEST_CASE("reconfiguring a table is refused for each wrong field, and nothing changes", "[grpc]") {
   const RefusalFixture fixture;
   using Request = v1::ReconfigureRequest;
   const auto described = testing::ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
@@ -257,19 +160,17 @@ TEST_CASE("A table is not changed to what is wrong in any field, or is for anoth
   good.set_config_generation(described.tables(2).config_generation());
   good.set_requester("bee@hive");
   auto cases = ConfigCases<Request>();
-  AddTooLarge(&cases);
   cases.insert(
       cases.end(),
       {{"config.name", "unknown", [](Request* r) { r->mutable_config()->set_name("tt"); }, absl::StatusCode::kNotFound,
-        "no table named \"tt\"; did you mean \"t\"?", "unknown_table"},
+        "unknown_table"},
        {"config.seed", "another one", [](Request* r) { r->mutable_config()->set_seed(7); }, kPrecondition,
-        "cannot be changed while it is in use differs (there and wanted): seed: 0 and 7", "other_configuration"},
+        "other_configuration"},
        {"config_generation", "of before", [](Request* r) { r->set_config_generation(r->config_generation() - 1); },
-        absl::StatusCode::kAborted, "the change is of generation 0, it is at 1", "config_generation"},
-       {"config_generation", "of nobody", [](Request* r) { r->set_config_generation(~uint64_t{0}); },
-        absl::StatusCode::kAborted, "the change is of generation 18446744073709551615", "config_generation"},
-       {"requester", "too long", [](Request* r) { r->set_requester(std::string(1000, 'x')); }, kInvalid,
-        "requester: has 1000 bytes; up to 128 are allowed", "bad_name"}});
+        absl::StatusCode::kAborted, "config_generation"},
+       {"config_generation", "unknown", [](Request* r) { r->set_config_generation(~uint64_t{0}); },
+        absl::StatusCode::kAborted, "config_generation"},
+       {"requester", "too long", [](Request* r) { r->set_requester(std::string(1000, 'x')); }, kInvalid, "bad_name"}});
   AnyValue any = kAnyConfig;
   any.erase("config.seed");
   any["dry_run"] = "both are choices";
@@ -278,7 +179,7 @@ TEST_CASE("A table is not changed to what is wrong in any field, or is for anoth
   });
 }
 
-TEST_CASE("A table whose rows no message could carry is not made", "[grpc]") {
+TEST_CASE("a table with rows that no message could carry is refused", "[grpc]") {
   const RefusalFixture fixture;
   v1::CreateTableRequest request;
   TableConfig config = SimpleTable("frames");
@@ -286,9 +187,9 @@ TEST_CASE("A table whose rows no message could carry is not made", "[grpc]") {
   *request.mutable_config() = ToProto(config);
   CheckRefused(
       fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::CreateTable, request).status(); }, kInvalid,
-      "table \"frames\": signature: a row has 104857612 bytes; at most 66060288 are allowed", "bad_configuration");
+      "bad_configuration");
   config.signature.back().shape = {63 << 20};
-  config.signature.back().shape[0] -= 12;  // What the other columns have.
+  config.signature.back().shape[0] -= 12;  // The bytes of the other columns.
   config.max_items = 1;
   *request.mutable_config() = ToProto(config);
   REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request));

@@ -1,5 +1,5 @@
-// A replay server's process is killed again and again, at every place that matters and at random,
-// while clients go on; what they have seen is checked against what it promised.
+// A replay server's process is killed again and again, at chosen places and at random, while clients go on. What they
+// have seen is checked against its promises.
 
 #include <sys/resource.h>
 
@@ -29,11 +29,11 @@
 namespace waggle::testing {
 namespace {
 
-// Each item is given three times, in no order.
+// Samples each item three times, in no order.
 TableConfig Thrice() {
   TableConfig config = Queue("thrice");
   config.sampler.kind = SelectorKind::kUniform;
-  config.max_items = 3 * kQueueItems;  // Those that are there once more, too.
+  config.max_items = 3 * kQueueItems;  // Items that wait for their last sample too.
   config.max_times_sampled = 3;
   config.rate_limiter.samples_per_insert = 3;
   config.rate_limiter.max_difference = static_cast<double>(3 * kQueueItems);
@@ -48,7 +48,7 @@ TableConfig Ring() {
   return config;
 }
 
-// What is known of a queue, whose items all go to one consumer, but for what is in it.
+// The history of a queue with one consumer, without its contents.
 DeliveryHistory QueueHistory(const TableConfig& table) {
   DeliveryHistory history;
   history.max_times_sampled = table.max_times_sampled;
@@ -63,7 +63,7 @@ struct Drained {
   const Consumer* consumer;
 };
 
-// What the folder has of the queues and the archive after so many crashes, when all has ended.
+// Checks the queues and the archive in the folder after so many crashes, at the end.
 void CheckLogged(const Saved& saved, const Producer& producer, const std::vector<Drained>& queues, int crashes) {
   const std::set<int64_t> appended = FirstNumbers(producer.appended());
   for (const auto& [table, consumer] : queues) {
@@ -71,7 +71,7 @@ void CheckLogged(const Saved& saved, const Producer& producer, const std::vector
     DeliveryHistory history = QueueHistory(table);
     history.appended = history.acknowledged = appended;
     history.delivered = consumer->delivered();
-    // The last ones: of the requests under way when the consumer ended.
+    // One more for the requests under way when the consumer ended.
     history.max_lost_deliveries = (crashes + 1) * (kPrefetch + 1) * kBatch;
     AddTable(saved.Find(table.name), &history);
     CHECK(absl::StrJoin(Violations(history), "; ") == "");
@@ -85,7 +85,7 @@ void CheckLogged(const Saved& saved, const Producer& producer, const std::vector
   CHECK(absl::StrJoin(Violations(archive), "; ") == "");
 }
 
-// What is in the ring when the server has just ended, or in the end; all up to `acknowledged` was.
+// Checks the ring after a crash, or at the end. All items up to `acknowledged` were acknowledged.
 void CheckRing(const SavedTable& table, int64_t appended, int64_t acknowledged) {
   DeliveryHistory ring;
   ring.appended = FirstNumbers(appended);
@@ -103,18 +103,18 @@ constexpr const char* kPlaces[] = {
     "journal.before_commit", "journal.after_commit",   "journal.before_ack", "checkpoint.before_cut",
     "checkpoint.after_cut",  "checkpoint.before_link", "restore.middle",     "evict"};
 
-// Those that matter where rows go to disk past a memory_limit.
+// The places for rows that go to disk past a memory_limit.
 constexpr const char* kTierPlaces[] = {"tier.before_write",    "tier.after_write",     "tier.before_read",
                                        "journal.after_commit", "checkpoint.after_cut", "restore.middle"};
 
-// A place to die at, the how-manieth time.
+// A failpoint that aborts at this place, at a random visit.
 std::string AbortAt(const std::string& place, Rng* rng) {
-  // Restoring happens once a start, checkpoints twice a second, the others all the time.
+  // Restoring happens once in a start, checkpoints twice a second, the others all the time.
   const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 2 : 20;
   return absl::StrCat(place, "=abort@", 1 + rng->UniformInt(times));
 }
 
-// A server with all kinds of tables that is killed again and again, and its clients.
+// A server with all kinds of tables, which is killed again and again, and its clients.
 class Crashes {
  public:
   explicit Crashes(int64_t memory_limit)
@@ -138,7 +138,7 @@ class Crashes {
                                                     std::vector<std::string>{"saved"}, &epoch_);
   }
 
-  // Ends the server, if it has not ended yet, and looks at what it leaves.
+  // Ends the server, if it has not ended yet, and checks its folder.
   void End(bool softly) {
     const int64_t acknowledged =
         static_cast<int64_t>(producer_->stats().items_inserted) / block_items_ * int64_t{kBlockRows};
@@ -152,7 +152,7 @@ class Crashes {
     CheckLeft(acknowledged);
   }
 
-  // Begins again, to die at a place, or not. Its tables are within their limits from the beginning.
+  // Starts the server. Its tables must be within their limits at once.
   void Start(const std::string& failpoints) {
     server_.Start(failpoints);
     v1::DescribeResponse response;
@@ -179,7 +179,7 @@ class Crashes {
 
   CrashingServer* server() { return &server_; }
 
-  // All is over. `restarts` is how many servers were not to die by themselves.
+  // Ends everything. `restarts`: the number of servers without failpoints.
   void Finish(int restarts) {
     INFO(server_.Log());
     REQUIRE_OK(producer_->Finish());
@@ -213,7 +213,7 @@ class Crashes {
     CHECK(difference <= table.rate_limiter.MaxDifference());
   }
 
-  // Of a copy: the server that comes next is to find what the last one left.
+  // Checks a copy: the next server must find the folder unchanged.
   void CheckLeft(int64_t acknowledged) {
     const std::string copy = folder_.File("copy");
     std::filesystem::remove_all(copy);
@@ -262,10 +262,10 @@ void CrashAgainAndAgain(int cycles, uint64_t seed, int64_t memory_limit = 0) {
   CrashingServer* const server = crashes.server();
   size_t next_place = rng.UniformInt(places.size());
   const StopToken pause;
-  int lives = 0;  // Of servers that are ended from outside.
+  int lives = 0;  // Servers that are ended from outside.
   for (int cycle = 0; cycle < cycles; ++cycle) {
-    // In every third cycle it is ended from outside, at any time, by turns with and without a warning; in the others it
-    // dies at each place in its turn, however long this machine takes to come there.
+    // In every third cycle it is ended from outside, with and without a warning in turn. In the others it dies at each
+    // place in turn.
     const std::string place = cycle % 3 == 0 ? "" : places[next_place++ % places.size()];
     crashes.End(/*softly=*/cycle % 6 == 1);
     crashes.Start(place.empty() ? "" : AbortAt(place, &rng));
@@ -291,7 +291,7 @@ TEST_CASE("a server most of whose rows are on disk keeps what it promised when i
   CrashAgainAndAgain(18, 3, /*memory_limit=*/1000);
 }
 
-// No file of the process may grow past so many bytes: to it, its disk is full.
+// Simulates a full disk: no file of the process may grow past so many bytes.
 void LimitFiles(pid_t pid, rlim_t bytes) {
   rlimit limit;
   REQUIRE(prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) == 0);
@@ -299,7 +299,7 @@ void LimitFiles(pid_t pid, rlim_t bytes) {
   REQUIRE(prlimit(pid, RLIMIT_FSIZE, &limit, nullptr) == 0);
 }
 
-TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and goes on once there is room", "[e2e]") {
+TEST_CASE("a server with a full disk acknowledges no durable item, and goes on when there is room", "[e2e]") {
   const TemporaryFolder folder;
   CrashingServer server(folder, {"--checkpoint-seconds", "0.3"});
   server.Start();
@@ -330,7 +330,7 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
       REQUIRE(!server.ended());
       return absl::StrContains(info("archive").blocked_because(), "cannot be written to disk");
     });
-    await_more("memory");  // By then an acknowledgement that was on its way is here.
+    await_more("memory");  // Meanwhile an acknowledgement on its way arrives.
     const uint64_t acknowledged = both.stats().items_inserted;
     await_more("memory");
     CHECK(both.stats().items_inserted == acknowledged);
@@ -338,7 +338,7 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
     await_more("archive");
     CHECK(info("archive").blocked_because() == "");
   }
-  // What was acknowledged before and after is there after a crash.
+  // All acknowledged items are there after a crash.
   server.Kill();
   server.Start();
   INFO(server.Log());
@@ -349,7 +349,7 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
   CheckLogged(Saved(server.data_dir()), both, {{Queue(), &consumer}}, 1);
 }
 
-// From now on the process gets no more memory from the system than it has.
+// The process gets no more memory from the system.
 void LimitMemory(pid_t pid) {
   std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
   std::string line;
@@ -361,7 +361,7 @@ void LimitMemory(pid_t pid) {
   REQUIRE(prlimit(pid, RLIMIT_DATA, &limit, nullptr) == 0);
 }
 
-TEST_CASE("a server that ends for want of memory has all that it acknowledged once it is started again", "[e2e]") {
+TEST_CASE("a server that ends for lack of memory has all that it acknowledged after a restart", "[e2e]") {
   const TemporaryFolder folder;
   CrashingServer server(folder, {});
   server.Start();
@@ -369,14 +369,14 @@ TEST_CASE("a server that ends for want of memory has all that it acknowledged on
   REQUIRE_OK(connection->CreateTable(Config("archive", Durability::kLog), StopToken()));
   Producer producer(connection.get(), "writer", {"archive"});
   Eventually("acknowledged items", [&] { return producer.stats().items_inserted > 500; });
-  // Its control group may have less than it needs, or the system.
+  // Its control group kills it, or the system refuses memory.
   if (GENERATE(true, false)) {
     server.Kill();
   } else {
     LimitMemory(server.pid());
     const ChildExit exit = server.Wait();
     INFO(exit.DebugString() << ": " << server.Log());
-#if defined(__SANITIZE_ADDRESS__)  // Which ends the process in its own way.
+#if defined(__SANITIZE_ADDRESS__)  // It ends the process in its own way.
     CHECK(!exit.ok());
 #else
     CHECK(exit.signal == SIGABRT);

@@ -15,8 +15,8 @@
 #include "common/replay/replay_client.h"
 #include "tests/support/catch.h"
 
-// Clients that write numbered items to a replay server and sample them, whatever becomes of the server or of the way to
-// it, and remember what they have seen.
+// Clients that write numbered items to a replay server and sample them, through all faults, and remember what they have
+// seen.
 
 namespace waggle::testing {
 
@@ -43,8 +43,8 @@ inline TableConfig Queue(const std::string& name = "queue", Durability durabilit
   return config;
 }
 
-// Rows [first, first + kBlockRows) of stream 0. For each of `tables` an item ends at each row, over as many rows as
-// there are up to `longest`: it reaches back into blocks before.
+// Rows [first, first + kBlockRows) of stream 0. For each table an item ends at each row. It has up to `longest` rows,
+// and reaches back into earlier blocks.
 inline InsertBlock Block(uint64_t first, uint32_t tables, int64_t longest) {
   InsertBlock block;
   block.chunks.push_back({0, first, kBlockRows});
@@ -62,7 +62,7 @@ inline InsertBlock Block(uint64_t first, uint32_t tables, int64_t longest) {
   return block;
 }
 
-// Waits until all is acknowledged: for as long as a server takes that crashes at once, over and over.
+// Waits until all blocks are acknowledged, also by a server that crashes again and again.
 inline absl::Status FlushUnless(const StopToken& give_up, ReplayWriter* writer) {
   const absl::Time deadline = absl::Now() + absl::Minutes(5);
   for (;;) {
@@ -73,7 +73,7 @@ inline absl::Status FlushUnless(const StopToken& give_up, ReplayWriter* writer) 
   }
 }
 
-// Writes until it is told to stop, then until all is acknowledged.
+// Writes until Finish, then waits until all blocks are acknowledged.
 class Producer {
  public:
   Producer(ReplayConnection* connection, const std::string& id, std::vector<std::string> tables)
@@ -86,7 +86,7 @@ class Producer {
     writer_ = ValueOf(connection->NewWriter(options));
     thread_ = std::thread([this] { Run(); });
   }
-  // Where a check has failed there may be no server to wait for.
+  // If a check has failed there may be no server to wait for.
   ~Producer() {
     give_up_.RequestStop();
     Finish().IgnoreError();
@@ -122,7 +122,7 @@ class Producer {
   std::thread thread_;
 };
 
-// Samples until it is told to stop, and looks at every row.
+// Samples until Finish, and checks every row.
 class Consumer {
  public:
   Consumer(ReplayConnection* connection, const TableConfig& table, int64_t batch_size = kBatch,
@@ -142,7 +142,7 @@ class Consumer {
     if (thread_.joinable()) {
       thread_.join();
     }
-    sampler_ = nullptr;  // What it has asked for ahead is not to be drawn any more.
+    sampler_ = nullptr;  // Cancels its outstanding requests.
   }
   int64_t count() const { return count_; }
   // After it has finished.

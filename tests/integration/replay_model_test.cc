@@ -1,5 +1,5 @@
-// Random operations on a table behind a server, through the real clients, which has to agree with
-// a naive one after each. Where one client acts alone everything follows from the seed.
+// Random operations on a table behind a server, through the real clients. The table must agree with a naive one after
+// each. With one client everything follows from the seed.
 
 #include <algorithm>
 #include <map>
@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kMaxBatch = 5;
 constexpr absl::Duration kLong = absl::Minutes(1);
 
-// Holds the one answer that was asked for.
+// Holds the answer to one request.
 class OneAnswer final : public ShardSampleReceiver {
  public:
   void Opened(size_t /*shard*/) override {
@@ -92,7 +92,7 @@ class PlayOverGrpc : private RandomPlay {
     NewSampler();
   }
 
-  // The items that were drawn, by the order in which they were inserted.
+  // The drawn items, numbered in the order of insertion.
   const std::vector<int64_t>& Play(int operations) {
     for (int step = 0; step < operations; ++step) {
       const uint64_t choice = rng_.UniformInt(100);
@@ -126,7 +126,7 @@ class PlayOverGrpc : private RandomPlay {
     REQUIRE(found != response.tables().end());
     return *found;
   }
-  // Generations are given one after the other.
+  // By number: generations count the items.
   std::map<int64_t, v1::InspectedItem> Items() {
     v1::InspectRequest request;
     request.set_table(config_.name);
@@ -153,7 +153,7 @@ class PlayOverGrpc : private RandomPlay {
     receiver_->AwaitOpen();
   }
 
-  // Those that are there no more, in the order in which they must have left.
+  // The items that have left, in the order in which they must have left.
   std::vector<int64_t> Left(bool times_changed = false) {
     const std::map<int64_t, v1::InspectedItem> items = Items();
     std::vector<NaiveTable::Item> left;
@@ -220,7 +220,7 @@ class PlayOverGrpc : private RandomPlay {
     CheckDraws(batch, request.items);
   }
 
-  // Nothing comes for as long as nothing else happens.
+  // No answer comes.
   void Refuse() {
     Eventually("a request that waits", [this] { return Info().samples_waiting() == 1; });
     REQUIRE(!Info().blocked_because().empty());
@@ -336,7 +336,7 @@ class PlayOverGrpc : private RandomPlay {
   std::unique_ptr<ShardSampler> sampler_;
   uint64_t first_generation_ = 0;
   int64_t next_id_ = 0;
-  int64_t item_bytes_ = 0;  // Of each, once one is in.
+  int64_t item_bytes_ = 0;  // 0: unknown, before the first insert.
   int64_t sampled_ = 0;
   int64_t removed_ = 0;
   uint64_t applied_ = 0;
@@ -368,7 +368,7 @@ TableConfig Variant(SelectorKind sampler, SelectorKind remover, uint64_t seed) {
   return config;
 }
 
-#ifdef __SANITIZE_ADDRESS__  // Which makes each of them many times slower.
+#ifdef __SANITIZE_ADDRESS__  // Each operation is many times slower.
 constexpr int kOperations = 15;
 #else
 constexpr int kOperations = 60;

@@ -1,4 +1,4 @@
-// A loop whose lanes act in step, an unroll by each version of the weights.
+// A loop whose lanes act in step, one unroll with each version of the weights.
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +23,13 @@ struct UnrollFixture : RolloutFixture {
     options.rows_per_version = steps;
     options.version_patience = absl::InfiniteDuration();
     script->Add(SnapshotOf(1));
+  }
+  // Gives the loop newer weights, and waits until it has them: then it asks again.
+  void GiveWeights(uint64_t version) {
+    const size_t asked = script->Asked().size();
+    script->Add(SnapshotOf(version));
+    script->Add(std::optional<ModelSnapshot>());
+    Eventually("newer weights", [&] { return script->Asked().size() == asked + 2; });
   }
 };
 
@@ -78,7 +85,7 @@ void CheckSame(const Written& next, const Written& row) {
   REQUIRE(next.step_type == row.step_type);
 }
 
-// By row of each lane: the version that its block names.
+// The version of each row of a lane, by its block.
 std::map<uint64_t, uint64_t> Versions(const std::vector<InsertBlock>& blocks, uint32_t lane) {
   std::map<uint64_t, uint64_t> versions;
   for (const InsertBlock& block : blocks) {
@@ -91,7 +98,7 @@ std::map<uint64_t, uint64_t> Versions(const std::vector<InsertBlock>& blocks, ui
   return versions;
 }
 
-// Of a loop that has acted with version k + 1 in unroll k.
+// Checks the rows of a loop that acted with version k + 1 in unroll k.
 void CheckUnrolls(const UnrollFixture& fixture, uint64_t acts) {
   const auto steps = static_cast<uint64_t>(fixture.options.rows_per_version);
   const uint64_t length = steps + 1;
@@ -120,7 +127,7 @@ void CheckUnrolls(const UnrollFixture& fixture, uint64_t acts) {
   }
 }
 
-TEST_CASE("each unroll is by one version, and its last row only shows what the next one begins with", "[unit]") {
+TEST_CASE("each unroll has one version, and its last row only shows the next one's first observation", "[unit]") {
   for (const int64_t steps : {1, 4, 5, 9}) {  // A block has 4 rows.
     for (const bool in_order : {true, false}) {
       UnrollFixture fixture(steps);
@@ -139,7 +146,7 @@ TEST_CASE("each unroll is by one version, and its last row only shows what the n
   }
 }
 
-TEST_CASE("weights that come in mid-unroll wait for its end", "[unit]") {
+TEST_CASE("weights that come during an unroll wait for its end", "[unit]") {
   constexpr int64_t kSteps = 6;
   UnrollFixture fixture(kSteps);
   fixture.options.max_block_age = absl::ZeroDuration();  // A block ends with every step.
@@ -147,11 +154,7 @@ TEST_CASE("weights that come in mid-unroll wait for its end", "[unit]") {
   fixture.policy.on_act = [&](int64_t calls) {
     acted_by.push_back(fixture.policy.loaded.back());
     if (calls % kSteps == 1) {
-      const size_t asked = fixture.script->Asked().size();
-      fixture.script->Add(SnapshotOf(acted_by.back() + 1));
-      fixture.script->Add(std::optional<ModelSnapshot>());
-      // Once it has asked again, it has what it was given before.
-      Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+      fixture.GiveWeights(acted_by.back() + 1);
     }
   };
   REQUIRE_OK(fixture.Run(3 * kSteps));
@@ -161,7 +164,7 @@ TEST_CASE("weights that come in mid-unroll wait for its end", "[unit]") {
   REQUIRE(acted_by == expected);
 }
 
-TEST_CASE("after an unroll the loop takes no step before newer weights are there, and says so", "[unit]") {
+TEST_CASE("after an unroll the loop waits for newer weights, and reports it", "[unit]") {
   constexpr int64_t kSteps = 5;
   UnrollFixture fixture(kSteps);
   std::atomic<int64_t> acts{0};
@@ -175,7 +178,7 @@ TEST_CASE("after an unroll the loop takes no step before newer weights are there
   };
   for (int64_t unrolls = 1; unrolls < 4; ++unrolls) {
     wait(unrolls);
-    CHECK(RowsOf(fixture.sink.blocks) == unrolls * (kSteps + 1));  // What the learner needs is handed over.
+    CHECK(RowsOf(fixture.sink.blocks) == unrolls * (kSteps + 1));  // The learner has the unroll.
     fixture.script->Add(SnapshotOf(static_cast<uint64_t>(unrolls) + 1));
   }
   wait(4);
@@ -185,7 +188,7 @@ TEST_CASE("after an unroll the loop takes no step before newer weights are there
   CheckUnrolls(fixture, 4 * kSteps);
 }
 
-TEST_CASE("where no version comes the lanes act for another unroll by the one that they have", "[unit]") {
+TEST_CASE("without a newer version the lanes act another unroll with the present one", "[unit]") {
   constexpr int64_t kSteps = 5;
   UnrollFixture fixture(kSteps);
   fixture.options.version_patience = absl::Milliseconds(1);
@@ -197,18 +200,15 @@ TEST_CASE("where no version comes the lanes act for another unroll by the one th
   }
 }
 
-TEST_CASE("lanes that await no versions act on after an unroll, and take what there is between two of them", "[unit]") {
+TEST_CASE("lanes that await no versions act on, and take newer weights between unrolls", "[unit]") {
   constexpr int64_t kSteps = 5;
   UnrollFixture fixture(kSteps);
-  fixture.options.awaits_versions = false;  // With infinite patience: who waited would never end.
+  fixture.options.awaits_versions = false;  // The patience is infinite: a wait would never end.
   std::vector<uint64_t> acted_by;
   fixture.policy.on_act = [&](int64_t calls) {
     acted_by.push_back(fixture.policy.loaded.back());
     if (calls == kSteps + 1) {
-      const size_t asked = fixture.script->Asked().size();
-      fixture.script->Add(SnapshotOf(7));
-      fixture.script->Add(std::optional<ModelSnapshot>());
-      Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+      fixture.GiveWeights(7);
     }
   };
   REQUIRE_OK(fixture.Run(4 * kSteps));
@@ -222,7 +222,7 @@ TEST_CASE("lanes that await no versions act on after an unroll, and take what th
   }
 }
 
-TEST_CASE("lanes that await no versions wait for steps between two unrolls, and go on by the newest weights",
+TEST_CASE("lanes that await no versions wait for steps between unrolls, and continue with the newest weights",
           "[unit]") {
   constexpr int64_t kSteps = 5;
   constexpr int64_t kUnroll = kSteps * RolloutFixture::kLanes;
@@ -240,12 +240,9 @@ TEST_CASE("lanes that await no versions wait for steps between two unrolls, and 
           waited = true;
           used_before = static_cast<int64_t>(request.used);
           rows_before = RowsOf(fixture.sink.blocks);
-          const size_t asked = fixture.script->Asked().size();
-          fixture.script->Add(SnapshotOf(7));
-          fixture.script->Add(std::optional<ModelSnapshot>());
-          Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+          fixture.GiveWeights(7);
         }
-        return waited ? 1'000'000 : 3 * kUnroll / 2;  // In mid-unroll.
+        return waited ? 1'000'000 : 3 * kUnroll / 2;  // During an unroll.
       },
       fixture.stop);
   REQUIRE_OK(fixture.Run(10 * kSteps));
@@ -253,18 +250,12 @@ TEST_CASE("lanes that await no versions wait for steps between two unrolls, and 
   CHECK(used_before >= 3 * kUnroll / 2);
   const auto first = static_cast<int64_t>(std::find(acted_by.begin(), acted_by.end(), 7) - acted_by.begin());
   CHECK(first % kSteps == 0);
-  CHECK(first < 5 * kSteps);  // It has waited there, and not acted on to the end; first rows of episodes are no steps.
+  CHECK(first < 5 * kSteps);  // It waited there. First rows of episodes are no steps.
   CHECK(rows_before > 0);
-  CHECK(rows_before % (kSteps + 1) == 0);  // Whole unrolls, handed over.
+  CHECK(rows_before % (kSteps + 1) == 0);  // Whole unrolls.
 }
 
-TEST_CASE("weights that cannot be had are the error of a loop that waits for them", "[unit]") {
-  UnrollFixture fixture(5);
-  fixture.script->Add(absl::PermissionDeniedError("no"));
-  REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kPermissionDenied);
-}
-
-TEST_CASE("in lock-step a turn is an unroll where these have versions", "[unit]") {
+TEST_CASE("in lock-step a turn is an unroll, if unrolls have versions", "[unit]") {
   constexpr int64_t kSteps = 6;
   UnrollFixture fixture(kSteps);
   TurnHub hub(Role::kActor, 2);
@@ -281,7 +272,7 @@ TEST_CASE("in lock-step a turn is an unroll where these have versions", "[unit]"
   CHECK(hub.turn_done == 6);
 }
 
-TEST_CASE("lanes that others wait for act on without steps that are left, and report what they take", "[unit]") {
+TEST_CASE("lanes for which others wait act on without steps left, and report the used steps", "[unit]") {
   UnrollFixture fixture(6);
   fixture.options.version_patience = absl::ZeroDuration();
   constexpr int64_t kEnough = 20 * RolloutFixture::kLanes;

@@ -1,6 +1,5 @@
-// Items that are spread over real servers, unevenly, are drawn as those of one table would be.
+// Items that are spread unevenly over servers are drawn as from one table.
 
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -36,7 +35,7 @@ double SumOf(const Weights& weights) {
   return sum;
 }
 
-// Servers of one buffer, each of which is given its own items.
+// Servers of one buffer, each with its own items.
 class Servers {
  public:
   Servers(size_t count, TableConfig table) : servers_(count), table_(std::move(table)) {
@@ -68,7 +67,7 @@ class Servers {
 
   void Kill(size_t server) { servers_[server].Stop(); }
 
-  // What samples from all of them.
+  // A batch from all of them.
   SampledBatch Next() {
     if (sampler_ == nullptr) {
       sampler_ = ValueOf(connection_->NewSampler(testing::SimpleSampler(table_, kBatch)));
@@ -83,7 +82,7 @@ class Servers {
   std::unique_ptr<ReplaySampler> sampler_;
 };
 
-// Of so many batches, each of which is whole: how often each item comes, and what is said of its probability.
+// Checks the frequencies of the items in so many whole batches, and their probabilities.
 void CheckDistribution(Servers* servers, const Weights& weights, int batches, int64_t missing) {
   const double sum = SumOf(weights);
   std::map<int64_t, int64_t> counts;
@@ -106,23 +105,16 @@ void CheckDistribution(Servers* servers, const Weights& weights, int batches, in
   CheckChiSquare(counts, weights);
 }
 
-TableConfig Prioritized() {
+TEST_CASE("items on five very unequal servers are drawn as from one table, also after one dies", "[grpc]") {
   TableConfig table = testing::SimpleTable("table");
   table.sampler.kind = SelectorKind::kPrioritized;
   table.sampler.priority_exponent = 1;
-  return table;
-}
-
-TEST_CASE(
-    "items on five servers of very unequal sums, one of them empty, are drawn as those of one, also after one dies",
-    "[grpc]") {
-  TableConfig table = Prioritized();
   table.sampler.independent_draws = GENERATE(false, true);
   CAPTURE(table.sampler.independent_draws);
   Servers servers(5, table);
   std::vector<Weights> parts(5);
   for (int64_t id = 0; id < 60; ++id) {
-    // Most of the sum is on the first one, most items are on the last one, and the third one has nothing.
+    // The first server has most of the sum, the last one most items, and the third one nothing.
     const size_t server = id < 5 ? 0 : id < 10 ? 1 : id < 30 ? 3 : 4;
     parts[server][id] = server == 0 ? 500 : server == 3 ? static_cast<double>(1 + id % 3) : server == 4 ? 10 : 1;
   }
@@ -138,41 +130,13 @@ TEST_CASE(
     }
   }
   CheckDistribution(&servers, all, 800, 0);
-  // The one with most of the sum: what is left is drawn by what it is.
+  // The one with most of the sum.
   servers.Kill(0);
   const Deadline deadline(kLong);
   while (servers.Next().missing_shards == 0) {
     REQUIRE(deadline.Left() > absl::ZeroDuration());
   }
   CheckDistribution(&servers, rest, 400, 1);
-}
-
-// machin.md §4.2: two shards, 900 entries of priority 1 and 100 of priority 10, 64 a batch.
-TEST_CASE("importance weights of a batch from two servers are those of one table", "[grpc]") {
-  TableConfig table = Prioritized();
-  table.sampler.priority_exponent = 0.6;
-  table.sampler.priority_epsilon = 0.01;
-  Servers servers(2, table);
-  Weights low;
-  Weights high;
-  for (int64_t id = 0; id < 1000; ++id) {
-    (id < 900 ? low : high)[id] = id < 900 ? 1 : 10;
-  }
-  servers.Fill(0, low);
-  servers.Fill(1, high);
-  for (int i = 0; i < 20; ++i) {
-    const SampledBatch batch = servers.Next();
-    const std::vector<float> ids = testing::Rewards(batch, kBatch);
-    const auto* const probabilities = static_cast<const double*>(batch.Data(kItemProbability));
-    int64_t from_first = 0;
-    for (int64_t k = 0; k < kBatch; ++k) {
-      const bool is_low = ids[static_cast<size_t>(k)] < 900;
-      from_first += is_low ? 1 : 0;
-      const double least = 1 / (900 + 100 * std::pow(10.01 / 1.01, 0.6));
-      REQUIRE(std::pow(least / probabilities[k], 0.4) == Approx(is_low ? 1.0 : 0.577).epsilon(0.001));
-    }
-    REQUIRE((from_first == 44 || from_first == 45));  // 44.45 on average.
-  }
 }
 
 }  // namespace

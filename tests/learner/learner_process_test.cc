@@ -294,27 +294,6 @@ TEST_CASE("a learner that comes back without a checkpoint continues from the hub
   CHECK(testing::BytesOf(anew.published.front().data) != testing::BytesOf(first.published.back().data));
 }
 
-TEST_CASE("the hub's weights are refused if they are of another network", "[unit]") {
-  Fixture fixture;
-  fixture.newest.model = "test";
-  fixture.newest.version = {4, 700};
-  fixture.hub.before.model_version = fixture.newest.version;
-  const absl::Status status = fixture.Run();
-  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-  CHECK(fixture.hub.reported == status);
-  CHECK(fixture.published.empty());
-}
-
-TEST_CASE("a network that is too large for the machine's memory is refused before it is built", "[unit]") {
-  Fixture fixture;
-  fixture.hub.before.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";  // Four billion parameters.
-  fixture.options.memory_bytes = int64_t{32} << 30;
-  const absl::Status status = fixture.Run();
-  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
-  CHECK(fixture.hub.reported == status);
-  CHECK(fixture.connected_to.empty());
-}
-
 TEST_CASE("a hub that loses the last weights before the run is over gets them again", "[unit]") {
   Fixture fixture;
   fixture.hub.run_goes_on = true;  // It never reports any weights.
@@ -347,22 +326,49 @@ TEST_CASE("a learner that the hub refuses ends with the hub's error", "[unit]") 
 }
 
 TEST_CASE("the reason why a learner cannot begin is reported to the hub", "[unit]") {
-  const auto check = [](Fixture* fixture) {
-    const absl::Status status = fixture->Run();
-    CHECK_FALSE(status.ok());
-    CHECK(fixture->hub.reported == status);
+  struct Case {
+    const char* name;
+    std::function<void(Fixture* fixture)> change;
+    absl::StatusCode code;
   };
-  Fixture experiment;
-  experiment.hub.before.experiment_yaml = "algorithm: {name: apex}\n";
-  check(&experiment);
-  Fixture environment;
-  environment.hub.before.environment->actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
-  check(&environment);
-  Fixture device;
-  device.hub.before.experiment_yaml += "# on a device that no machine has\n";
-  device.hub.before.experiment_yaml.replace(device.hub.before.experiment_yaml.find("batch_size: 8"), 13,
-                                            "device: cuda:99");
-  check(&device);
+  const Case cases[] = {
+      {"an unknown algorithm",
+       [](Fixture* fixture) { fixture->hub.before.experiment_yaml = "algorithm: {name: apex}\n"; },
+       absl::StatusCode::kInvalidArgument},
+      {"another kind of actions",
+       [](Fixture* fixture) {
+         fixture->hub.before.environment->actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
+       },
+       absl::StatusCode::kInvalidArgument},
+      {"a device that no machine has",
+       [](Fixture* fixture) {
+         std::string& yaml = fixture->hub.before.experiment_yaml;
+         yaml.replace(yaml.find("batch_size: 8"), 13, "device: cuda:99");
+       },
+       absl::StatusCode::kInvalidArgument},
+      {"four billion parameters",
+       [](Fixture* fixture) {
+         fixture->hub.before.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";
+         fixture->options.memory_bytes = int64_t{32} << 30;
+       },
+       absl::StatusCode::kResourceExhausted},
+      {"the hub's weights are of another network",
+       [](Fixture* fixture) {
+         fixture->newest.model = "test";
+         fixture->newest.version = {4, 700};
+         fixture->hub.before.model_version = fixture->newest.version;
+       },
+       absl::StatusCode::kFailedPrecondition},
+  };
+  for (const Case& one : cases) {
+    INFO(one.name);
+    Fixture fixture;
+    one.change(&fixture);
+    const absl::Status status = fixture.Run();
+    CHECK(status.code() == one.code);
+    CHECK(fixture.hub.reported == status);
+    CHECK(fixture.published.empty());
+  }
 }
 
 }  // namespace

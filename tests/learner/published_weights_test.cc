@@ -46,20 +46,14 @@ TEST_CASE("the newest weights are loaded once the server is there, with their st
   });
   CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == 700);
   CHECK(algorithm.updates == 700);
-}
-
-TEST_CASE("without published weights nothing is loaded", "[unit]") {
-  testing::CountingTrainee algorithm;
-  ScriptedSubscriber subscriber([](int) { return std::optional<ModelSnapshot>(); });
-  CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == std::nullopt);
-  CHECK(algorithm.updates == 0);
+  ScriptedSubscriber none([](int) { return std::optional<ModelSnapshot>(); });
+  CHECK(testing::ValueOf(LoadPublishedWeights(&none, StopToken(), &algorithm)) == std::nullopt);
 }
 
 TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait", "[unit]") {
   testing::CountingTrainee algorithm;
   ScriptedSubscriber other([](int) { return Snapshot("other", {4, 700}); });
-  const absl::Status status = LoadPublishedWeights(&other, StopToken(), &algorithm).status();
-  CHECK(status == absl::FailedPreconditionError("going on from the newest weights: weights of another network"));
+  REQUIRE_CODE(LoadPublishedWeights(&other, StopToken(), &algorithm), absl::StatusCode::kFailedPrecondition);
   ScriptedSubscriber far([](int) { return Snapshot("counting", {4, ~uint64_t{0}}); });
   REQUIRE_CODE(LoadPublishedWeights(&far, StopToken(), &algorithm), absl::StatusCode::kDataLoss);
   const StopToken stop;
@@ -69,18 +63,6 @@ TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait"
   });
   REQUIRE_CODE(LoadPublishedWeights(&away, stop, &algorithm), absl::StatusCode::kCancelled);
   CHECK(algorithm.updates == 0);
-}
-
-TEST_CASE("the state that is not published, and begins as in a new run, is named", "[unit]") {
-  NetworkNeed actor{"actor", {}};
-  actor.acts = true;
-  actor.has_target = true;
-  CHECK(NotPublished({{actor}}) == "the optimizer of actor; counters, statistics of returns and random numbers");
-  NetworkNeed critic{"critic", {}};
-  critic.has_target = true;
-  CHECK(NotPublished({{actor, critic, NetworkNeed{"model", {}}}, {ScalarNeed{"log_temperature"}}}) ==
-        "the network critic and its target; the network model; the scalar log_temperature; the optimizers of actor, "
-        "critic, model, log_temperature; counters, statistics of returns and random numbers");
 }
 
 }  // namespace

@@ -36,6 +36,16 @@ struct Fixture {
     return status;
   }
 
+  // Gives the publisher these answers. The first batch waits until the first weights were published, as the actors do
+  // that make it.
+  void Answer(std::function<absl::Status(size_t attempt)> answer) {
+    const StopToken published;
+    publisher = std::make_unique<testing::ScriptedPublisher>([published, answer = std::move(answer)](size_t attempt) {
+      published.RequestStop();
+      return answer(attempt);
+    });
+    sampler.before_first = [published] { CHECK(published.WaitFor(absl::Seconds(60))); };
+  }
   void KeepCheckpoints() { checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2)); }
 
   const testing::TemporaryFolder folder;
@@ -55,44 +65,34 @@ struct Fixture {
   int64_t last_step = 0;
 };
 
-TEST_CASE("the loop trains up to its limit and sends every priority to its item", "[unit]") {
-  Fixture fixture;
-  REQUIRE_OK(fixture.Run());
-  CHECK(fixture.last_step == 12);
-  CHECK(fixture.algorithm.updates == 12);
-  REQUIRE(fixture.updater.items.size() == 48);
-  for (const auto& item : fixture.updater.items) {
-    CHECK(item.priority == static_cast<double>(item.key));
-    CHECK(item.generation == 2 * item.key);
-  }
-  CHECK(fixture.updater.sizes == std::vector<size_t>(6, 8));
-}
-
-TEST_CASE("a step takes a batch of each table, and each batch gets its own priorities", "[unit]") {
+TEST_CASE("the loop trains up to its limit with a batch of each table, and sends every priority to its item",
+          "[unit]") {
   Fixture fixture;
   testing::FakeSampler second_sampler;
   testing::RecordingUpdater second_updater;
   second_sampler.policy_version = [](int64_t batch) { return batch; };
   fixture.tables.push_back({&second_sampler, &second_updater});
   REQUIRE_OK(fixture.Run());
+  CHECK(fixture.last_step == 12);
   CHECK(fixture.algorithm.updates == 12);
-  CHECK(fixture.updater.items.size() == 48);
-  CHECK(second_updater.items.size() == 48);
+  for (const testing::RecordingUpdater& updater : {fixture.updater, second_updater}) {
+    CHECK(updater.sizes == std::vector<size_t>(6, 8));
+    for (const auto& item : updater.items) {
+      CHECK(item.priority == static_cast<double>(item.key));
+      CHECK(item.generation == 2 * item.key);
+    }
+  }
   const Metrics::Snapshot snapshot = fixture.metrics.TakeSnapshot();
   CHECK(snapshot.counters.at("items_sampled") == 96);
   CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 66);
   CHECK(snapshot.counters.at("priorities_applied") == 96);
+  // The mean over the updates since the last report: the loss of the nth update is n.
+  CHECK(snapshot.gauges.at("algorithm/loss") == 6.5);
 }
 
 TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {
   Fixture fixture;
-  const StopToken published;
-  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([published](size_t) {
-    published.RequestStop();
-    return absl::OkStatus();
-  });
-  // Actors wait for the first weights, and the first batch for the actors.
-  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
+  fixture.Answer([](size_t) { return absl::OkStatus(); });
   REQUIRE_OK(fixture.Run());
   const std::vector<ModelVersion> versions = fixture.publisher->versions();
   CHECK(versions.front() == ModelVersion{3, 0});
@@ -148,13 +148,6 @@ TEST_CASE("counters and measurements are reported by name", "[unit]") {
   CHECK(snapshot.gauges.at("policy_lag_mean") == 11);
   CHECK(snapshot.gauges.at("policy_lag_max") == 11);
   CHECK(snapshot.activity == "finishing");
-}
-
-TEST_CASE("the algorithm's metrics are means over the updates since the last report", "[unit]") {
-  Fixture fixture;
-  REQUIRE_OK(fixture.Run());
-  // The loss of the nth update is n; only the last report was due.
-  CHECK(fixture.metrics.TakeSnapshot().gauges.at("algorithm/loss") == 6.5);
 }
 
 TEST_CASE("the activity shows that the loop waits for items", "[unit]") {
@@ -228,11 +221,7 @@ TEST_CASE("a last checkpoint that cannot be written is an error, after all else 
   fixture.KeepCheckpoints();
   const testing::FullDisk full(0);
   fixture.options.last_checkpoint_timeout = absl::ZeroDuration();
-  const absl::Status status = fixture.Run();
-  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
-  CHECK_THAT(
-      std::string(status.message()),
-      Catch::StartsWith("the last checkpoint could not be written: checkpoint of step 12: " + fixture.folder.path()));
+  REQUIRE_CODE(fixture.Run(), absl::StatusCode::kResourceExhausted);
   CHECK(fixture.publisher->versions().back() == ModelVersion{3, 12});
   CHECK(fixture.updater.items.size() == 48);
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 12);
@@ -247,15 +236,10 @@ TEST_CASE("at the end the first of several errors is returned, and none stops th
     fixture.options.learner.priority_update_steps = 100;
     fixture.updater.result = absl::InvalidArgumentError("priority 0 is nan");
   }
-  const StopToken published;
-  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([published](size_t attempt) {
-    published.RequestStop();
+  fixture.Answer([](size_t attempt) {
     return attempt == 0 ? absl::OkStatus() : absl::FailedPreconditionError("epoch 4 has published");
   });
-  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
-  const absl::Status status = fixture.Run();
-  CHECK(status == (both ? absl::InvalidArgumentError("sending priorities: priority 0 is nan")
-                        : absl::FailedPreconditionError("publishing weights: epoch 4 has published")));
+  CHECK(fixture.Run().code() == (both ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kFailedPrecondition));
   CHECK(fixture.publisher->versions().back() == ModelVersion{3, 12});
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
 }
@@ -267,12 +251,10 @@ TEST_CASE("an error of the algorithm, the sampler or the updater ends training a
   Fixture sampler;
   sampler.sampler.batches = 3;
   sampler.sampler.end = absl::NotFoundError("no table");
-  const absl::Status status = sampler.Run();
-  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
-  CHECK_THAT(std::string(status.message()), Catch::StartsWith("learner step 4: sampling: "));
+  CHECK_THAT(std::string(sampler.Run().message()), Catch::StartsWith("learner step 4: "));
   Fixture updater;
   updater.updater.result = absl::InvalidArgumentError("priority 0 is nan");
-  CHECK_THAT(std::string(updater.Run().message()), Catch::StartsWith("learner step 3: sending priorities: "));
+  CHECK_THAT(std::string(updater.Run().message()), Catch::StartsWith("learner step 3: "));
 }
 
 TEST_CASE("a learner that was replaced by another stops", "[unit]") {
@@ -304,15 +286,12 @@ TEST_CASE("a server that is away when training ends gets the last weights until 
   fixture.options.finish_timeout = absl::Milliseconds(1);
   fixture.options.learner.publish_period_steps = 100;
   const bool comes_back = GENERATE(true, false);
-  const StopToken published;
-  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([&](size_t attempt) {
-    published.RequestStop();
+  fixture.Answer([&](size_t attempt) {
     if (attempt == 3 && !comes_back) {
       run_over.RequestStop();
     }
     return attempt == 0 || (attempt == 3 && comes_back) ? absl::OkStatus() : absl::UnavailableError("gone");
   });
-  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
   CHECK(fixture.Run().code() == (comes_back ? absl::StatusCode::kOk : absl::StatusCode::kDeadlineExceeded));
   const std::vector<ModelVersion> versions = fixture.publisher->versions();
   CHECK(versions.size() >= 4);

@@ -19,7 +19,7 @@ struct Learned {
   bool solved = false;
   int64_t env_steps = 0;  // Those at which the weights that reached it were published.
   double seconds = 0;
-  double mean_return = 0;  // Of the second evaluation, if there was one, or of the best.
+  double mean_return = 0;  // The second evaluation's, if there was one; else the best.
   std::string log;
 };
 

@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// The map of groups in a server of its own.
+// A server with only a GroupStore.
 struct GroupStoreServer {
   GroupStoreServer() { store.Begin(epoch); }
   std::unique_ptr<KeyStore> Client() const { return NewGrpcKeyStore(server->address(), epoch); }

@@ -13,7 +13,7 @@
 
 namespace waggle::testing {
 
-// A hub with its services for users and for the pool, in this process.
+// A hub in this process, with its services for users and for the pool.
 struct HubServer {
   static ExperimentHostOptions Options(const TemporaryFolder& folder, const AlgorithmDefinitions* algorithms) {
     ExperimentHostOptions options;

@@ -23,7 +23,7 @@ absl::Status Check(const std::vector<const char*>& arguments) {
   return flags.Check();
 }
 
-TEST_CASE("a parameter server is the hub unless it is told otherwise", "[unit]") {
+TEST_CASE("the default role of a parameter server is the hub", "[unit]") {
   ParamFlags flags;
   REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}"}, &flags).has_value());
   CHECK(flags.role == ParamRole::kHub);
@@ -31,7 +31,7 @@ TEST_CASE("a parameter server is the hub unless it is told otherwise", "[unit]")
   CHECK(std::string(flags.Name()) == "param-server");
 }
 
-TEST_CASE("a gradient worker says where it listens and what it would rather be", "[unit]") {
+TEST_CASE("a gradient worker has a listening address and a preferred index", "[unit]") {
   ParamFlags flags;
   REQUIRE_FALSE(Parse({"--role", "reducer", "--listen", "0.0.0.0:7", "--advertise", "host:7", "--param-server", "hub:1",
                        "--index", "2"},
@@ -46,7 +46,7 @@ TEST_CASE("a gradient worker says where it listens and what it would rather be",
   CHECK(std::string(flags.Name()) == "reducer");
 }
 
-TEST_CASE("flags that a role needs must be there, those of another must not", "[unit]") {
+TEST_CASE("a role refuses flags of another role and needs its own", "[unit]") {
   const auto refused = [](const std::vector<const char*>& arguments, const std::string& flag) {
     const absl::Status status = Check(arguments);
     return absl::IsInvalidArgument(status) && status.message().substr(0, flag.size()) == flag;

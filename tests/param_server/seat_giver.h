@@ -12,10 +12,10 @@
 
 namespace waggle::testing {
 
-// Gives out the seats of a run, as the pool does: the lowest that is free, or the one that is named. Thread-safe.
+// Gives the seats of a run like the pool: the named seat, or the lowest free one. Thread-safe.
 class SeatGiver {
  public:
-  // A worker that has an order keeps it. `hub` is null while there is none.
+  // A worker keeps its order. `hub` is null while there is no hub.
   void Order(Hub* hub, const std::string& worker_id, Role role) {
     ForgetThoseWhoLeft(hub);
     MutexLock lock(&mutex_);
@@ -37,7 +37,7 @@ class SeatGiver {
       order = hub->RoleOf(order->first).has_value() ? std::next(order) : orders_.erase(order);
     }
   }
-  // The hub is another one: who has an order may join it.
+  // Another hub takes over: workers with an order may join it.
   void OrderAgain(Hub* hub) {
     MutexLock lock(&mutex_);
     const std::map<std::string, std::pair<Role, int64_t>> orders = orders_;

@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// The services of the only experiment that there is, whatever it is called. What is pointed to outlives the result.
+// Finds the services of the only experiment by any id. The pointers outlive the result.
 inline FindRun SingleRun(Hub* hub, ModelStore* models, Metrics* metrics,
                          std::function<uint64_t()> last_epoch = nullptr) {
   auto run = std::make_shared<RunServices>();

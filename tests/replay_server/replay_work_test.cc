@@ -43,7 +43,7 @@ struct Fixture {
     REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 10), StopToken()));
     REQUIRE_OK(writer->Flush(absl::Seconds(30)));
   }
-  // Of the server as the hub sees it; null before it has joined.
+  // The hub's view of the server; null before it has joined.
   const WorkerView* Find(const HubOverview& overview) const {
     for (const WorkerView& worker : overview.workers) {
       if (worker.introduction.role == Role::kReplayServer) {

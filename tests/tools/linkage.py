@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import tracked
+
 WITHOUT_TORCH = ["waggle", "waggle-param-server", "waggle-replay-server"]
 TORCH = re.compile(r"\blib(?:torch|c10)[^\s/]*\.so[^\s]*")
 
@@ -42,11 +44,7 @@ def main():
     if len(sys.argv) != 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    count = 0
-    for finding in findings(pathlib.Path(sys.argv[1])):
-        print(finding)
-        count += 1
-    return 1 if count > 0 else 0
+    return tracked.report(findings)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ usage: paths.py [ROOT]
 Absolute paths of a home or working folder, and hosts of package mirrors: such a file works on one machine only.
 """
 
-import pathlib
 import re
 import sys
 
@@ -35,14 +34,5 @@ def findings(root):
                     yield f"{name}:{number}: \"{found}\" is of one machine only"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else tracked.ROOT
-    count = 0
-    for finding in findings(root):
-        print(finding)
-        count += 1
-    return 1 if count > 0 else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tracked.report(findings))

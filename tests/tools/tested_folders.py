@@ -6,7 +6,6 @@ usage: tested_folders.py [ROOT]
 FOLDER with a source other than a main.cc has a test in tests/FOLDER, or in the folder around that.
 """
 
-import pathlib
 import sys
 
 import tracked
@@ -32,14 +31,5 @@ def findings(root):
             yield f"tests/{folder}:1: tests {folder}, which has no sources"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else tracked.ROOT
-    count = 0
-    for finding in findings(root):
-        print(finding)
-        count += 1
-    return 1 if count > 0 else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tracked.report(findings))

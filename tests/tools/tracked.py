@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -18,3 +19,10 @@ def files(root):
     else:
         names = [path.relative_to(root).as_posix() for path in root.rglob("*")]
     return sorted({name for name in names if name and (root / name).is_file()})
+
+
+def report(findings):
+    """Prints the findings in the folder that the command line names, by default this repository. Returns 1 if any."""
+    found = list(findings(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT))
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0

@@ -19,7 +19,7 @@ struct CartPoleSettings {
   double cart_mass = 1;
   double pole_mass = 0.1;
   double pole_half_length = 0.5;
-  double force = 10;        // A push's.
+  double force = 10;        // The force of a push.
   double time_step = 0.02;  // In seconds, of one Euler step.
   int64_t max_episode_steps = 500;
   bool sutton_barto_reward = false;  // 0 a step, and -1 for a terminal one, rather than 1 for each.
@@ -29,8 +29,8 @@ struct CartPoleSettings {
 };
 
 // A pole balanced on a cart that is pushed left (0) or right (1): numerically equal to Gymnasium's CartPole-v1. Reward
-// 1 a step; terminated once the cart leaves +-2.4 or the pole +-12 degrees, truncated after 500 steps. In a last step
-// that does both, both are set.
+// 1 a step; terminated once the cart leaves +-2.4 or the pole +-12 degrees, truncated after max_episode_steps. A last
+// step may be both.
 class CartPole : public EpisodicEnvironment {
  public:
   using Settings = CartPoleSettings;

@@ -21,11 +21,11 @@ class Animation {
   Animation(const Animation&) = delete;
   Animation& operator=(const Animation&) = delete;
 
-  // INVALID_ARGUMENT if the picture's size differs from the first one's; INTERNAL, with the library's message, if it
-  // cannot be encoded.
+  // INVALID_ARGUMENT if the picture's size differs from the first one's; RESOURCE_EXHAUSTED if there is no memory for
+  // it; INTERNAL if WebP cannot encode it.
   absl::Status Add(const Picture& picture);
-  // The file's bytes, with the last picture shown a second longer. At least one picture must have been added. The last
-  // call.
+  // The file's bytes, with the last picture shown a second longer. At least one picture must have been added. Call
+  // nothing after it.
   absl::StatusOr<std::string> Finish();
 
  private:
@@ -37,7 +37,7 @@ class Animation {
   std::unique_ptr<WebPAnimEncoder, Deleter> encoder_;  // Null before the first picture.
   int64_t width_ = 0;
   int64_t height_ = 0;
-  absl::Duration length_;
+  absl::Duration length_;  // Total time of the pictures so far.
 };
 
 }  // namespace waggle

@@ -11,8 +11,8 @@
 namespace waggle {
 
 // An EnvironmentSession whose requests are answered on an executor's threads, as making and stepping environments takes
-// too long for the transport's threads. If the stream ends during a request, the answer is dropped and the world is
-// left after it.
+// too long for the transport's threads. If the stream ends during a request, the answer is dropped, and the session
+// leaves its world after it.
 class EnvironmentStream final
     : public StreamHandler<Message<dm::EnvironmentRequest>, Message<dm::EnvironmentResponse>> {
  public:
@@ -24,7 +24,7 @@ class EnvironmentStream final
   void OnPeerDone() override { session_->OnPeerDone(); }
 
  private:
-  // Shared with the request being answered. There is at most one, as it asks for the next.
+  // Shared with the request being answered: at most one, as the next is requested after its answer.
   const std::shared_ptr<EnvironmentSession> session_;
   std::shared_ptr<StreamPeer<Message<dm::EnvironmentResponse>>> peer_;
   Executor::Lane lane_;

@@ -56,12 +56,12 @@ class RpcSession {
   void SetActions(int64_t row, absl::Span<const void* const> actions, size_t action_row);
   // Steps with these actions.
   void Step();
-  // Begins new sequences in all lanes, after a reset unless none is under way.
+  // Requests the first step of new sequences in all lanes. `reset`: requests a reset before it.
   void Begin(bool reset);
 
   // The newest answer to a step.
   const dm::StepResponse& answer() const { return answer_; }
-  // Makes the answer the one that shown() returns.
+  // Moves answer() to shown().
   void Accept();
   const dm::StepResponse* shown() const { return has_shown_ ? &shown_ : nullptr; }
 

@@ -32,8 +32,8 @@ inline std::string LagBucketName(size_t bucket) {
   return bucket + 1 == kLagBuckets ? absl::StrCat(bound / 2 + 1, "+") : absl::StrCat(bound / 2 + 1, "-", bound);
 }
 
-// The bucket's counter in a name that the hub accepts: "policy_lag/129-" is the largest one's. The / keeps a
-// histogram's counters out of the figures over time.
+// The name of the bucket's counter: "policy_lag/129-" for the last, as the hub accepts no "+". The "/" keeps these
+// counters out of the figures over time.
 inline std::string LagBucketCounter(size_t bucket) {
   return absl::StrCat("policy_lag/", absl::StrReplaceAll(LagBucketName(bucket), {{"+", "-"}}));
 }

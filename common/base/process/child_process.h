@@ -34,9 +34,9 @@ struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> default_environment;
 };
 
-// A child process. It dies with this one, however this one ends: the kernel kills it when the thread that spawned it
-// ends, so spawn from one that outlives it. It is in a process group of its own, so that a Ctrl-C at the terminal
-// reaches this process alone, and it inherits no files but its log and `descriptors`. Not thread-safe.
+// A child process. The kernel kills it when the thread that spawned it ends, so spawn it from a thread that outlives
+// it. It has its own process group, so that a Ctrl-C at the terminal reaches this process alone. It inherits no files
+// but its log and `descriptors`. Not thread-safe.
 class ChildProcess {
  public:
   // NOT_FOUND or another error of the system, naming the executable or the log, if it cannot be started.

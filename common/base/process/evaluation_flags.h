@@ -12,18 +12,19 @@ class Option;
 
 namespace waggle {
 
-// How to evaluate saved weights: the flags of `waggle evaluate`, which passes them to waggle-actor.
+// How to evaluate saved weights: the flags of `waggle evaluate` and `waggle record`, which pass them to waggle-actor.
 struct EvaluationFlags {
   std::string path;  // The weights, or a folder or file that holds them.
   int64_t episodes = 100;
-  std::optional<int64_t> seed;  // Nothing: another one each time.
+  std::optional<int64_t> seed;  // Absent: a random seed.
   std::string device;           // Empty: the device of the experiment's actors.
   bool newest = false;          // The newest weights rather than the best.
   bool json = false;
   std::string video;  // The folder for films of episodes. Empty: no films.
   int64_t video_episodes = 1;
+  // The flags of `waggle record` alone.
   std::string record;    // The replay file to write the episodes to. Empty: none.
-  bool explore = false;  // Act as actors do.
+  bool explore = false;  // Act as actors do, with exploration, rather than greedily.
 };
 
 // Adds --video and --video-episodes. An empty `video`: nothing is filmed.
@@ -32,7 +33,7 @@ std::vector<CLI::Option*> AddVideoFlags(CLI::App* app, std::string* video, int64
 // Adds all but the path, `record` and `explore`. `flags` outlives the parsing.
 std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);
 
-// Adds these two: `name` ("--output") and --explore.
+// Adds a flag `name` ("--output") for `record`, and --explore.
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags);
 
 // The same as flags of waggle-actor, with "--evaluate=PATH".

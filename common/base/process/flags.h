@@ -37,7 +37,7 @@ CLI::Option* AddListenFlag(CLI::App* app, std::string* address);
 // Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each function
 // returns the option, so that callers can add to it.
 
-// A flag without a value: `given` says whether it is given.
+// A flag without a value. `given` becomes true if the flag is given.
 CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, const std::string& description);
 
 // A HOST:PORT that other processes can connect to. `value` does not change if the flag is not given.

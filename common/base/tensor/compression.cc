@@ -59,7 +59,7 @@ absl::Status Decompress(Codec codec, const char* source, size_t compressed_size,
     got = static_cast<size_t>(written);
   }
   if (got != size) {
-    return absl::DataLossError(absl::StrCat("compressed data has ", got, " bytes; expected are ", size));
+    return absl::DataLossError(absl::StrCat("compressed data: got ", got, " bytes; wanted ", size));
   }
   return absl::OkStatus();
 }

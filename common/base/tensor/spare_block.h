@@ -8,9 +8,9 @@
 
 namespace waggle {
 
-// Hands out large blocks of bytes, mostly of one size, and keeps one that is not in use any more for the next Take: the
-// page faults of a fresh one cost more than filling it. A block of another size than the last one taken is not kept.
-// Thread-safe; the blocks may outlive it.
+// Hands out large blocks of bytes, mostly of one size. Keeps an unused one for the next Take, because the page faults
+// of a fresh block cost more than filling it. Keeps only blocks of the size of the last Take. Thread-safe; the blocks
+// may outlive it.
 class SpareBlock {
  public:
   // A block of uninitialised bytes aligned to 64.

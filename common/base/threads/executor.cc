@@ -57,7 +57,7 @@ absl::Status Executor::SubmitTo(const std::shared_ptr<Queue>& queue, int64_t byt
 
 void Executor::JoinLocked(const std::shared_ptr<Queue>& queue) {
   if (!queue->joined && !queue->tasks.empty() && queue->running < queue->options.max_running) {
-    queue->had = queue->group->lanes.Join(queue->had, queue);
+    queue->served = queue->group->lanes.Join(queue->served, queue);
     queue->joined = true;
     JoinGroupLocked(queue->group);
   }
@@ -65,7 +65,7 @@ void Executor::JoinLocked(const std::shared_ptr<Queue>& queue) {
 
 void Executor::JoinGroupLocked(Group* group) {
   if (!group->joined && !group->lanes.empty()) {
-    group->had = turns_.Join(group->had, group);
+    group->served = turns_.Join(group->served, group);
     group->joined = true;
   }
 }
@@ -78,9 +78,9 @@ Executor::Task Executor::NextLocked(std::shared_ptr<Queue>* queue) {
   (*queue)->queued_bytes -= task.bytes;
   --queued_;
   group->joined = false;
-  group->had += task.bytes + kTaskBytes;
+  group->served += task.bytes + kTaskBytes;
   (*queue)->joined = false;
-  (*queue)->had += task.bytes + kTaskBytes;
+  (*queue)->served += task.bytes + kTaskBytes;
   ++(*queue)->running;
   JoinLocked(*queue);
   JoinGroupLocked(group);

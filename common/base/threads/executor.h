@@ -18,9 +18,11 @@
 
 namespace waggle {
 
-// A fixed number of threads for tasks that would delay other threads. Thread-safe.||||Tasks wait in lanes and start in
-// order within a lane. Lanes take turns by the bytes of their tasks, so a busy lane gets no more than others, whatever
-// its tasks' size and number. Groups of lanes take turns likewise, however many lanes they have.
+// A fixed number of threads for tasks that would delay other threads. Thread-safe.
+//
+// Tasks wait in lanes and start in order within a lane. Lanes take turns by the bytes of their tasks, so a busy lane
+// gets no more than others, whatever its tasks' size and number. Groups of lanes take turns likewise, however many
+// lanes they have.
 class Executor final : public TaskQueue {
  public:
   struct LaneOptions {
@@ -64,13 +66,13 @@ class Executor final : public TaskQueue {
     Group* group = nullptr;  // Set with the first task.
     std::deque<Task> tasks;
     int64_t queued_bytes = 0;
-    int64_t had = 0;
+    int64_t served = 0;
     int running = 0;
     bool joined = false;  // Waits for a turn in its group.
   };
   struct Group {
     FairTurns<std::shared_ptr<Queue>> lanes;
-    int64_t had = 0;
+    int64_t served = 0;
     bool joined = false;
   };
 

@@ -7,21 +7,21 @@
 
 namespace waggle {
 
-// Chooses the next of the parties that want a turn: the one that has had least, or of equals has waited longest.
-// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) While two parties always want turns, their shares
-// differ by no more than one turn of each. Uses no clock; not thread-safe.
+// Chooses the next party for a turn: the one with the least `served`; among equals, the one that has waited longest.
+// (Start-time fair queueing: P. Goyal, H. M. Vin and H. Cheng, 1996.) The shares of two parties that always want turns
+// differ by at most one turn of each. Uses no clock; not thread-safe.
 template <class Party>
 class FairTurns {
  public:
   bool empty() const { return heap_.empty(); }
 
-  // `party` wants a turn and has had `had` so far, in the unit of turns. Returns its new `had`, which is higher if it
-  // was away, because absence saves nothing up. The caller must add what the turn takes.
-  int64_t Join(int64_t had, Party party) {
-    had = std::max(had, now_);
-    heap_.push_back({had, ++joined_, std::move(party)});
+  // Lets `party` wait for a turn; `served` is the sum of its turns so far. Returns its new `served`, which is higher if
+  // the party was away: absence saves nothing up. The caller must add the cost of the turn.
+  int64_t Join(int64_t served, Party party) {
+    served = std::max(served, now_);
+    heap_.push_back({served, ++joined_, std::move(party)});
     std::push_heap(heap_.begin(), heap_.end(), IsLater);
-    return had;
+    return served;
   }
 
   // The next party. There must be one.
@@ -29,21 +29,23 @@ class FairTurns {
     std::pop_heap(heap_.begin(), heap_.end(), IsLater);
     Entry next = std::move(heap_.back());
     heap_.pop_back();
-    now_ = next.had;
+    now_ = next.served;
     return std::move(next.party);
   }
 
  private:
   struct Entry {
-    int64_t had;
+    int64_t served;
     uint64_t joined;
     Party party;
   };
 
-  static bool IsLater(const Entry& a, const Entry& b) { return a.had != b.had ? a.had > b.had : a.joined > b.joined; }
+  static bool IsLater(const Entry& a, const Entry& b) {
+    return a.served != b.served ? a.served > b.served : a.joined > b.joined;
+  }
 
   std::vector<Entry> heap_;
-  int64_t now_ = 0;  // `had` of the last party before its turn.
+  int64_t now_ = 0;  // `served` of the last party, before its turn.
   uint64_t joined_ = 0;
 };
 

@@ -10,14 +10,14 @@
 
 namespace waggle {
 
-// Waits up to `timeout` until all data has arrived, by calling `flush` with short timeouts while it is
-// DEADLINE_EXCEEDED. CANCELLED within a second of a stop.
+// Calls `flush`, for at most a second each time, until it returns anything but DEADLINE_EXCEEDED or `timeout` is over.
+// CANCELLED within a second of a stop.
 inline absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush,
                                       const StopToken& stop, absl::Duration timeout = absl::InfiniteDuration()) {
   const Deadline deadline(timeout);
   absl::Status status;
   do {
-    status = stop.StopRequested() ? absl::CancelledError("stopped before all had arrived")
+    status = stop.StopRequested() ? absl::CancelledError("stopped before all data had arrived")
                                   : flush(std::min(absl::Seconds(1), deadline.Left()));
   } while (absl::IsDeadlineExceeded(status) && deadline.Left() > absl::ZeroDuration());
   return status;

@@ -104,7 +104,7 @@ struct NormalizerSpec {
 struct NetworkSpec {
   // Real observations of floating-point numbers become (x - mean) / deviation, within [-10, 10].
   bool normalize_observations = false;
-  NormalizerSpec normalizer;  // Has a meaning only beside normalize_observations.
+  NormalizerSpec normalizer;  // Used only with normalize_observations.
   // Layers for a leaf of the observation, by its name without the common prefix ("camera" for "observation/camera";
   // "observation" if that is its whole name), or for "action" if the network takes it. A leaf without layers goes in
   // unchanged; choices as one-hot vectors.

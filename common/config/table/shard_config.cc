@@ -69,8 +69,8 @@ absl::StatusOr<TableConfig> ShardConfig(const TableConfig& config, int64_t shard
   if (const double needed = config.rate_limiter.samples_per_insert + 1;
       config.rate_limiter.samples_per_insert > 0 && !part.rate_limiter.WhyStuck(1).empty()) {
     const bool has_differences = config.rate_limiter.min_difference.has_value();
-    problems.Add(has_differences ? "rate_limiter: from min_difference to max_difference it is "
-                                 : "rate_limiter.error_buffer: twice it is ",
+    problems.Add(has_differences ? "rate_limiter: max_difference - min_difference is "
+                                 : "rate_limiter.error_buffer: twice its value is ",
                  Room(config.rate_limiter), ", which is too small ", ForShards(shards), ": each needs ", needed,
                  " (samples_per_insert + 1)");
   }

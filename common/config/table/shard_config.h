@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/config/table/table_config.h"
 
-// One logical table spread over several servers ("shards"), each of which holds a part of it.
+// One logical table spread over several servers ("shards"), each with a part of it.
 
 namespace waggle {
 

@@ -116,8 +116,8 @@ void CheckTransition(const TableConfig& config, Problems* problems) {
     return;
   }
   if (config.max_window < 2) {
-    problems->Add("max_window: ", config.max_window,
-                  " is less than 2: a future row is one behind the window's first, and the view has a field of it");
+    problems->Add("max_window: got ", config.max_window,
+                  "; wanted at least 2, because a field of the view takes a future row");
     return;
   }
   problems->AddUnless(config.transition_rows >= 1 && config.transition_rows <= config.max_window,

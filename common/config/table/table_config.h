@@ -86,12 +86,12 @@ struct RateLimiterConfig {
 
 // One field of a sampled item: a column, and the rows of the item's window that it takes.
 //
-// If a field is kFuture, an item's window goes on behind its transition: its first transition_rows rows are the
-// transition, from which kFirst, kLast and kAll take theirs, and any row but the window's first may be the item's
-// future row. An item is still one step of an episode, and is drawn, counted, given a priority and removed as such.
-// Each step is as likely whatever the length of its episode, which would not be so if items were whole episodes. The
-// table need not know the ends of episodes, as windows never reach past them. Rows are kept once, shared by all windows
-// over them; a longer window costs 8 bytes for each further chunk that it reaches over.
+// If a field is kFuture, an item's window goes on behind its transition. Its first transition_rows rows are the
+// transition, from which kFirst, kLast and kAll take theirs. Any row but the window's first may be the item's future
+// row. An item is still one step of an episode, and is drawn, counted, given a priority and removed as such. So all
+// steps are equally likely, unlike with whole episodes as items. The table need not know the ends of episodes, because
+// windows never reach past them. All windows over a row share it. A longer window costs 8 bytes for each further chunk
+// that it reaches over.
 struct ViewField {
   enum class Rows {
     kFirst = 1,

@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-// The address that a worker pushes its gradients to. With `reducers` a known reducer, which follows from the worker's
-// index, and after each failed attempt the next one; without any the primary. Empty while it is not known.
+// The address for a worker's gradients. With `reducers`, the known reducer of the worker's index, and the next one
+// after each failed attempt. Otherwise the primary's. Empty while unknown.
 std::string GradientAddress(const Assignment& assignment, int64_t reducers, int64_t failed);
 
 }  // namespace waggle

@@ -22,14 +22,14 @@ using Request = v1::PushGradientRequest;
 using Response = v1::PushGradientResponse;
 using Peer = StreamPeer<Message<Request>>;
 
-// A gradient as it is sent: its numbers are shared, not copied.
+// A gradient to send, which shares its numbers.
 struct Outgoing {
   GradientPush push;
   GradientTaker::Answer answer;
   v1::GradientHeader header;
 };
 
-// State that the link and its streams share; a stream may outlive the link for a moment.
+// Shared with the link's streams, which may outlive it briefly.
 struct State {
   Mutex mutex;
   std::map<uint64_t, std::shared_ptr<const Outgoing>> unanswered ABSL_GUARDED_BY(mutex);  // By request.

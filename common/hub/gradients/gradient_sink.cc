@@ -10,13 +10,13 @@
 namespace waggle {
 namespace {
 
-// Answers touch this, and may come after the sink is destroyed.
+// Shared with answers, which may come after the sink's end.
 struct Ledger {
   Mutex mutex;
   CondVar changed;
   GradientCounts counts ABSL_GUARDED_BY(mutex);
   int64_t unanswered ABSL_GUARDED_BY(mutex) = 0;
-  std::map<uint64_t, bool> answered ABSL_GUARDED_BY(mutex);  // Above `acknowledged`: true if it was applied.
+  std::map<uint64_t, bool> answered ABSL_GUARDED_BY(mutex);  // Above `acknowledged`. True if it was applied.
   uint64_t acknowledged ABSL_GUARDED_BY(mutex) = 0;
   uint64_t applied ABSL_GUARDED_BY(mutex) = 0;  // Those up to `acknowledged`.
 };
@@ -26,7 +26,7 @@ class LedgerSink final : public GradientSink {
   LedgerSink(const GradientSinkOptions& options, GradientTaker* taker, Metrics* metrics)
       : options_(options), taker_(taker), metrics_(metrics), ledger_(std::make_shared<Ledger>()) {
     if (metrics_ != nullptr) {
-      metrics_->Add("gradients_pushed", 0);  // There from the beginning: it says that gradients are pushed here.
+      metrics_->Add("gradients_pushed", 0);  // The counter shows that gradients are pushed here.
     }
   }
 
@@ -39,7 +39,7 @@ class LedgerSink final : public GradientSink {
     GradientMember member{options_.worker_id, options_.life, 0, based_on, 0, 0};
     {
       MutexLock lock(&ledger_->mutex);
-      // The second bound: one answer may be late while others come.
+      // The second bound matters if one answer is late while others come.
       while ((ledger_->unanswered >= options_.max_unacknowledged ||
               next_sequence_ - ledger_->acknowledged > kMaxGradientsAhead) &&
              !stop.StopRequested()) {

@@ -11,14 +11,13 @@ namespace waggle {
 
 struct GradientSinkOptions {
   GradientModel model;
-  std::string worker_id;  // From the hub.
+  std::string worker_id;
   uint64_t life = 0;
   int64_t max_unacknowledged = 4;  // At most kMaxGradientsAhead.
 };
 
-// The sink over a taker: a gradient link, or in process a primary's or a reducer's runner. Counts gradients_pushed,
-// gradients_applied, gradients_refused and gradients_refused_REASON in `metrics`, unless that is null; they and the
-// taker outlive it.
+// A sink over a taker: a gradient link or, in process, a runner. Counts gradients_pushed, gradients_applied,
+// gradients_refused and gradients_refused_REASON in `metrics`, unless that is null. Both must outlive it.
 std::unique_ptr<GradientSink> NewGradientSink(const GradientSinkOptions& options, GradientTaker* taker,
                                               Metrics* metrics);
 

@@ -13,10 +13,10 @@
 namespace waggle {
 
 struct RemotePolicyOptions {
-  // The present HOST:PORT of the learner's server; empty if unknown. Called before each connection attempt.
+  // Returns HOST:PORT of the learner's server, or "" if unknown. Called before each connection attempt.
   std::function<std::string()> address;
-  std::string worker_id;  // This actor's.
-  int64_t index = 0;      // This actor's.
+  std::string worker_id;
+  int64_t index = 0;  // The actor's.
   int64_t lanes = 0;
   EnvironmentSpec environment;
   std::vector<ArraySpec> columns;  // The remote policy's: PolicyColumns of the plan.
@@ -24,9 +24,9 @@ struct RemotePolicyOptions {
   uint64_t network_hash = 0;
 };
 
-// A policy that the learner's InferenceService computes, which needs no weights here and batches the lanes of several
-// actors. Act waits for the answer. Retries while the server is away until `stop`: then CANCELLED. The server forgets
-// absent lanes. A refusal is final. Only explores (ActMode::kExplore).
+// A policy that the learner's InferenceService computes, in batches over several actors. It needs no weights here. Act
+// waits for the answer, and retries while the server is away; CANCELLED after a stop. A refusal is final. The server
+// forgets absent lanes. Only explores (ActMode::kExplore).
 std::unique_ptr<Policy> NewRemotePolicy(RemotePolicyOptions options, const StopToken& stop);
 
 }  // namespace waggle

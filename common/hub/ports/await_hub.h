@@ -13,16 +13,14 @@
 
 namespace waggle {
 
-// hub->WaitUntil, until `stop`. Logs the wait and its end if it has to wait; `what` is a noun, such as "an experiment".
+// hub->WaitUntil, which logs a wait and its end. `what` is a noun, such as "an experiment".
 absl::StatusOr<Assignment> AwaitHub(HubLink* hub, absl::string_view what, const StopToken& stop,
                                     const std::function<bool(const Assignment&)>& condition);
 
-// The time that a process waits for the other replay servers of a run once one has joined the hub. A dead one may stay
-// away for long while the others serve.
+// How long a process waits for other replay servers after the first. A dead one may stay away for long.
 inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(1);
 
-// Waits for the addresses of the run's replay servers, until `stop`. The address of a server is empty if it is still
-// missing `patience` after the first has joined.
+// Returns the addresses of the run's replay servers; empty for those missing `patience` after the first has joined.
 absl::StatusOr<std::vector<std::string>> AwaitReplayServers(HubLink* hub, int64_t servers, const StopToken& stop,
                                                             absl::Duration patience = kReplayServersPatience);
 

@@ -25,13 +25,13 @@ std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t s
   return addresses;
 }
 
-absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {
+absl::Status WorkResult(const absl::Status& status, HubLink* hub) {
   const bool stopped = absl::IsCancelled(status) && hub->training_over().StopRequested();
   if (!status.ok() && !stopped) {
     hub->ReportFailure(status);
     return status;
   }
-  // Only this tells a refusal from the end of the run.
+  // Distinguishes a refusal from the end of the run.
   const absl::Status refusal = hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
   if (const RunState state = hub->assignment().run_state;
       IsOver(state) && (refusal.ok() || absl::IsCancelled(refusal))) {

@@ -16,15 +16,14 @@
 #include "common/config/spec/environment_spec.h"
 #include "common/hub/ports/model.h"
 
-// The port to the hub: a process gets its assignment and reports its state. Over gRPC in
-// common/hub/hub_client.h.
+// The port to the hub: a process gets its assignment and reports its state. Over gRPC in common/hub/hub_client.h.
 
 namespace waggle {
 
 // Numbered as v1::Role.
 enum class Role { kActor = 1, kLearner, kReplayServer, kParamServer, kEvaluator, kReducer };
 
-// The most bytes of a worker's failure that are sent and kept: the hub stores it in a file of bounded size.
+// The most bytes of a failure that are sent and kept, because the hub's file is bounded.
 constexpr size_t kMaxFailureBytes = 4096;
 
 // "actor", "learner", "replay-server", "param-server", "evaluator", "reducer".
@@ -45,13 +44,13 @@ enum class RunState {
 // "no experiment", "running", "finishing", "solved", "limit", "failed", "queued", "stopped".
 const char* RunStateName(RunState state);
 
-// True if the run is over, so that workers should finish.
+// Workers must finish then.
 inline bool IsOver(RunState state) {
   return state == RunState::kSolved || state == RunState::kLimit || state == RunState::kFailed ||
          state == RunState::kStopped;
 }
 
-// True if acting and training must stop.
+// Acting and training must stop then.
 inline bool IsTrainingOver(RunState state) {
   return state == RunState::kFinishing || IsOver(state);
 }
@@ -63,30 +62,30 @@ struct Evaluation {
   double mean_return = 0;
   double min_return = 0;
   double max_return = 0;
-  double standard_deviation = 0;  // The returns' sample standard deviation (n - 1); 0 for one episode.
+  double standard_deviation = 0;  // The returns' sample deviation (n - 1); 0 for one episode.
   double mean_length = 0;         // Steps an episode.
-  uint64_t env_steps = 0;         // The run's steps when this version was published, as its weights say.
+  uint64_t env_steps = 0;         // The run's, when this version was published.
 };
 
 // The result of a run: the evaluation of the weights that are kept as its best.
 struct RunResult {
   Evaluation evaluation;
-  bool confirmed = false;  // The target was reached a second time, by this evaluation.
+  bool confirmed = false;  // A second evaluation of these weights reached the target.
 };
 
-// A turn in a run in lock-step (experiment.deterministic), in which one process at a time works.
+// A turn of a run in lock-step (experiment.deterministic), where one process at a time works.
 struct Turn {
-  uint64_t number = 0;  // Later turns have larger ones; the first is 1.
+  uint64_t number = 0;  // Counts from 1.
   Role role = Role::kLearner;
-  int64_t items = 0;  // Written by all actors up to now, all tables together.
-  // The actor whose turn it is, if there are several; absent for other roles.
+  int64_t items = 0;  // Written by all actors so far, in all tables.
+  // The actor with the turn, if there are several.
   std::optional<int64_t> actor = {};
 };
 
-// A learner's place in a group that trains together. It holds until the group's members change.
+// A learner's place in a group, which holds until the group's members change.
 struct GroupSeat {
-  uint64_t epoch = 0;  // Larger than that of every earlier group and learner. The first learner publishes under it.
-  int64_t rank = 0;    // From 0, in the order of the learners' indices.
+  uint64_t epoch = 0;  // Larger than any earlier group's or learner's. The first learner publishes under it.
+  int64_t rank = 0;    // From 0, by the learners' indices.
   int64_t size = 1;
 
   friend bool operator==(const GroupSeat& a, const GroupSeat& b) {
@@ -94,48 +93,47 @@ struct GroupSeat {
   }
 };
 
-// The hub's orders to a worker, with the facts that it needs.
+// The hub's orders to a worker, with their facts.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
   std::string experiment_yaml;                 // Complete; empty if there is none.
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
-  // HOST:PORT each, by their indices: the last known address; empty if none has joined.
+  // By index, the last known HOST:PORT; empty if no server has joined.
   std::vector<std::string> replay_servers;
   std::vector<std::string> learners;  // Empty also for a learner that does not serve.
   std::vector<std::string> reducers;
   std::optional<ModelVersion> model_version;  // The newest weights'.
-  int64_t actors = 1;                         // The present number.
-  absl::Time said_at;                         // By the hub's clock; the later of two assignments holds.
-  std::optional<RunResult> result;            // Set once the run is over.
-  Progress progress;                          // The run's, without the learner's steps.
-  std::optional<Turn> turn;                   // Absent if the run is not in lock-step.
-  std::optional<GroupSeat> group;             // For a learner of several, once they are a group.
-  // This worker's own, fixed when it joined.
+  int64_t actors = 1;
+  absl::Time said_at;               // By the hub's clock. The later of two assignments holds.
+  std::optional<RunResult> result;  // Set once the run is over.
+  Progress progress;                // The run's, without the learner's steps.
+  std::optional<Turn> turn;         // Absent if the run is not in lock-step.
+  std::optional<GroupSeat> group;   // For a learner of several, once they are a group.
+  // This worker's own, fixed when it joins.
   std::string worker_id;
-  int64_t index = 0;   // Its index among the workers of its role.
+  int64_t index = 0;   // Among the workers of its role.
   uint64_t epoch = 0;  // Learners: larger than every earlier learner's.
   // Actors and evaluators: the number of earlier workers of this role and index in this run.
   uint64_t life = 0;
   int64_t earlier_env_steps = 0;  // The run's, over all actors, when this worker joined.
 };
 
-// The addresses of the first `servers` replay servers, an empty one for each that has not joined.
+// The first `servers` addresses; empty for servers that have not joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
-// An actor's request for environment steps.
 struct StepRequest {
   int64_t used = 0;     // Steps taken in its whole life.
   int64_t allowed = 0;  // The last answer; 0 before the first.
-  int64_t block = 1;    // Steps handed over together: the hub gives no fewer if so many are left.
+  int64_t block = 1;    // Steps for one hand-over. The hub gives fewer only if fewer are left.
   double rate = 0;      // Steps a second since its last request.
 };
 
-// The hub takes an actor's steps back when this much time has passed since the actor last asked. The actor counts from
-// before it asks and uses them for a shorter time, so that no step is given to two actors.
+// The hub takes unused steps back so long after the actor's last request. The actor counts from before the request and
+// uses them for a shorter time, so that no step is given twice.
 constexpr absl::Duration kStepLeaseLife = absl::Seconds(10);
 constexpr absl::Duration kStepLeaseUse = absl::Seconds(5);
 
-// An experiment, and the hub that runs it.
+// An experiment at a hub.
 struct RunAddress {
   // NOLINTNEXTLINE(google-explicit-constructor): the address is enough for a hub with one experiment.
   RunAddress(std::string hub_address, std::string experiment = "")
@@ -147,55 +145,51 @@ struct RunAddress {
   std::string experiment_id;
 };
 
-// One worker's link to the hub, kept up by heartbeats in the background; rejoins by itself after the hub was away. News
-// that cannot wait for a heartbeat comes at once. Thread-safe.
+// A worker's link to the hub. Heartbeats in the background keep it up, and join again after an absence of the hub.
+// Urgent news comes at once. Thread-safe.
 class HubLink {
  public:
   virtual ~HubLink() = default;
 
-  // The hub's last assignment.
   virtual Assignment assignment() const = 0;
 
-  // Waits until `condition` is true for the assignment, and returns it. CANCELLED after a stop, or when the run is over
-  // (IsOver) before that; any other error means that the hub refused this worker, and is final.
+  // Waits for an assignment with this condition. CANCELLED after a stop or the run's end (IsOver). Any other error is
+  // the hub's final refusal.
   virtual absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                                const StopToken& stop) = 0;
 
-  // Reports; each is sent with the next heartbeat, and hurries it.
+  // Each report goes with the next heartbeat, and hurries it.
   virtual void ReportEnvironment(const EnvironmentSpec& environment) = 0;
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
-  // This learner has stopped training. The run may end once these last weights are evaluated.
+  // This learner has stopped training. The run may end after the evaluation of these weights.
   virtual void ReportFinalVersion(const ModelVersion& version) = 0;
-  // This actor has taken its first environment step. Its reports then come at pauses that grow with its age to those of
-  // other heartbeats, so that a young run's steps and time are nearly up to date.
+  // This actor has taken its first step. Its heartbeats then begin with short pauses that grow, so that a young run's
+  // steps and time are nearly up to date.
   virtual void ReportFirstStep() = 0;
-  // This worker's turn of this number is over. The worker that has the next turn knows this one's metrics and other
-  // reports.
+  // This worker's turn is over. The worker with the next turn knows this one's metrics and reports.
   virtual void ReportTurnDone(uint64_t number) = 0;
-  // This learner could not reach the others of the group of this epoch: the hub forms another one.
+  // This learner could not reach others of this epoch's group: the hub must form another.
   virtual void ReportBrokenGroup(uint64_t epoch) = 0;
-  // The reason why this worker gives up. Users see it beside the worker, and the failure of the last learner fails the
-  // run. Cut after kMaxFailureBytes.
+  // This worker gives up: users see why. The run fails with its last learner. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
 
-  // For actors of a run with stop.max_env_steps: the number of environment steps that this actor may take in its whole
-  // life, for kStepLeaseUse. Blocks for one call. UNAVAILABLE while the hub is away or this worker has to join again;
-  // CANCELLED after a stop; any other error is final.
+  // For actors of a run with stop.max_env_steps: the limit on this actor's steps in its whole life, for kStepLeaseUse.
+  // Blocks for one call. UNAVAILABLE while the hub is away or this worker must join again; CANCELLED after a stop; any
+  // other error is final.
   virtual absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) = 0;
 
-  // A token that is stopped when the run is over, when the hub refuses this worker, or when the process is told to
-  // stop.
+  // Stopped when the run is over, when the hub refuses this worker, or when the process must stop.
   virtual const StopToken& run_over() const = 0;
-  // The same for actors and learners: stopped as soon as the run is finishing.
+  // For actors and learners: also stopped once the run is finishing.
   virtual const StopToken& training_over() const = 0;
 
-  // Sends the pending reports and says goodbye, within `timeout`.
+  // Sends pending reports and a goodbye, within `timeout`.
   virtual void Leave(absl::Duration timeout) = 0;
 };
 
-// The status that a worker's process ends with if its work ended with `status`. OK for a peaceful end, the end of
-// training and a stop. The hub's refusal, which stops a worker as the end of a run does. Otherwise `status`, which is
-// reported to the hub. Logs how the run ended if it has.
-absl::Status EndOfWork(const absl::Status& status, HubLink* hub);
+// The status to end a worker's process with after its work ended with `status`. OK after a peaceful end, the end of
+// training or a stop. The hub's refusal, which stops a worker as the run's end does. Otherwise `status`, which it
+// reports to the hub. Logs the run's end.
+absl::Status WorkResult(const absl::Status& status, HubLink* hub);
 
 }  // namespace waggle

@@ -12,11 +12,11 @@
 #include "common/base/threads/stop_token.h"
 #include "common/config/schedule.h"
 
-// The ports to the parameter server: weights go from the learner to the processes that act.
+// The ports to the parameter server, for weights from the learner to processes that act.
 
 namespace waggle {
 
-// Identifies weights: ordered by epoch (the learner that made them), then by version (that learner's step).
+// Identifies weights. Ordered by the learner's epoch, then by its step (`version`).
 struct ModelVersion {
   uint64_t epoch = 0;
   uint64_t version = 0;
@@ -30,40 +30,38 @@ struct ModelVersion {
   }
 };
 
-// One version of a model's weights. A value; its copies share the bytes.
+// A version of a model's weights. A value; copies share the bytes.
 struct ModelSnapshot {
   std::string model;
   ModelVersion version;
-  // The run's when they were published, as the learner knew it. env_steps, which users see, are those that actors had
-  // reported to the parameter server when it took this version in.
+  // The run's at the publication, as the learner knew it. The users' env_steps are those that actors had reported to
+  // the parameter server by then.
   Progress progress;
   std::vector<ArraySpec> tensors;
   uint64_t network_hash = 0;  // The hash of the network's description.
-  ByteSlices data;            // The tensors, back to back, in their order.
+  ByteSlices data;            // The tensors, back to back, in order.
 };
 
-// Publishes weights. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
+// Publishes weights. One thread at a time. CANCELLED after a stop.
 class ModelPublisher {
  public:
   virtual ~ModelPublisher() = default;
 
-  // FAILED_PRECONDITION if the version is not newer than what is published; with reasons::kLaterLearner if that has a
-  // later epoch: another learner has replaced this one. UNAVAILABLE while the server is away; the next call may
-  // succeed.
+  // FAILED_PRECONDITION if the version is not newer than the published one; with reasons::kLaterLearner if another
+  // learner has replaced this one. UNAVAILABLE while the server is away; retries may succeed.
   virtual absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) = 0;
 };
 
-// Reads weights. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
+// Reads weights. One thread at a time. CANCELLED after a stop; UNAVAILABLE while the server is away.
 class ModelSubscriber {
  public:
   virtual ~ModelSubscriber() = default;
 
-  // The newest weights if they are newer than `version` (or if that is absent). Otherwise nothing, and only the answer
-  // travels. UNAVAILABLE while the server is away.
+  // Returns the newest weights if they are newer than `version`, or that is absent. Otherwise only the answer travels.
   virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
                                                                  const StopToken& stop) = 0;
 
-  // The weights with the best evaluation, if there are any. UNAVAILABLE while the server is away.
+  // Returns the weights with the best evaluation, if there are any.
   virtual absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& stop) = 0;
 
   // Waits until there is something newer than `version`.

@@ -10,13 +10,11 @@
 #include "common/base/threads/stop_token.h"
 #include "common/hub/ports/hub.h"
 
-// The port to the pool, which gives work to processes that outlive experiments. Over gRPC in
-// common/hub/pool_client.h.
+// The port to the pool, which gives work to processes that outlive experiments. Over gRPC in common/hub/pool_client.h.
 
 namespace waggle {
 
-// The kinds of pool processes. A gradient worker is the primary of a gradient server, or one of its reducers. Numbered
-// as v1::WorkerKind.
+// The kinds of pool processes. A gradient worker is a primary or a reducer. Numbered as v1::WorkerKind.
 enum class WorkerKind { kActor = 1, kLearner, kReplayServer, kEvaluator, kGradient };
 
 // "actor", "learner", "replay-server", "evaluator", "gradient-worker".
@@ -25,13 +23,12 @@ const char* WorkerKindName(WorkerKind kind);
 // True if such a process can have a seat of this role.
 bool CanWorkAs(WorkerKind kind, Role role);
 
-// A piece of work: a seat in an experiment.
 struct WorkOrder {
-  uint64_t number = 0;  // No two orders of a hub have the same one.
+  uint64_t number = 0;  // Unique at a hub.
   std::string experiment_id;
-  Role role = Role::kActor;  // kLearner for a gradient worker is the primary.
+  Role role = Role::kActor;  // kLearner is a gradient worker's primary.
   int64_t index = 0;
-  // The folder for the experiment's files, if the process keeps any.
+  // For the experiment's files, if the process keeps any.
   std::string output_folder;
 
   friend bool operator==(const WorkOrder& a, const WorkOrder& b) {
@@ -47,7 +44,7 @@ inline constexpr int64_t kMaxPoolIndex = 1'000'000;
 inline constexpr size_t kMaxPoolNames = 1'000;  // Devices, or environments.
 inline constexpr size_t kMaxPoolKept = 10'000;  // Experiments whose data it keeps.
 
-// The largest magnitude of an experiment's priority, which is 0 unless its submission says otherwise.
+// The largest magnitude of an experiment's priority.
 inline constexpr int64_t kMaxExperimentPriority = 1'000'000;
 
 // The resources of a pool process.
@@ -58,7 +55,7 @@ struct WorkerResources {
   std::vector<std::string> environments;  // Names from the environment registry, if it steps environments.
 };
 
-// The name under which a pool process takes part in the experiment of an order. No other process ever has it.
+// The unique name of a pool process in the experiment of an order.
 std::string RunWorkerId(const std::string& worker_id, uint64_t order_number);
 
 // Carries out the orders of a process.
@@ -66,14 +63,13 @@ class PoolWork {
  public:
   virtual ~PoolWork() = default;
 
-  // Carries out an order in a thread of its own, until the experiment is over, or soon after `stop`. The hub is told
-  // the result: an error is why this worker gives up, and the hub may give the order to it or to another one again.
+  // Carries out an order in its own thread, until the experiment is over or soon after `stop`. The hub is told the
+  // result. After an error it may give the order out again, also to this process.
   virtual absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) = 0;
 
-  // The experiments whose data this process keeps. Called before each call to the hub, which waits for it and for
-  // Discard.
+  // The experiments whose data it keeps. Called before each call to the hub, which waits for it and for Discard.
   virtual std::vector<std::string> Kept() { return {}; }
-  // Drops the data of an experiment that is over and has no running order here. Called again while Kept() names it.
+  // Drops an experiment's data. It is over and has no order here. Called again while Kept() names it.
   virtual void Discard(const std::string& /*experiment_id*/) {}
 };
 

@@ -22,7 +22,7 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   }
   WAGGLE_RETURN_IF_ERROR(assignment.status());
   if (IsTrainingOver(assignment->run_state)) {
-    hub_->training_over().Wait();  // Stopped right after the assignment came. The caller sees in it why this ended.
+    hub_->training_over().Wait();  // It may stop only after the assignment came. The caller sees the reason there.
     return absl::CancelledError("the training is over, and there are no more turns");
   }
   done_ = assignment->turn->number;

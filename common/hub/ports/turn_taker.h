@@ -11,16 +11,16 @@
 
 namespace waggle {
 
-// A worker's part in a run in lock-step (experiment.deterministic). The hub gives the turns: the learner publishes its
-// first weights; then the actor acts a block, the learner learns from what was written, and at times figures are
-// recorded and weights evaluated, each alone. One thread, but for stats().
+// A worker's part in a run in lock-step (experiment.deterministic). In the hub's turns, the learner publishes first
+// weights, then the actor acts, the learner learns from that, and at times figures are recorded and weights evaluated,
+// each alone. One thread, but for stats().
 class TurnTaker {
  public:
-  // The link outlives it.
+  // The link must outlive it.
   TurnTaker(HubLink* hub, Role role) : hub_(hub), role_(role) {}
 
-  // Waits for this worker's next turn, and returns the hub's assignment as it began. CANCELLED after a stop, or once
-  // acting and training must stop; other errors as HubLink::WaitUntil.
+  // Waits for this worker's next turn and returns its assignment. CANCELLED after a stop, or once acting and training
+  // must stop. Other errors as HubLink::WaitUntil.
   absl::StatusOr<Assignment> Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the turn that Await returned with.
@@ -30,7 +30,7 @@ class TurnTaker {
     absl::Duration waited;  // In Await, including the wait under way.
     bool waiting = false;   // In Await, now.
   };
-  // Any thread.
+  // Thread-safe.
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -9,7 +9,7 @@ using Json = nlohmann::ordered_json;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Element `i` of a repeated field, or the value of another one.
+// Element `i` of a repeated field, or another field's value.
 Json ValueJson(const Message& message, const FieldDescriptor* field, int i) {
   const google::protobuf::Reflection& values = *message.GetReflection();
 #define WAGGLE_VALUE(Type) \
@@ -60,7 +60,7 @@ Json ProtoJson(const Message& message, const std::set<std::string>& left_out) {
 
 std::string EnumName(const google::protobuf::EnumDescriptor& type, int number) {
   const google::protobuf::EnumValueDescriptor* const value = type.FindValueByNumber(number);
-  // All names begin as that of 0 does: "VERDICT_UNSPECIFIED".
+  // All names have the prefix of 0's, "VERDICT_UNSPECIFIED".
   return value == nullptr ? "unknown"
                           : absl::AsciiStrToLower(value->name().substr(type.value(0)->name().rfind('_') + 1));
 }

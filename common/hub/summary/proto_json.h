@@ -8,11 +8,11 @@
 
 namespace waggle {
 
-// A message as JSON, by its fields' names, except those in `left_out`. The others must be no maps and no bytes. Absent
-// fields are null. Numbers are numbers and defaults are there, unlike in MessageToJsonString.
+// A message as JSON by its fields' names, without those in `left_out`, which must name all maps and bytes. Absent
+// fields are null. Unlike MessageToJsonString, it writes 64-bit integers as numbers, and fields with default values.
 nlohmann::ordered_json ProtoJson(const google::protobuf::Message& message, const std::set<std::string>& left_out = {});
 
-// "deadlock" for VERDICT_DEADLOCK; "unknown" for a number without a name.
+// "deadlock" for VERDICT_DEADLOCK; "unknown" for an unknown number.
 std::string EnumName(const google::protobuf::EnumDescriptor& type, int number);
 
 }  // namespace waggle

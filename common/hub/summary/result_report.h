@@ -8,9 +8,9 @@
 
 namespace waggle {
 
-// A run's result, for programs and for users. Pure functions.
+// A run's result for programs and users. Pure functions.
 
-// Null if there is nothing yet.
+// Null without a result.
 nlohmann::ordered_json ResultJson(const std::optional<v1::Result>& result);
 
 // "best: mean return 487.2, standard error 3.1, over 20 episodes, confirmed; weights of …".

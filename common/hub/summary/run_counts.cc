@@ -16,7 +16,7 @@ std::optional<double> Find(const Totals& totals, const std::string& name) {
   return it == totals.end() ? std::nullopt : std::optional<double>(it->second);
 }
 
-// The actors' counts of gradients. The last two are the primary's, which is the run's learner.
+// The actors' counts. The last two are those of the primary, the run's learner.
 GradientFacts GradientsOf(const v1::OverviewResponse& overview) {
   const Totals& totals = overview.totals();
   GradientFacts gradients;
@@ -48,7 +48,7 @@ RunCounts CountsOf(const v1::OverviewResponse& overview) {
     counts.policy_lags[bucket] = Find(totals, absl::StrCat("learner/", LagBucketCounter(bucket))).value_or(0);
   }
   counts.items_too_old = Find(totals, "learner/items_too_old").value_or(0);
-  // An actor that pushes gradients counts them from its beginning on.
+  // An actor that pushes gradients counts them from its start.
   if (totals.contains("actor/gradients_pushed")) {
     counts.gradients = GradientsOf(overview);
   }

@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// The counts of all processes that ever worked for a run.
+// Counts over all processes that ever worked for a run.
 struct RunCounts {
   std::optional<double> first_env_step_unix;  // Seconds.
   double items_inserted = 0;
@@ -20,7 +20,7 @@ struct RunCounts {
   std::optional<double> policy_lag_max;              // Over the run.
   std::array<double, kLagBuckets> policy_lags = {};  // Counts of items_learned, by LagBucket.
   double items_too_old = 0;                          // Left out by the learner (learner.max_policy_lag).
-  std::optional<GradientFacts> gradients;  // For a run whose actors push them: it has no tables, and no policy lags.
+  std::optional<GradientFacts> gradients;  // If actors push them: such a run has no tables and no policy lags.
 };
 
 RunCounts CountsOf(const v1::OverviewResponse& overview);

@@ -74,7 +74,7 @@ void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_a
   }
   const double seconds = summary->wall_seconds = static_cast<double>(overview.running_ms()) / 1e3;
   if (seconds > 0) {
-    // Without the steps of times without a hub, as the seconds are without them.
+    // `seconds` has no time without a hub, so neither may the counts.
     const auto rate = [&overview, seconds](double total, const char* name) {
       const auto unseen = overview.totals_unseen().find(name);
       return (total - (unseen == overview.totals_unseen().end() ? 0 : unseen->second)) / seconds;

@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// A process of the run, once it has ended; one entry for each start.
+// One start of a process of the run.
 struct ProcessSummary {
   std::string role;
   int64_t index = 0;  // Among those of its role.
@@ -23,7 +23,7 @@ struct ProcessSummary {
   double peak_rss_mebibytes = 0;
 };
 
-// The contents of a run's summary.json.
+// The contents of summary.json.
 struct RunSummary {
   std::string id;  // The experiment's.
   std::string experiment;
@@ -34,7 +34,7 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // The run's time: since its first environment step, without time without a hub.
+  double wall_seconds = 0;  // The time of the run: see ExperimentTracker.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // For the weights that are kept as the best.
   // Means over the time of the run.
@@ -43,20 +43,20 @@ struct RunSummary {
   double items_sampled_per_s = 0;
   double learner_steps_per_s = 0;
   double gradients_pushed_per_s = 0;
-  // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
+  // The age of the acting policy, in learner steps, when an item was learned from; over all sampled items.
   std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
   std::optional<GradientFacts> gradients;  // For a run whose actors push them.
-  std::vector<ProcessSummary> processes;   // Empty if others have started them.
+  std::vector<ProcessSummary> processes;   // Empty if `waggle run` did not start them.
 
   nlohmann::ordered_json AsJson() const;
   // The text of the file; invalid UTF-8 is replaced.
   std::string ToJson() const;
 };
 
-// Fills in all facts of a hub's overview of a run that it began, or was told to begin, at `started_at` of Unix time.
+// Fills in the facts of a run's overview. `started_at`: the start of `waggle run`, or of the experiment in the pool.
 void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_at, RunSummary* summary);
 
 }  // namespace waggle

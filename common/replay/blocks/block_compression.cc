@@ -31,7 +31,7 @@ absl::Status CompressBlock(const std::vector<ArraySpec>& signature, const std::v
   size_t room = 0;  // For compressed bytes.
   for (size_t i = 0; i < signature.size(); ++i) {
     const auto row_bytes = static_cast<size_t>(signature[i].NumBytes());
-    // Far more than any data has; sums of it stay far from overflow.
+    // Far more than any data has, so that sums cannot overflow.
     constexpr size_t kTooMany = size_t{1} << 48;
     bytes += row_bytes > 0 && rows > kTooMany / row_bytes ? kTooMany : rows * row_bytes;
     for (size_t c = 0; codecs[i] != Codec::kNone && c < block->chunks.size(); ++c) {

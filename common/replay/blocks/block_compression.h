@@ -8,14 +8,12 @@
 
 namespace waggle {
 
-// The codec of each column of the signature.
 std::vector<Codec> ColumnCodecs(const std::vector<ArraySpec>& signature,
                                 const std::vector<ColumnCompression>& compression);
 
-// Puts the rows of a block from a caller into the form in which they travel and are kept, and fills in
-// `compressed_bytes`: first the columns that are not compressed, each with the rows of all chunks; then for each of the
-// others, chunk by chunk, its rows, compressed if that is shorter. INVALID_ARGUMENT if `data` has another size than the
-// chunks' rows.
+// Brings a caller's block into the form of the wire and the table, and fills in `compressed_bytes`: first the
+// uncompressed columns, each with the rows of all chunks; then each of the others, chunk by chunk, compressed if that
+// is shorter. INVALID_ARGUMENT if the size of `data` is not that of the chunks' rows.
 absl::Status CompressBlock(const std::vector<ArraySpec>& signature, const std::vector<Codec>& codecs,
                            InsertBlock* block);
 

@@ -21,7 +21,6 @@ std::vector<std::string> Names(const std::vector<ArraySpec>& specs) {
   return names;
 }
 
-// Each column's codec, in the server's order.
 std::vector<Codec> Codecs(const TableConfig& table) {
   std::vector<Codec> codecs(table.signature.size(), Codec::kNone);
   for (const ColumnCompression& compression : table.compression) {
@@ -34,7 +33,7 @@ std::vector<Codec> Codecs(const TableConfig& table) {
 
 absl::Status CheckTables(const std::vector<TableConfig>& tables) {
   if (tables.empty()) {
-    return absl::InvalidArgumentError("there is no table to write to");
+    return absl::InvalidArgumentError("tables: got none; wanted at least one");
   }
   for (const TableConfig& table : tables) {
     WAGGLE_RETURN_IF_ERROR(table.Validate());
@@ -51,8 +50,8 @@ absl::Status CheckTables(const std::vector<TableConfig>& tables) {
 
 absl::Status RowWriterOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(chunk_rows >= 1, "chunk_rows: ", chunk_rows, " is less than 1");
-  problems.AddUnless(block_bytes >= 1, "block_bytes: ", block_bytes, " is less than 1");
+  problems.AddUnless(chunk_rows >= 1, "chunk_rows: got ", chunk_rows, "; wanted at least 1");
+  problems.AddUnless(block_bytes >= 1, "block_bytes: got ", block_bytes, "; wanted at least 1");
   return problems.ToStatus("", "; ");
 }
 
@@ -109,7 +108,7 @@ absl::Status RowWriter::ToColumns(const Row& row, std::vector<const void*>* colu
     }
     const void*& column = (*columns)[static_cast<size_t>(spec - signature.begin())];
     if (column != nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("column \"", cell.column, "\" is there twice"));
+      return absl::InvalidArgumentError(absl::StrCat("column \"", cell.column, "\" is given twice"));
     }
     column = cell.elements == 0 ? signature.data() : cell.data;  // Nothing of it will be read.
   }
@@ -174,7 +173,7 @@ absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int6
                                                    stream->episode_rows(), ", and table \"", table, "\" allows ",
                                                    least > 1 ? absl::StrCat(least, " to ") : "", found->max_window));
   }
-  // In one block all items have priorities, or none has.
+  // All items of a block have priorities, or none has.
   if (!items_.empty() && highest_priority_ != !priority.has_value()) {
     WAGGLE_RETURN_IF_ERROR(Send(stop));
   }
@@ -205,7 +204,7 @@ absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   if (!unsent_.has_value()) {
     return false;
   }
-  // A copy, which shares the rows: a block that a stop kept from being taken must not be lost.
+  // A copy, which shares the rows: if a stop interrupts Append, the block must not be lost.
   const absl::Status appended = sink_->Append(*unsent_, stop);
   if (absl::IsCancelled(appended)) {
     return appended;
@@ -215,7 +214,7 @@ absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   return true;
 }
 
-// The gathered rows and items; nothing if there are none.
+// Returns the gathered rows and items; nullopt without any.
 std::optional<InsertBlock> RowWriter::TakeBlock() {
   const bool rows = std::any_of(streams_.begin(), streams_.end(),
                                 [](const std::unique_ptr<Stream>& stream) { return stream->rows_ > 0; });

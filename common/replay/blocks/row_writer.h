@@ -18,7 +18,7 @@
 
 namespace waggle {
 
-// The values of a row, by the names of their columns. Arrays are borrowed until the row is appended, scalars are kept.
+// A row's values by column. Borrows arrays until the row is appended; copies scalars.
 //
 //   Row row;
 //   row.Set("observation", absl::MakeConstSpan(observation)).Set("action", int64_t{2}).Set("reward", 1.0F);
@@ -38,7 +38,7 @@ class Row {
   Row& Set(absl::string_view column, const std::vector<T>& values) {
     return Set(column, absl::MakeConstSpan(values));
   }
-  // For element types without one of C++'s own: the elements' bytes.
+  // For element types that C++ lacks: the elements' bytes.
   Row& Add(absl::string_view column, DType dtype, const void* data, size_t elements) {
     cells_.push_back({column, dtype, data, elements});
     return *this;
@@ -61,7 +61,7 @@ class Row {
 
 struct RowWriterOptions {
   std::string writer_id;  // Unique among the writers of a server; empty: a random one.
-  // Rows of a stream that are sent together, and bytes of all streams. More is less overhead and later data.
+  // Rows of a stream, and bytes of all streams, that are sent together. More is less overhead and later data.
   int64_t chunk_rows = 32;
   int64_t block_bytes = int64_t{1} << 20;
   // Unacknowledged blocks and bytes that may gather before Append blocks.
@@ -71,24 +71,22 @@ struct RowWriterOptions {
   absl::Status Validate() const;
 };
 
-// Writes row by row: gathers rows into chunks, and items over them into blocks, for any form of the port. They are sent
-// when there are enough, by Send, and by Flush. One thread.
+// Writes row by row, in chunks and blocks. Sends enough rows by itself, and all by Send and Flush. One thread.
 class RowWriter {
  public:
-  // The tables exist, and have one signature and one compression. INVALID_ARGUMENT if they differ, or if there are
-  // none.
+  // The tables must exist, with one signature and one compression. INVALID_ARGUMENT if they differ or there are none.
   static absl::StatusOr<std::unique_ptr<RowWriter>> Create(ReplayConnection* connection,
                                                            std::vector<TableConfig> tables,
                                                            RowWriterOptions options = {});
 
-  // The steps of one environment, in their order. Lives as long as its writer.
+  // The steps of one environment, in order. Lives as long as its writer.
   class Stream {
    public:
-    // INVALID_ARGUMENT, naming the column, for one that is missing, unknown or given twice, or has another type or
-    // number of elements. Any other error is the writer's, and final. Blocks while too much is unacknowledged; a stop
-    // ends that with CANCELLED, and the row is added all the same.
+    // INVALID_ARGUMENT, naming the column, if one is missing, unknown, given twice, or has another type or size. Any
+    // other error is the writer's, and final. Blocks while too much is unacknowledged. A stop then returns CANCELLED,
+    // and the row is still added.
     absl::Status Append(const Row& row, const StopToken& stop = StopToken());
-    // The same with a pointer to each column's values, in the signature's order: faster than names.
+    // Takes a pointer to each column's values, in the signature's order. Faster than names.
     absl::Status Append(absl::Span<const void* const> columns, const StopToken& stop = StopToken());
 
     // The next row begins an episode: no item and no stack reaches back over it.
@@ -97,9 +95,9 @@ class RowWriter {
     int64_t episode_rows() const { return begins_ ? 0 : episode_rows_; }
 
     // Makes the newest `rows` rows an item of the table. Without a priority it gets the highest of the table's items.
-    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows. If only one of this item and the
-    // one before has a priority, the gathered rows and items are sent first, which blocks as Append does; a stop then
-    // ends it with CANCELLED, and there is no item.
+    // INVALID_ARGUMENT for more rows than the episode has or the table allows. If only one of this item and the last
+    // has a priority, sends what is gathered first. That blocks as Append does, and a stop then returns CANCELLED
+    // without an item.
     absl::Status CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority = std::nullopt,
                             const StopToken& stop = StopToken());
 
@@ -122,8 +120,8 @@ class RowWriter {
 
   // Sends the gathered rows and items. Blocks as Append does.
   absl::Status Send(const StopToken& stop = StopToken());
-  // Send, and then a wait until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer, CANCELLED within a
-  // second of a stop: unacknowledged blocks are on their way all the same, and unsent ones are kept.
+  // Sends, and waits until all is acknowledged. DEADLINE_EXCEEDED after `timeout`; CANCELLED within a second of a stop:
+  // sent blocks may still arrive, and unsent ones are kept.
   absl::Status Flush(absl::Duration timeout, const StopToken& stop = StopToken());
 
   ReplayWriter::Stats stats() const { return sink_->stats(); }
@@ -146,7 +144,7 @@ class RowWriter {
   std::vector<ItemInfo> items_;    // Not yet sent.
   bool highest_priority_ = false;  // For these items.
   int64_t bytes_ = 0;
-  std::optional<InsertBlock> unsent_;  // A stop kept it from being taken.
+  std::optional<InsertBlock> unsent_;  // A stop interrupted its Append.
 };
 
 }  // namespace waggle

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// A new one for each file: those that killed processes left behind are not in the way.
+// A new path each time, so that files of killed processes are not in the way.
 std::string PartialPath(const std::string& path) {
   std::random_device random;
   return absl::StrCat(path, ".partial-", absl::Hex(random(), absl::kZeroPad8));
@@ -30,7 +30,7 @@ absl::Status CheckFree(const std::string& path) {
   }
   return absl::AlreadyExistsError(
       opened.ok() ? absl::StrCat(path, " is there already")
-                  : absl::StrCat(path, " is there already, or cannot be looked at: ", opened.message()));
+                  : absl::StrCat(path, " is there already, or cannot be opened: ", opened.message()));
 }
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'R', 'P'};
@@ -141,7 +141,7 @@ absl::Status ReplayFileWriter::Finish() {
   const End end{blocks_, items_};
   WAGGLE_RETURN_IF_ERROR(AppendRecord(kEnd, std::string(BytesOf(end))));
   WAGGLE_RETURN_IF_ERROR(file_.Sync());
-  WAGGLE_RETURN_IF_ERROR(CheckFree(path_));  // Another process may have been faster.
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path_));  // Another process may have taken it.
   WAGGLE_RETURN_IF_ERROR(Rename(partial_path_, path_));
   finished_ = true;
   return SyncFolder(ParentFolder(path_));
@@ -206,11 +206,11 @@ absl::Status ReplayFileReader::ReadHeader() {
 absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   RecordHead head;
   if (bytes_left_ < static_cast<int64_t>(sizeof(head))) {
-    return absl::DataLossError("it ends before its end: it was cut off");
+    return absl::DataLossError("it has no end record: it was cut off");
   }
   WAGGLE_RETURN_IF_ERROR(file_.Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));
-  // Checked before any memory is taken for it.
+  // Checked before memory is taken.
   if (head.bytes == 0 || head.bytes > kMaxRecordBytes || head.stored_bytes > head.bytes || head.storage > kZstd ||
       (head.storage == kPlain && head.stored_bytes != head.bytes)) {
     return absl::DataLossError(absl::StrCat("it is damaged: a record of kind ", head.kind, " says that it has ",

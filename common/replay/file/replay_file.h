@@ -10,16 +10,15 @@
 #include "common/base/file.h"
 #include "common/replay/ports/replay.h"
 
-// Files of replay: a table's configuration and blocks that fill such a table. docs/replay_files.md describes their
-// layout. They are read without a server, and serve as data sets.
+// Files of replay: a table's configuration and its blocks (docs/replay_files.md). Read without a server, as data sets.
 
 namespace waggle {
 
-// Writes a file. It has its name only once it is complete, and another one, PATH.partial-…, until then; one that a
-// killed process left behind is not in the way. One thread.
+// Writes a file as PATH.partial-…, and renames it once it is complete. Such files of killed processes are not in the
+// way. One thread.
 class ReplayFileWriter {
  public:
-  // ALREADY_EXISTS if the path is taken. `items`: about their number, which shows progress to readers.
+  // ALREADY_EXISTS if the path is taken. `items` is an estimate, which shows progress to readers.
   static absl::StatusOr<std::unique_ptr<ReplayFileWriter>> Create(const std::string& path, const TableConfig& config,
                                                                   uint64_t items);
   // Removes the file unless it is finished.
@@ -27,8 +26,7 @@ class ReplayFileWriter {
 
   // Appends a block in a writer's form: not compressed, without a checksum.
   absl::Status Append(const InsertBlock& block);
-  // Writes the end, and returns once the file is on the device under its name. ALREADY_EXISTS if the path was taken
-  // meanwhile.
+  // Writes the end, syncs and renames. ALREADY_EXISTS if the path was taken meanwhile.
   absl::Status Finish();
 
   uint64_t items() const { return items_; }
@@ -47,17 +45,16 @@ class ReplayFileWriter {
   bool finished_ = false;
 };
 
-// Reads a file, and checks all of it. One thread.
+// Reads and checks a file. One thread.
 class ReplayFileReader {
  public:
   // NOT_FOUND; FAILED_PRECONDITION for a file of another kind or of a newer version; DATA_LOSS for a damaged one.
   static absl::StatusOr<std::unique_ptr<ReplayFileReader>> Open(const std::string& path);
 
   const TableConfig& config() const { return config_; }
-  uint64_t items() const { return items_; }  // About their number.
+  uint64_t items() const { return items_; }  // An estimate.
 
-  // The next block; none after the last one. DATA_LOSS, with the block's number, for one that is damaged, and for a
-  // file that is cut off.
+  // Returns the next block; nullopt after the last. DATA_LOSS, with the block's number, if it is damaged or cut off.
   absl::StatusOr<std::optional<InsertBlock>> Next();
 
  private:

@@ -24,7 +24,7 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.ReplayService/Export";
-// A table of many millions of items takes a while to be listed.
+// Listing many millions of items takes a while.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(120);
 constexpr absl::Duration kStep = absl::Seconds(1);
 
@@ -34,7 +34,7 @@ void Report(const OnTransfer& on_progress, const TransferProgress& progress) {
   }
 }
 
-// Waits until everything is acknowledged, however long the table makes it wait.
+// Waits without limit until everything is acknowledged.
 absl::Status FlushAll(ReplayWriter* writer, const StopToken& stop) {
   for (;;) {
     const absl::Status flushed = writer->Flush(kStep);
@@ -47,11 +47,10 @@ absl::Status FlushAll(ReplayWriter* writer, const StopToken& stop) {
   }
 }
 
-// Checks once in a while, in a thread of its own, if an import makes progress, and ends one that does not: its calls
-// wait for room, or for a server, without limit.
+// Stops an import that makes no progress, from its own thread: the import's calls wait without limit.
 class ImportWatch {
  public:
-  // `of_items`: about their number. The options must live as long as this.
+  // `of_items` is an estimate. The options must outlive this object.
   ImportWatch(const ImportOptions& options, uint64_t of_items, const StopToken& stop)
       : options_(options),
         of_items_(of_items),
@@ -59,9 +58,9 @@ class ImportWatch {
         thread_("import", [this] { Run(); }) {}
   ~ImportWatch() { End().IgnoreError(); }
 
-  // For the import's waits: also stopped once it has been idle for too long.
+  // Stopped by the caller, or after too long an idle time.
   const StopToken& stop() const { return stop_; }
-  // The watch checks a writer while this lives.
+  // Lets the watch check a writer.
   class Writer {
    public:
     Writer(ImportWatch* watch, const ReplayWriter* writer) : watch_(watch) { Set(writer); }
@@ -76,7 +75,7 @@ class ImportWatch {
     }
     ImportWatch* const watch_;
   };
-  // DEADLINE_EXCEEDED if this has stopped the import.
+  // DEADLINE_EXCEEDED if the watch has stopped the import.
   absl::Status End() {
     done_.RequestStop();
     thread_.Join();
@@ -144,7 +143,7 @@ absl::Status Import(ReplayFileReader* file, const TableConfig& config, ReplayCon
   for (;;) {
     absl::StatusOr<std::optional<InsertBlock>> block = file->Next();
     if (!block.ok()) {
-      // Blocks before it must be in the table or not, nothing in between.
+      // The table must have all blocks before it.
       const absl::Status flushed = FlushAll(writer.get(), watch->stop());
       return absl::Status(
           block.status().code(),
@@ -217,9 +216,9 @@ absl::StatusOr<TransferProgress> ImportTable(const std::string& path, const std:
   ImportWatch watch(options, progress.of_items, stop);
   const absl::Status imported = Import(file.get(), config, connection, &watch, &progress);
   const absl::Status idle = watch.End();
-  // A stop by the watch looks like any other from within.
+  // The import returns CANCELLED after a stop by the watch too.
   const absl::Status status = absl::IsCancelled(imported) && !idle.ok() ? idle : imported;
-  // A file's own errors name it already.
+  // The file's own errors have its name.
   WAGGLE_RETURN_IF_ERROR(absl::StartsWith(status.message(), path) ? status : Annotate(status, path));
   return progress;
 }

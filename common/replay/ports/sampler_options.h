@@ -7,11 +7,10 @@
 
 namespace waggle {
 
-// The most draws that a sampler may have asked for, and not got, on one stream: the server's `max_credits`. A sampler
-// that asks for more is refused for good.
+// The most open draws of a sampler on one stream, the server's `max_credits`. More are refused for good.
 inline constexpr int64_t kMaxOutstandingDraws = 1024;
 
-// INVALID_ARGUMENT, naming the option, if a sampler's options can never work, wherever its table is.
+// INVALID_ARGUMENT, naming the option, for options that can never work.
 absl::Status ValidateSamplerOptions(const ReplaySamplerOptions& options);
 
 }  // namespace waggle

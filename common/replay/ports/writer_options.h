@@ -5,7 +5,7 @@
 
 namespace waggle {
 
-// INVALID_ARGUMENT, naming the option, if a writer's options can never work, wherever its tables are.
+// INVALID_ARGUMENT, naming the option, for options that can never work.
 absl::Status ValidateWriterOptions(const ReplayWriterOptions& options);
 
 }  // namespace waggle

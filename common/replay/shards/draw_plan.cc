@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-// Whether one draw of a table's batch knows nothing of the others.
+// True if the draws of a batch are independent of each other.
 bool DrawsIndependently(const SamplerConfig& sampler) {
   return sampler.kind == SelectorKind::kUniform || sampler.kind == SelectorKind::kPrioritized
              ? sampler.independent_draws || (sampler.kind == SelectorKind::kUniform && sampler.recent_share == 0)
@@ -40,7 +40,7 @@ std::optional<DrawPlan> PlanBatch(const std::vector<ShardStanding>& shards, cons
     return std::nullopt;
   }
   plan.items = SplitDraws(plan.weights, caps, items, DrawsIndependently(table.sampler), rng);
-  // Where items are used up, the limiter's count is of these.
+  // If draws use items up, the limiter counts the items.
   plan.counted = table.max_times_sampled > 0 ? plan.items
                  : keeps_ratio               ? SplitCounts(allowed, items)
                                              : SplitEqually(takes_part, items, number);
@@ -70,7 +70,7 @@ std::optional<DrawPlan> PlanReplacement(const std::vector<ShardStanding>& shards
     return std::nullopt;
   }
   plan.items = SplitDraws(plan.weights, caps, owed.items, DrawsIndependently(table.sampler), rng);
-  // As far as they allow it: a draw must not have to wait.
+  // Only as many as the shards allow, so that no draw waits.
   plan.counted = table.max_times_sampled > 0 ? plan.items : SplitCounts(allowed, owed.counted);
   return plan;
 }

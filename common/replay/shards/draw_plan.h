@@ -9,25 +9,24 @@
 #include "common/config/table/table_config.h"
 #include "common/replay/shards/shard_standing.h"
 
-// How the draws of a batch are spread over shards, so that they come out as those of one table. Knows no batches under
-// way, streams or times.
+// Divides a batch's draws among shards, with the same distribution as draws from one table. Pure functions.
 
 namespace waggle {
 
-// What each shard is asked for; by shard.
+// By shard.
 struct DrawPlan {
-  std::vector<double> weights;  // What its share of the batch is proportional to: 0 where it is not drawn from.
+  std::vector<double> weights;  // The batch's shares are proportional to them; 0: not drawn from.
   std::vector<int64_t> items;
-  std::vector<int64_t> counted;  // Samples that its limiter is to count.
+  std::vector<int64_t> counted;  // Samples for the shard's limiter to count.
 };
 
-// Of a batch of so many items, under the whole table's configuration; none while the shards do not allow one. `number`:
-// the batch's, by which what cannot be counted evenly goes round.
+// Plans a batch under the whole table's configuration; nullopt while the shards do not allow it. `number` is the
+// batch's: the remainder of an even split goes to shards in turn.
 std::optional<DrawPlan> PlanBatch(const std::vector<ShardStanding>& shards, const TableConfig& table, int64_t items,
                                   uint64_t number, Rng* rng);
 
-// Of what a shard that is lost owed to a batch, drawn from the others in its place. `weights`: those that the batch was
-// drawn with. None where the others cannot give so much.
+// Plans the replacement, from other shards, of what the lost shard owed to a batch with these weights; nullopt if they
+// cannot give so much.
 std::optional<DrawPlan> PlanReplacement(const std::vector<ShardStanding>& shards, const TableConfig& table,
                                         const std::vector<double>& weights, size_t lost,
                                         const ShardStanding::Asked& owed, Rng* rng);

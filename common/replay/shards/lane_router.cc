@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
-// The bytes as one run.
+// Copies the bytes into one run unless they are one.
 ByteSlice Joined(const ByteSlices& data) {
   if (data.slices().size() == 1) {
     return data.slices().front();
@@ -31,7 +31,7 @@ LaneRouter::LaneRouter(const std::vector<ArraySpec>& signature, size_t shards) :
   }
 }
 
-// Whether its chunks go on where their streams were, its bytes are those of its chunks, and its items' streams are
+// True if the chunks continue their streams, the size of `data` is that of the chunks, and the items' streams are
 // known.
 bool LaneRouter::IsWhole(const InsertBlock& block) const {
   uint64_t rows = 0;
@@ -101,7 +101,7 @@ std::vector<LaneRouter::Part> LaneRouter::Split(InsertBlock block, const std::ve
     parts.push_back({lane == lanes_.end() ? 0 : lane->second.stay.shard, std::move(block)});
     return parts;
   }
-  Stays stays;  // Of this block's lanes, the one before it included.
+  Stays stays;  // By lane of this block, with the stay before the block.
   std::vector<size_t> part_of_shard(lane_counts_.size(), kNone);
   std::vector<size_t> shard_of_chunk;
   const auto part_for = [&](size_t shard) -> Part& {
@@ -131,7 +131,7 @@ std::vector<LaneRouter::Part> LaneRouter::Split(InsertBlock block, const std::ve
   }
   for (const auto& [stream, of_lane] : stays) {
     for (const Stay& stay : of_lane) {
-      part_for(stay.shard);  // An item's rows may all have come before.
+      part_for(stay.shard);  // An item's rows may all lie in earlier blocks.
     }
   }
   DivideData(block, shard_of_chunk, &parts, part_of_shard);
@@ -166,7 +166,7 @@ void LaneRouter::DivideData(const InsertBlock& block, const std::vector<size_t>&
   const char* from = source.data;
   for (const size_t column : column_bytes_) {
     for (size_t i = 0; i < block.chunks.size();) {
-      // Neighbours that go to the same shard are one run.
+      // Neighbours for the same shard are copied at once.
       const size_t part = part_of_shard[shard_of_chunk[i]];
       size_t run = 0;
       for (; i < block.chunks.size() && part_of_shard[shard_of_chunk[i]] == part; ++i) {

@@ -8,7 +8,6 @@
 namespace waggle {
 namespace {
 
-// The field of a batch that has the facts about items.
 template <class T>
 T* Fact(const BatchLayout& layout, const char* name, char* bytes) {
   return reinterpret_cast<T*>(bytes + (*layout.Find(name))->offset);

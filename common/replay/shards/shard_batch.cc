@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-// So that another number comes out where one of the numbers that are mixed is another one.
+// A hash of both numbers.
 uint64_t Mixed(uint64_t mix, uint64_t number) {
   uint64_t z = mix * 31 + number + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -22,7 +22,7 @@ void ShardBatch::LoseShard(size_t shard) {
   const bool has_rows =
       std::any_of(rows.begin(), rows.end(), [shard](const ShardRows& some) { return some.shard == shard; });
   if (!has_rows) {
-    weights[shard] = 0;  // All that it was to give comes from the others: as if it had never been there.
+    weights[shard] = 0;  // The others give its whole share, so the batch does not depend on it.
     facts[shard].reset();
   }
 }

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// An item's key in a buffer that is spread over several servers: its shard's number above its key there, which is a
-// slot's number below 2^32. Positive as an int64, which batches carry it as.
+// Keys of a sharded buffer: the shard's number above the key there, which is a slot's number below 2^32. Positive as
+// int64, the type in batches.
 
 namespace waggle {
 

@@ -14,7 +14,7 @@ std::vector<double> Cumulated(absl::Span<const double> weights) {
   return sums;
 }
 
-// The last one that has weight: what rounding leaves over is its own.
+// The last weight that is not 0. It gets the remainder of rounding.
 size_t LastWithWeight(absl::Span<const double> weights) {
   size_t last = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -52,7 +52,7 @@ std::vector<int64_t> SplitDraws(absl::Span<const double> weights, absl::Span<con
                                 bool independent, Rng* rng) {
   std::vector<int64_t> counts(weights.size());
   std::vector<double> left(weights.begin(), weights.end());
-  // Each round but the last one fills a shard up.
+  // Each round but the last fills a shard up to its cap.
   while (items > 0 && std::any_of(left.begin(), left.end(), [](double weight) { return weight > 0; })) {
     if (independent) {
       DrawIndependently(left, items, rng, &counts);
@@ -76,7 +76,7 @@ std::vector<int64_t> SplitCounts(absl::Span<const int64_t> allowed, int64_t tota
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return allowed[a] > allowed[b]; });
   std::vector<int64_t> counts(allowed.size());
-  // The k largest are lowered to the level of the next one, or as far as `total` goes.
+  // Lowers the k largest to the level of the next one, or until `total` is used up.
   for (size_t k = 1; k <= order.size() && total > 0; ++k) {
     const int64_t level = std::max<int64_t>(0, allowed[order[k - 1]]);
     const int64_t next = k < order.size() ? std::max<int64_t>(0, allowed[order[k]]) : 0;
@@ -86,7 +86,7 @@ std::vector<int64_t> SplitCounts(absl::Span<const int64_t> allowed, int64_t tota
       counts[order[i]] += step;
     }
     total -= step * among;
-    if (step < level - next) {  // Less is left than one for each of the k.
+    if (step < level - next) {  // Fewer than k are left.
       for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
         ++counts[order[i]];
       }

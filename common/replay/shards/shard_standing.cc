@@ -18,7 +18,7 @@ bool ShardStanding::Drawable() const {
 }
 
 int64_t ShardStanding::Allowed() const {
-  // Within what the number can be, whatever a server says; NaN is nothing.
+  // Clamps a server's number; NaN counts as 0.
   const double allowed =
       facts.samples_allowed > 0 ? std::min(std::floor(facts.samples_allowed), static_cast<double>(kNoCap)) : 0;
   return std::max<int64_t>(0, static_cast<int64_t>(allowed) - owed_counted);
@@ -51,7 +51,7 @@ std::vector<double> DrawWeights(const std::vector<ShardStanding>& shards, const 
   }
   const SamplerConfig& sampler = table.sampler;
   const double uniform = !(sum > 0) ? 1 : sampler.kind == SelectorKind::kPrioritized ? sampler.uniform_share : 0;
-  // Where a shard can run out of items, those without weight are there for when no others are left.
+  // If shards can run out of items, those without weight serve as a last resort.
   const bool can_run_out = sampler.without_replacement || table.max_times_sampled > 0;
   std::vector<double> weights(shards.size());
   for (size_t i = 0; i < shards.size(); ++i) {

@@ -10,7 +10,7 @@
 
 namespace waggle {
 
-// What a shard says of its table with each answer.
+// A table's state, which each answer of its shard has.
 struct ShardFacts {
   int64_t items = 0;
   double priority_sum = 0;
@@ -20,14 +20,14 @@ struct ShardFacts {
   absl::Time sampled_at = absl::InfiniteFuture();  // By SteadyNow().
 };
 
-// What a sampler knows of one shard, and has asked it for. A value; all decisions are ShardedDraws'.
+// A sampler's knowledge of one shard, and its open requests. A value; ShardedDraws makes all decisions.
 struct ShardStanding {
-  // The table is this shard's part of the whole one.
+  // `config` is the shard's part of the table.
   explicit ShardStanding(TableConfig config) : table(std::move(config)) {}
 
-  // A draw that was asked for and is not answered.
+  // A draw without an answer.
   struct Asked {
-    uint64_t batch = 0;  // 0: of none, or not wanted any more.
+    uint64_t batch = 0;  // 0: no batch wants it.
     int64_t first_row = 0;
     int64_t items = 0;
     int64_t counted = 0;
@@ -36,36 +36,35 @@ struct ShardStanding {
 
   TableConfig table;
   bool open = false;
-  bool was_open = false;  // Ever, or waited for long enough.
-  bool came = false;      // The same, since all were lost for the last time.
+  bool was_open = false;  // It has been open, or was waited for long enough.
+  bool came = false;      // The same, since all shards were lost for the last time.
   bool late = false;
   absl::Time heard;
-  absl::Time asked_at = absl::InfinitePast();  // For the last time.
+  absl::Time asked_at = absl::InfinitePast();  // The last request.
   std::deque<Asked> asked;
-  int64_t owed_counted = 0;  // Of these.
+  int64_t owed_counted = 0;  // In `asked`.
   int64_t owed_items = 0;
-  int64_t outstanding = 0;  // Of these, those that were given out: the first.
-  bool known = false;       // The facts are of the present stream.
+  int64_t outstanding = 0;  // The first in `asked`, which were sent.
+  bool known = false;       // The facts come from the present stream.
   ShardFacts facts;
-  std::optional<uint64_t> drawn_from;  // The incarnation of its table that batches were drawn from last.
+  std::optional<uint64_t> drawn_from;  // The incarnation of the table that gave the last batch.
 
   bool Usable() const { return open && !late; }
-  // Whether its table, as it was last heard of, would give a draw without waiting.
+  // True if the table, by its last facts, would answer a draw without waiting.
   bool Drawable() const;
-  // Samples that its limiter allows beyond what it was asked for.
+  // Samples that the limiter allows beyond the open requests.
   int64_t Allowed() const;
-  // The most items of a batch that may be drawn from it.
+  // The most items of one batch that it can give.
   int64_t Cap() const;
-  // Whether inserts into it wait for samples, or push items out.
+  // True if an insert would wait for samples, or push an item out.
   bool TakesNoMore() const;
-  // Whether batches were drawn from the table that it has.
+  // True if batches were drawn from its present table.
   bool Started() const { return Usable() && known && drawn_from == facts.incarnation; }
-  // When it has given no sign of life for so long; never while it was asked nothing.
+  // The time when it counts as late; infinite without an open request.
   absl::Time LateAt(absl::Duration patience) const;
 };
 
-// By shard, what the share of a batch that is drawn from it is proportional to, under the whole table's sampler: 0 for
-// those that cannot be drawn from.
+// By shard, its weight in a batch under the whole table's sampler; 0 for shards that cannot be drawn from.
 std::vector<double> DrawWeights(const std::vector<ShardStanding>& shards, const TableConfig& table);
 
 }  // namespace waggle

@@ -18,7 +18,7 @@
 namespace waggle {
 namespace {
 
-// What the threads that create a shard's table each tell.
+// Collects the results of the threads that create the shards' tables.
 class Creations {
  public:
   Creations(size_t count, absl::Duration patience) : patience_(patience), left_(count) {}
@@ -34,7 +34,8 @@ class Creations {
     changed_.SignalAll();
   }
 
-  // Until all are there, or one has an error, or one is there and the others took too long. `waits` is stopped then.
+  // Waits until all shards have the table, one has an error, or `patience` has passed since the first one had it. Then
+  // stops `waits`.
   void Await(const StopToken& waits) ABSL_LOCKS_EXCLUDED(mutex_) {
     AwaitEnough();
     waits.RequestStop();
@@ -98,8 +99,8 @@ absl::Status ShardedReplayConnection::CreateTable(const TableConfig& config, con
   }
   for (size_t i = 0; i < shards_.size(); ++i) {
     if (!created[i].ok()) {
-      LogWarning("replay server ", i, " at ", shards_[i]->name(), " is not there: it gets table ", config.name,
-                 " when it is");
+      LogWarning("replay server ", i, " at ", shards_[i]->name(), " does not answer yet: it gets table ", config.name,
+                 " once it does");
       shards_[i]->WantTable(parts[i]);
     }
   }

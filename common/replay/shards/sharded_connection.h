@@ -11,16 +11,16 @@
 
 namespace waggle {
 
-// One or several servers as one replay buffer. Every process of a run has to have them in the same order: a shard's
-// number is part of the keys of its items, and its table's seed follows from it.
+// One or several servers as one replay buffer. All processes of a run must have them in the same order: a shard's
+// number is part of its items' keys and of its table's seed.
 class ShardedReplayConnection final : public ReplayConnection {
  public:
-  // 1 to kMaxShards of them.
+  // Takes 1 to kMaxShards shards.
   explicit ShardedReplayConnection(std::vector<std::shared_ptr<Shard>> shards, absl::Duration patience = kShardPatience)
       : shards_(std::move(shards)), patience_(patience) {}
 
-  // Creates each shard's part. Waits for the first one as long as it takes, and for the others `patience` longer:
-  // those that are not there by then get theirs when they are.
+  // Creates each shard's part. Waits without limit for the first shard, then `patience` for the others. Late shards get
+  // theirs when they answer.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override;
   absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override;
   absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override;
@@ -30,7 +30,7 @@ class ShardedReplayConnection final : public ReplayConnection {
   const std::vector<std::shared_ptr<Shard>> shards_;
   const absl::Duration patience_;
   Mutex mutex_;
-  std::set<std::string> take_magnitudes_ ABSL_GUARDED_BY(mutex_);  // Of the tables created here.
+  std::set<std::string> take_magnitudes_ ABSL_GUARDED_BY(mutex_);  // Names of tables created here.
 };
 
 }  // namespace waggle

@@ -36,7 +36,7 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
               asks_.end());
   shards_[shard].owed_counted = shards_[shard].owed_items = shards_[shard].outstanding = 0;
   if (std::none_of(shards_.begin(), shards_.end(), [](const ShardStanding& state) { return state.open; })) {
-    // The next one that opens is the first again: a start waits for the others then.
+    // The next start waits for the other shards again.
     first_opened_ = absl::InfiniteFuture();
     for (ShardStanding& state : shards_) {
       state.came = false;
@@ -121,7 +121,7 @@ std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
   return complete;
 }
 
-// Those for a shard that has been asked for as much as it takes wait until it has answered.
+// Requests above a shard's limit wait until it has answered others.
 std::vector<ShardAsk> ShardedDraws::TakeAsks() {
   std::vector<ShardAsk> now;
   std::vector<ShardAsk> later;
@@ -159,7 +159,7 @@ int64_t ShardedDraws::missing_shards() const {
   return missing;
 }
 
-// One is late only while another keeps up: where all are silent it may well be this process that was held up.
+// A shard is late only while another answers: if all are silent, this process may have been held up.
 void ShardedDraws::FindLate(absl::Time now) {
   const bool one_keeps_up = std::any_of(shards_.begin(), shards_.end(), [&](const ShardStanding& shard) {
     return shard.Usable() && now < shard.LateAt(options_.patience);
@@ -176,7 +176,7 @@ void ShardedDraws::FindLate(absl::Time now) {
   }
 }
 
-// What it owes is drawn from others. It stays in the list: a shard that is only late answers it some time.
+// Draws its open requests from other shards. They stay in the list: a late shard still answers them.
 void ShardedDraws::LoseShard(size_t shard, absl::Time now) {
   for (size_t i = 0; i < shards_[shard].asked.size(); ++i) {
     Asked& asked = shards_[shard].asked[i];
@@ -209,7 +209,7 @@ void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
   }
 }
 
-// Draws it anew, from whoever is there then. Nothing that comes for it is wanted any more.
+// Lets the batch be drawn anew from the shards that are there then. Ignores answers for it.
 void ShardedDraws::Restart(Batch* batch) {
   for (ShardStanding& shard : shards_) {
     for (Asked& asked : shard.asked) {
@@ -228,12 +228,12 @@ ShardedDraws::Batch* ShardedDraws::Find(uint64_t number) {
   return nullptr;
 }
 
-// Whether a table that batches were drawn from is there still.
+// True if a table that gave batches is still there.
 bool ShardedDraws::Started() const {
   return std::any_of(shards_.begin(), shards_.end(), [](const ShardStanding& shard) { return shard.Started(); });
 }
 
-// Whether the first batch may be drawn: the whole table has min_items, or will not have more before samples are made.
+// True if the first batch may be drawn: the whole table has min_items, or gets no more before samples are made.
 bool ShardedDraws::MayStart() const {
   int64_t items = 0;
   bool one_is_usable = false;
@@ -257,7 +257,7 @@ bool ShardedDraws::MayStart() const {
   return one_is_usable && (all_ready || one_is_full || items >= options_.table.rate_limiter.min_items);
 }
 
-// True if batches can be drawn. With a prefetch of 0 they need the answers to the looks of Want.
+// True if batches can be drawn. With a prefetch of 0 they need the answers to Want.
 bool ShardedDraws::MayBegin() const {
   if (IsSingle()) {
     return shards_[0].open;
@@ -292,7 +292,7 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
   return true;
 }
 
-// In their order, those that were begun and have to be begun again first.
+// Begins batches in order, restarted ones first.
 void ShardedDraws::BeginBatches(absl::Time now) {
   if (!MayBegin()) {
     return;
@@ -309,7 +309,7 @@ void ShardedDraws::BeginBatches(absl::Time now) {
   }
   const int64_t wanted = BatchesWanted();
   const int64_t missing = wanted - static_cast<int64_t>(batches_.size());
-  // Asks of several batches travel together: a message for each would cost as much as a small batch does.
+  // A single shard gets requests for several batches in one message, which costs as much as a small batch.
   if (IsSingle() && 2 * missing < wanted) {
     return;
   }
@@ -322,7 +322,7 @@ void ShardedDraws::BeginBatches(absl::Time now) {
   }
 }
 
-// Looks at the tables again while they do not allow what is wanted.
+// Asks again about tables that do not allow a batch.
 void ShardedDraws::Poll(absl::Time now) {
   next_poll_ = absl::InfiniteFuture();
   const bool wants = static_cast<int64_t>(batches_.size()) < BatchesWanted() ||
@@ -349,7 +349,7 @@ void ShardedDraws::Poll(absl::Time now) {
   }
 }
 
-// Asks what the shard's table is like now.
+// Asks for the present state of the shard's table.
 void ShardedDraws::Look(size_t shard, absl::Time now) {
   shards_[shard].known = false;
   if (!IsSingle()) {

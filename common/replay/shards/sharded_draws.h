@@ -18,60 +18,58 @@
 namespace waggle {
 
 struct ShardedDrawsOptions {
-  TableConfig table;                // The whole one.
-  std::vector<TableConfig> shards;  // The parts of it.
+  TableConfig table;                // The whole table.
+  std::vector<TableConfig> shards;  // Its parts.
   int64_t batch_size = 0;
-  int64_t prefetch = 1;                            // Batches begun or ready; 0: one, while one is wanted.
-  int64_t max_outstanding = kMaxOutstandingDraws;  // Draws that one shard is asked for, and has not answered.
-  // A shard that gives no sign for so long while another one keeps up is left out until it does. Nobody is asked for
-  // what its table would make wait, so a shard that is well answers at once.
+  int64_t prefetch = 1;                            // Begun or ready batches; 0: one, while one is wanted.
+  int64_t max_outstanding = kMaxOutstandingDraws;  // Open requests to one shard.
+  // A shard without an answer for so long is left out, if another one answers. Requests do not wait in tables, so a
+  // healthy shard answers at once.
   absl::Duration patience = kShardPatience;
-  // Between looks at tables that do not allow a batch yet: at first, and at most.
+  // The first and the longest pause between requests to tables that do not allow a batch.
   absl::Duration first_pause = absl::Milliseconds(1);
   absl::Duration longest_pause = absl::Milliseconds(20);
 };
 
-// Decides which shard is asked for how much, so that the answers make batches as of one table: events and times in,
-// what is to be asked out. Knows no bytes, threads or clocks. Not thread-safe.
+// Decides how much each shard is asked for, so that batches are as those of one table. Takes events and times, and
+// returns requests. Has no bytes, threads or clocks. Not thread-safe.
 //
-// A batch is begun when the shards are known to allow it: each is then asked for its draw, also for one of nothing,
-// which tells how its table has changed. What a shard that is lost owed is drawn from the others in its place.
+// A batch begins as soon as the shards allow it. Each shard is then asked, even for 0 items, because its answer has its
+// table's state. The share of a lost shard is drawn from the others.
 //
-// A single shard is asked for whole batches without a look at its table. Its server holds them until the table allows
-// them.
+// A single shard is asked for whole batches, which its server holds until the table allows them.
 class ShardedDraws {
  public:
-  // The configurations are valid, and fit each other.
+  // The configurations must be valid and fit each other.
   explicit ShardedDraws(ShardedDrawsOptions options);
 
   using Rows = ShardRows;
   using Complete = CompleteShardBatch;
 
-  // Events. A shard can be asked from Opened until Closed.
+  // Events. A shard takes requests from Opened until Closed.
   void Opened(size_t shard, absl::Time now);
   void Heard(size_t shard, absl::Time now);
   void Closed(size_t shard, absl::Time now);
-  // The shard has answered what it was asked first of all that is not answered; nullopt if it was asked nothing. Rows
-  // whose batch is 0 are not wanted any more. Those of a batch count as missing until they are Stored.
+  // The shard has answered its oldest request; nullopt if it has none. Rows with batch 0 must be dropped. Others must
+  // be copied to their batch and then be Stored.
   std::optional<Rows> Answered(size_t shard, const ShardFacts& facts, absl::Time now);
   void Stored(const Rows& rows, absl::Time now);
-  // With a prefetch of 0: a batch is wanted until it is taken, of the items that the shards have now.
+  // Needed with a prefetch of 0: a batch is wanted until it is taken, from the items that the shards have now.
   void Want(absl::Time now);
-  // Time has passed.
   void Tick(absl::Time now);
 
-  // The next batch, in the order in which they were begun, if it is complete.
+  // Returns the oldest begun batch if it is complete.
   std::optional<Complete> Take(absl::Time now);
 
-  // Whether it was begun and not taken.
+  // True if the batch was begun and not taken.
   bool Has(uint64_t number) { return Find(number) != nullptr; }
 
-  // What is to be asked now, in this order; what Answered and Closed are told of has been asked.
+  // Returns the requests that must be sent now, in order.
   std::vector<ShardAsk> TakeAsks();
-  // When Tick is to be called.
+  // The next time to call Tick.
   absl::Time NextTick() const;
 
-  // Whether the shard is left out because it is lost. One that has never been there is, once it has been waited for.
+  // True if the shard is left out as lost, also if it never came and was waited for.
   bool Missing(size_t shard) const;
   int64_t missing_shards() const;
 
@@ -94,7 +92,6 @@ class ShardedDraws {
   void LoseShard(size_t shard, absl::Time now);
   void FindLate(absl::Time now);
   Batch* Find(uint64_t number);
-  // Goes on with what can be by now.
   void Advance(absl::Time now);
 
   const ShardedDrawsOptions options_;
@@ -104,7 +101,7 @@ class ShardedDraws {
   std::vector<ShardAsk> asks_;
   bool wanted_ = false;  // With a prefetch of 0.
   uint64_t last_number_ = 0;
-  absl::Time first_opened_ = absl::InfiniteFuture();  // Since all were lost for the last time.
+  absl::Time first_opened_ = absl::InfiniteFuture();  // Since all shards were lost for the last time.
   absl::Duration pause_;
   absl::Time next_poll_ = absl::InfiniteFuture();
   absl::Time next_late_check_ = absl::InfinitePast();

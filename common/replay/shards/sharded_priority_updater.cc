@@ -12,15 +12,16 @@ namespace waggle {
 
 absl::Status ShardedPriorityUpdater::Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                                             std::vector<double> priorities) {
-  // Checked for all before any is sent: nothing is applied of what is wrong.
+  // Checks all before sending any, so that an error means that nothing is applied.
   if (keys.size() != generations.size() || keys.size() != priorities.size()) {
     return absl::InvalidArgumentError(absl::StrCat("got ", keys.size(), " keys, ", generations.size(),
                                                    " generations and ", priorities.size(), " priorities"));
   }
   for (size_t i = 0; i < priorities.size(); ++i) {
     if (!std::isfinite(priorities[i]) || (priorities[i] < 0 && !takes_magnitudes_)) {
-      return absl::InvalidArgumentError(absl::StrCat("priority ", i, " is ", priorities[i], "; it has to be finite",
-                                                     takes_magnitudes_ ? "" : " and not negative"));
+      return absl::InvalidArgumentError(absl::StrCat("priority ", i, ": got ", priorities[i],
+                                                     "; wanted a finite number",
+                                                     takes_magnitudes_ ? "" : ", at least 0"));
     }
   }
   if (shards_.size() == 1) {
@@ -56,7 +57,7 @@ absl::Status ShardedPriorityUpdater::Flush(absl::Duration timeout) {
   const Deadline deadline(timeout);
   absl::Status status;
   for (const std::unique_ptr<PriorityUpdater>& shard : shards_) {
-    status.Update(shard->Flush(deadline.Left()));  // They all send meanwhile.
+    status.Update(shard->Flush(deadline.Left()));  // All shards send meanwhile.
   }
   return status;
 }

@@ -22,7 +22,7 @@
 namespace waggle {
 namespace {
 
-// Longer than anything that is waited for.
+// Longer than any deadline.
 constexpr absl::Duration kLongestSleep = absl::Minutes(1);
 
 int64_t ItemsOf(const BatchLayout& layout) {
@@ -38,12 +38,12 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
       : possible_(std::move(possible)),
         shards_(std::move(shards)),
         layout_(std::move(layout)),
-        // One is in use beside those that are begun or ready.
+        // One batch is in use besides the begun and ready ones.
         pool_(layout_->total_bytes, static_cast<size_t>(options.prefetch) + 2),
         draws_(std::move(options)),
         missing_(shards_.size()) {}
 
-  // Whom to ask; until then nobody is. They live until End.
+  // No request is sent before this call. The samplers must live until End.
   void SetSamplers(std::vector<ShardSampler*> samplers) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     samplers_ = std::move(samplers);
@@ -80,7 +80,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     return stats;
   }
 
-  // The thread that tells of the time, until End.
+  // Calls Tick when it is due, until End.
   void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (bool ending = false; !ending;) {
       std::vector<Change> changes;
@@ -136,17 +136,17 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
       const absl::Time now = SteadyNow();
       rows = draws_.Answered(shard, facts, now);
       if (!rows.has_value() || rows->count != items) {
-        return absl::InternalError(absl::StrCat("the server sent a batch of ", items, " items where ",
-                                                rows.has_value() ? rows->count : 0, " were asked for"));
+        return absl::InternalError(absl::StrCat("the server sent a batch of ", items, " items; ",
+                                                rows.has_value() ? rows->count : 0, " were requested"));
       }
-      if (rows->batch != 0 && items == ItemsOf(*layout_)) {  // The whole batch, as it is.
+      if (rows->batch != 0 && items == ItemsOf(*layout_)) {  // A whole batch needs no copy.
         bytes_[rows->batch] = std::move(answer.bytes);
         draws_.Stored(*std::exchange(rows, ShardedDraws::Rows()), now);
       }
       FollowUpLocked();
     }
     if (rows->batch != 0 && rows->count > 0) {
-      // Copied outside the lock: parts of a batch come from several threads.
+      // Copied outside the lock, because parts come from several threads.
       PlacePart(*layout_, answer, rows->first, BytesOf(rows->batch).get());
       MutexLock lock(&mutex_);
       draws_.Stored(*rows, SteadyNow());
@@ -170,7 +170,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   }
 
  private:
-  // What the log is to say of a shard.
+  // A line for the log.
   struct Change {
     size_t shard = 0;
     bool missing = false;
@@ -214,7 +214,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     return failure_.ok() ? absl::CancelledError("stopped while waiting for a batch from replay") : failure_;
   }
 
-  // Memory for the batch. Whoever needs it first takes it, outside the lock: it may have to be allocated.
+  // Returns the batch's memory. Allocates it outside the lock at the first use.
   std::shared_ptr<char> BytesOf(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
@@ -231,15 +231,15 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   std::shared_ptr<char> TakeBytes(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     std::shared_ptr<char> bytes = std::move(bytes_[number]);
-    for (auto it = bytes_.begin(); it != bytes_.end();) {  // Batches that were begun anew have other numbers now.
+    for (auto it = bytes_.begin(); it != bytes_.end();) {  // Restarted batches have new numbers.
       it = draws_.Has(it->first) ? std::next(it) : bytes_.erase(it);
     }
     return bytes;
   }
 
-  // After every event: asks what is to be asked, and tells those who wait.
+  // Sends the requests and wakes waiting threads. Called after every event.
   void FollowUpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    // With the lock held, so that each shard is asked in the order in which its answers are expected.
+    // The lock orders the requests of each shard as its answers are expected.
     if (!samplers_.empty() && !ending_) {
       const std::vector<ShardAsk> asks = draws_.TakeAsks();
       for (auto begin = asks.begin(), end = begin; begin != asks.end(); begin = end) {
@@ -264,21 +264,21 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     const std::string name = shards_[change.shard]->name();
     change.missing ? LogWarning("replay server ", change.shard, " at ", name,
                                 " does not answer: batches are drawn without it until it does")
-                   : LogInfo("replay server ", change.shard, " at ", name, " is there: batches are drawn from it too");
+                   : LogInfo("replay server ", change.shard, " at ", name, " answers: batches are drawn from it too");
   }
 
-  const absl::Status possible_;  // Whether such batches can be drawn at all.
+  const absl::Status possible_;  // The error of batches that can never be drawn.
   const std::vector<std::shared_ptr<Shard>> shards_;
   const std::shared_ptr<const BatchLayout> layout_;
   BufferPool pool_;
   mutable Mutex mutex_;
   CondVar changed_;
-  CondVar earlier_;  // For Run: it is to wake before wakes_at_.
+  CondVar earlier_;  // Wakes Run before wakes_at_.
   ShardedDraws draws_ ABSL_GUARDED_BY(mutex_);
   std::vector<ShardSampler*> samplers_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::shared_ptr<char>> bytes_ ABSL_GUARDED_BY(mutex_);  // Of batches that are begun.
-  std::vector<bool> missing_ ABSL_GUARDED_BY(mutex_);     // As the log has it, once it has what is unlogged.
-  std::vector<Change> unlogged_ ABSL_GUARDED_BY(mutex_);  // Run logs it, without the lock.
+  std::map<uint64_t, std::shared_ptr<char>> bytes_ ABSL_GUARDED_BY(mutex_);  // For begun batches.
+  std::vector<bool> missing_ ABSL_GUARDED_BY(mutex_);     // The log's state once unlogged_ is written.
+  std::vector<Change> unlogged_ ABSL_GUARDED_BY(mutex_);  // Run logs it without the lock.
   uint64_t batches_ ABSL_GUARDED_BY(mutex_) = 0;
   WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
@@ -303,7 +303,7 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
     WAGGLE_ASSIGN_OR_RETURN(parts[i].table, ShardConfig(options.table, i, count));
     draws.shards.push_back(parts[i].table);
   }
-  // A single table itself refuses batches that it can never give.
+  // A single table itself refuses impossible batches.
   absl::Status possible = count > 1 ? CheckShardedBatch(options.table, count, options.batch_size) : absl::OkStatus();
   auto state = std::make_shared<State>(std::move(draws), shards, std::make_shared<const BatchLayout>(std::move(layout)),
                                        std::move(possible));

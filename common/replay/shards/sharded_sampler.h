@@ -10,11 +10,11 @@
 
 namespace waggle {
 
-// A ReplaySampler over shards. Each batch is drawn from all of them at once, as if they were one table: see
-// ShardedDraws. With several lost shards, or all, it waits until one is back.
+// A ReplaySampler over shards. Draws each batch from all shards as from one table: see ShardedDraws. Waits while all
+// are lost, and while the others do not allow a batch.
 class ShardedSampler final : public ReplaySampler {
  public:
-  // INVALID_ARGUMENT for options that can never work. A batch that the table's limits never allow is Next's error.
+  // INVALID_ARGUMENT for options that can never work. Next returns the error of an impossible batch.
   static absl::StatusOr<std::unique_ptr<ReplaySampler>> Create(const std::vector<std::shared_ptr<Shard>>& shards,
                                                                const ReplaySamplerOptions& options,
                                                                absl::Duration patience = kShardPatience);
@@ -28,9 +28,9 @@ class ShardedSampler final : public ReplaySampler {
 
   ShardedSampler(std::shared_ptr<State> state, std::vector<std::unique_ptr<ShardSampler>> samplers);
 
-  const std::shared_ptr<State> state_;  // Shared with what the shards' answers come to.
+  const std::shared_ptr<State> state_;  // Shared with the shards' samplers.
   const std::vector<std::unique_ptr<ShardSampler>> samplers_;
-  Thread thread_;  // Tells the state of the time. Last: it uses everything above.
+  Thread thread_;  // Runs State::Run. Last: it uses everything above.
 };
 
 }  // namespace waggle

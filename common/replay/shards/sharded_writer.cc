@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-// Between two looks at shards that may be stuck.
+// Checks for stuck shards in the time of `patience`.
 constexpr int64_t kLooksAPatience = 12;
 
 }  // namespace
@@ -96,7 +96,7 @@ absl::Status ShardedWriter::Look() {
     lost_[i] = health.stuck || (health.was_connected && !state.connected);
   }
   if (std::all_of(lost_.begin(), lost_.end(), [](bool lost) { return lost; })) {
-    lost_.assign(lost_.size(), false);  // There is nowhere to go.
+    lost_.assign(lost_.size(), false);  // No shard is left to move to.
   }
   return failure;
 }
@@ -152,8 +152,8 @@ absl::Status ShardedWriter::AwaitRoom(int64_t bytes, const StopToken& stop) {
   return status;
 }
 
-// Called where there is no room. Whoever stands still is left if another one is better: it goes on, or has room where
-// this one has none. One that stands still can take the room of a large block without being full itself.
+// Called while there is no room. Marks a shard that makes no progress as stuck if another one makes progress, or has
+// room while this one is full. A shard without progress can hold up a large block without being full.
 void ShardedWriter::FindStuck(absl::Time now) {
   const auto stands_still = [&](size_t i) { return states_[i].blocks > 0 && now - health_[i].moved > patience_; };
   bool one_goes_on = false;

@@ -11,15 +11,13 @@
 
 namespace waggle {
 
-// A ReplayWriter over shards. Each stream goes to one shard for an episode at least: the one with the fewest streams
-// among those that have room, in turn where several have as few. So data is spread evenly however many streams there
-// are, and streams leave a shard that falls behind.
+// A ReplayWriter over shards. A new stream or episode goes to the shard with the fewest streams among those with room,
+// in turn if several have as few. So data is spread evenly for any number of streams, and streams leave slow shards.
 //
-// A stream whose shard is lost moves at once, and its windows that reach back over the move are dropped. Blocks that a
-// lost shard has not acknowledged are sent to it when it is back; they count no more for those that are there. Append
-// blocks where the shards that are there have as much unacknowledged as they may have together. A shard that
-// acknowledges nothing for longer than `patience` while others do or have room is then left like a lost one: it may be
-// paused, or its limiter wait for samples that are made elsewhere.
+// The streams of a lost shard move at once. Windows that reach back over the move are dropped. The lost shard gets its
+// unacknowledged blocks when it is back; they do not count against the others' room. Append blocks while the present
+// shards have no room together. A shard without an acknowledgement for `patience`, while others make progress or have
+// room, then counts as lost: it may be paused, or its limiter may wait for samples.
 class ShardedWriter final : public ReplayWriter {
  public:
   // INVALID_ARGUMENT for options that can never work.
@@ -29,29 +27,28 @@ class ShardedWriter final : public ReplayWriter {
 
   absl::Status Append(InsertBlock block, const StopToken& stop) override;
   absl::Status Flush(absl::Duration timeout) override;
-  // The counts are sums; what was dropped because of a move counts as without rows.
+  // The counts are sums. items_without_rows includes windows that were dropped by a move.
   Stats stats() const override;
 
  private:
-  struct Shared;  // With the callbacks of the shards' writers.
+  struct Shared;  // Shared with the callbacks of the shards' writers.
   struct Health {
     bool was_connected = false;
     bool stuck = false;
-    uint64_t acknowledged = 0;  // When it was last looked at.
-    absl::Time moved;           // Since when this has not changed while blocks wait.
+    uint64_t acknowledged = 0;  // At the last Look.
+    absl::Time moved;           // The last change of `acknowledged`, or the last time without waiting blocks.
   };
 
   ShardedWriter(const ReplayWriterOptions& options, size_t shards, absl::Duration patience,
                 std::shared_ptr<Shared> shared);
 
-  // Looks at the shards. The first failure, if there is one.
+  // Reads the shards' states. Returns the first failure.
   absl::Status Look();
   bool HasRoom(int64_t bytes) const;
-  // Waits until there is room for a block.
   absl::Status AwaitRoom(int64_t bytes, const StopToken& stop);
   void FindStuck(absl::Time now);
   size_t Choose(const std::vector<int64_t>& lanes);
-  // Whether it has as much as it may have where all have as much.
+  // True if the shard has used its share of the room.
   bool Full(size_t shard) const;
 
   const int64_t max_blocks_;
@@ -59,13 +56,13 @@ class ShardedWriter final : public ReplayWriter {
   const absl::Duration patience_;
   const absl::Time began_;
   const std::shared_ptr<Shared> shared_;
-  // Of the thread that appends.
+  // Owned by the thread that appends.
   LaneRouter router_;
   std::vector<ShardWriter::State> states_;
   std::vector<Health> health_;
   std::vector<bool> lost_;
-  size_t next_ = 0;  // Whose turn it is.
-  // Last: they use what is shared.
+  size_t next_ = 0;  // The shard with the next turn.
+  // Last: they use the shared state.
   std::vector<std::unique_ptr<ShardWriter>> writers_;
 };
 

@@ -152,7 +152,8 @@ Observations NetworkPolicy::Stage(const PolicyInput& input) {
 absl::Status NetworkPolicy::CheckSlots(absl::Span<const int64_t> slots) const {
   for (const int64_t slot : slots) {
     if (slot < 0 || slot >= lanes_) {
-      return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " is outside [0, ", lanes_, ")"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("slot: got ", slot, "; wanted 0 or more, less than ", lanes_, ", the number of lanes"));
     }
   }
   if (slots.size() > static_cast<size_t>(max_rows_)) {

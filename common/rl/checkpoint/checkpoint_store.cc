@@ -290,7 +290,7 @@ absl::StatusOr<CheckpointHeader> CheckpointStore::ReadHeader(const Candidate& ca
         "it has format version 1, which this program no longer reads: use the Waggle that wrote it, or move it away");
   }
   if (header.ok() && header->step != candidate.step) {
-    return absl::DataLossError(absl::StrCat("it is that of step ", header->step));
+    return absl::DataLossError(absl::StrCat("its file is that of step ", header->step));
   }
   return header;
 }

@@ -17,9 +17,10 @@
 
 namespace waggle {
 
-// The checkpoints of a run, each in a subfolder "step-000000012345". Not thread-safe. Blocks on the disk.||||Even if
-// Save() ends by an error, a kill or a power cut, LoadLatest() returns the earlier checkpoint or the new one, complete:
-// files are written elsewhere, synced and renamed. docs/checkpoints.md has the format.
+// The checkpoints of a run, each in a subfolder "step-000000012345". Not thread-safe. Blocks on the disk.
+//
+// Even if Save() ends by an error, a kill or a power cut, LoadLatest() returns the earlier checkpoint or the new one,
+// complete: files are written elsewhere, synced and renamed. docs/checkpoints.md has the format.
 class CheckpointStore {
  public:
   // Opens to load and save. Keeps the newest `keep` checkpoints, at least 1. Creates the folder if it is missing, locks

@@ -143,7 +143,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    return Refuse(absl::StrCat("it is no JSON at byte ", position));
+    return Refuse(absl::StrCat("not JSON at byte ", position));
   }
 
   const std::string& problem() const { return problem_; }
@@ -195,7 +195,7 @@ absl::Status CheckLayout(const std::vector<SafetensorsEntry>& tensors, int64_t d
     const SafetensorsEntry& tensor = tensors[index];
     if (tensor.offset != end) {
       return absl::DataLossError(absl::StrCat("the header puts ", tensor.spec.DebugString(), " at byte ", tensor.offset,
-                                              " where byte ", end, " is next"));
+                                              "; wanted byte ", end, ", the next one"));
     }
     end += tensor.spec.NumBytes();
   }
@@ -296,7 +296,7 @@ absl::StatusOr<int64_t> ParseSafetensorsLength(absl::string_view bytes, int64_t 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view json, int64_t data_bytes) {
   // The parser would ignore a byte order mark before the JSON and all text after a zero.
   if (json.empty() || json.front() != '{' || json.find('\0') != absl::string_view::npos) {
-    return absl::DataLossError("the header is malformed: it is no JSON object");
+    return absl::DataLossError("the header is malformed: not a JSON object");
   }
   HeaderReader reader;
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) {

@@ -18,7 +18,7 @@ class RunningStatistics {
   RunningStatistics(std::vector<int64_t> shape, torch::Device device, NormalizerSpec average = {});
 
   // Adds a batch, [rows, shape...] of any type; without rows it does nothing. An element that is not finite makes its
-  // statistics so for ever, or until its batch leaves the window.
+  // mean and variance NaN or infinite for ever, or until its batch leaves the window.
   void Update(const torch::Tensor& batch);
 
   // (x - mean) / deviation in [-clip, clip], which may be infinite. x is [..., shape...]; keeps a floating-point type,

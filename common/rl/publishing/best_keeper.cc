@@ -44,7 +44,7 @@ absl::Status EndTraining(const absl::StatusOr<std::string>& model, const std::st
     metrics->SetActivity("done");
     hub->run_over().Wait();
   }
-  return EndOfWork(model.status(), hub);
+  return WorkResult(model.status(), hub);
 }
 
 }  // namespace waggle

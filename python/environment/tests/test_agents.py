@@ -90,7 +90,7 @@ class AgentsTest(unittest.TestCase):
             lanes.run(group)
         self.assertEqual((group.step_types[0], group.discounts[0]), (LAST, 1))
 
-    def test_what_is_no_parallel_environment_is_refused(self):
+    def test_other_objects_are_refused(self):
         with self.assertRaisesRegex(Refused, "possible_agents"):
             ParallelAgents(object(), "Thing")
 

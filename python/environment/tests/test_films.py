@@ -86,7 +86,7 @@ class Films(unittest.TestCase):
             with self.assertRaisesRegex(Refused, f"--video: got {name}, which has no render mode rgb_array"):
                 open_filmed(name, self.folder)
 
-    def test_what_is_missing_is_told(self):
+    def test_a_missing_package_is_named(self):
         with self.assertRaisesRegex(Refused, "--video: .*no painter is there"):
             open_filmed("Broken", self.folder)
         with mock.patch.dict("sys.modules", {"moviepy": None}):

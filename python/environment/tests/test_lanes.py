@@ -140,18 +140,18 @@ class LanesTest(unittest.TestCase):
             np.testing.assert_array_equal(array[lane], arrays[leaf.name], leaf.name)
             self.assertEqual(array.dtype, np.asarray(arrays[leaf.name]).dtype, leaf.name)
 
-    def test_single_lanes(self):
-        steps = 0
-        shapes = 0
+    def compare(self, make_lanes, draw_commands):
+        """Compares rows of random environments, three lanes each, with the reference."""
+        steps = shapes = 0
         while steps < STEPS:
             shapes += 1
             draw = random.Random(shapes)
-            lanes = SingleLanes([Scripted(shapes) for _ in range(3)], "Scripted")
+            lanes = make_lanes(shapes)
             group = support.lay_out(lanes.spec, 3)
             references = [Reference(Scripted(shapes), seed) for seed in (7, 8, 9)]
             group.seeds[:] = (7, 8, 9)
-            for _ in range(300):
-                commands = [draw.choice([LEAVE, STEP, STEP, STEP, STEP, STEP, RESET]) for _ in range(3)]
+            for step in range(300):
+                commands = draw_commands(draw, step)
                 before = [[array[lane].copy() for array in group.observations] for lane in range(3)]
                 actions = [reference._environment.action_space.sample() for reference in references]
                 for lane in range(3):
@@ -166,27 +166,18 @@ class LanesTest(unittest.TestCase):
                     self.assert_row(group, lanes.spec, lane, references[lane].row(command, actions[lane]))
                     steps += 1
 
+    def test_single_lanes(self):
+        def make(shapes):
+            return SingleLanes([Scripted(shapes) for _ in range(3)], "Scripted")
+
+        self.compare(make, lambda draw, _: [draw.choice([LEAVE, *[STEP] * 5, RESET]) for _ in range(3)])
+
     def test_vector_lanes_that_reset_at_the_next_step(self):
-        steps = 0
-        shapes = 0
-        while steps < STEPS:
-            shapes += 1
-            draw = random.Random(shapes)
+        def make(shapes):
             vector = SyncVectorEnv([lambda: Scripted(shapes)] * 3, autoreset_mode=AutoresetMode.NEXT_STEP)
-            lanes = VectorLanes(vector, "Scripted")
-            group = support.lay_out(lanes.spec, 3)
-            references = [Reference(Scripted(shapes), 5 + lane) for lane in range(3)]  # SyncVectorEnv's seeds.
-            group.seeds[:] = 5
-            for step in range(300):
-                command = RESET if step == 0 or draw.random() < 0.02 else STEP
-                group.commands[:] = command
-                actions = [reference._environment.action_space.sample() for reference in references]
-                for lane in range(3):
-                    write_action(group, lanes.spec, lane, references[lane]._environment.action_space, actions[lane])
-                lanes.run(group)
-                for lane in range(3):
-                    self.assert_row(group, lanes.spec, lane, references[lane].row(command, actions[lane]))
-                    steps += 1
+            return VectorLanes(vector, "Scripted")
+
+        self.compare(make, lambda draw, step: [RESET if step == 0 or draw.random() < 0.02 else STEP] * 3)
 
     def test_other_autoreset_modes_are_refused(self):
         for mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
@@ -198,38 +189,27 @@ class LanesTest(unittest.TestCase):
         with self.assertRaisesRegex(Refused, "autoreset"):
             VectorLanes(vector, "Scripted")
 
-    def test_an_observation_of_another_shape_is_an_error(self):
+    def test_wrong_rows_are_errors(self):
         class Wrong(Scripted):
             def step(self, action):
                 return np.zeros((9, 9), np.float32), 0.0, False, False, {}
 
-        environment = Wrong(1, spaces.Discrete(2))
-        environment.observation_space = spaces.Box(-1, 1, (2,), np.float32)
-        environment._mask = "none"
-        lanes = SingleLanes([environment], "Wrong")
-        group = support.lay_out(lanes.spec, 1)
-        group.commands[:] = RESET
-        lanes.run(group)
-        group.commands[:] = STEP
-        with self.assertRaisesRegex(ValueError, "shape"):
-            lanes.run(group)
-
-    def test_a_mask_that_comes_late_is_an_error(self):
         class Late(Scripted):
             def step(self, action):
                 observation, reward, _, _, _ = super().step(action)
                 return observation, reward, False, False, {"action_mask": np.ones(2, np.int8)}
 
-        environment = Late(1, spaces.Discrete(2))
-        environment.observation_space = spaces.Box(-1, 1, (2,), np.float32)
-        environment._mask = "none"
-        lanes = SingleLanes([environment], "Late")
-        group = support.lay_out(lanes.spec, 1)
-        group.commands[:] = RESET
-        lanes.run(group)
-        group.commands[:] = STEP
-        with self.assertRaisesRegex(ValueError, "action_mask"):
+        for kind, message in ((Wrong, "shape"), (Late, "action_mask")):
+            environment = kind(1, spaces.Discrete(2))
+            environment.observation_space = spaces.Box(-1, 1, (2,), np.float32)
+            environment._mask = "none"
+            lanes = SingleLanes([environment], "Wrong")
+            group = support.lay_out(lanes.spec, 1)
+            group.commands[:] = RESET
             lanes.run(group)
+            group.commands[:] = STEP
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                lanes.run(group)
 
     def test_a_module_that_is_missing_is_named(self):
         with self.assertRaisesRegex(Refused, "environment.pettingzoo.id.*no module nowhere"):

@@ -17,9 +17,9 @@
 #include "common/rl/training/steppers.h"
 #include "common/rl/training/trainee.h"
 #include "learner/batch_stager.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 #include "tests/support/slices.h"
 
 namespace waggle {

@@ -325,7 +325,7 @@ TEST_CASE("options that contradict each other are refused", "[unit]") {
       {OptionsOf(0, 4, {plan}), "lanes: 0"},
       {OptionsOf(1, 0, {plan}), "chunk_rows: 0"},
       {OptionsOf(1, 4, {}), "plans: "},
-      {OptionsOf(1, 4, {short_window}), "table t: window.length: 3"},
+      {OptionsOf(1, 4, {short_window}), "table t: window.length: got 3"},
       {OptionsOf(1, 4, {unknown_column}), "logits: float32[3]"},
       {OptionsOf(1, 4, {plan, unknown_column}), "table t"},
       {OptionsOf(1, 4, {other_shape}), "observation: float32[4]"},

@@ -28,6 +28,9 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
   // A row is four floats, an action, a reward and a discount: 32 bytes, and 48 for the item.
   CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 80.0 MiB") != std::string::npos);
   CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);
+  CHECK_THAT(Estimate({{"replay.max_items", "1048576"}, {"replay.max_bytes", "1048576"}}),
+             Catch::Contains("about 49.0 MiB"));
+  CHECK_THAT(Estimate({{"replay.servers", "3"}}), Catch::Contains("; while servers are lost, at most 192\n"));
 }
 
 struct NoOptions : AlgorithmOptions {
@@ -54,15 +57,6 @@ TEST_CASE("A network's core stands between its torso and its heads", "[unit]") {
   environment.actions = {Discrete("action", 2)};
   CHECK_THAT(ValueOf(EstimateText(experiment, environment, algorithms)),
              Catch::Contains("observation: float32[4]; [64] [64] gru [32]; q [2]; "));
-}
-
-TEST_CASE("The estimate includes an actor's unacknowledged rows for lost servers", "[unit]") {
-  CHECK(Estimate({{"replay.servers", "3"}}).find("; while servers are lost, at most 192\n") != std::string::npos);
-}
-
-TEST_CASE("The byte limit bounds the estimate", "[unit]") {
-  const std::string text = Estimate({{"replay.max_items", "1048576"}, {"replay.max_bytes", "1048576"}});
-  CHECK(text.find("about 49.0 MiB") != std::string::npos);
 }
 
 TEST_CASE("The estimate lists the memory of each process and the machine's memory", "[unit]") {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/rl/algorithms/definitions.h"
@@ -26,47 +27,36 @@ TEST_CASE("Every experiment that ships passes every check", "[unit]") {
   CHECK(count > 0);
 }
 
-TEST_CASE("The environment's facts come with the experiment", "[unit]") {
+TEST_CASE("The environment's facts come with the experiment, and include its transforms", "[unit]") {
   const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {}));
   CHECK(checked.environment->name == "CartPole-v1");
   CHECK(checked.environment->actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
+  const CheckedExperiment stacked =
+      ValueOf(LoadCheckedExperiment(kCartPole, {{"environment.transforms", "[frame_stack]"}}));
+  CHECK(stacked.environment->observations[0].array.shape == std::vector<int64_t>{16});
 }
 
-TEST_CASE("The environment's facts include its transforms", "[unit]") {
-  const std::pair<std::string, std::string> stack = {"environment.transforms", "[frame_stack]"};
-  const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {stack}));
-  CHECK(checked.environment->observations[0].array.shape == std::vector<int64_t>{16});
-  const auto error = [](const std::string& transforms, const std::string& gymnasium) {
-    std::vector<std::pair<std::string, std::string>> overrides = {{"environment.transforms", transforms}};
-    if (!gymnasium.empty()) {
-      overrides.emplace_back("environment", "{gymnasium: {id: " + gymnasium + "}, transforms: " + transforms + "}");
-    }
-    return std::string(LoadCheckedExperiment(kCartPole, overrides, ForeignEnvironments::kNotOpened).status().message());
+TEST_CASE("Errors name the key and the place of its value", "[unit]") {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"learner.bach_size", "3", "did you mean \"batch_size\"?"},
+      {"environment.name", "CartPol-v1", "did you mean \"CartPole-v1\"?"},
+      {"networks.q.torso", "[{type: conv}]", "networks.q.torso"},
+      {"replay.max_bytes", "1", "replay.max_bytes: got 1; wanted at least "},
+      {"replay.compression", "[{column: x}]", "replay.compression: no column named \"x\""},
+      {"environment.transforms", "[grayscale]", "environment.transforms[0].grayscale: got "},
+      {"environment", "{gymnasium: {id: ALE/Pong-v5}, transforms: [{resize: {height: 0}}]}",
+       "environment.transforms[0].resize: height: got "},
   };
-  CHECK_THAT(error("[grayscale]", ""), Catch::Contains("environment.transforms[0].grayscale: got "));
-  CHECK_THAT(error("[{resize: {height: 0}}]", "ALE/Pong-v5"),
-             Catch::Contains("environment.transforms[0].resize: height: got "));
-}
-
-TEST_CASE("Errors name the file and the key", "[unit]") {
-  const auto error = [](const std::string& key, const std::string& value) {
-    return std::string(LoadCheckedExperiment(kCartPole, {{key, value}}).status().message());
-  };
-  CHECK(error("learner.bach_size", "3") ==
-        "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
-  CHECK(error("environment.name", "CartPol-v1")
-            .find("--set environment.name=CartPol-v1: environment.name: no environment named "
-                  "\"CartPol-v1\"; did you mean \"CartPole-v1\"?") == 0);
+  for (const auto& [key, value, says] : cases) {
+    const absl::Status wrong =
+        LoadCheckedExperiment(kCartPole, {{key, value}}, ForeignEnvironments::kNotOpened).status();
+    CHECK_THAT(std::string(wrong.message()), Catch::Contains(says) && Catch::StartsWith(std::string("--set ") + key));
+  }
   const absl::Status both =
       LoadCheckedExperiment(kCartPole, {{"environment.name", "x"}, {"learner.device", "gpu"}}).status();
   CHECK_THAT(std::string(both.message()), Catch::StartsWith("--set learner.device=gpu: learner.device: got ") &&
                                               Catch::Contains("\n--set environment.name=x: environment.name: no "));
-  CHECK(error("networks.q.torso", "[{type: conv}]").find("--set networks.q.torso=") == 0);
-  CHECK(error("replay.max_bytes", "1").find("--set replay.max_bytes=1: replay.max_bytes: got 1; wanted at least ") ==
-        0);
-  CHECK(error("replay.compression", "[{column: x}]") ==
-        "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");
-  CHECK(LoadCheckedExperiment("/no/such.yaml", {}).status().code() == absl::StatusCode::kNotFound);
+  REQUIRE_CODE(LoadCheckedExperiment("/no/such.yaml", {}), absl::StatusCode::kNotFound);
 }
 
 std::string Page(const std::string& name) {

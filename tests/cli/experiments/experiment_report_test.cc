@@ -5,6 +5,7 @@
 #include "tests/cli/fake_experiments.h"
 #include "tests/cli/golden_json.h"
 #include "tests/support/catch.h"
+#include "tests/support/text_proto.h"
 
 namespace waggle {
 namespace {
@@ -19,17 +20,11 @@ v1::ListExperimentsResponse TwoExperiments() {
   experiments.mutable_experiments(0)->set_running_ms(250'000);
   v1::ExperimentInfo* const other = experiments.add_experiments();
   *other = RunningExperiment("cart-99abc");
-  other->set_state(v1::RUN_STATE_SOLVED);
-  other->set_priority(-2);
-  other->set_running_ms(63'000);
-  other->set_ended_at_us(1'000'125'000'000);
-  other->set_reason("mean return 480\x1b");
-  other->mutable_result()->mutable_evaluation()->set_mean_return(480);
-  v1::ExperimentInfo* const waiting = experiments.add_experiments();
-  waiting->set_id("new-aaaaa");
-  waiting->set_state(v1::RUN_STATE_QUEUED);
-  waiting->set_submitted_at_us(1'000'310'000'000);
-  waiting->set_reason("it waits for 2 actors");
+  other->MergeFrom(testing::FromText<v1::ExperimentInfo>(R"(
+      state: RUN_STATE_SOLVED priority: -2 running_ms: 63000 ended_at_us: 1000125000000 reason: "mean return 480\033"
+      result { evaluation { mean_return: 480 } })"));
+  *experiments.add_experiments() = testing::FromText<v1::ExperimentInfo>(R"(
+      id: "new-aaaaa" state: RUN_STATE_QUEUED submitted_at_us: 1000310000000 reason: "it waits for 2 actors")");
   return experiments;
 }
 
@@ -53,25 +48,14 @@ TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {
 }
 
 TEST_CASE("The list of the pool's processes shows their work", "[unit]") {
-  v1::PoolResponse pool;
-  v1::PoolMember* const actor = pool.add_members();
-  actor->set_worker_id("actor-1-ff");
-  actor->set_kind(v1::WORKER_KIND_ACTOR);
-  actor->set_host("bee");
-  actor->set_process_id(4001);
-  actor->mutable_resources()->set_cores(8);
-  actor->mutable_resources()->set_memory_bytes(uint64_t{4} << 30);
-  actor->mutable_resources()->add_devices("cpu");
-  v1::WorkOrder* const order = actor->add_orders();
-  order->set_experiment_id("pole-x7k2q");
-  order->set_role(v1::ROLE_ACTOR);
-  order->set_index(2);
+  auto pool = testing::FromText<v1::PoolResponse>(R"(
+      members { worker_id: "actor-1-ff" kind: WORKER_KIND_ACTOR host: "bee" process_id: 4001
+                resources { cores: 8 memory_bytes: 4294967296 devices: "cpu" }
+                orders { experiment_id: "pole-x7k2q" role: ROLE_ACTOR index: 2 } })");
   v1::PoolMember* const gradient = pool.add_members();
-  *gradient = *actor;
-  gradient->set_kind(v1::WORKER_KIND_GRADIENT);
-  gradient->set_address("10.0.0.2:7004");
-  gradient->set_silent_ms(5'000);
-  gradient->set_leaving(true);
+  *gradient = pool.members(0);
+  gradient->MergeFrom(testing::FromText<v1::PoolMember>(
+      R"(kind: WORKER_KIND_GRADIENT address: "10.0.0.2:7004" silent_ms: 5000 leaving: true)"));
   gradient->mutable_orders(0)->set_role(v1::ROLE_LEARNER);
   gradient->mutable_orders(0)->set_index(0);
   pool.add_members()->set_kind(v1::WORKER_KIND_EVALUATOR);

@@ -78,9 +78,5 @@ TEST_CASE("A wrong line is refused with the leaf and the wanted value", "[unit]"
   }
 }
 
-TEST_CASE("The description of the wanted action names every leaf", "[unit]") {
-  CHECK_THAT(WantedAction(Several()), Catch::Contains("action/move") && Catch::Contains("action/level"));
-}
-
 }  // namespace
 }  // namespace waggle

@@ -8,17 +8,10 @@
 #include "absl/strings/match.h"
 #include "tests/cli/golden_json.h"
 #include "tests/support/catch.h"
+#include "tests/support/text_proto.h"
 
 namespace waggle {
 namespace {
-
-v1::HistogramBucket Bucket(double low, double high, uint64_t count) {
-  v1::HistogramBucket bucket;
-  bucket.set_low(low);
-  bucket.set_high(high);
-  bucket.set_count(count);
-  return bucket;
-}
 
 template <class T>
 v1::InspectedColumn Column(const std::string& name, v1::DataType dtype, const std::vector<int64_t>& shape,
@@ -40,36 +33,16 @@ v1::InspectedColumn Column(const std::string& name, v1::DataType dtype, const st
 Inspections Sample() {
   Inspections inspections(2);
   inspections[0].address = "hive:1";
-  v1::InspectResponse& response = inspections[0].response;
-  response.set_table_items(300);
-  v1::ItemStatistics* statistics = response.mutable_statistics();
-  statistics->set_items(300);
-  statistics->set_rows(600);
-  statistics->set_min_policy_version(10);
-  statistics->set_max_policy_version(90);
-  statistics->set_mean_policy_version(45.5);
-  statistics->set_max_priority(3);
-  statistics->set_mean_priority(0.75);
-  *statistics->add_priorities() = Bucket(0, 0, 100);
-  *statistics->add_priorities() = Bucket(0.5, 1, 200);
-  *statistics->add_times_sampled() = Bucket(0, 0, 1);
-  *statistics->add_times_sampled() = Bucket(1, 2, 200);
-  *statistics->add_times_sampled() = Bucket(2, 4, 99);
-  v1::InspectedItem* item = response.add_items();
-  item->set_key(17);
-  item->set_generation(1234);
-  item->set_age_inserts(5);
-  item->set_age_seconds(75);
-  item->set_priority(0.75);
-  item->set_probability(0.0025);
-  item->set_times_sampled(3);
-  item->set_policy_version(42);
-  item->set_rows(2);
-  item->set_context_rows(1);
-  item->set_producer("actor-1");
-  response.add_items()->set_key(18);
-  response.add_unknown_keys(99);
-  response.set_next_page_token("n-11-4d2-0");
+  inspections[0].response = testing::FromText<v1::InspectResponse>(R"(
+      table_items: 300 unknown_keys: 99 next_page_token: "n-11-4d2-0"
+      statistics { items: 300 rows: 600 min_policy_version: 10 max_policy_version: 90 mean_policy_version: 45.5
+                   max_priority: 3 mean_priority: 0.75
+                   priorities { count: 100 } priorities { low: 0.5 high: 1 count: 200 }
+                   times_sampled { count: 1 } times_sampled { low: 1 high: 2 count: 200 }
+                   times_sampled { low: 2 high: 4 count: 99 } }
+      items { key: 17 generation: 1234 age_inserts: 5 age_seconds: 75 priority: 0.75 probability: 0.0025
+              times_sampled: 3 policy_version: 42 rows: 2 context_rows: 1 producer: "actor-1" }
+      items { key: 18 })");
   inspections[1].address = "hive:2";
   inspections[1].status = absl::UnavailableError("connection refused");
   return inspections;
@@ -91,7 +64,7 @@ TEST_CASE("The text shows a table's statistics and its items", "[unit]") {
       "  17   1234        1 m 15 s  5              0.75      0.0025       3        42              2 after 1  actor-1\n"
       "  18   0           ?         0              0         -            0        0               0          ?\n"
       "  there is no item of key 99\n"
-      "  further on: --page n-11-4d2-0\n"
+      "  next page: --page n-11-4d2-0\n"
       "the replay server at hive:2 does not answer: connection refused\n");
 }
 
@@ -100,7 +73,10 @@ TEST_CASE("Many buckets are merged", "[unit]") {
   v1::ItemStatistics* statistics = inspections[0].response.mutable_statistics();
   statistics->set_items(2000);
   for (int i = 0; i < 200; ++i) {
-    *statistics->add_priorities() = Bucket(i, i + 1, 10);
+    v1::HistogramBucket* const bucket = statistics->add_priorities();
+    bucket->set_low(i);
+    bucket->set_high(i + 1);
+    bucket->set_count(10);
   }
   const std::string text = InspectText("t", inspections);
   CHECK(absl::StrContains(text, "    0 to 16     160  ####"));

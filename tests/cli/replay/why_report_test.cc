@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "tests/cli/golden_json.h"
 #include "tests/support/catch.h"
+#include "tests/support/text_proto.h"
 
 namespace waggle {
 namespace {
@@ -18,7 +19,7 @@ Explanation* AddTable(const std::string& name, Explanation::Verdict verdict, v1:
   table->mutable_config()->mutable_rate_limiter()->set_min_items(1);
   table->set_verdict(verdict);
   table->set_cause("none");
-  table->set_summary("nobody waits; 0 of 1000 items");
+  table->set_summary("no call waits; 0 of 1000 items");
   return table;
 }
 
@@ -30,79 +31,42 @@ Explanations Sample() {
   explanations[1].address = "127.0.0.1:2";
   v1::ExplainResponse* const response = &explanations[1].response;
   AddTable("a", Explanation::VERDICT_FLOWING, response);
-  Explanation* const waiting = AddTable("b", Explanation::VERDICT_WAITING, response);
-  waiting->set_summary("for 3 s: samples wait");
-  Explanation* const stuck = AddTable("c", Explanation::VERDICT_DEADLOCK, response);
-  stuck->set_cause("limiter_too_tight");
-  stuck->set_summary("for 15 s: block each other\x1b[2J");
-  stuck->set_who_could("1 sampler is connected: learner (never sampled)");
-  stuck->mutable_config()->mutable_rate_limiter()->set_samples_per_insert(4);
-  stuck->set_items(2);
-  stuck->set_items_inserted(2);
-  stuck->set_difference(8);
-  stuck->set_max_difference(8);
-  stuck->set_inserts_waiting(1);
-  stuck->set_samples_waiting(70);
-  v1::Wait* const insert = stuck->add_waits();
-  insert->set_kind(v1::Wait::KIND_INSERT);
-  insert->set_who("actor-1");
-  insert->set_items(3);
-  insert->set_seconds(12);
-  insert->set_why("inserts wait for 4 more samples");
-  v1::Wait* const sample = stuck->add_waits();
-  sample->set_kind(v1::Wait::KIND_SAMPLE);
-  sample->set_who("learner");
-  sample->set_connected(true);
-  sample->set_items(8);
-  sample->set_counted(32);
-  sample->set_seconds(75);
-  sample->set_why("block each other");
-  v1::Remedy* const setting = stuck->add_remedies();
-  setting->set_setting("rate_limiter.max_difference");
-  setting->set_now("8");
-  setting->set_change(">= 32");
-  setting->set_value(32);
-  setting->set_is_table_setting(true);
-  v1::Remedy* const batch = stuck->add_remedies();
-  batch->set_setting("batch_size");
-  batch->set_now("32");
-  batch->set_change("<= 8");
-  v1::Party* const writer = stuck->add_parties();
-  writer->set_kind(v1::Party::KIND_WRITER);
-  writer->set_name("actor-1");
-  writer->set_items(2);
-  writer->set_active_ago(12);
-  writer->set_left_ago(11);
-  v1::Party* const sampler = stuck->add_parties();
-  sampler->set_kind(v1::Party::KIND_SAMPLER);
-  sampler->set_name("learner");
-  sampler->set_connected(true);
-  sampler->set_waits_at("b");
-  stuck->set_priorities_updated_ago(90);
-  stuck->set_priorities_updated_by("127.0.0.1:3");
+  AddTable("b", Explanation::VERDICT_WAITING, response)->set_summary("for 3 s: samples wait");
+  AddTable("c", Explanation::VERDICT_DEADLOCK, response)->MergeFrom(testing::FromText<Explanation>(R"t(
+      cause: "limiter_too_tight" summary: "for 15 s: block each other\033[2J"
+      who_could: "1 sampler is connected: learner (never sampled)"
+      config { rate_limiter { samples_per_insert: 4 } }
+      items: 2 items_inserted: 2 difference: 8 max_difference: 8 inserts_waiting: 1 samples_waiting: 70
+      waits { kind: KIND_INSERT who: "actor-1" items: 3 seconds: 12 why: "inserts wait for 4 more samples" }
+      waits { kind: KIND_SAMPLE who: "learner" connected: true items: 8 counted: 32 seconds: 75 why: "block each other" }
+      remedies { setting: "rate_limiter.max_difference" now: "8" change: ">= 32" value: 32 is_table_setting: true }
+      remedies { setting: "batch_size" now: "32" change: "<= 8" }
+      parties { kind: KIND_WRITER name: "actor-1" items: 2 active_ago: 12 left_ago: 11 }
+      parties { kind: KIND_SAMPLER name: "learner" connected: true waits_at: "b" }
+      priorities_updated_ago: 90 priorities_updated_by: "127.0.0.1:3")t"));
   return explanations;
 }
 
 TEST_CASE("The text begins with the worst table", "[unit]") {
   CHECK(WhyText(Sample(), {}, /*in_full=*/false) ==
         "c at 127.0.0.1:2: DEADLOCK: for 15 s: block each other?[2J\n"
-        "  who could end it: 1 sampler is connected: learner (never sampled)\n"
-        "  what would free it, each by itself:\n"
+        "  could be ended by: 1 sampler is connected: learner (never sampled)\n"
+        "  remedies, each enough by itself:\n"
         "      rate_limiter.max_difference >= 32, now 8    waggle reconfigure c rate_limiter.max_difference=32\n"
         "      batch_size <= 8, now 32    of the sampler\n"
-        "  who waits:\n"
+        "  waiting calls:\n"
         "      insert  actor-1 (gone)  3 items left           12.0 s    inserts wait for 4 more samples\n"
         "      sample  learner         8 items counted as 32  1 m 15 s  block each other\n"
         "      and 69 more\n"
         "  in numbers: 2 items (min_items 1, max_items 1000), 2 inserted, 0 sampled; difference 8 in [0, 8] at 4 "
         "samples an insert\n"
-        "  who is there:\n"
+        "  clients:\n"
         "      writer   actor-1      left 11.0 s ago        2 items, last 12.0 s ago\n"
         "      sampler  learner      connected, waits at b  0 items, last never\n"
         "      updater  127.0.0.1:3                         priorities 1 m 30 s ago\n"
         "b at 127.0.0.1:2: WAITING: for 3 s: samples wait\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
-        "a at 127.0.0.1:2: flowing: nobody waits; 0 of 1000 items\n"
+        "a at 127.0.0.1:2: flowing: no call waits; 0 of 1000 items\n"
         "the replay server at 127.0.0.1:1 does not answer: connection refused\n");
 }
 
@@ -111,7 +75,7 @@ TEST_CASE("A table that flows is shown in full on request", "[unit]") {
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
   CHECK(WhyText(explanations, {}, /*in_full=*/true) ==
-        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "a at hive:1: flowing: no call waits; 0 of 1000 items\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n");
   explanations[0].response.clear_tables();
   CHECK(WhyText(explanations, {}, /*in_full=*/false) == "the replay server at hive:1 has no table yet\n");
@@ -132,32 +96,21 @@ TEST_CASE("The exit status is that of the worst table", "[unit]") {
 Explanations FullDisk() {
   Explanations explanations(1);
   explanations[0].address = "hive:1";
-  Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
-  table->set_cause("disk_refuses");
-  table->set_summary("for 93 s: writers wait for the disk of /data");
-  table->set_who_could("whoever makes room in /data");
-  v1::Remedy* const room = table->add_remedies();
-  room->set_setting("room in /data");
-  room->set_now("none");
-  room->set_change("more");
-  table->set_unacknowledged_blocks(3);
-  table->set_unacknowledged_bytes(4096);
-  v1::StorageInfo* const storage = table->mutable_storage();
-  storage->set_folder("/data");
-  storage->set_write_problem("No space left on device");
-  storage->set_write_problem_seconds(93);
-  storage->set_commit_waiting_seconds(94);
-  storage->set_checkpoint_problem("keeping checkpoint 8: No space left");
-  storage->set_checkpoint_ago(400);
-  storage->set_checkpoint_number(7);
+  AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response)->MergeFrom(testing::FromText<Explanation>(R"(
+      cause: "disk_refuses" summary: "for 93 s: writers wait for the disk of /data"
+      who_could: "more room in /data" remedies { setting: "room in /data" now: "none" change: "more" }
+      unacknowledged_blocks: 3 unacknowledged_bytes: 4096
+      storage { folder: "/data" write_problem: "No space left on device" write_problem_seconds: 93
+                commit_waiting_seconds: 94 checkpoint_problem: "keeping checkpoint 8: No space left"
+                checkpoint_ago: 400 checkpoint_number: 7 })"));
   return explanations;
 }
 
 TEST_CASE("A full disk is shown with its waiting clients, and a failed checkpoint with the last good one", "[unit]") {
   CHECK(WhyText(FullDisk(), {}, /*in_full=*/false) ==
         "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
-        "  who could end it: whoever makes room in /data\n"
-        "  what would free it:\n"
+        "  could be ended by: more room in /data\n"
+        "  remedies:\n"
         "      more room in /data\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
         "  on disk, in /data:\n"
@@ -177,23 +130,14 @@ TEST_CASE("A remedy that is not a setting is in words", "[unit]") {
   memory->set_change("more (--memory-bytes), or smaller batches");
   CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
                           "      more memory of the server (--memory-bytes), or smaller batches, now 1000\n"));
-  memory->set_change("more, or fewer or smaller tables");
-  CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
-                          "      more memory of the server, or fewer or smaller tables, now 1000\n"));
 }
 
 // An actor and a learner that tables wait for, and an evaluator.
 SilentWorkers SampleSilent() {
   SilentWorkers silent(3);
-  silent[0].worker.set_role(v1::ROLE_ACTOR);
-  silent[0].worker.set_index(1);
-  silent[0].worker.set_host("bee");
-  silent[0].worker.set_process_id(77);
+  silent[0].worker = testing::FromText<v1::WorkerInfo>(R"(role: ROLE_ACTOR index: 1 host: "bee" process_id: 77)");
   silent[0].silent = absl::Seconds(4);
-  silent[1] = silent[0];
-  silent[1].worker.set_role(v1::ROLE_LEARNER);
-  silent[1].worker.set_index(0);
-  silent[1].worker.set_process_id(78);
+  silent[1].worker = testing::FromText<v1::WorkerInfo>(R"(role: ROLE_LEARNER host: "bee" process_id: 78)");
   silent[1].silent = absl::Seconds(42);
   silent[2].worker.set_role(v1::ROLE_EVALUATOR);
   return silent;
@@ -221,7 +165,7 @@ TEST_CASE("A missing server is named, and changes the exit status", "[unit]") {
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
   CHECK(WhyText(explanations, kMissing, /*in_full=*/false) ==
-        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "a at hive:1: flowing: no call waits; 0 of 1000 items\n"
         "replay server 1, last at hive:2, is missing: the parameter server heard of it last 1 m 33 s ago, and counts "
         "it as "
         "gone; it gave up: no space?left\n"

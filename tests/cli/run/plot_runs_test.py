@@ -66,10 +66,8 @@ class ReadingTest(PlotTest):
         self.assertEqual(run.experiment, "bees")
         self.assertEqual(run.target, 475)
         self.assertEqual(run.facts["algorithm.name"], "apex_dqn")
-        self.assertEqual(
-            plot_runs.title_of([run]),
-            "bees: apex_dqn on Hive-v0, seed 3\nsolved after 8,000 environment steps and 7.25 s",
-        )
+        title = "bees: apex_dqn on Hive-v0, seed 3\nsolved after 8,000 environment steps and 7.25 s"
+        self.assertEqual(plot_runs.title_of([run]), title)
 
     def test_an_incomplete_last_row_is_left_out(self):
         folder = self.run_folder("a", rows=[(0, 0, "x", 1)])
@@ -99,11 +97,8 @@ class ReadingTest(PlotTest):
             plot_runs.Run(self.root / "nowhere")
 
     def test_runs_that_differ_only_in_their_seed_are_one_group(self):
-        runs = [
-            plot_runs.Run(self.run_folder("a", seed=1)),
-            plot_runs.Run(self.run_folder("b", seed=1, batch=32)),
-            plot_runs.Run(self.run_folder("c", seed=2)),
-        ]
+        folders = [self.run_folder("a"), self.run_folder("b", batch=32), self.run_folder("c", seed=2)]
+        runs = [plot_runs.Run(folder) for folder in folders]
         groups = plot_runs.group_runs(runs + [runs[0]])
         self.assertEqual([[run.name for run in group] for group in groups], [["a", "c"], ["b"]])
         labels = [plot_runs.label_of(group, groups) for group in groups]
@@ -226,16 +221,12 @@ class CommandTest(PlotTest):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"^waggle plot: cannot write .*x.png: No such file")
 
-    def test_without_matplotlib_it_says_what_to_install(self):
+    def test_a_missing_matplotlib_is_reported(self):
         # A package of this name that cannot be imported, for the system's Python as well.
         (self.root / "matplotlib.py").write_text("raise ImportError('a test')")
         done = self.plot(self.run_folder("one"), environment={**os.environ, "PYTHONPATH": str(self.root)})
         self.assertEqual(done.returncode, 3)
-        self.assertEqual(
-            done.stderr,
-            "waggle plot: matplotlib is missing: apt install python3-matplotlib libopenblas-openmp-dev, or "
-            "pip install matplotlib\n",
-        )
+        self.assertRegex(done.stderr, "^waggle plot: matplotlib is missing: .*pip install matplotlib\n$")
 
 
 if __name__ == "__main__":

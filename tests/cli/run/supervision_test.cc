@@ -75,6 +75,17 @@ void EndAll(Supervision* supervision, std::vector<size_t> workers, double second
   CHECK(supervision->done());
 }
 
+// Kills `process` until it is given up.
+Actions KillForGood(Supervision* supervision, size_t process, double now) {
+  for (int i = 0; i < 5; ++i) {
+    supervision->Exited(process, Status(1), At(now));
+    const absl::Time next = supervision->NextDeadline();
+    now = absl::ToDoubleSeconds(next - kStart);
+    CHECK(supervision->Tick(next).start == std::vector<size_t>{process});
+  }
+  return supervision->Exited(process, Status(1), At(now));
+}
+
 TEST_CASE("A solved run ends its workers when they have finished, then its servers", "[unit]") {
   Supervision supervision = NewRun();
   CHECK(supervision.Observed({RunState::kQueued, "it waits for 1 learner"}, At(0.5), At(0.5)).signals.empty());
@@ -147,65 +158,16 @@ TEST_CASE("A refused experiment fails the run", "[unit]") {
   supervision.Begin(At(0));
   const Actions actions = supervision.Refused(absl::InvalidArgumentError("stop.max_seconds: wrong"), At(1));
   CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "the experiment was not taken in: stop.max_seconds: wrong");
   CHECK(actions.signals == Signals{{kHub, SIGTERM}});
   CHECK(supervision.HubReady(At(2)).start.empty());
 }
 
-TEST_CASE("One of several replay servers restarts; the run fails when none is left", "[unit]") {
-  Supervision supervision({{"param-server"},
-                           {"replay-server-0", WorkerKind::kReplayServer, 0},
-                           {"replay-server-1", WorkerKind::kReplayServer, 1},
-                           {"learner", WorkerKind::kLearner}},
-                          {false, absl::Minutes(5)}, kStart);
-  supervision.Begin(At(0));
-  supervision.HubReady(At(0));
-  supervision.Stepped();
-  double now = 1;
-  const auto kill = [&](size_t server) {
-    for (int i = 0; i < 6; ++i) {
-      supervision.Exited(server, Killed(), At(now));
-      supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
-      now += 20;
-      const Actions actions = supervision.Tick(At(now));
-      CHECK(actions.start == (i < 5 ? std::vector<size_t>{server} : std::vector<size_t>()));
-    }
-  };
-  kill(2);
-  CHECK_FALSE(supervision.outcome().has_value());
-  kill(1);
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "no replay-server is left");
-}
-
-TEST_CASE("The only replay server restarts too; the run fails when it keeps dying", "[unit]") {
-  Supervision supervision = NewRun();
-  double now = 1;
-  for (int i = 0; i < 5; ++i) {
-    supervision.Exited(kReplay, Status(1), At(now));
-    supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
-    now += 20;
-    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kReplay});
-  }
-  CHECK_FALSE(supervision.outcome().has_value());
-  const Actions actions = supervision.Exited(kReplay, Status(1), At(now));
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "no replay-server is left");
-  CHECK(actions.show_log == kReplay);
-}
-
-TEST_CASE("The death of the hub fails the run, shows its log and stops the rest", "[unit]") {
+TEST_CASE("The death of the hub fails the run, shows its log and stops the rest without a last request", "[unit]") {
   Supervision supervision = NewRun();
   const Actions actions = supervision.Exited(kHub, Killed(), At(1));
   CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "param-server was killed by signal 9 (Killed)");
   CHECK(actions.show_log == kHub);
-  CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
-}
-
-TEST_CASE("Without a hub there is no last request", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kHub, Killed(), At(1));
+  CHECK(actions.signals == kTermToWorkers);
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
     supervision.Exited(worker, Status(1), At(2));
   }
@@ -217,14 +179,14 @@ TEST_CASE("Without a hub there is no last request", "[unit]") {
 TEST_CASE("A learner restarts, however it ended, and its ends are remembered", "[unit]") {
   Supervision supervision = NewRun();
   CHECK_FALSE(supervision.learner_exit().has_value());
-  supervision.Exited(kLearner, Killed(), At(1));
-  CHECK(supervision.Tick(At(1.5)).start == std::vector<size_t>{kLearner});
-  const Actions death = supervision.Exited(kLearner, Status(1), At(2));
-  CHECK(death.messages == std::vector<std::string>{"learner exited with status 1; starting it again in 1s (2 of 5)"});
-  CHECK(supervision.Tick(At(3)).start == std::vector<size_t>{kLearner});
+  const ChildExit ends[] = {Killed(), Status(0), Status(1)};
+  for (int end = 0; end < 3; ++end) {
+    CHECK(supervision.Exited(kLearner, ends[end], At(10 * end)).messages.size() == (ends[end].ok() ? 0 : 1));
+    CHECK(supervision.Tick(At(10 * end + 5)).start == std::vector<size_t>{kLearner});
+  }
   CHECK_FALSE(supervision.outcome().has_value());
-  Close(&supervision, RunState::kSolved, 4);
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 5);
+  Close(&supervision, RunState::kSolved, 40);
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 41);
   CHECK(supervision.learner() == kLearner);
   CHECK(supervision.learner_exit()->ok());
   CHECK(supervision.failed_learner_exit()->code == 1);
@@ -233,8 +195,7 @@ TEST_CASE("A learner restarts, however it ended, and its ends are remembered", "
 TEST_CASE("A learner's error while the run ends is reported, but not an end on request", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
-  CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
-        std::vector<std::string>{"learner exited with status 1 while the run ended"});
+  CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages.size() == 1);
   CHECK(supervision.Tick(At(10)).start.empty());
   CHECK(supervision.outcome() == Outcome::kSolved);
   Supervision asked = NewRun();
@@ -247,8 +208,7 @@ TEST_CASE("An actor that dies restarts after growing delays, and the run goes on
   const Actions death = supervision.Exited(kActor0, Killed(), At(1));
   CHECK(death.observe);
   CHECK(death.start.empty());
-  CHECK(death.messages ==
-        std::vector<std::string>{"actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)"});
+  CHECK(death.messages.size() == 1);
   CHECK(supervision.NextDeadline() == At(1.5));
   CHECK(supervision.Tick(At(1.4)).start.empty());
   CHECK(supervision.Tick(At(1.5)).start == std::vector<size_t>{kActor0});
@@ -270,64 +230,42 @@ TEST_CASE("An actor that lived long gets all its restarts again", "[unit]") {
   }
 }
 
-// Kills `process` until it is given up.
-Actions KillForGood(Supervision* supervision, size_t process, double now) {
-  for (int i = 0; i < 5; ++i) {
-    supervision->Exited(process, Status(1), At(now));
-    const absl::Time next = supervision->NextDeadline();
-    now = absl::ToDoubleSeconds(next - kStart);
-    CHECK(supervision->Tick(next).start == std::vector<size_t>{process});
+TEST_CASE("A process that keeps dying is given up; the run fails if it cannot do without", "[unit]") {
+  Supervision actors = NewRun();
+  KillForGood(&actors, kActor0, 1);
+  CHECK_FALSE(actors.outcome().has_value());
+  CHECK(KillForGood(&actors, kActor1, 20).show_log == kActor1);
+  CHECK(actors.outcome() == Outcome::kFailed);
+  for (const bool needed : {true, false}) {
+    Supervision evaluator = NewRun(needed);
+    KillForGood(&evaluator, kEvaluator, 1);
+    CHECK(evaluator.outcome().has_value() == needed);
   }
-  return supervision->Exited(process, Status(1), At(now));
+  Supervision replay = NewRun();
+  CHECK(KillForGood(&replay, kReplay, 1).show_log == kReplay);
+  CHECK(replay.outcome() == Outcome::kFailed);
+  // A run needs all of its gradient workers.
+  Supervision gradients({{"param-server"},
+                         {"gradient-0", WorkerKind::kGradient, 0},
+                         {"gradient-1", WorkerKind::kGradient, 1},
+                         {"actor-0", WorkerKind::kActor}},
+                        {}, kStart);
+  gradients.Begin(At(0));
+  gradients.HubReady(At(0));
+  gradients.Stepped();
+  KillForGood(&gradients, 2, 1);
+  CHECK(gradients.outcome() == Outcome::kFailed);
 }
 
-TEST_CASE("An actor that keeps dying is given up; without any actor the run fails", "[unit]") {
+TEST_CASE("An interruption stops workers, then servers, and kills those that ignore it", "[unit]") {
   Supervision supervision = NewRun();
-  const Actions first = KillForGood(&supervision, kActor0, 1);
-  CHECK(first.messages ==
-        std::vector<std::string>{"actor-0 exited with status 1 for the 6th time; it is not started again"});
-  CHECK_FALSE(supervision.outcome().has_value());
-  const Actions second = KillForGood(&supervision, kActor1, 20);
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "no actor is left");
-  CHECK(second.show_log == kActor1);
-}
-
-TEST_CASE("An evaluator that is given up fails the run only if it is needed", "[unit]") {
-  Supervision needed = NewRun(true);
-  KillForGood(&needed, kEvaluator, 1);
-  CHECK(needed.reason() == "no evaluator is left");
-  Supervision unneeded = NewRun(false);
-  KillForGood(&unneeded, kEvaluator, 1);
-  CHECK_FALSE(unneeded.outcome().has_value());
-}
-
-TEST_CASE("The restart of an actor that ended without an error is reported", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kActor0, Status(0), At(1));
-  const Actions again = supervision.Tick(At(1.5));
-  CHECK(again.messages == std::vector<std::string>{"actor-0 ended before the run; starting it again"});
-  CHECK(again.start == std::vector<size_t>{kActor0});
-}
-
-TEST_CASE("An interruption stops workers, then servers", "[unit]") {
-  Supervision supervision = NewRun();
-  const Actions actions = supervision.Interrupted(At(1));
+  CHECK(supervision.Interrupted(At(1)).signals == kTermToWorkers);
   CHECK(supervision.outcome() == Outcome::kInterrupted);
-  CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 2);
-}
-
-TEST_CASE("A process that ignores SIGTERM is killed when the patience ends", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Interrupted(At(1));
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
     supervision.Exited(worker, Status(0), At(2));
   }
   CHECK(supervision.NextDeadline() == At(11));
-  const Actions actions = supervision.Tick(At(11));
-  CHECK(actions.signals == Signals{{kLearner, SIGKILL}});
-  CHECK(actions.messages == std::vector<std::string>{"learner has not ended; killing it"});
+  CHECK(supervision.Tick(At(11)).signals == Signals{{kLearner, SIGKILL}});
   supervision.Exited(kLearner, Killed(), At(11));
   supervision.Observed({RunState::kRunning, ""}, At(11), At(11));
   CHECK(supervision.Tick(At(21)).signals == Signals{{kReplay, SIGKILL}});
@@ -335,22 +273,17 @@ TEST_CASE("A process that ignores SIGTERM is killed when the patience ends", "[u
   CHECK(supervision.Tick(At(31)).signals == Signals{{kHub, SIGKILL}});
 }
 
-TEST_CASE("A second interruption kills everything at once", "[unit]") {
+TEST_CASE("An interruption after the end hurries the workers, and a second one kills everything", "[unit]") {
   Supervision supervision = NewRun();
-  supervision.Interrupted(At(1));
-  CHECK(supervision.Interrupted(At(1.1)).signals == Signals{{kLearner, SIGKILL},
+  supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
+  CHECK(supervision.Interrupted(At(2)).signals == kTermToWorkers);
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.Interrupted(At(2.1)).signals == Signals{{kLearner, SIGKILL},
                                                             {kActor0, SIGKILL},
                                                             {kActor1, SIGKILL},
                                                             {kEvaluator, SIGKILL},
                                                             {kReplay, SIGKILL},
                                                             {kHub, SIGKILL}});
-}
-
-TEST_CASE("An interruption after the end keeps the outcome and hurries the workers", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
-  CHECK(supervision.Interrupted(At(2)).signals == kTermToWorkers);
-  CHECK(supervision.outcome() == Outcome::kSolved);
 }
 
 TEST_CASE("The death of a server that was not asked to end is reported", "[unit]") {
@@ -362,8 +295,7 @@ TEST_CASE("The death of a server that was not asked to end is reported", "[unit]
   }
   // So far only the replay servers were asked to end.
   CHECK(supervision.Observed({RunState::kRunning, ""}, At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
-  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
-        std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
+  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages.size() == 1);
   CHECK(supervision.Exited(kReplay, Killed(), At(3)).messages.empty());
   CHECK(supervision.done());
 
@@ -383,25 +315,9 @@ TEST_CASE("An error of the hub at its end is reported, although it was asked to 
   supervision.Observed({RunState::kSolved, ""}, At(2), At(2));
   supervision.Exited(kReplay, Status(0), At(3));
   CHECK_FALSE(supervision.hub_exit().has_value());
-  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages ==
-        std::vector<std::string>{"param-server exited with status 1 while the run ended"});
+  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages.size() == 1);
   CHECK(supervision.hub_exit()->code == 1);
   CHECK(supervision.done());
-}
-
-TEST_CASE("A lost gradient worker fails the run", "[unit]") {
-  Supervision supervision({{"param-server"},
-                           {"gradient-0", WorkerKind::kGradient, 0},
-                           {"gradient-1", WorkerKind::kGradient, 1},
-                           {"actor-0", WorkerKind::kActor}},
-                          {}, kStart);
-  supervision.Begin(At(0));
-  supervision.HubReady(At(0));
-  supervision.Stepped();
-  supervision.Observed({RunState::kRunning, ""}, At(1), At(1));
-  KillForGood(&supervision, 2, 1);
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "gradient-1 is lost, and the run needs all of its kind");
 }
 
 TEST_CASE("A hub that never reports its address fails the run", "[unit]") {
@@ -409,7 +325,7 @@ TEST_CASE("A hub that never reports its address fails the run", "[unit]") {
   supervision.Begin(At(0));
   CHECK(supervision.NextDeadline() == At(15));
   const Actions actions = supervision.Tick(At(15));
-  CHECK(supervision.reason() == "param-server did not say its address within 15s");
+  CHECK(supervision.outcome() == Outcome::kFailed);
   CHECK(actions.show_log == kHub);
   CHECK(actions.signals == Signals{{kHub, SIGTERM}});
   CHECK(supervision.HubReady(At(16)).start.empty());
@@ -424,13 +340,7 @@ TEST_CASE("A hub that stays silent for a minute fails the run; a pause does not"
   supervision.Tick(At(69));
   CHECK_FALSE(supervision.outcome().has_value());
   supervision.Tick(At(70));
-  CHECK(supervision.reason() == "param-server has not answered for 1m");
-}
-
-TEST_CASE("A process that cannot be started fails the run", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.CannotStart(kLearner, absl::NotFoundError("cannot start x: No such file or directory"), At(0));
-  CHECK(supervision.reason() == "learner: cannot start x: No such file or directory");
+  CHECK(supervision.outcome() == Outcome::kFailed);
 }
 
 TEST_CASE("A run without an environment step fails, as its limit on seconds would never come", "[unit]") {
@@ -444,7 +354,6 @@ TEST_CASE("A run without an environment step fails, as its limit on seconds woul
   SECTION("no step comes") {
     const Actions actions = supervision.Tick(At(100));
     CHECK(supervision.outcome() == Outcome::kFailed);
-    CHECK(supervision.reason() == "no actor has taken an environment step within 1m30s");
     CHECK(actions.show_log == size_t{1});
   }
   SECTION("a step comes") {
@@ -454,9 +363,10 @@ TEST_CASE("A run without an environment step fails, as its limit on seconds woul
   }
 }
 
-TEST_CASE("Processes that were not started are not waited for", "[unit]") {
+TEST_CASE("A process that cannot be started fails the run, and later ones are not waited for", "[unit]") {
   Supervision supervision = NewRun();
   supervision.CannotStart(kReplay, absl::NotFoundError("no memory"), At(0));
+  CHECK(supervision.outcome() == Outcome::kFailed);
   for (const size_t worker : {kLearner, kActor0, kActor1}) {
     CHECK(supervision.NotStarted(worker, At(0)).signals.empty());
   }
@@ -477,19 +387,10 @@ TEST_CASE("One of several replay servers ends the run if it does not come up, bu
     if (stepped) {
       supervision.Stepped();
     }
-    double now = 1;
-    for (int restart = 0; restart < 5; ++restart) {
-      supervision.Exited(2, Status(1), At(now));
-      now += 20;
-      supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
-      REQUIRE(supervision.Tick(At(now)).start == std::vector<size_t>{2});
-    }
-    supervision.Exited(2, Status(1), At(now));
-    REQUIRE(supervision.outcome().has_value() == !stepped);
-    if (!stepped) {
-      CHECK(supervision.outcome() == Outcome::kFailed);
-      CHECK(supervision.reason() == "replay-server-1 has not come up, and every other process waits for it");
-    }
+    KillForGood(&supervision, 2, 1);
+    CHECK(supervision.outcome().has_value() == !stepped);
+    KillForGood(&supervision, 1, 20);
+    CHECK(supervision.outcome() == Outcome::kFailed);
   }
 }
 

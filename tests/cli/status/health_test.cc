@@ -19,10 +19,12 @@ using ::waggle::testing::ValueOf;
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 constexpr char kService[] = "waggle.v1.WorkerService";
 
-TEST_CASE("A server that serves is healthy", "[grpc]") {
+TEST_CASE("A server that serves is healthy, an unknown service and an address without a server are not", "[grpc]") {
   v1::WorkerService::Service service;
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   REQUIRE_OK(AskHealth(server->address(), "", kTimeout));
+  REQUIRE_CODE(AskHealth(server->address(), "no.such.Service", kTimeout), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(AskHealth("127.0.0.1:1", "", kTimeout), absl::StatusCode::kUnavailable);
 }
 
 TEST_CASE("A server is not healthy if it, or the service, does not serve", "[grpc]") {
@@ -38,26 +40,10 @@ TEST_CASE("A server is not healthy if it, or the service, does not serve", "[grp
   grpc::HealthCheckServiceInterface* const health = server->GetHealthCheckService();
   health->SetServingStatus(kService, false);
   REQUIRE_OK(AskHealth(address, "", kTimeout));
-  const absl::Status one = AskHealth(address, kService, kTimeout);
-  REQUIRE_CODE(one, absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(one.message()), Catch::Contains(kService) && Catch::Contains(address));
+  REQUIRE_CODE(AskHealth(address, kService, kTimeout), absl::StatusCode::kFailedPrecondition);
   health->SetServingStatus(false);
   REQUIRE_CODE(AskHealth(address, "", kTimeout), absl::StatusCode::kFailedPrecondition);
   server->Shutdown();
-}
-
-TEST_CASE("An unknown service is not healthy", "[grpc]") {
-  v1::WorkerService::Service service;
-  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
-  const absl::Status status = AskHealth(server->address(), "no.such.Service", kTimeout);
-  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("no.such.Service"));
-}
-
-TEST_CASE("An address without a server is not healthy", "[grpc]") {
-  const absl::Status status = AskHealth("127.0.0.1:1", "", kTimeout);
-  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("127.0.0.1:1"));
 }
 
 }  // namespace

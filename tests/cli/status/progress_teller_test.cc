@@ -28,13 +28,18 @@ std::string Told(const std::vector<ClusterSnapshot>& snapshots) {
   return testing::Contents(folder.File("out"));
 }
 
+// Adds an evaluation with a mean return of 500.
+void AddEvaluation(int64_t finished_at_us, ClusterSnapshot* snapshot) {
+  v1::Evaluation* const evaluation = snapshot->overview.add_evaluations();
+  evaluation->set_mean_return(500);
+  evaluation->set_finished_at_us(finished_at_us);
+}
+
 TEST_CASE("New events are printed once", "[unit]") {
   ClusterSnapshot first = SampleSnapshot();
   ClusterSnapshot second = first;
   second.overview.set_figures_unrecorded("full");
-  v1::Evaluation* const evaluation = second.overview.add_evaluations();
-  evaluation->set_mean_return(500);
-  evaluation->set_finished_at_us(1'000'009'000'000);
+  AddEvaluation(1'000'009'000'000, &second);
   const std::string told = Told({first, first, second, second, first});
   for (const char* const once : {"evaluation: mean return 412.5", "evaluation: mean return 500.0",
                                  "figures are not recorded: full", "figures are recorded again"}) {
@@ -46,9 +51,7 @@ TEST_CASE("New events are printed once", "[unit]") {
 
 TEST_CASE("Only the newest evaluation before the first snapshot is printed", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
-  v1::Evaluation* const evaluation = snapshot.overview.add_evaluations();
-  evaluation->set_mean_return(500);
-  evaluation->set_finished_at_us(1'000'009'000'000);
+  AddEvaluation(1'000'009'000'000, &snapshot);
   const std::string told = Told({snapshot});
   CHECK(told.find("mean return 412.5") == std::string::npos);
   CHECK(told.find("mean return 500.0") != std::string::npos);
@@ -56,9 +59,7 @@ TEST_CASE("Only the newest evaluation before the first snapshot is printed", "[u
 
 TEST_CASE("An evaluation is printed even if its evaluator's clock is behind the last one's", "[unit]") {
   ClusterSnapshot second = SampleSnapshot();
-  v1::Evaluation* const evaluation = second.overview.add_evaluations();
-  evaluation->set_mean_return(500);
-  evaluation->set_finished_at_us(second.overview.evaluations(0).finished_at_us() - 1);
+  AddEvaluation(second.overview.evaluations(0).finished_at_us() - 1, &second);
   CHECK_THAT(Told({SampleSnapshot(), second}), Catch::Contains("evaluation: mean return 500.0"));
 }
 

@@ -64,12 +64,6 @@ TEST_CASE("The fill of tables is not shown if a server with tables is not reache
   CHECK_THAT(RenderLine(facts, Context()), Catch::Contains("  table -  "));
 }
 
-TEST_CASE("Once the outcome is decided the block shows it, whatever the hub says", "[unit]") {
-  ProgressContext context = Context();
-  context.outcome = "interrupted";
-  CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 10.0 s, runs/pole-1");
-}
-
 TEST_CASE("Lines are cut to the terminal's width and have only printable characters", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
   facts.cause = {"evil \x1b[2J\n bytes"};
@@ -136,57 +130,6 @@ TEST_CASE("An evaluation is shown with its target", "[unit]") {
         "evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200");
 }
 
-// A printer's output, which must fit into a pipe's buffer.
-class Pipe {
- public:
-  Pipe() { REQUIRE(pipe(ends_) == 0); }
-  ~Pipe() {
-    close(ends_[0]);
-    close(ends_[1]);
-  }
-  int writer() const { return ends_[1]; }
-  std::string Read() {
-    char buffer[8192];
-    const ssize_t got = read(ends_[0], buffer, sizeof(buffer));
-    return std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0);
-  }
-
- private:
-  int ends_[2];
-};
-
-TEST_CASE("On a pipe a line comes every two seconds and for each event", "[unit]") {
-  Pipe pipe;
-  ProgressPrinter printer(pipe.writer(), false, true);
-  const RunFacts facts = GatherFacts(SampleSnapshot());
-  printer.Update(facts, Context(0.5));
-  printer.Update(facts, Context(1.0));
-  printer.Event("hello");
-  printer.Update(facts, Context(2.6));
-  CHECK(pipe.Read() == RenderLine(facts, Context(0.5)) + "\nhello\n" + RenderLine(facts, Context(2.6)) + "\n");
-  printer.Redraw();
-  printer.Last(facts, Context(2.7));
-  CHECK(pipe.Read() == RenderLine(facts, Context(2.7)) + "\n");
-}
-
-TEST_CASE("On a terminal the block is redrawn in place, and events stay above it", "[unit]") {
-  Pipe pipe;
-  ProgressPrinter printer(pipe.writer(), true, false);
-  const RunFacts facts = GatherFacts(SampleSnapshot());
-  std::string block;
-  for (const std::string& line : RenderBlock(facts, Context(), 100, false)) {
-    block += line + "\n";
-  }
-  printer.Event("fir\x1b[2Jst\n");
-  CHECK(pipe.Read() == "fir?[2Jst?\n");
-  printer.Update(facts, Context());
-  CHECK(pipe.Read() == block);
-  printer.Update(facts, Context());
-  CHECK(pipe.Read() == "\x1b[7A\r\x1b[J" + block);
-  printer.Event("second");
-  CHECK(pipe.Read() == "\x1b[7A\r\x1b[Jsecond\n" + block);
-}
-
 // A pseudoterminal: a printer's output, and the terminal's size.
 class Terminal {
  public:
@@ -230,6 +173,38 @@ std::string BlockText(const RunFacts& facts, const ProgressContext& context, siz
   return text;
 }
 
+TEST_CASE("On a pipe a line comes every two seconds and for each event", "[unit]") {
+  Terminal pipe;
+  ProgressPrinter printer(pipe.writer(), /*terminal=*/false, true);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context(0.5));
+  CHECK(pipe.Read() == RenderLine(facts, Context(0.5)) + "\n");
+  printer.Update(facts, Context(1.0));
+  printer.Event("hello");
+  CHECK(pipe.Read() == "hello\n");
+  printer.Update(facts, Context(2.6));
+  CHECK(pipe.Read() == RenderLine(facts, Context(2.6)) + "\n");
+  printer.Redraw();
+  printer.Last(facts, Context(2.7));
+  CHECK(pipe.Read() == RenderLine(facts, Context(2.7)) + "\n");
+}
+
+TEST_CASE("On a terminal the block is redrawn in place, and events stay above it", "[unit]") {
+  Terminal terminal;
+  terminal.Resize(101, 24);
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  const std::string block = BlockText(facts, Context(), 100);
+  printer.Event("fir\x1b[2Jst\n");
+  CHECK(terminal.Read() == "fir?[2Jst?\n");
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == block);
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == "\x1b[7A\r\x1b[J" + block);
+  printer.Event("second");
+  CHECK(terminal.Read() == "\x1b[7A\r\x1b[Jsecond\n" + block);
+}
+
 TEST_CASE("When a terminal changes its size the whole block is redrawn in the new width", "[unit]") {
   Terminal terminal;
   terminal.Resize(101, 24);
@@ -239,8 +214,7 @@ TEST_CASE("When a terminal changes its size the whole block is redrawn in the ne
   CHECK(terminal.Read() == BlockText(facts, Context(), 100));
   terminal.Resize(31, 24);
   printer.Redraw();
-  // The seven lines of 34, 65, 68, 83, 100, 61 and 50 characters had become two, three, three, three, four, two and two
-  // rows.
+  // The seven lines of 34 to 100 characters had become 2, 3, 3, 3, 4, 2 and 2 rows.
   CHECK(terminal.Read() == "\x1b[19A\r\x1b[J" + BlockText(facts, Context(), 30));
   terminal.Resize(101, 24);
   printer.Event("hello");

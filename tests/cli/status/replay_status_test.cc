@@ -11,6 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/text_proto.h"
 
 namespace waggle {
 namespace {
@@ -20,24 +21,15 @@ using testing::SampleSnapshot;
 using testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
-constexpr double kKiB = 1024;
 
 // A server with a folder, in use.
 ReplayServerState SampleServer() {
   ReplayServerState server = SampleSnapshot().replay_servers[0];
-  v1::DescribeResponse& described = server.tables;
-  described.set_software_version("0.1.0");
-  described.set_seconds_running(310);
-  described.set_memory_bytes(1'280'000);
-  described.set_max_memory_bytes(uint64_t{4} << 30);
-  described.set_writers(2);
-  described.set_writer_bytes(12 * static_cast<uint64_t>(kKiB));
-  described.mutable_storage()->set_checkpoint_number(3);
-  described.mutable_storage()->set_checkpoint_ago(65);
-  v1::TableConfig& config = *described.mutable_tables(0)->mutable_config();
-  config.set_durability(v1::DURABILITY_LOG);
-  config.set_log_sync(true);
-  config.set_max_bytes(int64_t{2} << 20);
+  server.tables.MergeFrom(testing::FromText<v1::DescribeResponse>(R"(
+      software_version: "0.1.0" seconds_running: 310 memory_bytes: 1280000 max_memory_bytes: 4294967296
+      writers: 2 writer_bytes: 12288 storage { checkpoint_number: 3 checkpoint_ago: 65 })"));
+  server.tables.mutable_tables(0)->mutable_config()->MergeFrom(
+      testing::FromText<v1::TableConfig>("durability: DURABILITY_LOG log_sync: true max_bytes: 2097152"));
   return server;
 }
 
@@ -61,7 +53,7 @@ TEST_CASE("The status of servers that serve alone shows each server and each tab
         "  table        server          items           bytes               inserted         sampled           "
         "limiter                                durability   waiting\n"
         "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB of 2.0 MiB  199050, 2.10k/s  3176800, 33.6k/s  "
-        "16 samples an insert, from 1000 items  log, synced  nobody\n"
+        "16 samples an insert, from 1000 items  log, synced  none\n"
         "\n"
         "  refused by 127.0.0.1:4242: bad_priority 120\n");
   testing::CheckGolden(ReplayStatusJson({server}), "replay_status.json");
@@ -75,8 +67,6 @@ TEST_CASE("Problems of checkpoints and of writing are shown", "[unit]") {
                           "number 3, 1 m 5 s ago; the last one failed: no space; replay cannot? be written\n"));
   server.tables.mutable_storage()->Clear();
   CHECK(absl::StrContains(ReplayStatusText({server}), "  none since it was started\n"));
-  CHECK(
-      nlohmann::json::parse(ReplayStatusJson({server}))["replay_servers"][0]["storage"]["checkpoint_number"].is_null());
   server.tables.clear_storage();
   CHECK(absl::StrContains(ReplayStatusText({server}), "  no --data-dir\n"));
   CHECK(nlohmann::json::parse(ReplayStatusJson({server}))["replay_servers"][0]["storage"].is_null());
@@ -102,7 +92,7 @@ TEST_CASE("A restarted server and a new table have no rates", "[unit]") {
 
 TEST_CASE("Each server is asked once, and one that is away does not hide the rest", "[grpc]") {
   FakeServices services;
-  services.tables() = SampleServer().tables;
+  services.replay.tables = SampleServer().tables;
   const auto servers = ValueOf(
       AskReplayStatus({services.address(), "127.0.0.1:1", services.address()}, "", kTimeout, absl::ZeroDuration()));
   REQUIRE(servers.size() == 2);
@@ -114,9 +104,7 @@ TEST_CASE("Each server is asked once, and one that is away does not hide the res
   const auto json = nlohmann::json::parse(ReplayStatusJson(servers));
   CHECK(json["replay_servers"].size() == 1);
   CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
-  const absl::Status status = AskReplayStatus({"127.0.0.1:1"}, "", kTimeout, absl::ZeroDuration()).status();
-  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
-  CHECK(absl::StartsWith(status.message(), "the replay server at 127.0.0.1:1: "));
+  REQUIRE_CODE(AskReplayStatus({"127.0.0.1:1"}, "", kTimeout, absl::ZeroDuration()), absl::StatusCode::kUnavailable);
 }
 
 TEST_CASE("A server reports its memory limit and its checkpoints", "[grpc]") {

@@ -24,24 +24,26 @@ std::string Message(const absl::Status& status) {
   return std::string(status.message());
 }
 
-TEST_CASE("The error for a replay server taken for a parameter server names its kind and its flag", "[grpc]") {
+TEST_CASE("The error for a server of another kind has its address and the right flag", "[grpc]") {
+  const auto check = [](const absl::Status& status, const std::string& says, const std::string& flag) {
+    CHECK_THAT(Message(status), Catch::Contains(says) && Catch::Contains(flag));
+  };
   const FakeServices replay(FakeServices::Which::kReplayServer);
-  const std::string says = replay.address() +
-                           " is a replay server, not a parameter server: "
-                           "verbs that ask replay servers take it as --replay-server";
-  CHECK(Message(ClusterClient(replay.address(), "pole-x7k2q").Fetch(kTimeout).status()) == says);
-  CHECK(Message(ReplayServers::Find({{}, replay.address()}, kTimeout).status()) == says);
-}
-
-TEST_CASE("The error for a parameter server taken for a replay server names its kind and its flag", "[grpc]") {
+  const std::string is_replay = replay.address() + " is a replay server";
+  check(ClusterClient(replay.address(), "pole-x7k2q").Fetch(kTimeout).status(), is_replay, "--replay-server");
+  check(ReplayServers::Find({{}, replay.address()}, kTimeout).status(), is_replay, "--replay-server");
   FakeServices hub(FakeServices::Which::kHub);
-  hub.no_overview() = GENERATE(false, true);  // A hub without experiments too.
-  const std::string says = hub.address() + " is a parameter server, not a replay server: name it with --param-server";
-  CHECK(Message(AskReplayStatus({hub.address()}, "", kTimeout, absl::ZeroDuration()).status()) ==
-        "the replay server at " + hub.address() + ": " + says);
+  hub.workers.none = GENERATE(false, true);  // A hub without experiments too.
+  const std::string is_hub = hub.address() + " is a parameter server";
+  check(AskReplayStatus({hub.address()}, "", kTimeout, absl::ZeroDuration()).status(), is_hub, "--param-server");
   ReplayServers servers = ValueOf(ReplayServers::Find({{hub.address()}, ""}, kTimeout));
   const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
-  CHECK(Message(answers[0].status) == says);
+  check(answers[0].status, is_hub, "--param-server");
+  const FakeServices other(FakeServices::Which::kNone);
+  CHECK_THAT(Message(ClusterClient(other.address(), "pole-x7k2q").Fetch(kTimeout).status()),
+             Catch::StartsWith(other.address() + " is no parameter server"));
+  CHECK_THAT(Message(AskReplayStatus({other.address()}, "", kTimeout, absl::ZeroDuration()).status()),
+             Catch::Contains(other.address() + " is no replay server"));
 }
 
 TEST_CASE("Servers of another kind are asked for their kind all at once", "[grpc]") {
@@ -50,7 +52,7 @@ TEST_CASE("Servers of another kind are asked for their kind all at once", "[grpc
   std::atomic<int> asked = 0;
   const StopToken both;
   for (FakeServices* hub : {&first, &second}) {
-    hub->before_overview() = [&asked, &both] {
+    hub->workers.before_overview = [&asked, &both] {
       if (++asked == 2) {
         both.RequestStop();
       }
@@ -61,14 +63,6 @@ TEST_CASE("Servers of another kind are asked for their kind all at once", "[grpc
   for (const ReplayServerState& server : client.Describe({first.address(), second.address()}, kTimeout)) {
     CHECK_THAT(Message(server.status), Catch::StartsWith(server.address + " is a parameter server, not a replay"));
   }
-}
-
-TEST_CASE("The error for a server of neither kind says so", "[grpc]") {
-  const FakeServices other(FakeServices::Which::kNone);
-  CHECK_THAT(Message(ClusterClient(other.address(), "pole-x7k2q").Fetch(kTimeout).status()),
-             Catch::StartsWith(other.address() + " is no parameter server, or one of another version"));
-  CHECK_THAT(Message(AskReplayStatus({other.address()}, "", kTimeout, absl::ZeroDuration()).status()),
-             Catch::Contains(other.address() + " is no replay server, or one of another version"));
 }
 
 TEST_CASE("Other errors do not change", "[unit]") {

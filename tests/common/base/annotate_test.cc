@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("an annotated error keeps its code and its payload and says where", "[unit]") {
+TEST_CASE("an annotated error keeps its code and payload, and begins with the context", "[unit]") {
   absl::Status status = absl::NotFoundError("no such table");
   status.SetPayload("waggle/reason", absl::Cord("x"));
   const absl::Status annotated = Annotate(status, "sampling");
@@ -15,7 +15,7 @@ TEST_CASE("an annotated error keeps its code and its payload and says where", "[
   CHECK(annotated.GetPayload("waggle/reason") == absl::Cord("x"));
 }
 
-TEST_CASE("what is OK stays OK", "[unit]") {
+TEST_CASE("an OK status stays OK", "[unit]") {
   CHECK(Annotate(absl::OkStatus(), "sampling") == absl::OkStatus());
 }
 

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("Pauses double up to the maximum, jittered, and start anew after a success", "[unit]") {
+TEST_CASE("Jittered pauses double up to the maximum, and start anew after a success", "[unit]") {
   Backoff backoff(absl::Milliseconds(100), absl::Seconds(2), Rng(1));
   for (int round = 0; round < 2; ++round) {
     for (const int expected : {100, 200, 400, 800, 1600, 2000, 2000, 2000}) {

@@ -33,7 +33,7 @@ TEST_CASE("Sizes are read in bytes and in powers of 1024", "[unit]") {
   }
 }
 
-TEST_CASE("What is no size is told with what was got and what was wanted", "[unit]") {
+TEST_CASE("Text that is not a size is refused with the wanted forms", "[unit]") {
   for (const std::string text : {"", "-5", "+5", " 5", "5 ", "5 G", "much", "G", "1.5G", "4g", "4GB", "4KB", "4Gi",
                                  "0x10", "9223372036854775808", "8388608T", "99999999999999999999", "4G\n"}) {
     INFO(text);

@@ -16,13 +16,13 @@ namespace {
 
 using testing::CapturedStream;
 
-TEST_CASE("a check that holds does nothing, and is looked at once", "[unit]") {
+TEST_CASE("a check that holds does nothing, and is evaluated once", "[unit]") {
   int looked = 0;
   WAGGLE_CHECK(++looked == 1, "unused");
   CHECK(looked == 1);
 }
 
-TEST_CASE("a check that does not hold says what and why and aborts", "[unit]") {
+TEST_CASE("a check that does not hold names its expression and reason, and aborts", "[unit]") {
   CapturedStream captured(STDERR_FILENO);
   const pid_t child = fork();
   if (child == 0) {

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("what is left of a deadline shrinks down to zero", "[unit]") {
+TEST_CASE("the time left of a deadline shrinks to zero", "[unit]") {
   const Deadline far(absl::Hours(1));
   const absl::Duration first = far.Left();
   CHECK(first <= absl::Hours(1));

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A failpoint fails at the time that it is told to, and no other one does", "[unit]") {
+TEST_CASE("A failpoint fails at its given pass, and no other failpoint does", "[unit]") {
   REQUIRE_OK(SetFailpoints("a.b=error(no space)@2; c=error(always)"));
   REQUIRE_OK(PassFailpoint("a.b"));
   const absl::Status second = PassFailpoint("a.b");
@@ -23,7 +23,7 @@ TEST_CASE("A failpoint fails at the time that it is told to, and no other one do
   REQUIRE_OK(PassFailpoint("c"));
 }
 
-TEST_CASE("A failpoint that holds lets go when the list is replaced", "[unit]") {
+TEST_CASE("A holding failpoint ends when the list is replaced", "[unit]") {
   REQUIRE_OK(SetFailpoints("h=hold; after=error(the list is the old one)"));
   std::atomic<bool> begun = false;
   absl::Status held;

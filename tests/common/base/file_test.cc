@@ -99,7 +99,7 @@ TEST_CASE("A file is written anywhere and cut", "[unit]") {
   CHECK(ValueOf(ReadSmallFile(folder.File("f"), 9)) == "abXYe");
 }
 
-TEST_CASE("A file is created only where none is", "[unit]") {
+TEST_CASE("A file is created only if the path is free", "[unit]") {
   const TemporaryFolder folder;
   Write(folder.File("f"), "1");
   REQUIRE_CODE(File::Create(folder.File("f")), absl::StatusCode::kAlreadyExists);
@@ -145,7 +145,7 @@ TEST_CASE("A folder is locked once, until the lock is gone", "[unit]") {
   REQUIRE_OK(LockFolder(folder, "LOCK", "it is mine"));
 }
 
-TEST_CASE("A lock knows when its file is gone or another one", "[unit]") {
+TEST_CASE("A lock knows if its file was removed or replaced", "[unit]") {
   const TemporaryFolder folder;
   const File lock = ValueOf(LockFolder(folder.path(), "LOCK", "taken"));
   CHECK(lock.InPlace());
@@ -175,7 +175,7 @@ TEST_CASE("A folder's names are listed, moved and removed", "[unit]") {
   REQUIRE_OK(RemoveAll(folder.File("z")));
 }
 
-TEST_CASE("Nothing is moved over what is there", "[unit]") {
+TEST_CASE("A rename never replaces a file", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(CreateFolders(folder.File("a")));
   REQUIRE_OK(CreateFolders(folder.File("b/c")));

@@ -20,7 +20,7 @@ TEST_CASE("An address is a host and a port", "[unit]") {
   CHECK(ValidateHostPort("0.0.0.0:0", /*allow_port_zero=*/true) == absl::OkStatus());
 }
 
-TEST_CASE("An address for others is none that stands for every address of a machine", "[unit]") {
+TEST_CASE("An address for others must not stand for every address of a machine", "[unit]") {
   for (const char* const good :
        {"127.0.0.1:7000", "localhost:1", "10.0.0.0:1", "0x:1", "[::1]:80", "[fe80::0%eth0]:1"}) {
     INFO(good);

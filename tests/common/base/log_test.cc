@@ -20,7 +20,7 @@ namespace {
 using testing::CapturedStream;
 using testing::ValueOf;
 
-// What `write` logs in a process of the role "learner".
+// The log of `write` in a process of the role "learner".
 template <class Function>
 std::string Logged(LogLevel minimum_level, const Function& write) {
   CapturedStream captured(STDERR_FILENO);

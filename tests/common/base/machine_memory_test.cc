@@ -26,7 +26,7 @@ struct Machine {
   const testing::TemporaryFolder folder;
 };
 
-TEST_CASE("The machine's memory is what its control group leaves of it", "[unit]") {
+TEST_CASE("The machine's memory is limited by the control group", "[unit]") {
   const Machine machine;
   const int64_t all = machine.Bytes();
   CHECK(all > int64_t{1} << 26);
@@ -38,7 +38,7 @@ TEST_CASE("The machine's memory is what its control group leaves of it", "[unit]
   CHECK(machine.With("memory.max", "0\n") == all);
 }
 
-TEST_CASE("The least limit counts of a control group and those that it is in", "[unit]") {
+TEST_CASE("The least limit of a control group and its ancestors counts", "[unit]") {
   const Machine machine;
   const int64_t all = machine.Bytes();
   SECTION("version 2") {
@@ -60,12 +60,12 @@ TEST_CASE("The least limit counts of a control group and those that it is in", "
     machine.Write("/proc/self/cgroup", "5:memory:/docker/abc\n");
     CHECK(machine.With("memory/memory.limit_in_bytes", "5000000\n") == 5'000'000);
   }
-  SECTION("a group outside of what can be seen") {
+  SECTION("a group outside the visible tree") {
     machine.Write("/proc/self/cgroup", "0::/../../other/mine\n");
     CHECK(machine.With("memory.max", "5000000\n") == 5'000'000);
     CHECK(machine.With("other/mine/memory.max", "4000000\n") == 4'000'000);
   }
-  SECTION("lines that are none") {
+  SECTION("malformed lines") {
     machine.Write("/proc/self/cgroup", "\n:\n::\n0::\nmemory\n1:memory:\n");
     CHECK(machine.Bytes() == all);
     CHECK(machine.With("memory.max", "5000000\n") == 5'000'000);

@@ -23,14 +23,14 @@ TEST_CASE("the nearest known name is offered", "[unit]") {
   CHECK(DidYouMean("tao", Known()) == "; did you mean \"tau\"?");
 }
 
-TEST_CASE("nothing is offered where nothing is near", "[unit]") {
+TEST_CASE("nothing is offered if no name is near", "[unit]") {
   CHECK(DidYouMean("foo", Known()).empty());
   CHECK(DidYouMean("", Known()).empty());
   CHECK(DidYouMean("gamma", {}).empty());
   CHECK(DidYouMean(std::string(1 << 24, 'x'), Known()).empty());
 }
 
-TEST_CASE("of two names as near the first is offered", "[unit]") {
+TEST_CASE("the first of two equally near names is offered", "[unit]") {
   CHECK(DidYouMean("actor_x", {"actor_a", "actor_b"}) == "; did you mean \"actor_a\"?");
 }
 

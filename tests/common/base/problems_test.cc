@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("all problems are told, in their order", "[unit]") {
+TEST_CASE("all problems are reported, in their order", "[unit]") {
   Problems problems;
   problems.AddUnless(true, "nothing");
   problems.AddIfBad("nothing: ", absl::OkStatus());

@@ -17,7 +17,7 @@ TEST_CASE("draws follow from the seed on every platform", "[unit]") {
     rng.Next();
   }
   CHECK(rng.Next() == 9981545732273789042ULL);
-  // Recorded: a change here breaks every run that somebody wants to repeat.
+  // Recorded: a change here breaks the repetition of every earlier run.
   Rng split = Rng::Split(1, "actor", 2);
   CHECK(split.Next() == 10398868312391616798ULL);
   CHECK(split.UniformInt(1000) == 526);
@@ -91,7 +91,7 @@ TEST_CASE("a restored generator goes on as the saved one does", "[unit]") {
   }
 }
 
-TEST_CASE("what is no state is refused and changes nothing", "[unit]") {
+TEST_CASE("a text that is not a state is refused and changes nothing", "[unit]") {
   const std::string state = Rng(7).Save();
   const std::string bad = GENERATE_COPY(std::string(), std::string("x"), std::string("1 2 3"),
                                         state.substr(0, state.size() / 2), state + " 1", " " + state, "-" + state);

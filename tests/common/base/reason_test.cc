@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("A status keeps the reason that it was given first, wherever it passes", "[unit]") {
+TEST_CASE("A status keeps its first reason", "[unit]") {
   const absl::Status plain = absl::InvalidArgumentError("priority -1");
   CHECK(ReasonOf(plain).empty());
   const absl::Status status = WithReason("bad_priority", plain);

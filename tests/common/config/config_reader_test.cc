@@ -325,7 +325,7 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(testing::Printed(sampler) == "kind: prioritized\nexponent: 0.5\n");
 }
 
-TEST_CASE("a key's earlier name is refused with the name of now, and is no key to be meant", "[unit]") {
+TEST_CASE("a key's earlier name is refused with the present name, and is never suggested", "[unit]") {
   struct Options {
     double rate = 0;
     void Visit(ConfigVisitor& visitor) {
@@ -343,7 +343,7 @@ TEST_CASE("a key's earlier name is refused with the name of now, and is no key t
   CHECK_THAT(errors_of("train: {rte: 0.5}"), !Catch::Contains("\"rate\""));
 }
 
-TEST_CASE("A section that may be absent is not asked for its required keys", "[unit]") {
+TEST_CASE("An absent optional section does not need its required keys", "[unit]") {
   const auto errors_of = [](const std::string& yaml) {
     TrainOptions options;  // Its mode is required.
     return std::string(testing::ReadYaml(yaml, [&](ConfigReader& reader) {

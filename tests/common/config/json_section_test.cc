@@ -16,7 +16,7 @@ TEST_CASE("A section that was kept as JSON is read like any other", "[unit]") {
   CHECK(options.layers[0].units == std::vector<int64_t>{3});
 }
 
-TEST_CASE("A mistake in a section that was kept as JSON is told with its whole path", "[unit]") {
+TEST_CASE("A mistake in a section that was kept as JSON is reported with its whole path", "[unit]") {
   TrainOptions options;
   const absl::Status read = ReadJsonSection(R"({"batch_size": 0, "mode": "double", "batch": 1})", "environment.options",
                                             [&options](ConfigVisitor& visitor) { options.Visit(visitor); });

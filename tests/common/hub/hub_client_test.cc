@@ -50,7 +50,7 @@ TEST_CASE("Workers find each other by pushed news, in any order of starting", "[
   testing::ParamServer server;
   server.heartbeat_interval = absl::Hours(1);
   server.Start();
-  server.Stop();  // Its port is known now.
+  server.Stop();  // Its port stays known.
   absl::StatusOr<std::unique_ptr<HubLink>> early = absl::UnknownError("not joined");
   const StopToken stop;
   const HubClientOptions first = server.Order(Role::kLearner);
@@ -93,7 +93,7 @@ TEST_CASE("Every worker learns that the run is over", "[grpc]") {
   CHECK(ValueOf(actor->WaitUntil([](const Assignment&) { return true; }, stop)).run_state == RunState::kSolved);
   CHECK(actor->assignment().experiment_yaml == "the experiment");  // Though no heartbeat brought it again.
   const HubOverview overview = server.hub->Overview();
-  REQUIRE(overview.evaluations.size() == 3);  // Not one more, though each may have been sent more than once.
+  REQUIRE(overview.evaluations.size() == 3);  // Each counts once, though it may have been sent twice.
   CHECK(overview.evaluations[2].evaluation.mean_return == 101);
   CHECK(actor->assignment().result->evaluation.mean_return == 101);
 }
@@ -166,7 +166,7 @@ TEST_CASE("A worker that the hub refuses stops with the refusal", "[grpc]") {
   const auto second = ValueOf(JoinHub(server.Order(Role::kActor), stop));
   second->ReportEnvironment(SomeEnvironment(2));  // Known already, and the same.
   const auto third = ValueOf(JoinHub(server.Order(Role::kActor), stop));
-  // The answer to its join says that the hub knows one; this worker's is sent all the same.
+  // The hub knows an environment by then, but this worker's is still sent.
   third->ReportEnvironment(SomeEnvironment(3));
   REQUIRE(third->run_over().WaitFor(kPatience));
   const absl::Status refused = third->WaitUntil([](const Assignment&) { return true; }, stop).status();
@@ -191,7 +191,7 @@ TEST_CASE("A hub that is restarted finds its workers again", "[grpc]") {
   actor1->ReportEnvironment(SomeEnvironment());
   REQUIRE_OK(learner->WaitUntil([](const Assignment& current) { return current.environment.has_value(); }, stop));
   server.Stop();
-  actor1->ReportEvaluation(Greedy(7));  // While it is away.
+  actor1->ReportEvaluation(Greedy(7));  // The hub is away.
   server.Start();
 
   const auto second = ValueOf(JoinHub(server.Order(Role::kLearner), stop));
@@ -252,7 +252,7 @@ TEST_CASE("An actor asks for steps, also of a hub that was restarted", "[grpc]")
   CHECK(actor->TakeSteps(request, stop).status().code() == absl::StatusCode::kCancelled);
 }
 
-// A hub that is being stopped or restarted for its first heartbeats, with every code that this may have.
+// Answers its first heartbeats with the codes of a hub that is stopping or restarting.
 class StoppingHub final : public v1::WorkerService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* /*request*/,
@@ -291,7 +291,7 @@ TEST_CASE("A hub that is stopping does not refuse its workers", "[grpc]") {
   CHECK_FALSE(link->run_over().StopRequested());
 }
 
-// Counts heartbeats, and asks the worker "clock" alone for many.
+// Counts heartbeats. Asks only the worker "clock" for many.
 class CountingHub final : public v1::WorkerService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
@@ -364,7 +364,7 @@ TEST_CASE("A server that is not a hub is an error at once, with its address", "[
              Catch::StartsWith("there is no parameter server at " + other->address() + ": the server does not know"));
 }
 
-TEST_CASE("A worker that was dismissed is told so, and stops", "[grpc]") {
+TEST_CASE("A dismissed worker gets the reason, and stops", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const HubClientOptions options = server.Order(Role::kActor);
@@ -430,7 +430,7 @@ TEST_CASE("Calls wait no longer than their limits if there is no hub", "[grpc]")
   server.Start();
   const auto link = ValueOf(JoinHub(server.Order(Role::kActor), StopToken()));
   server.Stop();
-  link->Leave(absl::Milliseconds(100));  // Returns although no hub hears it.
+  link->Leave(absl::Milliseconds(100));  // Returns although the hub is away.
 }
 
 TEST_CASE("A stop of the process ends waiting, and the run as the worker sees it", "[grpc]") {

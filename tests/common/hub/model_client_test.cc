@@ -64,7 +64,7 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
   CHECK(publisher->Publish(MakeModel("m", {1, 2}), StopToken()).code() == absl::StatusCode::kUnavailable);
   CHECK(subscriber->PullNewer(std::nullopt, StopToken()).status().code() == absl::StatusCode::kUnavailable);
 
-  // The wait goes on while the server is away, and sees the server's weights when it is back.
+  // The wait goes on while the server is away, and ends with the returned server's weights.
   const StopToken stop;
   absl::Status waited;
   ModelVersion published{1, 2};
@@ -72,7 +72,8 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
     const Thread waiter("waiter", [&] { waited = subscriber->WaitNewer(ModelVersion{1, 1}, stop); });
     absl::Cleanup give_up = [&stop] { stop.RequestStop(); };
     server.Start();
-    // Until the channel has connected again. Each time another version: one whose answer was lost is refused.
+    // Publishes until the channel is connected again. Uses new versions, because a version whose answer was lost is
+    // refused.
     const Deadline deadline(absl::Seconds(60));
     absl::Status status;
     do {
@@ -177,7 +178,7 @@ class LyingServer final : public v1::ModelService::WithRawCallbackMethod_Pull<v1
   absl::Status end;
 };
 
-// The only message of an honest answer.
+// The only message of a right answer.
 Message<v1::PullModelResponse> Honest(const ModelSnapshot& snapshot) {
   Message<v1::PullModelResponse> message;
   *message.header.mutable_header() = ToProto(snapshot);
@@ -208,12 +209,12 @@ TEST_CASE("A server's answer is accepted only if its parts agree", "[grpc]") {
   }
   SECTION("too few bytes") {
     message.data = SlicesOf(bytes.substr(1));
-    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have come where 56"));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have arrived; wanted 56"));
   }
   SECTION("too many bytes") {
     Message<v1::PullModelResponse> more;
     more.data = SlicesOf("x");
-    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have come where 56"));
+    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have arrived; wanted 56"));
   }
   SECTION("other bytes") {
     std::string damaged = bytes;

@@ -26,7 +26,7 @@ TEST_CASE("An evaluation is sent until a heartbeat that held it is answered", "[
   reports.AddEvaluation(Evaluation{}, now);
   const v1::HeartbeatRequest first = Filled(reports);
   CHECK(Filled(reports).evaluations_size() == 1);
-  reports.AddEvaluation(Evaluation{}, now);  // At the same moment: it must not be taken for the same one.
+  reports.AddEvaluation(Evaluation{}, now);  // At the same moment, but another evaluation.
   CHECK(Filled(reports).evaluations_size() == 2);
   CHECK(Filled(reports).evaluations(0).finished_at_us() < Filled(reports).evaluations(1).finished_at_us());
   reports.Acknowledge(first);
@@ -65,10 +65,10 @@ TEST_CASE("Waiting evaluations are bounded; the oldest is dropped", "[unit]") {
 TEST_CASE("An environment is sent until the hub has seen it, and again when the hub has forgotten", "[unit]") {
   PendingReports reports;
   CHECK_FALSE(Filled(reports).has_environment());
-  reports.SetEnvironmentKnown(true);  // By another actor.
+  reports.SetEnvironmentKnown(true);  // Another actor reported it.
   const v1::HeartbeatRequest before = Filled(reports);
   reports.SetEnvironment(SomeEnvironment());
-  reports.Acknowledge(before);  // The answer to a heartbeat that did not hold it.
+  reports.Acknowledge(before);  // The answer to a heartbeat without the environment.
   reports.SetEnvironmentKnown(true);
   REQUIRE(Filled(reports).has_environment());
   reports.Acknowledge(Filled(reports));

@@ -177,7 +177,7 @@ class FakeWork final : public PoolWork {
     MutexLock lock(&mutex_);
     return names_;
   }
-  size_t most() const {  // Orders that ran at a time.
+  size_t most() const {  // The most orders that ran at a time.
     MutexLock lock(&mutex_);
     return most_;
   }
@@ -264,7 +264,7 @@ TEST_CASE("A worker introduces itself, and works on several orders at once", "[g
   CHECK(said.held(0).order().output_folder() == "/output");
 }
 
-TEST_CASE("The hub is told that an order has ended, and why one has failed", "[grpc]") {
+TEST_CASE("The hub learns the end of an order, and the reason of its failure", "[grpc]") {
   Fixture fixture;
   fixture.StartWorker();
   fixture.pool.Give(1, "a-1");
@@ -352,13 +352,13 @@ TEST_CASE("A refusal is final, and ends the worker's orders", "[grpc]") {
 
 TEST_CASE("An order that this worker cannot do is a bug of the hub, and final", "[grpc]") {
   Fixture fixture;
-  SECTION("of another role") {
+  SECTION("an order for another role") {
     fixture.pool.Give(1, "a-1", v1::ROLE_LEARNER);
   }
-  SECTION("of no experiment") {
+  SECTION("an order without an experiment") {
     fixture.pool.Give(1, "");
   }
-  SECTION("more than it takes") {
+  SECTION("more orders than its capacity") {
     for (uint64_t number = 1; number <= 9; ++number) {
       fixture.pool.Give(number, "a-1");
     }

@@ -7,7 +7,7 @@ namespace {
 
 using testing::ValueOf;
 
-TEST_CASE("Every spec comes back from the wire as it was", "[unit]") {
+TEST_CASE("Every spec survives the wire", "[unit]") {
   for (int dtype = 0; dtype < 32; ++dtype) {
     if (!IsDType(dtype)) {
       continue;
@@ -19,7 +19,7 @@ TEST_CASE("Every spec comes back from the wire as it was", "[unit]") {
   }
 }
 
-TEST_CASE("A spec that cannot be is refused", "[unit]") {
+TEST_CASE("An invalid spec is refused", "[unit]") {
   const v1::ArraySpec good = ToProto(ArraySpec{"x", DType::kFloat32, {2}});
   v1::ArraySpec bad = good;
   bad.clear_name();

@@ -77,7 +77,7 @@ class StuckHandler final : public Counted {
   std::shared_ptr<ServerPeer> peer_;
 };
 
-TEST_CASE("A handler that does not ask is sent nothing more, and a cancelled one ends", "[grpc]") {
+TEST_CASE("A handler that does not ask gets no more messages, and ends after a cancellation", "[grpc]") {
   Alive alive;
   Seen seen;
   StreamService service([&] { return std::make_unique<StuckHandler>(&alive, &seen); });
@@ -106,7 +106,7 @@ class Peers {
     peers_.push_back(std::move(peer));
     changed_.SignalAll();
   }
-  // Waits until there are so many; null if that does not happen.
+  // Waits for stream `index`; null if it does not come.
   std::shared_ptr<ServerPeer> Await(size_t index) {
     MutexLock lock(&mutex_);
     while (peers_.size() <= index) {
@@ -123,7 +123,7 @@ class Peers {
   std::vector<std::shared_ptr<ServerPeer>> peers_;
 };
 
-// Answers every message and asks for no more: another thread does, all the time.
+// Answers every message. Another thread asks for messages all the time.
 class GreedyHandler final : public Counted {
  public:
   GreedyHandler(Alive* alive, Peers* peers, std::atomic<int>* overlaps)
@@ -179,7 +179,7 @@ TEST_CASE("Messages arrive in order and one at a time, from any thread that asks
   CHECK(alive.AwaitNone(1));
 }
 
-// Hands its peer out; answers nothing by itself.
+// Hands out its peer, and answers nothing.
 class OpenHandler final : public Counted {
  public:
   OpenHandler(Alive* alive, Peers* peers) : Counted(alive), peers_(peers) {}
@@ -218,7 +218,7 @@ TEST_CASE("Streams cancelled while the server reads all end, with the given reas
   CHECK(handlers.alive.AwaitNone(50));
 }
 
-TEST_CASE("What is done to a peer after its stream has ended does nothing", "[grpc]") {
+TEST_CASE("Calls of a peer whose stream has ended do nothing", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"));
@@ -261,7 +261,7 @@ TEST_CASE("Each message is reported as sent once the transport has it", "[grpc]"
   CHECK(handlers.alive.AwaitNone(1));
 }
 
-// Megabytes that are sent to a peer, more than the way there holds.
+// Megabytes for a peer, more than the buffers on the way hold.
 class Payload {
  public:
   static constexpr uint64_t kMessages = 64;
@@ -274,7 +274,7 @@ class Payload {
           std::move(response), sent == nullptr ? std::function<void()>() : [sent, i] { sent->Add(i); });
     }
   }
-  // True if no copy of the bytes is left, now or soon.
+  // Waits until no copy of the bytes is left; false if one stays.
   bool AwaitFreed() {
     bytes_.reset();
     return freed_.WaitFor(absl::Seconds(20));
@@ -288,7 +288,7 @@ class Payload {
                                       }};
 };
 
-TEST_CASE("A peer that does not read holds up what is sent to it, and its end drops it", "[grpc]") {
+TEST_CASE("Messages wait for a peer that does not read, and are dropped at its end", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
@@ -298,7 +298,7 @@ TEST_CASE("A peer that does not read holds up what is sent to it, and its end dr
   Seen sent;
   payload.SendTo(peer.get(), &sent);
   REQUIRE(stream.seen->AwaitCount(1));
-  // Flow control lets through what fits into buffers on the way, which is far less than all.
+  // Flow control lets through only as much as the buffers on the way hold.
   CHECK(sent.sequences().size() < Payload::kMessages);
   stream.peer->Close(absl::CancelledError("enough"));
   REQUIRE(stream.seen->AwaitClosed());
@@ -307,7 +307,7 @@ TEST_CASE("A peer that does not read holds up what is sent to it, and its end dr
   CHECK(payload.AwaitFreed());
 }
 
-TEST_CASE("A stream that is aborted ends although its peer does not read, and what it held is free", "[grpc]") {
+TEST_CASE("An aborted stream ends although its peer does not read, and frees its messages", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
@@ -316,7 +316,7 @@ TEST_CASE("A stream that is aborted ends although its peer does not read, and wh
   Payload payload;
   payload.SendTo(peer.get());
   REQUIRE(stream.seen->AwaitCount(1));
-  // To end it is not enough: the transport has a message that its peer is to have first.
+  // Close alone does not end the stream: the transport still has a message for the peer.
   const bool ended_before = GENERATE(false, true);
   if (ended_before) {
     peer->Close(absl::InternalError("refused"));
@@ -327,7 +327,7 @@ TEST_CASE("A stream that is aborted ends although its peer does not read, and wh
   peer->Abort(absl::UnavailableError("again"));
 }
 
-// Throws over every message, or over every answer.
+// Throws for every message, or for every answer.
 class ThrowingHandler final : public Counted {
  public:
   ThrowingHandler(Alive* alive, bool over_answers) : Counted(alive), over_answers_(over_answers) {}
@@ -363,7 +363,7 @@ TEST_CASE("A handler that throws ends its stream with the reason", "[grpc]") {
   }
 }
 
-TEST_CASE("Close with OK delivers what is queued; Close with an error does not", "[grpc]") {
+TEST_CASE("Close with OK delivers the queued messages; Close with an error does not", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const auto channel = NewChannel(server->address(), "test");
@@ -389,8 +389,7 @@ TEST_CASE("Close with OK delivers what is queued; Close with an error does not",
   CHECK(handlers.alive.AwaitNone(2));
 }
 
-TEST_CASE("A server is told of the error that it ends a stream with before its peer is, and of no other end",
-          "[grpc]") {
+TEST_CASE("The refusal callback gets the error of a stream before the peer does, and no other end", "[grpc]") {
   Alive alive;
   Peers peers;
   Mutex mutex;

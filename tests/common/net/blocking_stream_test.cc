@@ -18,9 +18,9 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// Push: adds up the bytes, refuses a piece of 13 and throws over one of 17. Pull: the model's name is the number of
-// messages, then comes OUT_OF_RANGE, or an exception after 17; for "ok" and "lost" one message with that end. Watch:
-// sends nothing, ever.
+// Push adds up the bytes, refuses a piece of 13, and throws for one of 17. Pull sends as many messages as the model's
+// name says, then OUT_OF_RANGE, or an exception after 17; for "ok" and "lost" one message with that end. Watch never
+// sends.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
@@ -67,7 +67,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     uint64_t next_ = 0;
   };
 
-  // One message that brings the end.
+  // One message, with the end.
   class Once final : public WriteSource {
    public:
     explicit Once(absl::Status end) : end_(std::move(end)) {}
@@ -80,7 +80,7 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
 
   class Silence final : public WriteSource {
    public:
-    void OnOpen(std::function<void()> wake) override { wake(); }  // Before there is anything: harmless.
+    void OnOpen(std::function<void()> wake) override { wake(); }  // A wake without a message is harmless.
     Step Next() override { return {}; }
   };
 
@@ -133,7 +133,7 @@ TEST_CASE("A client-streaming call hands over every message and brings one answe
   CHECK(stream.Finish() == absl::OkStatus());
 }
 
-TEST_CASE("The last message may end the writing, be it the only one or one of many", "[grpc]") {
+TEST_CASE("The last message may end the writing, also if it is the only one", "[grpc]") {
   const Fixture fixture;
   for (const int before : {0, 3}) {
     BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
@@ -218,7 +218,7 @@ TEST_CASE("A server-streaming call brings every message in order, then its end",
   CHECK(stream.Finish().code() == absl::StatusCode::kOutOfRange);
 }
 
-TEST_CASE("A peer that says nothing is given up after the idle timeout, or with a stop", "[grpc]") {
+TEST_CASE("The call of a silent peer ends after the idle timeout, or with a stop", "[grpc]") {
   const Fixture fixture;
   grpc::ByteBuffer buffer;
   // Connects: the short timeout must not end before there is a connection.

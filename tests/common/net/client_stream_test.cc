@@ -113,7 +113,7 @@ TEST_CASE("Close ends a stream that the server has ended too, even if messages a
     const OpenStream stream = Open(channel, /*reads_on=*/false);
     REQUIRE(stream.seen->AwaitCount(1));
     REQUIRE(server_side->AwaitClosed());
-    // An answer over the same connection, sent after the stream's end: when it is here, so is the end.
+    // An answer over the same connection, sent after the stream's end, so that it arrives later.
     const OpenStream echo = Open(channel);
     echo.peer->Send(BlockRequest(1));
     REQUIRE(echo.seen->AwaitCount(1));
@@ -152,7 +152,7 @@ class Displeased final : public ClientStreamHandler<testing::Response, Request> 
   std::shared_ptr<testing::ClientPeer> peer_;
 };
 
-TEST_CASE("A stream that is closed at one of the last messages of a server that has ended it ends", "[grpc]") {
+TEST_CASE("A stream ends if it is closed during the last messages of a server that has ended it", "[grpc]") {
   const auto gone = std::make_shared<testing::Seen>();
   StreamService service([&gone] { return std::make_unique<LastWords>(gone); });
   const auto server = StartServer(&service);
@@ -194,7 +194,7 @@ grpc::ByteBuffer Bytes(const std::string& bytes) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-TEST_CASE("Bytes that are no message end the stream as an invalid argument", "[grpc]") {
+TEST_CASE("Bytes of no message end the stream as an invalid argument", "[grpc]") {
   StreamService service(NewEcho);
   const auto server = StartServer(&service);
   for (const std::string& bytes : {std::string(100, '\xFF'), std::string("\x0B\x0C"),

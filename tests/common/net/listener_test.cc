@@ -22,7 +22,7 @@ using testing::NoDescriptors;
 using Socket = testing::TcpSocket;
 using testing::ValueOf;
 
-// The connections that a listener has accepted. Keeps them open.
+// Keeps the accepted connections open.
 class Accepted {
  public:
   ~Accepted() { CloseAll(); }
@@ -159,19 +159,19 @@ TEST_CASE("Clients are turned away if they would take the last quarter of the de
     clients.push_back(std::make_unique<Socket>());
   }
   const int lowest = LowestFreeDescriptor();
-  // Room for eight: threads of tests before this one may still hold a few.
+  // Room for eight: threads of earlier tests may still hold a few.
   const NoDescriptors few((lowest + 8) * 4 / 3 + 1);
   for (const auto& client : clients) {
     REQUIRE(client->Connect(listener->address()));
   }
   Eventually("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
   CHECK(accepted.count() >= 3);
-  CHECK(accepted.count() <= 14);  // Some more than there were descriptors, if other threads give theirs back.
+  CHECK(accepted.count() <= 14);  // More than the free descriptors, if other threads give theirs back.
   Eventually("the end of the clients that were turned away", [&] {
     return std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->HasEnded(); }) ==
            listener->failures();
   });
-  // A client that goes makes room.
+  // A closed connection makes room.
   accepted.CloseAll();
   REQUIRE(Socket(listener->address()).connected());
   CHECK(accepted.Await(1));

@@ -5,13 +5,13 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("the address towards this machine's own address is the same, and an unknown host has none", "[unit]") {
+TEST_CASE("the address towards this machine is its own; an unknown host is an error", "[unit]") {
   CHECK(testing::ValueOf(LocalAddressTowards("127.0.0.1:80")) == "127.0.0.1");
   CHECK(testing::ValueOf(LocalAddressTowards("localhost:80")).size() > 2);
   CHECK(LocalAddressTowards("no-such-host.invalid:80").status().code() == absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("a server that listens on every address is reached by the one towards its peer", "[unit]") {
+TEST_CASE("a server that listens on every address gives out the one towards its peer", "[unit]") {
   const StopToken stop;
   CHECK(testing::ValueOf(ReachableAddress("0.0.0.0:7", "", "127.0.0.1:80", stop)) == "127.0.0.1:7");
   CHECK(testing::ValueOf(ReachableAddress("[::]:7", "", "127.0.0.1:80", stop)) == "127.0.0.1:7");

@@ -100,7 +100,7 @@ TEST_CASE("An empty message is encoded and decoded", "[unit]") {
   CHECK(data.size() == 0);
 }
 
-TEST_CASE("EncodeMessage shares the data's bytes and lets them go with the buffer", "[unit]") {
+TEST_CASE("EncodeMessage shares the data's bytes until the buffer is destroyed", "[unit]") {
   const auto owner = std::make_shared<std::string>(100'000, 'x');
   {
     const grpc::ByteBuffer buffer =

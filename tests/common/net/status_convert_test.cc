@@ -28,7 +28,7 @@ TEST_CASE("A message too long for the trailing metadata is cut", "[unit]") {
   CHECK(ToGrpcStatus(absl::InternalError(std::string(4096, 'x'))).error_message().size() == 4096);
 }
 
-TEST_CASE("A message is cut by what it takes once encoded, and between two characters", "[unit]") {
+TEST_CASE("A message is cut by its encoded size, between two characters", "[unit]") {
   std::string umlauts;
   for (int i = 0; i < 5'000; ++i) {
     umlauts += "\xC3\xA4";  // Each byte becomes three.
@@ -114,7 +114,7 @@ TEST_CASE("A removed stream is a peer that went away", "[unit]") {
   CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "something else")).code() == absl::StatusCode::kUnknown);
 }
 
-TEST_CASE("A call that its server has cut off as it ended says so", "[unit]") {
+TEST_CASE("A call that a shutdown cut off is unavailable", "[unit]") {
   const absl::Status status = FromGrpcStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Cancelling all calls"));
   CHECK(status == absl::UnavailableError("the server has ended"));
 }

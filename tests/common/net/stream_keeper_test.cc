@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-// Streams whose ends are written in advance; one past the script stays open until it is cancelled.
+// Streams with given ends. Later streams stay open until they are cancelled.
 class Script {
  public:
   explicit Script(std::deque<absl::Status> ends) : ends_(std::move(ends)) {}
@@ -101,10 +101,10 @@ TEST_CASE("A table that is not found is restored and tried again until the patie
   CHECK(script.restored == 2);
 }
 
-TEST_CASE("A server that loses its memory again while it restarts is no reason to give up", "[unit]") {
+TEST_CASE("The keeper goes on if a restarting server loses its tables again", "[unit]") {
   const absl::Status missing = absl::NotFoundError("no table");
   const absl::Status away = absl::UnavailableError("away");
-  SECTION("it was away between") {
+  SECTION("the server was away between") {
     Script script({missing, away, missing, away, missing});
     StreamKeeperOptions options = script.Options();
     options.not_found_patience = absl::ZeroDuration();
@@ -113,7 +113,7 @@ TEST_CASE("A server that loses its memory again while it restarts is no reason t
     CHECK(script.restored == 3);
     CHECK(script.failure() == absl::OkStatus());
   }
-  SECTION("it was away when what it had lost was to be restored") {
+  SECTION("the server was away during the restore") {
     Script script({missing, missing, missing});
     StreamKeeperOptions options = script.Options();
     options.not_found_patience = absl::ZeroDuration();

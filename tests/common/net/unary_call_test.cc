@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-// Far longer than anything here takes.
+// Far longer than any call here takes.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 // Answers Clear at once. Leaves Describe unanswered until the caller has gone.

@@ -21,7 +21,7 @@ struct Assembly {
   BufferPool pool{layout->total_bytes, 2};
   BatchAssembler assembler{[this](uint32_t /*items*/) { return layout; }, &pool};
 
-  // Bytes of a batch that tell where they are.
+  // A piece of a batch whose bytes tell their place.
   ByteSlices Piece(size_t offset, size_t size) const {
     const auto bytes = std::make_shared<std::string>();
     for (size_t i = 0; i < size; ++i) {
@@ -109,7 +109,7 @@ TEST_CASE("Pieces that do not follow each other are refused", "[unit]") {
   CHECK(batch->has_value());
 }
 
-TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
+TEST_CASE("Batches may have different sizes, and no items", "[unit]") {
   const auto layout_of = [](uint32_t items) -> absl::StatusOr<std::shared_ptr<const BatchLayout>> {
     if (items > 16) {
       return absl::InternalError("too many");
@@ -122,7 +122,7 @@ TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
   for (const uint32_t items : {3, 0, 16, 0, 0, 1}) {
     v1::SampleResponse header = Begin();
     header.mutable_batch()->set_items(items);
-    header.mutable_batch()->set_samples_allowed(HUGE_VAL);  // Nothing limits it.
+    header.mutable_batch()->set_samples_allowed(HUGE_VAL);  // Unlimited.
     const size_t bytes = ValueOf(layout_of(items))->total_bytes;
     const std::optional<SampledBatch> batch = ValueOf(assembler.Add(header, assembly.Piece(0, bytes)));
     REQUIRE(batch.has_value());
@@ -168,7 +168,7 @@ TEST_CASE("Compressed pieces and others become one batch", "[unit]") {
   }
 }
 
-TEST_CASE("Compressed pieces that are not what they say are refused", "[unit]") {
+TEST_CASE("Compressed pieces that contradict their header are refused", "[unit]") {
   const auto added = [](const auto& change) {
     Assembly assembly;
     Compressed piece(assembly, Codec::kLz4, 0, 600);

@@ -29,10 +29,10 @@ TEST_CASE("Updates that are made while the server is away are sent once it is th
   REQUIRE_CODE(updater->Flush(absl::Milliseconds(20)), absl::StatusCode::kDeadlineExceeded);
   server.Start();
   REQUIRE_OK(updater->Flush(kPatience));
-  CHECK(updater->counts().unknown == 100);  // The table went with the server.
+  CHECK(updater->counts().unknown == 100);  // The server has lost the table.
 }
 
-TEST_CASE("Updates beyond what may wait for a server that is away are counted as unknown", "[grpc]") {
+TEST_CASE("Updates beyond the limit for an absent server are counted as unknown", "[grpc]") {
   const auto connection = ValueOf(NewGrpcReplayConnection({"127.0.0.1:1"}));
   const auto updater = ValueOf(connection->NewPriorityUpdater("replay"));
   constexpr size_t kMany = 100'000;

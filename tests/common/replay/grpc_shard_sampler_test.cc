@@ -18,7 +18,7 @@ using testing::ValueOf;
 
 constexpr absl::Duration kLong = absl::Seconds(30);
 
-// What came, in words, and the answers.
+// Records the events in words, and the answers.
 class Recorder final : public ShardSampleReceiver {
  public:
   void Opened(size_t shard) override { Add(shard, "opened"); }
@@ -36,7 +36,7 @@ class Recorder final : public ShardSampleReceiver {
     Add(shard, absl::StrCat("failed: ", absl::StatusCodeToString(failure.code())));
   }
 
-  // Waits until so many things have come, or too long.
+  // Waits for so many events, up to a limit.
   std::vector<std::string> Await(size_t count) {
     const Deadline deadline(kLong);
     MutexLock lock(&mutex_);
@@ -65,7 +65,7 @@ class Recorder final : public ShardSampleReceiver {
 
 using Events = std::vector<std::string>;
 
-// A server with eight items, and a sampler of it.
+// A server with eight items, and its sampler.
 struct Fixture {
   explicit Fixture(int64_t width = 2)
       : table(SimpleTable("t", width)), link(std::make_shared<ReplayLink>(server.address())) {
@@ -131,14 +131,15 @@ TEST_CASE("Each piece of a large answer is a sign of life", "[grpc]") {
   REQUIRE(fixture.recorder->answers().size() == 1);
 }
 
-TEST_CASE("A stream that ends is told, and opened again; nothing comes for what it was asked", "[grpc]") {
+TEST_CASE("The end of a stream is reported, and it is reopened; its requests get no answers", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
   fixture.server.Stop();
   REQUIRE(fixture.recorder->Await(2) == Events{"3 opened", "3 closed"});
-  fixture.sampler->Ask({ShardAsk{3, 4, 4}});  // To nobody.
+  fixture.sampler->Ask({ShardAsk{3, 4, 4}});  // No stream is open.
   fixture.server.Start();
-  REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 opened"});  // The table was made again.
+  REQUIRE(fixture.recorder->Await(3) ==
+          Events{"3 opened", "3 closed", "3 opened"});  // The keeper has restored the table.
   fixture.sampler->Ask({ShardAsk{3}});
   REQUIRE(fixture.recorder->Await(4).back() == "3 answered");
   REQUIRE(fixture.recorder->answers().back().table_items == 0);
@@ -151,7 +152,7 @@ TEST_CASE("A refusal is final", "[grpc]") {
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 failed: INVALID_ARGUMENT"});
 }
 
-TEST_CASE("Nothing comes after a shard's sampler has gone", "[grpc]") {
+TEST_CASE("No call comes after a shard's sampler is destroyed", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
   fixture.sampler.reset();

@@ -38,7 +38,7 @@ TEST_CASE("Blocks that were appended while the server was away are inserted once
   CHECK(writer->stats().items_inserted == 30);
 }
 
-TEST_CASE("The id of a writer that was closed is the next one's at once", "[grpc]") {
+TEST_CASE("The id of a closed writer is free at once", "[grpc]") {
   ServerFixture server;
   const auto connection = server.Connect();
   const TableConfig table = SimpleTable("replay");
@@ -93,7 +93,7 @@ TEST_CASE("A writer's options that can never work are refused", "[unit]") {
   REQUIRE_CODE(connection->NewWriter(options), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A second writer of the same id is told so", "[grpc]") {
+TEST_CASE("A second writer with the same id gets an error", "[grpc]") {
   ServerFixture server;
   const auto connection = server.Connect();
   const TableConfig table = SimpleTable("replay");
@@ -109,7 +109,7 @@ TEST_CASE("A second writer of the same id is told so", "[grpc]") {
   REQUIRE_CODE(second->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
 }
 
-// Says that it has applied what it likes, when the stream is opened and for every block.
+// Acknowledges given numbers, when the stream is opened and for every block.
 class LyingHandler final : public testing::ServerHandler {
  public:
   LyingHandler(uint64_t opened, uint64_t acknowledged) : opened_(opened), acknowledged_(acknowledged) {}
@@ -130,7 +130,7 @@ class LyingHandler final : public testing::ServerHandler {
   std::shared_ptr<testing::ServerPeer> peer_;
 };
 
-TEST_CASE("A server that claims to have applied what was never sent is not believed", "[grpc]") {
+TEST_CASE("A server that acknowledges blocks that were never sent is refused", "[grpc]") {
   struct Lie {
     uint64_t opened;
     uint64_t acknowledged;
@@ -153,7 +153,7 @@ TEST_CASE("A server that claims to have applied what was never sent is not belie
   }
 }
 
-// Ends its first stream with the first block; tells the next one what became of it.
+// Ends its first stream with the first block, and answers the next stream with that block's counts.
 class LostAnswerHandler final : public testing::ServerHandler {
  public:
   explicit LostAnswerHandler(bool first) : first_(first) {}
@@ -180,7 +180,7 @@ class LostAnswerHandler final : public testing::ServerHandler {
   std::shared_ptr<testing::ServerPeer> peer_;
 };
 
-TEST_CASE("What a server applied before its answer was lost is counted as it counts it", "[grpc]") {
+TEST_CASE("Blocks that a server applied before its answer was lost have the server's counts", "[grpc]") {
   std::atomic<int> streams{0};
   testing::StreamService service([&streams] { return std::make_unique<LostAnswerHandler>(streams++ == 0); });
   const auto server = testing::StartServer(&service);
@@ -192,8 +192,7 @@ TEST_CASE("What a server applied before its answer was lost is counted as it cou
   CHECK(writer->stats().items_without_rows == 2);
 }
 
-// On its first stream it applies blocks of five items, and is away when the third one comes; when it is back it knows
-// of the first one only.
+// Applies two blocks of five items on its first stream, and is away at the third. Later it knows only the first block.
 class GoneBackHandler final : public testing::ServerHandler {
  public:
   explicit GoneBackHandler(bool first) : first_(first) {}
@@ -223,7 +222,7 @@ class GoneBackHandler final : public testing::ServerHandler {
   std::shared_ptr<testing::ServerPeer> peer_;
 };
 
-TEST_CASE("Items that a server went back behind are counted once", "[grpc]") {
+TEST_CASE("Items of a server that lost its newest blocks are counted once", "[grpc]") {
   std::atomic<int> streams{0};
   testing::StreamService service([&streams] { return std::make_unique<GoneBackHandler>(streams++ == 0); });
   const auto server = testing::StartServer(&service);
@@ -236,7 +235,7 @@ TEST_CASE("Items that a server went back behind are counted once", "[grpc]") {
   CHECK(writer->stats().items_inserted == 15);
 }
 
-TEST_CASE("A table that nobody creates is waited for", "[grpc]") {
+TEST_CASE("A writer waits for a missing table", "[grpc]") {
   ServerFixture server;
   const TableConfig table = SimpleTable("late");
   const auto writing = server.Connect();

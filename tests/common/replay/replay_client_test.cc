@@ -44,7 +44,7 @@ TEST_CASE("Two experiments have tables of the same name on one server, each its 
   std::vector<std::unique_ptr<ReplayWriter>> writers;
   for (size_t i = 0; i < connections.size(); ++i) {
     TableConfig table = SimpleTable("replay");
-    table.max_items += static_cast<int64_t>(i);  // One table could not be both.
+    table.max_items += static_cast<int64_t>(i);  // No table equals both configurations.
     REQUIRE_OK(connections[i]->CreateTable(table, StopToken()));
     writers.push_back(ValueOf(connections[i]->NewWriter(SimpleWriter(std::to_string(i), table))));
     REQUIRE_OK(writers[i]->Append(SimpleBlock(1'000 * i, 10), StopToken()));
@@ -96,7 +96,7 @@ TEST_CASE("Batches larger than a piece arrive whole, compressed or not", "[grpc]
   }
 }
 
-TEST_CASE("A sampler that expects another table is told so, again and again", "[grpc]") {
+TEST_CASE("A sampler that expects another table gets the error from each call", "[grpc]") {
   ServerFixture server;
   const auto connection = server.Connect();
   const TableConfig table = SimpleTable("replay");
@@ -142,7 +142,7 @@ TEST_CASE("A writer and a sampler go on after the server was restarted without i
     }
     REQUIRE_OK(writer->Flush(kPatience));
     CHECK(writer->stats().items_inserted == row);
-    // What was prefetched before the restart may come first; the newest rows come in the end.
+    // Batches prefetched before the restart may come first; the newest rows come at last.
     float largest = 0;
     while (largest < static_cast<float>(row) - 100) {
       for (const float reward : Rewards(ValueOf(sampler->Next(StopToken())), 8)) {
@@ -157,7 +157,7 @@ TEST_CASE("A writer and a sampler go on after the server was restarted without i
 }
 
 TEST_CASE("Every call that waits ends soon after a stop", "[grpc]") {
-  const auto connection = ValueOf(NewGrpcReplayConnection({"127.0.0.1:1"}));  // Nobody listens there.
+  const auto connection = ValueOf(NewGrpcReplayConnection({"127.0.0.1:1"}));  // No server listens there.
   const TableConfig table = SimpleTable("replay");
   const StopToken stop;
   ReplayWriterOptions options = SimpleWriter("w", table);

@@ -39,7 +39,7 @@ TEST_CASE("A block survives the wire whole", "[unit]") {
   }
 }
 
-TEST_CASE("What a block leaves out on the wire comes back as it was", "[unit]") {
+TEST_CASE("Lists that a block omits on the wire come back with their values", "[unit]") {
   InsertBlock block = SimpleBlock(40, 5);
   const v1::InsertBlock plain = ToProto(block);
   CHECK(plain.chunk_begins_size() == 0);

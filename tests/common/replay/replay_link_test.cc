@@ -15,7 +15,7 @@ namespace {
 using testing::ServerFixture;
 using testing::SimpleTable;
 
-TEST_CASE("A table is created, found again, and refused where another one has its name", "[grpc]") {
+TEST_CASE("A table is created, found again, and refused if another one has its name", "[grpc]") {
   ServerFixture server;
   ReplayLink link(server.address());
   const TableConfig table = SimpleTable("replay");
@@ -30,7 +30,7 @@ TEST_CASE("A table is created, found again, and refused where another one has it
   REQUIRE_CODE(link.CreateTable(other, StopToken()), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("Tables that went with their server are created again", "[grpc]") {
+TEST_CASE("Tables that a server has lost are created again", "[grpc]") {
   ServerFixture server;
   ReplayLink link(server.address());
   REQUIRE_OK(link.CreateTable(SimpleTable("a"), StopToken()));
@@ -44,7 +44,7 @@ TEST_CASE("Tables that went with their server are created again", "[grpc]") {
   REQUIRE_CODE(observer.CreateTable(other, StopToken()), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("A table that is wanted is created when it is missed", "[grpc]") {
+TEST_CASE("A wanted table is created with the restored ones", "[grpc]") {
   ServerFixture server;
   ReplayLink link(server.address());
   link.WantTable(SimpleTable("a"));
@@ -68,7 +68,7 @@ TEST_CASE("A server that has moved is found again", "[grpc]") {
   CHECK(link.address() == server.address());
 }
 
-TEST_CASE("A server whose address is not known yet is away until it is", "[grpc]") {
+TEST_CASE("A server is away until its address is known", "[grpc]") {
   const ServerFixture server;
   std::string found;
   ReplayLink link("", [&found] { return found; });

@@ -16,7 +16,7 @@ using testing::SimpleTable;
 using testing::SimpleWriter;
 using testing::ValueOf;
 
-TEST_CASE("Tables are made, looked at, changed, and emptied", "[grpc]") {
+TEST_CASE("Tables are created, described, changed and cleared", "[grpc]") {
   const ServerFixture server;
   ReplayTables tables(server.address());
   CHECK(ValueOf(tables.List()).empty());
@@ -57,7 +57,7 @@ TEST_CASE("Tables are made, looked at, changed, and emptied", "[grpc]") {
   CHECK(ValueOf(tables.Get("t")).items == 0);
 }
 
-TEST_CASE("What cannot be is said with the server's words and address", "[grpc]") {
+TEST_CASE("An error has the server's message and address", "[grpc]") {
   const ServerFixture server;
   ReplayTables tables(server.address());
   TableConfig config = SimpleTable("table");
@@ -76,7 +76,7 @@ TEST_CASE("What cannot be is said with the server's words and address", "[grpc]"
   REQUIRE_CODE(tables.Create(config).status(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A server that is not there is an error within the timeout", "[grpc]") {
+TEST_CASE("An absent server is an error within the timeout", "[grpc]") {
   ReplayTables tables("127.0.0.1:1", absl::Milliseconds(300));
   const absl::StatusCode code = tables.List().status().code();
   CHECK((code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded));

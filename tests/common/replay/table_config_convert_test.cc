@@ -80,7 +80,7 @@ TEST_CASE("Enumerators are numbered as in the messages", "[unit]") {
   CheckNames<Codec>(*v1::ColumnCompression::Codec_descriptor(), "CODEC_");
 }
 
-TEST_CASE("A configuration that is wrong is refused", "[unit]") {
+TEST_CASE("A wrong configuration is refused", "[unit]") {
   const std::vector<std::function<void(v1::TableConfig*)>> spoilers = {
       [](v1::TableConfig* c) { c->Clear(); },
       [](v1::TableConfig* c) { c->set_name(""); },

@@ -8,7 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another goes on with its work", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a lost worker is dismissed, and another goes on with its work", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another g
   CHECK(absl::IsAlreadyExists(Find(id)->hub->Join(learner).status()));
 }
 
-TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for another experiment count", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "the last steps of a recalled actor count", "[unit]") {
   options.pool.rejoin_time = absl::ZeroDuration();
   Start();
   WholeCrew();
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for a
   CHECK(ValueOf(host->Get(first)).env_steps() == 17);
 }
 
-TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up has failed, and says why", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up fails with the reason", "[unit]") {
   options.pool.longest_retry = absl::Milliseconds(1);
   Start();
   WholeCrew();

@@ -18,7 +18,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it was when it is resumed", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a stopped experiment goes on from its state when it is resumed", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   RoundsUntil("the run's end", [&] { return Find(id) == nullptr; });
   CHECK(workers.at("replay").held().empty());
   CHECK(State(id) == RunState::kStopped);
-  Eventually("its curves are to be drawn", [&] { return drawn.load() == 1; });
+  Eventually("its curves are drawn", [&] { return drawn.load() == 1; });
   const std::string output = ValueOf(host->Get(id)).output_folder() + "/";
   const auto summary = nlohmann::json::parse(Contents(output + "summary.json"));
   CHECK(summary["outcome"] == "stopped");
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   const v1::OverviewResponse past = ValueOf(host->PastOverview(id));
   CHECK(past.env_steps() == 321);
   CHECK(past.workers_size() == 2);
-  for (const v1::WorkerInfo& worker : past.workers()) {  // The hub itself, too.
+  for (const v1::WorkerInfo& worker : past.workers()) {  // Also the hub itself.
     CHECK_FALSE(worker.alive());
     CHECK(worker.rates().empty());
   }
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   CHECK(ValueOf(host->Get(id)).env_steps() == 321);
   CHECK(ValueOf(host->Get(id)).attempts() == 2);
 
-  SECTION("one that waits is stopped at once") {
+  SECTION("a queued experiment is stopped at once") {
     const std::string second = Submit("y");
     REQUIRE_OK(host->Stop(second));
     CHECK(State(second) == RunState::kStopped);
@@ -74,8 +74,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   }
 }
 
-TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments, and workers keep their seats",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a restarted hub knows its experiments, and workers keep their seats", "[unit]") {
   Start();
   WholeCrew();
   const std::string running = Submit("x");
@@ -103,7 +102,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays i
   const std::string first = Submit("first");
   const std::string second = Submit("second");
 
-  SECTION("all of them, where it is the whole disk that is missing") {
+  SECTION("all experiments, if the whole disk is missing") {
     std::ofstream(folder.File("out")) << "no folder";
     WholeCrew();
     for (const std::string& id : {first, second}) {
@@ -117,7 +116,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays i
     RoundsUntil("one begins",
                 [&] { return State(first) == RunState::kRunning || State(second) == RunState::kRunning; });
   }
-  SECTION("others do not wait for it") {
+  SECTION("other experiments do not wait for it") {
     std::filesystem::create_directories(folder.File("out"));
     std::ofstream(folder.File("out/" + first)) << "no folder";
     WholeCrew();
@@ -129,7 +128,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays i
   }
 }
 
-TEST_CASE_METHOD(HostFixture, "what was kept of an experiment and is damaged makes it fail when it begins", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "an experiment with damaged data fails when it begins", "[unit]") {
   Start();
   const std::string id = Submit("x");
   const std::string hub_folder = folder.File("hub/experiments/" + id + "/hub");
@@ -141,8 +140,8 @@ TEST_CASE_METHOD(HostFixture, "what was kept of an experiment and is damaged mak
   CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("damaged"));
 }
 
-TEST_CASE_METHOD(HostFixture,
-                 "a run that a hub cannot open again yet goes on when it can, and keeps workers and tables", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a run that a restarted hub cannot open goes on later with its workers and tables",
+                 "[unit]") {
   Start();
   WholeCrew();
   workers.at("replay").set_storage_id("disk");
@@ -158,7 +157,7 @@ TEST_CASE_METHOD(HostFixture,
     });
   };
   host.reset();
-  // As the hub before it does, on another machine, that has not ended yet.
+  // As an earlier hub on another machine that has not ended yet.
   std::unique_ptr<HubState> other = ValueOf(HubState::Open(folder.File("hub/experiments/" + id + "/hub")));
   Start();
   for (int i = 0; i < 3; ++i) {
@@ -175,7 +174,7 @@ TEST_CASE_METHOD(HostFixture,
   CHECK(absl::IsFailedPrecondition(host->Resume(id)));
   CHECK(absl::IsFailedPrecondition(host->Delete(id)));
 
-  SECTION("with those who work for it") {
+  SECTION("with its workers") {
     Worker("actor-b", WorkerKind::kActor);
     other.reset();
     RoundsUntil("the run", [&] { return Find(id) != nullptr; });
@@ -196,7 +195,7 @@ TEST_CASE_METHOD(HostFixture,
   }
 }
 
-TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before its experiment is deleted", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a run that a call still holds is saved before its experiment is deleted", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -209,7 +208,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   {
     const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
     Round();
-    CHECK(host->List({}).experiments_size() == 1);  // The call holds it up.
+    CHECK(host->List({}).experiments_size() == 1);  // The call delays it.
     call.reset();
   }
   REQUIRE_OK(deleted);
@@ -234,7 +233,7 @@ TEST_CASE_METHOD(HostFixture, "a hub that stops does not wait for a run to close
   CHECK(absl::IsUnavailable(host->Delete(id)));
 }
 
-TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk when that is acknowledged", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "an acknowledged stop of an experiment is on the disk", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -244,8 +243,7 @@ TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk whe
   CHECK(ValueOf(DecodeHubRecord(state)).progress.state == RunState::kStopped);
 }
 
-TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neither the pool nor other experiments",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a run that is slow to open delays neither the pool nor other experiments", "[unit]") {
   Start();
   const std::string id = Submit("x");
   StuckRead stuck(HubFolder(id) + "/hub.state");
@@ -255,19 +253,19 @@ TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neit
   CHECK(workers.at("actor").held().empty());
   CHECK(State(id) == RunState::kQueued);
   CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("being opened"));
-  // Its workers are as good as taken.
+  // Its workers are reserved.
   const std::string second = Submit("second");
   CHECK_THAT(ValueOf(host->Get(second)).reason(),
              Catch::Equals("waits for 1 learner, 1 actor for CartPole-v1, busy with others"));
   OthersGoOn();
 
   const std::string fresh = EncodeHubRecord(HubRecord());
-  SECTION("it begins once they are open") {
+  SECTION("it begins once its files are open") {
     stuck.LetGo(fresh);
     RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
     CHECK(State(id) == RunState::kRunning);
   }
-  SECTION("one that is stopped meanwhile does not begin, and is deleted once they are closed again") {
+  SECTION("if it is stopped meanwhile it does not begin, and is deleted once its files are closed") {
     REQUIRE_OK(host->Stop(second));
     REQUIRE_OK(host->Stop(id));
     CHECK(State(id) == RunState::kStopped);
@@ -283,7 +281,7 @@ TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neit
     Round();
     CHECK(workers.at("actor").held().empty());
   }
-  SECTION("one that is stopped meanwhile is resumed once they are closed again") {
+  SECTION("if it is stopped meanwhile it is resumed once its files are closed") {
     REQUIRE_OK(host->Stop(second));
     REQUIRE_OK(host->Stop(id));
     stuck.LetGo(fresh);
@@ -297,7 +295,7 @@ TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neit
   }
 }
 
-TEST_CASE_METHOD(HostFixture, "runs that are slow to open hold up no hub that is started again", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "runs that are slow to open do not delay a restarted hub", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -326,7 +324,7 @@ TEST_CASE_METHOD(HostFixture, "runs that are slow to open hold up no hub that is
   CHECK(absl::IsUnavailable(host->Find(id).status()));
   OthersGoOn();
   Round();
-  for (const auto& [worker_id, worker] : before) {  // They wait for it, and nobody else is given them.
+  for (const auto& [worker_id, worker] : before) {  // They wait for it, and are not given to others.
     REQUIRE(workers.at(worker_id).held_size() == 1);
     CHECK(workers.at(worker_id).held(0).order().number() == worker.held(0).order().number());
   }
@@ -335,8 +333,7 @@ TEST_CASE_METHOD(HostFixture, "runs that are slow to open hold up no hub that is
   RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers() >= 4; });
 }
 
-TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the pool nor other experiments",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "the last save of a run delays neither the pool nor other experiments", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -366,7 +363,7 @@ TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the
   REQUIRE_OK(deleted);
 }
 
-TEST_CASE_METHOD(HostFixture, "an experiment that is being stopped holds up no other", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a stop of an experiment delays no other experiment", "[unit]") {
   Start();
   WholeCrew();
   const std::string id = Submit("x");
@@ -388,7 +385,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is being stopped holds up no o
     REQUIRE(others.WaitForNotificationWithTimeout(absl::Minutes(1)));
     Round();
   }
-  CHECK_THAT(std::string(stopped.message()), Catch::Contains("would go on"));  // Such a pipe cannot be synced.
+  CHECK_THAT(std::string(stopped.message()), Catch::Contains("would go on"));  // A pipe cannot be synced.
 }
 
 }  // namespace

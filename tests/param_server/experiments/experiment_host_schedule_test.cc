@@ -29,14 +29,14 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   REQUIRE(host->TextsOfRunning(id) != nullptr);
   CHECK(host->TextsOfRunning(id)->effective_yaml == ValueOf(host->Texts(id)).effective_yaml);
   REQUIRE(Find(id) != nullptr);
-  CHECK(Find("")->experiment_id == id);  // The only one.
+  CHECK(Find("")->experiment_id == id);  // The only experiment.
   CHECK(Find(id)->hub->run_state() == RunState::kRunning);
   CHECK(ValueOf(host->Get(id)).workers() == 4);
   CHECK(host->Members().size() == 4);
   Eventually("what has happened", [&] { return Log(id).find("evaluator 0 of") != std::string::npos; });
 }
 
-TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when its old tables have been dropped",
+TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins after its old tables are dropped",
                  "[unit]") {
   Start();
   WholeCrew();
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when
   REQUIRE_OK(host->Stop(id));
   EndAll();
   const v1::AttendRequest replay = workers.at("replay");
-  workers.erase("replay");  // It is not told that the experiment is over.
+  workers.erase("replay");  // It does not hear that the experiment is over.
   RoundsUntil("the run's end", [&] { return Find(id) == nullptr; });
   REQUIRE_OK(host->Resume(id));
   workers["replay"] = replay;
@@ -66,8 +66,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when
   CHECK(discarded.at("replay").empty());
 }
 
-TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities, one that lacks workers aside",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "experiments begin by priority, except those that lack workers", "[unit]") {
   Start();
   const std::string first = Submit("first");
   const std::string large = Submit("large", "learner: {processes: 5}\n", /*priority=*/9);
@@ -86,8 +85,7 @@ TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities
   CHECK(State(large) == RunState::kQueued);
 }
 
-TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an evaluator as for any other worker",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an evaluator", "[unit]") {
   Start();
   WholeCrew();
   workers.erase("evaluator");
@@ -101,7 +99,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an e
   Worker("evaluator", WorkerKind::kEvaluator);
   RoundsUntil("an order for it", [&] { return workers.at("evaluator").held_size() == 1; });
   CHECK(State(id) == RunState::kRunning);
-  // One that has begun says it in the same words.
+  // A running experiment has the same reason.
   workers.erase("evaluator");
   options.pool.silent_after = absl::Seconds(1);
   host.reset();

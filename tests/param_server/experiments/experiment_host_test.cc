@@ -10,8 +10,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE_METHOD(HostFixture, "what cannot be an experiment is refused, and a submission that comes twice is one",
-                 "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a wrong experiment is refused, and a repeated submission counts once", "[unit]") {
   Start();
   const auto submit = [this](const std::string& yaml, const std::string& request = "") {
     return host->Submit({yaml, yaml, 0, request});
@@ -37,7 +36,7 @@ TEST_CASE_METHOD(HostFixture, "what cannot be an experiment is refused, and a su
   CHECK(absl::IsFailedPrecondition(host->PastOverview("").status()));  // There are two.
 }
 
-TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behind", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a deleted experiment leaves nothing behind", "[unit]") {
   options.output_pattern = folder.File("out/{id}");
   Start();
   WholeCrew();
@@ -49,7 +48,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   CHECK(discarded.at("replay").empty());
   Worker("another", WorkerKind::kReplayServer).add_kept(id);
   Round();
-  CHECK(discarded.at("another") == std::vector<std::string>{id});  // Of a seat that it has lost.
+  CHECK(discarded.at("another") == std::vector<std::string>{id});  // The tables of a lost seat.
   workers.erase("another");
   REQUIRE_OK(host->Stop(id));
   EndAll();
@@ -63,12 +62,12 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   CHECK(host->List({}).experiments().empty());
   CHECK(absl::IsNotFound(host->Delete(id)));
   host.reset();
-  Start();  // A replay server that was away hears of it from the next hub too.
+  Start();  // A replay server that was away also hears of it from the next hub.
   Round();
   CHECK(discarded.at("replay") == std::vector<std::string>{id});
 }
 
-TEST_CASE_METHOD(HostFixture, "experiments that would share one folder are refused", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "experiments with the same folder are refused", "[unit]") {
   options.output_pattern = folder.File("out");
   Start();
   const std::string id = Submit("x");
@@ -118,7 +117,7 @@ TEST_CASE_METHOD(HostFixture, "experiments are listed from the newest on, a page
   CHECK(all({}) == ids);
 }
 
-TEST_CASE_METHOD(HostFixture, "a submission that comes again after a restart is the same one", "[unit]") {
+TEST_CASE_METHOD(HostFixture, "a submission that is repeated after a restart counts once", "[unit]") {
   Start();
   const std::string id = ValueOf(host->Submit({Yaml("x"), Yaml("x"), 0, "request"}));
   host.reset();

@@ -35,7 +35,7 @@ auto Fields(const ExperimentTexts& texts) {
   return std::tie(texts.request_id, texts.submitted_yaml, texts.effective_yaml, texts.last_overview);
 }
 
-// No two fields of it are alike.
+// A record with different values in all fields.
 ExperimentRecord FullRecord() {
   ExperimentRecord record;
   record.id = "cartpole-k3x9a";
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Fixture, "A new store is empty", "[unit]") {
   CHECK_FALSE(WasDeleted(store.get(), "x"));
 }
 
-TEST_CASE_METHOD(Fixture, "Every field comes back, also from a store that was opened again", "[unit]") {
+TEST_CASE_METHOD(Fixture, "All fields are read back, also after the store is opened again", "[unit]") {
   ExperimentRecord full = FullRecord();
   full.sequence = ValueOf(store->Add(full, FullTexts()));
   ExperimentRecord empty;
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(Fixture, "Every field comes back, also from a store that was op
   }
 }
 
-TEST_CASE_METHOD(Fixture, "An update replaces every field but the sequence and the texts", "[unit]") {
+TEST_CASE_METHOD(Fixture, "An update replaces all fields except the sequence and the texts", "[unit]") {
   const int64_t sequence = ValueOf(store->Add(Record("cartpole-k3x9a"), FullTexts()));
   ExperimentRecord full = FullRecord();
   full.sequence = 99;
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(Fixture, "An update replaces every field but the sequence and t
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(plain));
 }
 
-TEST_CASE_METHOD(Fixture, "A run that is closed leaves its last overview, which comes with the record", "[unit]") {
+TEST_CASE_METHOD(Fixture, "The last overview of a closed run comes with its record", "[unit]") {
   REQUIRE_OK(store->Add(Record("x"), FullTexts()));
   REQUIRE_OK(store->Add(Record("other")));
   ExperimentRecord closed = Record("x");
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(Fixture, "A run that is closed leaves its last overview, which 
   REQUIRE_CODE(store->Texts("none"), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE_METHOD(Fixture, "Every state of a run is kept", "[unit]") {
+TEST_CASE_METHOD(Fixture, "All states of a run are stored", "[unit]") {
   ExperimentRecord record = Record("x");
   REQUIRE_OK(store->Add(record));
   for (int state = 1; state <= static_cast<int>(RunState::kStopped); ++state) {
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(Fixture, "Experiments come in the order of their submission, an
   CHECK(Ids(store.get()) == std::vector<std::string>{"z", "a", "b"});
 }
 
-TEST_CASE_METHOD(Fixture, "An id and a request are taken once", "[unit]") {
+TEST_CASE_METHOD(Fixture, "An id and a request_id can be used only once", "[unit]") {
   ExperimentTexts texts;
   texts.request_id = "r";
   REQUIRE_OK(store->Add(Record("x"), texts));
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(Fixture, "An id and a request are taken once", "[unit]") {
   CHECK(ValueOf(store->IdOfRequest("")) == std::nullopt);
 }
 
-TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit]") {
+TEST_CASE_METHOD(Fixture, "Only the id of a deleted experiment stays", "[unit]") {
   ExperimentRecord record = FullRecord();
   REQUIRE_OK(store->Add(record, FullTexts()));
   REQUIRE_OK(store->Add(Record("other")));
@@ -216,11 +216,11 @@ TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit
   CHECK(Ids(store.get()) == std::vector<std::string>{"other"});
   REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
   REQUIRE_CODE(store->Delete(record.id), absl::StatusCode::kNotFound);
-  record.id = "new";  // The request went with what it had asked for.
+  record.id = "new";  // Its request_id is free again.
   REQUIRE_OK(store->Add(record, FullTexts()));
 }
 
-TEST_CASE_METHOD(Fixture, "Nothing is done to an experiment that is not there", "[unit]") {
+TEST_CASE_METHOD(Fixture, "Calls for an unknown experiment are errors", "[unit]") {
   REQUIRE_CODE(store->Update(Record("x"), "event"), absl::StatusCode::kNotFound);
   REQUIRE_CODE(store->Delete("x"), absl::StatusCode::kNotFound);
   REQUIRE_OK(AddEvent(store.get(), "x", kNoon, "event"));
@@ -228,13 +228,13 @@ TEST_CASE_METHOD(Fixture, "Nothing is done to an experiment that is not there", 
   CHECK_FALSE(WasDeleted(store.get(), "x"));
 }
 
-TEST_CASE_METHOD(Fixture, "Events come oldest first, each experiment's own", "[unit]") {
+TEST_CASE_METHOD(Fixture, "Events of an experiment come oldest first", "[unit]") {
   REQUIRE_OK(store->Add(Record("x")));
   REQUIRE_OK(store->Add(Record("y")));
   REQUIRE_OK(AddEvent(store.get(), "x", kNoon + absl::Seconds(2), "begun"));
   REQUIRE_OK(AddEvent(store.get(), "y", kNoon, "of another"));
   REQUIRE_OK(store->Update(Record("x"), std::string("up\0dated", 8), kNoon + absl::Seconds(1)));
-  REQUIRE_OK(store->Update(Record("x")));  // Nothing worth telling.
+  REQUIRE_OK(store->Update(Record("x")));  // Without an event.
   Reopen();
   const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 100));
   REQUIRE(Texts(events) == std::vector<std::string>{"submitted", "begun", std::string("up\0dated", 8)});
@@ -252,14 +252,14 @@ TEST_CASE_METHOD(Fixture, "Events come oldest first, each experiment's own", "[u
   CHECK(ValueOf(store->Events("x", 0, -1)).empty());
 }
 
-TEST_CASE_METHOD(Fixture, "An update without a time is told of as of now", "[unit]") {
+TEST_CASE_METHOD(Fixture, "An event of an update without a time has the present time", "[unit]") {
   REQUIRE_OK(store->Add(Record("x")));
   const absl::Time before = absl::FromUnixMicros(absl::ToUnixMicros(absl::Now()));
   REQUIRE_OK(store->Update(Record("x"), "event"));
   CHECK(ValueOf(store->Events("x", 0, 2)).at(1).at >= before);
 }
 
-TEST_CASE("Of each experiment the newest events are kept", "[unit]") {
+TEST_CASE("Only the newest events of each experiment are kept", "[unit]") {
   const TemporaryFolder folder;
   const auto store = ValueOf(ExperimentStore::Open(folder.File("experiments.db"), 3));
   REQUIRE_OK(store->Add(Record("other")));
@@ -296,7 +296,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
   CHECK(ValueOf(store->Events("x", 0, 1000)).size() == 201);
 }
 
-// Updates in a loop, and says so on the pipe after each, until it is killed.
+// Updates in a loop, and writes to the pipe after each update, until it is killed.
 [[noreturn]] void UpdateForever(const std::string& path, int acknowledged) {
   const auto store = ExperimentStore::Open(path);
   if (!store.ok()) {
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
   }
 }
 
-TEST_CASE("What was acknowledged is there after a kill, and no update by half", "[unit]") {
+TEST_CASE("Acknowledged updates survive a kill, and no update is partial", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("experiments.db");
   REQUIRE_OK(ValueOf(ExperimentStore::Open(path))->Add(Record("x")));
@@ -357,7 +357,7 @@ TEST_CASE("What was acknowledged is there after a kill, and no update by half", 
   }
 }
 
-TEST_CASE_METHOD(Fixture, "A change that a full disk has no room for changes nothing", "[unit]") {
+TEST_CASE_METHOD(Fixture, "A change that fails on a full disk changes nothing", "[unit]") {
   ExperimentRecord record = Record("x");
   record.sequence = ValueOf(store->Add(record));
   {
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(Fixture, "A change that a full disk has no room for changes not
   REQUIRE_OK(store->Add(FullRecord()));
 }
 
-TEST_CASE_METHOD(Fixture, "A state that no version has written is damage", "[unit]") {
+TEST_CASE_METHOD(Fixture, "An unknown state is reported as damage", "[unit]") {
   REQUIRE_OK(store->Add(Record("x")));
   store.reset();
   {

@@ -31,7 +31,7 @@ inline std::string Yaml(const std::string& name, const std::string& more = "") {
                       "algorithm: {name: apex_dqn}\nstop: {max_learner_steps: 1000}\n", more);
 }
 
-// A file on a disk that does not answer: a named pipe. One who reads it waits.
+// A file on a disk that does not respond: a named pipe, whose readers wait.
 class StuckRead {
  public:
   explicit StuckRead(std::string path) : path_(std::move(path)) {
@@ -40,12 +40,12 @@ class StuckRead {
   }
   ~StuckRead() { LetGo(""); }
 
-  // Whether somebody has begun to read it.
+  // True once a reader has opened it.
   bool HasReader() {
     writer_ = writer_ < 0 ? open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC) : writer_;
     return writer_ >= 0;
   }
-  // It holds this, and nothing keeps its reader waiting any more.
+  // Ends the wait of readers, which read this text.
   void LetGo(const std::string& text) {
     if (HasReader()) {
       CHECK(write(writer_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
@@ -59,14 +59,14 @@ class StuckRead {
   int writer_ = -1;
 };
 
-// The same for one who writes it, which fails in the end.
+// The same for writers, which fail in the end.
 class StuckWrite {
  public:
   explicit StuckWrite(std::string path) : path_(std::move(path)) { REQUIRE(mkfifo(path_.c_str(), 0600) == 0); }
   ~StuckWrite() { LetGo(); }
 
   void LetGo() {
-    // It stays open: a pipe without a reader would end this process.
+    // Kept open, as writing to a pipe without a reader would end this process.
     const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     CHECK((reader >= 0 || errno == ENOENT));
     unlink(path_.c_str());
@@ -76,7 +76,7 @@ class StuckWrite {
   const std::string path_;
 };
 
-// A host, and processes of its pool that do as they are told: none of them works, each says so.
+// A host, and processes of its pool that accept their orders without working.
 class HostFixture {
  public:
   HostFixture() {
@@ -124,7 +124,7 @@ class HostFixture {
     REQUIRE(answered->WaitForNotificationWithTimeout(absl::Minutes(1)));
     return *answer;
   }
-  // All attend once, and hold what they are told to.
+  // All processes attend once and hold their orders.
   void Round() {
     for (auto& [worker_id, worker] : workers) {
       const v1::AttendResponse answer = ValueOf(Attend(worker));
@@ -144,7 +144,7 @@ class HostFixture {
   }
   // Null while the experiment does not run.
   std::shared_ptr<RunServices> Find(const std::string& id) { return host->Find(id).value_or(nullptr); }
-  // A worker that the pool knows nothing of joins the run, says this of itself, and leaves.
+  // A worker that the pool does not know joins the run, reports these figures, and leaves.
   void Work(const std::string& id, const std::string& worker_id, Role role, const WorkerFigures& figures) {
     const std::shared_ptr<RunServices> run = Find(id);
     run->hub->Order({worker_id, role, /*process_id=*/77, /*host=*/"h", ""}, ++last_index);
@@ -155,7 +155,7 @@ class HostFixture {
     REQUIRE_OK(run->hub->Heartbeat(report));
     run->hub->Leave(worker_id);
   }
-  // Whether its run is closed, and all that it leaves is there.
+  // True if its run is closed and its files are written.
   bool IsClosed(const std::string& id) { return ValueOf(host->Get(id)).ended_at_us() != 0; }
   std::string Output(const std::string& id) { return ValueOf(host->Get(id)).output_folder() + "/"; }
   RunState State(const std::string& id) { return ValueOf(FromProto(ValueOf(host->Get(id)).state())); }
@@ -165,7 +165,7 @@ class HostFixture {
       return condition();
     });
   }
-  // Experiments that have nothing to do with what the host is busy with come and go.
+  // Other experiments are submitted, run and end.
   void OthersGoOn() {
     const std::string id = Submit("other");
     REQUIRE_OK(host->Stop(id));
@@ -185,11 +185,11 @@ class HostFixture {
   const TemporaryFolder folder;
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   ExperimentHostOptions options;
-  std::atomic<int> drawn{0};  // Runs whose curves were to be drawn, and that had left their summary.
+  std::atomic<int> drawn{0};  // Requests to draw curves of a run with a summary.
   std::unique_ptr<ExperimentHost> host;
   std::map<std::string, v1::AttendRequest> workers;
   std::map<std::string, std::vector<std::string>> discarded;
-  int last_index = 1'000;  // No order of the pool is for it.
+  int last_index = 1'000;  // The pool does not use it.
 };
 
 }  // namespace waggle::testing

@@ -16,7 +16,7 @@ namespace {
 
 class RunFixture : public HostFixture {
  public:
-  // One that runs, and whose workers are there.
+  // Submits an experiment and waits until it runs with its workers.
   std::string Begin() {
     Start();
     WholeCrew();
@@ -32,7 +32,7 @@ class RunFixture : public HostFixture {
   nlohmann::json Summary(const std::string& id) { return nlohmann::json::parse(Contents(Output(id) + "summary.json")); }
 };
 
-TEST_CASE_METHOD(RunFixture, "a summary has the counts of all workers that ever were, and of all hubs", "[unit]") {
+TEST_CASE_METHOD(RunFixture, "a summary has the counts of all workers and of all hubs", "[unit]") {
   const std::string id = Begin();
   Work(id, "actor-1", Role::kActor, {"", {{"env_steps", 5}}, {{"first_env_step_unix_seconds", 4e9}}, {}, ""});
   Work(id, "learner-1", Role::kLearner,
@@ -55,16 +55,15 @@ TEST_CASE_METHOD(RunFixture, "a summary has the counts of all workers that ever 
   CHECK(summary["rates"]["items_inserted_per_s"].get<double>() * summary["wall_seconds"].get<double>() == Approx(450));
 }
 
-TEST_CASE_METHOD(RunFixture, "an experiment that is told as closed has left its summary", "[unit]") {
+TEST_CASE_METHOD(RunFixture, "a closed experiment has a summary", "[unit]") {
   const std::string id = Begin();
-  const std::shared_ptr<RunServices> call = Find(id);  // Holds what the run has open.
+  const std::shared_ptr<RunServices> call = Find(id);  // Holds the run.
   Stop(id);
   RoundsUntil("its end", [&] { return IsClosed(id); });
   CHECK(Summary(id)["outcome"] == "stopped");
 }
 
-TEST_CASE_METHOD(RunFixture, "a summary that cannot be written is tried again, and the experiment is not closed before",
-                 "[unit]") {
+TEST_CASE_METHOD(RunFixture, "an experiment is not closed before its summary is written", "[unit]") {
   const std::string id = Begin();
   std::filesystem::create_directories(Output(id) + "summary.json/in the way");
   Stop(id);
@@ -101,7 +100,7 @@ TEST_CASE_METHOD(RunFixture, "an experiment is not closed before its last steps 
   CHECK(Summary(id)["env_steps"] == 17);
 }
 
-TEST_CASE_METHOD(RunFixture, "the summary of before stays where an experiment is stopped before it goes on", "[unit]") {
+TEST_CASE_METHOD(RunFixture, "the earlier summary stays if an experiment is stopped before it goes on", "[unit]") {
   const std::string id = Begin();
   Stop(id);
   RoundsUntil("its end", [&] { return IsClosed(id) && std::filesystem::exists(Output(id) + "summary.json"); });
@@ -124,7 +123,7 @@ TEST_CASE_METHOD(RunFixture, "the summary of before stays where an experiment is
   CHECK(Contents(Output(id) + "summary.json") == before);
 }
 
-TEST_CASE_METHOD(RunFixture, "no curves are drawn of a run without an environment step", "[unit]") {
+TEST_CASE_METHOD(RunFixture, "no curves are drawn for a run without an environment step", "[unit]") {
   const std::string id = Begin();
   const bool steps = GENERATE(false, true);
   if (steps) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::Contents;
 
-TEST_CASE("A run that begins, or goes on, leaves what it is, and no word of an end", "[unit]") {
+TEST_CASE("A run that is opened has its experiment.yaml and no summary", "[unit]") {
   const testing::TemporaryFolder folder;
   REQUIRE_OK(WriteSummary(folder.path(), "{}"));
   REQUIRE_OK(RemoveSummary(folder.path()));
@@ -27,7 +27,7 @@ TEST_CASE("A run that begins, or goes on, leaves what it is, and no word of an e
   CHECK_THAT(std::string(away.message()), Catch::Contains(folder.File("none/experiment.yaml")));
 }
 
-TEST_CASE("The summary of a closed run says what it was, how it ended and what the hub knows of it", "[unit]") {
+TEST_CASE("The summary of a closed run has its record and its overview", "[unit]") {
   ExperimentRecord record;
   record.id = "pole-x7k2q";
   record.name = "pole";

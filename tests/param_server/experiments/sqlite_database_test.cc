@@ -46,7 +46,7 @@ absl::Status Insert(SqliteDatabase* database, const std::string& text) {
   return SqliteStatement(database, "INSERT INTO texts VALUES (?1)").Bind(text).Run();
 }
 
-// A file with enough in it that several of its pages hold the rows of one table.
+// A file in which the rows of a table need several pages.
 void Fill(const std::string& path) {
   const auto database = ValueOf(SqliteDatabase::Open(path, kFormat));
   SqliteTransaction transaction(database.get());
@@ -57,7 +57,7 @@ void Fill(const std::string& path) {
   REQUIRE_OK(transaction.Commit());
 }
 
-// Opens and reads as a program would that trusts what it has read.
+// Opens and reads like a program that trusts the file.
 absl::Status Use(const std::string& path) {
   const auto database = SqliteDatabase::Open(path, kFormat);
   if (!database.ok()) {
@@ -67,7 +67,7 @@ absl::Status Use(const std::string& path) {
   return statement.Run();
 }
 
-// Without the rights that root has over files, where the tests are run by root.
+// Drops root's rights over files, if the tests run as root.
 class NoPrivileges {
  public:
   NoPrivileges() : dropped_(geteuid() == 0 && seteuid(65534) == 0) {}
@@ -83,7 +83,7 @@ class NoPrivileges {
   const bool dropped_;
 };
 
-TEST_CASE("A database that is opened again holds what was committed", "[unit]") {
+TEST_CASE("Committed rows are there when a database is opened again", "[unit]") {
   const TemporaryFolder folder;
   const std::string every_byte("\0\1'\"\\\xff\xfe\0", 8);
   {
@@ -114,14 +114,14 @@ TEST_CASE("A wrong statement is an error that names the file", "[unit]") {
   REQUIRE_CODE(database->Run("nonsense"), absl::StatusCode::kInternal);
 }
 
-TEST_CASE("A value that has to be unique is not taken twice", "[unit]") {
+TEST_CASE("A duplicate of a unique value is refused", "[unit]") {
   const TemporaryFolder folder;
   const auto database = ValueOf(SqliteDatabase::Open(folder.File("d"), kFormat));
   REQUIRE_OK(Insert(database.get(), "x"));
   REQUIRE_CODE(Insert(database.get(), "x"), absl::StatusCode::kAlreadyExists);
 }
 
-TEST_CASE("A database of another version or program is refused and left as it is", "[unit]") {
+TEST_CASE("A database of another version or program is refused and not changed", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("d");
   Fill(path);
@@ -132,7 +132,7 @@ TEST_CASE("A database of another version or program is refused and left as it is
     CHECK(absl::StrContains(status.message(), path));
     CHECK(Read(path) == before);
   }
-  SECTION("also one that says nothing of itself") {
+  SECTION("also one without an application_id") {
     {
       const auto database = ValueOf(SqliteDatabase::Open(path, kFormat));
       REQUIRE_OK(database->Run("PRAGMA application_id = 0; PRAGMA user_version = 0"));
@@ -141,7 +141,7 @@ TEST_CASE("A database of another version or program is refused and left as it is
   }
 }
 
-TEST_CASE("A file that is no database is refused and left as it is", "[unit]") {
+TEST_CASE("A file that is not a database is refused and not changed", "[unit]") {
   const TemporaryFolder folder;
   const std::string diary = "dear diary" + std::string(5000, '\n');
   Write(folder.File("d"), diary);
@@ -149,7 +149,7 @@ TEST_CASE("A file that is no database is refused and left as it is", "[unit]") {
   CHECK(Read(folder.File("d")) == diary);
 }
 
-TEST_CASE("A page that is overwritten, and a file that is cut, are damage", "[unit]") {
+TEST_CASE("Overwritten pages and cut files are reported as damage", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("d");
   Fill(path);
@@ -168,12 +168,12 @@ TEST_CASE("A page that is overwritten, and a file that is cut, are damage", "[un
   REQUIRE_OK(Use(path));
 }
 
-TEST_CASE("A byte that has changed anywhere breaks no program", "[unit]") {
+TEST_CASE("A changed byte anywhere does not crash the program", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("d");
   Fill(path);
   const std::string good = Read(path);
-  // Each of the header and of the schema; of the rows some.
+  // All bytes of the header and the schema, and some of the rows.
   for (size_t at = 0; at < good.size(); at += at < 200 ? 1 : 97) {
     std::string bad = good;
     bad[at] = static_cast<char>(~bad[at]);
@@ -183,7 +183,7 @@ TEST_CASE("A byte that has changed anywhere breaks no program", "[unit]") {
   }
 }
 
-TEST_CASE("A database that another process uses is refused, and free once that is killed", "[unit]") {
+TEST_CASE("A database that another process uses is refused until that process is killed", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("d");
   std::array<int, 2> opened;
@@ -209,10 +209,11 @@ TEST_CASE("A database that another process uses is refused, and free once that i
   close(opened[0]);
   close(opened[1]);
   const auto database = ValueOf(SqliteDatabase::Open(path, kFormat));
-  REQUIRE_CODE(SqliteDatabase::Open(path, kFormat), absl::StatusCode::kUnavailable);  // Nor twice in one process.
+  REQUIRE_CODE(SqliteDatabase::Open(path, kFormat),
+               absl::StatusCode::kUnavailable);  // Also refused within one process.
 }
 
-TEST_CASE("A path that cannot be used is an error that names it", "[unit]") {
+TEST_CASE("An error about a path names it", "[unit]") {
   const TemporaryFolder folder;
   const absl::Status missing = SqliteDatabase::Open(folder.File("none/d"), kFormat).status();
   REQUIRE_CODE(missing, absl::StatusCode::kNotFound);
@@ -222,7 +223,7 @@ TEST_CASE("A path that cannot be used is an error that names it", "[unit]") {
   CHECK(absl::StrContains(is_folder.message(), folder.path()));
 }
 
-TEST_CASE("A file or a folder that may only be read is said to be that and left as it is", "[unit]") {
+TEST_CASE("A read-only file or folder is reported and not changed", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("d");
   Fill(path);
@@ -243,7 +244,7 @@ TEST_CASE("A file or a folder that may only be read is said to be that and left 
   REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
 }
 
-TEST_CASE("A full disk loses nothing that was committed, wherever it is full", "[unit]") {
+TEST_CASE("A full disk never loses committed rows", "[unit]") {
   for (size_t largest_file = 0; largest_file < 90'000; largest_file += 1000) {
     const TemporaryFolder folder;
     const std::string path = folder.File("d");

@@ -9,11 +9,11 @@ namespace {
 
 const auto owner = std::make_shared<int>();
 
-TEST_CASE("who asks for more than there is waits in turn until others are let go", "[unit]") {
+TEST_CASE("a request for more memory than is free waits in order until buffers are released", "[unit]") {
   GradientBuffers buffers(100);
   std::shared_ptr<float> large;
   buffers.Take(1'000, owner, [&](std::shared_ptr<float> buffer) { large = std::move(buffer); });
-  REQUIRE(large != nullptr);  // One may always be had.
+  REQUIRE(large != nullptr);  // One buffer is always granted.
   large.get()[999] = 1;
   std::vector<int> order;
   std::vector<std::shared_ptr<float>> held;
@@ -30,7 +30,7 @@ TEST_CASE("who asks for more than there is waits in turn until others are let go
   CHECK(order == std::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("who asked for a buffer and has gone before it came holds up nobody", "[unit]") {
+TEST_CASE("a request whose owner is gone blocks no other", "[unit]") {
   GradientBuffers buffers(100);
   std::shared_ptr<float> first;
   buffers.Take(20, owner, [&](std::shared_ptr<float> buffer) { first = std::move(buffer); });
@@ -48,7 +48,7 @@ TEST_CASE("who asked for a buffer and has gone before it came holds up nobody", 
   CHECK(had);
 }
 
-TEST_CASE("buffers may outlive what handed them out", "[unit]") {
+TEST_CASE("buffers may outlive their GradientBuffers", "[unit]") {
   std::shared_ptr<float> kept;
   {
     GradientBuffers buffers(100);

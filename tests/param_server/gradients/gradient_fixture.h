@@ -15,7 +15,7 @@ namespace waggle::testing {
 
 constexpr uint64_t kNetworkHash = 0xABC;
 
-// Weights of one tensor, as a worker publishes them first.
+// The first weights of a worker, with one tensor.
 inline ModelSnapshot Weights(const std::vector<float>& values) {
   ModelSnapshot snapshot;
   snapshot.model = "x";
@@ -66,7 +66,7 @@ inline std::unique_ptr<SteppedParameters> Stepped(const std::vector<float>& valu
       SteppedParameters::Create(Weights(values), {{{"policy", static_cast<int64_t>(values.size())}, optimizer}}));
 }
 
-// An answer that may come later.
+// A reply that may come later.
 using Answered = std::shared_ptr<std::optional<GradientAnswer>>;
 
 inline Answered NewAnswered() {
@@ -85,7 +85,7 @@ inline double CounterOf(const Metrics& metrics, const std::string& name) {
   return it == snapshot.counters.end() ? 0 : it->second;
 }
 
-// A primary core with a clock that stands still until it is moved.
+// A primary core with a clock that the test moves.
 struct PrimaryCore {
   explicit PrimaryCore(const GradientPrimaryOptions& options, const std::vector<float>& weights = {1, 2, 3},
                        SettledGradients settled_before = SettledGradients())

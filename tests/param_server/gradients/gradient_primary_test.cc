@@ -15,7 +15,7 @@ GradientPrimaryOptions Options(bool mean, int64_t batch) {
   return options;
 }
 
-TEST_CASE("a step takes the sum or the mean of a batch, and each gradient is answered with its version", "[unit]") {
+TEST_CASE("a step takes the sum or the mean of a batch, and each answer has its version", "[unit]") {
   for (const bool mean : {false, true}) {
     PrimaryCore primary(Options(mean, 2));
     const Answered first = primary.Take(PushOf({1, 2, 3}, {Member("a", 1)}));
@@ -28,7 +28,7 @@ TEST_CASE("a step takes the sum or the mean of a batch, and each gradient is ans
   }
 }
 
-TEST_CASE("the mean is over all members, whatever sums they come in", "[unit]") {
+TEST_CASE("the mean is over all members of all sums", "[unit]") {
   PrimaryCore primary(Options(true, 2));
   primary.Take(PushOf({6, 0, 0}, {Member("a", 1), Member("b", 1)}));
   primary.Take(PushOf({3, 0, 0}, {Member("c", 1)}));
@@ -36,7 +36,7 @@ TEST_CASE("the mean is over all members, whatever sums they come in", "[unit]") 
   CHECK(primary.Counter("gradients_applied") == 3);
 }
 
-TEST_CASE("fewer gradients than a batch are stepped with when the first has waited long enough", "[unit]") {
+TEST_CASE("an incomplete batch is applied when its first gradient has waited long enough", "[unit]") {
   PrimaryCore primary(Options(true, 8));
   CHECK(primary.core.NextTick() == absl::InfiniteFuture());
   const Answered answered = primary.Take(PushOf({1, 1, 1}, {Member("a", 1)}));
@@ -48,26 +48,26 @@ TEST_CASE("fewer gradients than a batch are stepped with when the first has wait
   CHECK(primary.core.NextTick() == absl::InfiniteFuture());
 }
 
-TEST_CASE("a gradient that comes again is answered as it was and not applied again", "[unit]") {
+TEST_CASE("a repeated gradient gets the same answer and is not applied again", "[unit]") {
   PrimaryCore primary(Options(true, 1));
   primary.Take(PushOf({1, 0, 0}, {Member("a", 1)}));
   const Answered again = primary.Take(PushOf({1, 0, 0}, {Member("a", 1)}));
   CHECK(VerdictOf(again) == GradientVerdict::kApplied);
   CHECK((*again)->results[0].version == ModelVersion{1, 1});
-  // Also once its worker has said that it has the answer.
+  // Also after its worker has acknowledged the answer.
   primary.Take(PushOf({1, 0, 0}, {Member("a", 2, {1, 1}, 1, 1)}));
   CHECK(VerdictOf(primary.Take(PushOf({1, 0, 0}, {Member("a", 1)}))) == GradientVerdict::kApplied);
   CHECK(primary.core.step() == 2);
   CHECK(primary.Counter("gradients_repeated") == 2);
   CHECK(primary.Counter("gradients_pushed") == 2);
   CHECK(primary.Counter("gradients_applied") == 2);
-  // Another life of a worker counts anew.
+  // The sequences of another life begin again.
   GradientMember reborn = Member("a", 1);
   reborn.life = 1;
   CHECK((*primary.Take(PushOf({1, 0, 0}, {reborn})))->results[0].version == ModelVersion{1, 3});
 }
 
-TEST_CASE("a gradient that comes again while the first one waits is answered with it", "[unit]") {
+TEST_CASE("a gradient that is repeated while the first one waits is answered with it", "[unit]") {
   PrimaryCore primary(Options(true, 2));
   const Answered first = primary.Take(PushOf({2, 0, 0}, {Member("a", 1)}));
   const Answered again = primary.Take(PushOf({2, 0, 0}, {Member("a", 1)}));
@@ -78,7 +78,7 @@ TEST_CASE("a gradient that comes again while the first one waits is answered wit
   CHECK(primary.values() == std::vector<float>{-2, 2, 3});
 }
 
-TEST_CASE("a sum with a member that was seen, waits or is there twice is taken singly", "[unit]") {
+TEST_CASE("a sum with a repeated, waiting or duplicate member must be sent singly", "[unit]") {
   PrimaryCore primary(Options(true, 2));
   const auto split = [&primary](std::vector<GradientMember> members) {
     const Answered answered = primary.Take(PushOf({1, 0, 0}, std::move(members)));
@@ -109,7 +109,7 @@ TEST_CASE("a gradient above the bound on staleness is refused, or counts less", 
     CHECK(primary.Counter("gradients_refused_stale") == 1);
     CHECK(primary.Counter("gradients_pushed") ==
           primary.Counter("gradients_applied") + primary.Counter("gradients_refused"));
-    // A sum has its members' own answers.
+    // Each member of a sum has its own answer.
     CHECK((*primary.Take(PushOf({1, 1, 1}, {Member("c", 1, {1, 3}), Member("d", 1, {1, 0})})))->send_singly);
   }
   SECTION("scaled") {
@@ -122,7 +122,7 @@ TEST_CASE("a gradient above the bound on staleness is refused, or counts less", 
   }
 }
 
-TEST_CASE("weights of an earlier epoch are as old as their steps say, unless a restart has undone them", "[unit]") {
+TEST_CASE("weights of an earlier epoch have the age of their steps, unless a restart has undone them", "[unit]") {
   GradientPrimaryOptions options = Options(true, 1);
   options.epoch = 2;
   options.first_step = 10;
@@ -136,7 +136,7 @@ TEST_CASE("weights of an earlier epoch are as old as their steps say, unless a r
   CHECK(VerdictOf(unbounded.Take(PushOf({0, 0, 0}, {Member("a", 1, {1, 11})}))) == GradientVerdict::kApplied);
 }
 
-TEST_CASE("gradients of weights from the future and of another network are refused in words", "[unit]") {
+TEST_CASE("gradients of future weights and of another network are refused with a reason", "[unit]") {
   PrimaryCore primary(Options(true, 1));
   const Answered future = primary.Take(PushOf({1, 1, 1}, {Member("a", 1, {1, 7})}));
   CHECK(VerdictOf(future) == GradientVerdict::kFuture);
@@ -182,13 +182,13 @@ TEST_CASE("after its last step, and after its end, a primary refuses all gradien
   CHECK(ended.core.step() == 0);
 }
 
-TEST_CASE("a primary that goes on from a checkpoint applies nothing twice and counts what was undone", "[unit]") {
+TEST_CASE("a primary that goes on from a checkpoint applies nothing twice and counts undone gradients", "[unit]") {
   PrimaryCore primary(Options(false, 1));
   primary.Take(PushOf({1, 0, 0}, {Member("a", 1)}));
   CheckpointContents contents;
   primary.parameters->Save(&contents);
   const std::string settled = primary.settled.ToText();
-  primary.Take(PushOf({1, 0, 0}, {Member("a", 2)}));  // Lost with the primary; its worker has the answer.
+  primary.Take(PushOf({1, 0, 0}, {Member("a", 2)}));  // Lost with the primary, though its worker has the answer.
 
   GradientPrimaryOptions options = Options(false, 1);
   options.epoch = 2;

@@ -8,7 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-// Where sums go, answered by the test.
+// The receiver of sums; the test answers them.
 class Next final : public GradientTaker {
  public:
   void Take(GradientPush push, Answer answer) override { taken.emplace_back(std::move(push), std::move(answer)); }
@@ -44,7 +44,7 @@ GradientAnswer Applied(size_t members) {
   return answer;
 }
 
-TEST_CASE("a reducer hands the sum of a batch on and gives each member its own answer", "[unit]") {
+TEST_CASE("a reducer pushes the sum of a batch and gives each member its own answer", "[unit]") {
   Fixture fixture(3);
   const Answered first = fixture.Take(PushOf({1, 2}, {Member("a", 1)}));
   const Answered two = fixture.Take(PushOf({10, 20}, {Member("b", 1), Member("c", 1)}));
@@ -65,7 +65,7 @@ TEST_CASE("a reducer hands the sum of a batch on and gives each member its own a
   CHECK(CounterOf(fixture.metrics, "gradients_applied") == 4);
 }
 
-TEST_CASE("a reducer hands on what it has when the first has waited long enough, one gradient as it is", "[unit]") {
+TEST_CASE("a reducer pushes an incomplete batch when its first gradient has waited long enough", "[unit]") {
   Fixture fixture(3);
   const GradientPush push = PushOf({1, 2}, {Member("a", 1)});
   const Answered answered = fixture.Take(push);
@@ -77,7 +77,7 @@ TEST_CASE("a reducer hands on what it has when the first has waited long enough,
   CHECK(VerdictOf(answered) == GradientVerdict::kApplied);
 }
 
-TEST_CASE("a sum that is to be sent singly is, and the answers are the members' own", "[unit]") {
+TEST_CASE("a sum is sent singly on request, and each member gets its own answer", "[unit]") {
   Fixture fixture(2);
   const Answered first = fixture.Take(PushOf({1, 2}, {Member("a", 1)}));
   const Answered second = fixture.Take(PushOf({3, 4}, {Member("b", 1)}));
@@ -106,7 +106,7 @@ TEST_CASE("gradients of different models are never added", "[unit]") {
   CHECK(fixture.next.ValuesAt(1) == std::vector<float>{6, 7});
 }
 
-TEST_CASE("reducers before a primary step it as the gradients themselves would, sent again or not", "[unit]") {
+TEST_CASE("a primary with reducers applies the same steps, also if gradients are repeated", "[unit]") {
   GradientPrimaryOptions options;
   options.mean = false;
   options.batch = 2;
@@ -115,7 +115,7 @@ TEST_CASE("reducers before a primary step it as the gradients themselves would, 
   Fixture other(2);
   one.Take(PushOf({1}, {Member("a", 1)}));
   one.Take(PushOf({2}, {Member("b", 1)}));
-  // The worker b has lost its stream to the first reducer and sends again, to the other one.
+  // The worker b has lost its stream to the first reducer and repeats the gradient to the other one.
   const Answered again = other.Take(PushOf({2}, {Member("b", 1)}));
   other.Take(PushOf({4}, {Member("c", 1)}));
   const auto pass = [&primary](Fixture* reducer, size_t i) {

@@ -17,14 +17,14 @@ namespace waggle::testing {
 
 constexpr char kExperiment[] = "pushed-1";
 
-// A primary that serves in this process, on a port that it keeps over restarts.
+// A primary that serves in this process and keeps its port over restarts.
 class PrimaryServer {
  public:
   PrimaryServer(const GradientPrimaryOptions& options, std::vector<float> weights)
       : options_(options), weights_(std::move(weights)) {}
   ~PrimaryServer() { Stop(); }
 
-  // `checkpoint` and `settled` are what it goes on from.
+  // Goes on from `checkpoint` and `settled`.
   void Start(const CheckpointContents* checkpoint = nullptr, const std::string& settled = "") {
     core = std::make_unique<PrimaryCore>(options_, weights_, ValueOf(SettledGradients::FromText(settled)));
     if (checkpoint != nullptr) {
@@ -38,7 +38,7 @@ class PrimaryServer {
     server = ValueOf(RpcServer::Start(address, {service.get()}));
     address = server->address();
   }
-  // As a process that is killed.
+  // Stops like a killed process.
   void Stop() {
     if (server != nullptr) {
       server->Shutdown(absl::ZeroDuration());
@@ -54,7 +54,7 @@ class PrimaryServer {
   GradientModel model() const { return ModelOf(weights_.size()); }
 
   std::string address = "127.0.0.1:0";
-  std::unique_ptr<PrimaryCore> core;  // Of its thread while it serves.
+  std::unique_ptr<PrimaryCore> core;  // Only its thread uses it while it serves.
   std::unique_ptr<GradientService> service;
   std::unique_ptr<GradientRunner> runner;
   std::unique_ptr<RpcServer> server;

@@ -43,7 +43,7 @@ TEST_CASE("two workers that push two gradients each step a chain of three weight
   }
 }
 
-TEST_CASE("of 192 gradients that are pushed over three reducers 192 are applied", "[grpc]") {
+TEST_CASE("all of 192 gradients that are pushed over three reducers are applied", "[grpc]") {
   PrimaryServer primary(Options(false, 3), {0});
   primary.Start();
   ReducerServer reducers[] = {{{4, absl::Milliseconds(20)}, &primary},
@@ -79,7 +79,7 @@ TEST_CASE("of 192 gradients that are pushed over three reducers 192 are applied"
   CHECK(primary.core->Counter("gradients_applied") == 192);
 }
 
-TEST_CASE("fewer workers than a batch are answered all the same", "[grpc]") {
+TEST_CASE("fewer workers than a batch get their answers", "[grpc]") {
   PrimaryServer primary(Options(true, 16), {0});
   primary.Start();
   ReducerServer reducer({16, absl::Milliseconds(5)}, &primary);
@@ -90,7 +90,7 @@ TEST_CASE("fewer workers than a batch are answered all the same", "[grpc]") {
   CHECK(alone.Finish().applied == 10);
 }
 
-TEST_CASE("gradients that are wrong are refused with their reasons, and the others are applied", "[grpc]") {
+TEST_CASE("wrong gradients are refused with their reasons, and the others are applied", "[grpc]") {
   PrimaryServer primary(Options(false, 2), {0, 0});
   primary.Start();
   ReducerServer reducer({2, absl::Milliseconds(5)}, &primary);
@@ -120,7 +120,7 @@ TEST_CASE("gradients that are wrong are refused with their reasons, and the othe
   CHECK(primary.core->values() == std::vector<float>{-8, -16});
 }
 
-TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice and loses none unnoticed", "[grpc]") {
+TEST_CASE("a primary that restarts from a checkpoint applies no gradient twice and reports lost ones", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0});
   primary.Start();
   ReducerServer reducer({2, absl::Milliseconds(1)}, &primary);
@@ -134,7 +134,7 @@ TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice
   primary.Stop();
   primary.core->parameters->Save(&checkpoint);
   settled = primary.core->settled.ToText();
-  // Ten more, known to the worker and lost with the primary; then two while nobody is there, and eight.
+  // Ten more, known to the worker and lost with the primary; then two without a primary, and eight.
   primary.Start(&checkpoint, settled);
   for (int push = 0; push < 10; ++push) {
     worker.Push({1});
@@ -156,13 +156,13 @@ TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice
   CHECK(primary.core->values()[0] == Approx(-(40 - rolled_back)));
 }
 
-TEST_CASE("a worker whose reducer goes pushes what is not answered to another", "[grpc]") {
+TEST_CASE("a worker whose reducer ends pushes unanswered gradients to another", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0});
   primary.Start();
   auto first = std::make_unique<ReducerServer>(GradientReducerOptions{64, absl::Hours(1)}, &primary);
   ReducerServer second({1, absl::Hours(1)}, &primary);
   PushingWorker worker("a", ModelOf(1), {first->address(), first->address(), second.address()}, 8);
-  for (int push = 0; push < 8; ++push) {  // They wait at the first for ever.
+  for (int push = 0; push < 8; ++push) {  // They wait at the first reducer for ever.
     worker.Push({1});
   }
   first.reset();
@@ -171,7 +171,7 @@ TEST_CASE("a worker whose reducer goes pushes what is not answered to another", 
   CHECK(primary.core->values() == std::vector<float>{-8});
 }
 
-TEST_CASE("streams wait where gradients that are not done with take too much memory", "[grpc]") {
+TEST_CASE("streams wait while unanswered gradients take too much memory", "[grpc]") {
   Metrics metrics;
   PrimaryServer primary(Options(false, 1), std::vector<float>(50'000));
   GradientServiceOptions options;
@@ -193,10 +193,10 @@ TEST_CASE("streams wait where gradients that are not done with take too much mem
   CHECK(primary.core->values()[49'999] == -60);
 }
 
-// A stream that says what it likes.
+// A stream that sends any messages.
 class RawPush {
  public:
-  // Ends when the server takes nothing for so long.
+  // Ends when the server reads nothing for this time.
   explicit RawPush(const std::string& address, absl::Duration idle_timeout = absl::Seconds(30))
       : stream_(NewChannel(address, "raw"), "/waggle.v1.GradientService/Push", idle_timeout, StopToken()) {}
 
@@ -218,7 +218,7 @@ class RawPush {
     }
     return Ended();
   }
-  // When the server ends it.
+  // Waits until the server ends it.
   absl::Status Ended() {
     grpc::ByteBuffer buffer;
     while (stream_.Read(&buffer)) {
@@ -241,7 +241,7 @@ Message<v1::PushGradientRequest> Whole(const GradientPush& push) {
   return message;
 }
 
-TEST_CASE("a stream that contradicts itself ends, one whose header cannot be is refused in words", "[grpc]") {
+TEST_CASE("a stream that contradicts itself ends, and a wrong header is refused with a reason", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0, 0});
   primary.Start();
   const GradientPush push = PushOf({1, 2}, {Member("a", 1)});
@@ -280,13 +280,13 @@ TEST_CASE("a stream that contradicts itself ends, one whose header cannot be is 
   REQUIRE_OK(stream.End());
 }
 
-TEST_CASE("a peer that reads no answers is not read from for ever, refused or not", "[grpc]") {
+TEST_CASE("a server stops reading from a peer that reads no answers", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0, 0});
   primary.Start();
-  GradientPush push = PushOf({1, 2}, {Member("a", 1, {1, 1'000})});  // Refused by the primary, in words.
+  GradientPush push = PushOf({1, 2}, {Member("a", 1, {1, 1'000})});  // The primary refuses it with a reason.
   int enough = 150'000;  // Answers of 16 megabytes, far above what the transport holds.
   SECTION("refused") {
-    enough = 2'000;  // Each answer says all the groups.
+    enough = 2'000;  // Each answer lists all groups.
     for (int group = 0; group < 200; ++group) {
       push.model.groups.push_back({std::string(100, 'x') + std::to_string(group), 0});
     }
@@ -318,7 +318,7 @@ TEST_CASE("a gradient of another model is refused at its header, and takes no me
   CHECK(primary.core->Counter("gradients_refused_wrong_model") == 1);
 }
 
-TEST_CASE("a gradient for another experiment is refused, though it is of the same network", "[grpc]") {
+TEST_CASE("a gradient for another experiment is refused, though it has the same network", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0, 0});
   primary.Start();
   ReducerServer reducer({2, absl::Milliseconds(1)}, &primary);
@@ -337,7 +337,7 @@ TEST_CASE("a gradient for another experiment is refused, though it is of the sam
   CHECK(primary.core->values() == std::vector<float>{-2, -4});
 }
 
-TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for its memory go on", "[grpc]") {
+TEST_CASE("a stream that stops within a gradient is ended, and streams that wait for its memory go on", "[grpc]") {
   Metrics metrics;
   PrimaryServer primary(Options(false, 1), std::vector<float>(4));
   primary.Start();
@@ -378,7 +378,7 @@ TEST_CASE("a run's end ends its streams, and the next run is served by the same 
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   const Message<v1::PushGradientRequest> whole = Whole(PushOf({1, 2}, {Member("a", 1)}));
   for (const absl::Duration grace : {absl::ZeroDuration(), absl::InfiniteDuration()}) {
-    // All of the run goes once its streams have been ended.
+    // The parts of the run are destroyed once its streams have ended.
     PrimaryCore primary(Options(false, 1), {0, 0}, SettledGradients());
     GradientRunner runner;
     runner.Start(&primary.core);
@@ -401,7 +401,7 @@ TEST_CASE("a run's end ends its streams, and the next run is served by the same 
   REQUIRE_CODE(late.End(), absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("before the weights are there a stream is told to come back, and people can see it", "[grpc]") {
+TEST_CASE("without weights a stream must come back later, and the status shows it", "[grpc]") {
   Metrics metrics;
   GradientService service;
   service.Begin("primary", kExperiment, &metrics);

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a sum has every element of every gradient once, each by its scale", "[unit]") {
+TEST_CASE("a sum has each element of each gradient once, times its scale", "[unit]") {
   for (const int64_t count : {1, 4095, 4096, 10'001}) {
     std::vector<std::vector<float>> gradients(3, std::vector<float>(static_cast<size_t>(count)));
     std::vector<ScaledGradient> scaled;

@@ -17,7 +17,7 @@
 namespace waggle::testing {
 namespace {
 
-// Pushes so many gradients, and waits until all are answered.
+// Pushes gradients and waits for all answers.
 void PushAll(PushingActor* actor, int count) {
   for (int i = 0; i < count; ++i) {
     REQUIRE_OK(actor->Push(StopToken()));
@@ -25,7 +25,7 @@ void PushAll(PushingActor* actor, int count) {
   REQUIRE_OK(actor->sink->Flush(absl::Minutes(2), StopToken()));
 }
 
-// A hub, and a network that is stepped by plain descent.
+// A hub and a network that plain gradient descent steps.
 struct Fixture {
   explicit Fixture(const std::string& server, const std::string& stop = "{max_seconds: 1000}")
       : experiment(ValueOf(ParseExperiment("experiment: {name: pushed}\n"
@@ -49,7 +49,7 @@ struct Fixture {
     return options;
   }
 
-  // As a process of the pool, until `end`, or the end of the run.
+  // Like a process of the pool, until `end` or the end of the run.
   absl::Status Serve(Role role, const StopToken& end) { return ServeBy(Process(), role, end); }
   absl::Status ServeBy(const GradientProcessOptions& process, Role role, const StopToken& end) {
     static std::atomic<uint64_t> orders{0};
@@ -72,7 +72,7 @@ struct Fixture {
     return ValueOf(PushingActor::Join(hub.Order(Role::kActor), stop));
   }
 
-  // The newest weights, once they are of this step or later.
+  // Waits for weights of this step or a later one.
   ModelSnapshot AwaitStep(uint64_t step) const {
     const auto subscriber = NewGrpcModelSubscriber(hub.address, "pushed");
     std::optional<ModelSnapshot> newest;
@@ -89,7 +89,7 @@ struct Fixture {
   const TemporaryFolder folder;
 };
 
-TEST_CASE("a primary and a reducer join a run, and weights follow what its workers push", "[grpc]") {
+TEST_CASE("a primary and a reducer join a run, and pushed gradients step its weights", "[grpc]") {
   Fixture fixture("reducers: 1, batch: 2, reduce: sum, flush_seconds: 0.01");
   const StopToken stop;
   absl::Status primary_ended;
@@ -111,7 +111,7 @@ TEST_CASE("a primary and a reducer join a run, and weights follow what its worke
   REQUIRE_OK(reducer_ended);
 }
 
-TEST_CASE("a primary that is started again goes on from its checkpoint with all that it has applied", "[grpc]") {
+TEST_CASE("a restarted primary goes on from its checkpoint with all applied gradients", "[grpc]") {
   Fixture fixture("reduce: mean");
   const StopToken stop;
   std::unique_ptr<PushingActor> worker;
@@ -139,7 +139,7 @@ TEST_CASE("a primary that is started again goes on from its checkpoint with all 
   CHECK(last.texts.at(kCheckpointExperiment) == fixture.hub.plan.yaml);
 }
 
-// Watches the health of a server, from when it is made: one call, which ends if the server does.
+// Watches the health of a server by one call, which ends if the server does.
 class HealthWatch {
  public:
   explicit HealthWatch(const std::string& address)
@@ -164,10 +164,10 @@ class HealthWatch {
   Thread reader_;
 };
 
-TEST_CASE("a gradient worker serves at one address, whether it has an order or none", "[grpc]") {
+TEST_CASE("a gradient worker serves at the same address with and without an order", "[grpc]") {
   Fixture fixture("reduce: mean");
   GradientProcessOptions process = fixture.Process();
-  process.listen = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();  // A port that is free again.
+  process.listen = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();  // A free port.
   const auto work = ValueOf(GradientWork::Start(process));
   CHECK(work->address() == process.listen);
   const auto taken = [&process] { return !RpcServer::Start(process.listen, {}).ok(); };
@@ -193,15 +193,15 @@ TEST_CASE("a gradient worker serves at one address, whether it has an order or n
       CHECK(taken());
       end.RequestStop();
     }
-    CHECK((ended.ok() || absl::IsCancelled(ended)));  // The hub may know it before it knows the hub.
+    CHECK((ended.ok() || absl::IsCancelled(ended)));  // `end` may come before the worker has joined.
     CHECK(work->address() == process.listen);
     CHECK(taken());
-    HealthWatch again(process.listen);  // Had the first one ended, it would have been seen by now.
+    HealthWatch again(process.listen);  // An end of the first call would have been seen by now.
     CHECK(health.goes_on());
   }
 }
 
-TEST_CASE("after the last step of a run a primary refuses gradients and says which weights are its last", "[grpc]") {
+TEST_CASE("after the last step of a run a primary refuses gradients and reports its last version", "[grpc]") {
   Fixture fixture("reduce: mean", "{max_learner_steps: 5}");
   const StopToken stop;
   absl::Status ended;
@@ -217,7 +217,7 @@ TEST_CASE("after the last step of a run a primary refuses gradients and says whi
   CHECK(fixture.AwaitStep(5).version.version == 5);
 }
 
-TEST_CASE("a primary of a run whose gradients are local, or whose weights are another network's, gives up", "[grpc]") {
+TEST_CASE("a primary gives up if gradients are local, or the weights are of another network", "[grpc]") {
   SECTION("local") {
     Fixture fixture("reduce: mean");
     Experiment local = fixture.experiment;

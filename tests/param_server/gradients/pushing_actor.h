@@ -28,11 +28,11 @@ inline EnvironmentSpec PushedEnvironment() {
   return environment;
 }
 
-// An actor's side of a run whose gradients are pushed, without an environment: all weights begin as 0, and all numbers
+// An actor of a run with pushed gradients, without an environment: all weights begin as 0, and all numbers
 // of its gradients are 1.
 class PushingActor {
  public:
-  // The metrics are its own.
+  // Metrics of this actor.
   static absl::StatusOr<std::unique_ptr<PushingActor>> Join(HubClientOptions options, const StopToken& stop) {
     auto actor = std::make_unique<PushingActor>();
     options.metrics = &actor->metrics;

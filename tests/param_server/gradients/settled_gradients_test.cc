@@ -25,7 +25,7 @@ TEST_CASE("results are kept until their worker has them", "[unit]") {
   CHECK(settled.rolled_back() == 0);
 }
 
-TEST_CASE("what is kept comes through text, and what a worker knows more of is rolled back", "[unit]") {
+TEST_CASE("results survive as text, and later results that a worker knows are rolled back", "[unit]") {
   SettledGradients before;
   REQUIRE_OK(before.Hear(Member("a", 1)));
   before.Settle(Member("a", 1), Applied(1));
@@ -43,7 +43,7 @@ TEST_CASE("what is kept comes through text, and what a worker knows more of is r
   CHECK(after.rolled_back() == 1);
 }
 
-TEST_CASE("sequences that cannot be are refused, and so are texts", "[unit]") {
+TEST_CASE("wrong sequences and texts are refused", "[unit]") {
   SettledGradients settled;
   REQUIRE_CODE(settled.Hear(Member("a", 0)), absl::StatusCode::kInvalidArgument);
   REQUIRE_OK(settled.Hear(Member("a", kMaxGradientsAhead + 7, {}, 7)));
@@ -54,7 +54,7 @@ TEST_CASE("sequences that cannot be are refused, and so are texts", "[unit]") {
   }
 }
 
-TEST_CASE("the life that was heard of the longest ago is forgotten for one too many", "[unit]") {
+TEST_CASE("the life with the oldest report is forgotten beyond the limit", "[unit]") {
   SettledGradients settled(2);
   for (const char* worker : {"a", "b", "a", "c"}) {
     REQUIRE_OK(settled.Hear(Member(worker, 1)));

@@ -15,7 +15,7 @@ OptimizerOptions Options(const std::string& type) {
   return options;
 }
 
-TEST_CASE("each group is stepped by its own optimizer, and what is in none stays", "[unit]") {
+TEST_CASE("each group is stepped by its own optimizer, and weights without a group stay", "[unit]") {
   const auto parameters =
       ValueOf(SteppedParameters::Create(Weights({1, 1, 1, 7}), {{{"a", 1}, PlainSgd()}, {{"b", 2}, Options("sgd")}}));
   const std::vector<float> gradient = {1, 3, 4};
@@ -24,7 +24,7 @@ TEST_CASE("each group is stepped by its own optimizer, and what is in none stays
   REQUIRE_OK(parameters->Step(gradient.data(), 1, progress));
   const std::vector<float> values = ValuesOf(parameters->Snapshot());
   CHECK(values[0] == 0);
-  // Of norm 5, clipped to 2; half the learning rate.
+  // Norm 5, clipped to 2; half the learning rate.
   CHECK(values[1] == Approx(1 - 0.05 * 3 * 2 / 5).epsilon(1e-5));
   CHECK(values[2] == Approx(1 - 0.05 * 4 * 2 / 5).epsilon(1e-5));
   CHECK(values[3] == 7);
@@ -39,7 +39,7 @@ TEST_CASE("a gradient that is not finite in one group changes no other", "[unit]
   CHECK(ValuesOf(parameters->Snapshot()) == std::vector<float>{1, 1});
 }
 
-TEST_CASE("an optimizer that goes on from a checkpoint takes the same steps to the bit", "[unit]") {
+TEST_CASE("an optimizer that goes on from a checkpoint takes exactly the same steps", "[unit]") {
   for (const char* type : {"sgd", "rmsprop", "adam", "adamw"}) {
     const auto make = [type] { return Stepped({0.5F, -0.25F, 2}, Options(type)); };
     const auto step = [](SteppedParameters* parameters, int64_t number) {

@@ -36,7 +36,7 @@ TEST_CASE("The curves of each run are drawn, also after a drawing that failed", 
   CHECK(scripted.Log("first") == "['--', 'first']\n");
 }
 
-TEST_CASE("A drawing that takes too long is ended, and nothing waits for one when the process stops", "[unit]") {
+TEST_CASE("A drawing that takes too long is ended, and a stop does not wait for it", "[unit]") {
   const std::string waits = "import signal, sys\nprint(sys.argv[2], flush=True)\nsignal.pause()\n";
   const Scripted scripted(waits);
   {
@@ -49,7 +49,7 @@ TEST_CASE("A drawing that takes too long is ended, and nothing waits for one whe
   scripted.Draw("third", &drawer);
   scripted.Draw("fourth", &drawer);
   Eventually("the third drawing", [&] { return scripted.Log("third") == "third\n"; });
-  // It goes here, and does not wait: this test ends.
+  // The destructor does not wait, or this test would not end.
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string Csv(const TemporaryFolder& folder) {
   return Contents(folder.File("metrics.csv"));
 }
 
-// Of all event files together.
+// The points of all event files.
 std::string Events(const TemporaryFolder& folder) {
   std::string events;
   for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
@@ -90,7 +90,7 @@ TEST_CASE("Figures go to both files under the same names", "[unit]") {
   CHECK(Count(Events(folder), "actor/episodes") == 2);
 }
 
-TEST_CASE("A role of which nothing new was heard has no row", "[unit]") {
+TEST_CASE("A role without a new heartbeat has no row", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   WorkerView& learner = run.overview.workers.emplace_back();
@@ -100,16 +100,16 @@ TEST_CASE("A role of which nothing new was heard has no row", "[unit]") {
   learner.figures.Change()->gauges["algorithm/loss"] = 0.5;
   const auto recorder = NewRecorder(folder);
   REQUIRE_OK(run.Record(recorder.get(), 10, 1));
-  REQUIRE_OK(run.Record(recorder.get(), 20, 2));  // Of the actor alone there is a heartbeat.
+  REQUIRE_OK(run.Record(recorder.get(), 20, 2));  // Only the actor has sent a heartbeat.
   CHECK(Count(Csv(folder), "actor/env_steps") == 2);
   CHECK(Count(Csv(folder), "algorithm/loss") == 1);
   CHECK(Count(Csv(folder), "learner/steps") == 1);
   run.overview.workers[1].figures.Change()->taken_at += absl::Seconds(1);
   REQUIRE_OK(run.Record(recorder.get(), 30, 3));
-  CHECK(Count(Csv(folder), "algorithm/loss") == 2);  // Heard again, though it is the same.
+  CHECK(Count(Csv(folder), "algorithm/loss") == 2);  // A new heartbeat with the same value.
 }
 
-TEST_CASE("Evaluations are written once, each at its time and at the steps of its weights", "[unit]") {
+TEST_CASE("Evaluations are written once, at their time and the steps of their weights", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   const auto recorder = NewRecorder(folder);
@@ -130,7 +130,7 @@ TEST_CASE("Evaluations are written once, each at its time and at the steps of it
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 3);
 }
 
-TEST_CASE("Seconds are the time of the run, whatever the clock says", "[unit]") {
+TEST_CASE("Seconds are the time of the run, not of the clock", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   const auto recorder = NewRecorder(folder);
@@ -141,7 +141,7 @@ TEST_CASE("Seconds are the time of the run, whatever the clock says", "[unit]") 
   CHECK(Count(Csv(folder), "0,29.000,evaluation/mean_return,5\n") == 1);
 }
 
-TEST_CASE("Files that are removed begin anew", "[unit]") {
+TEST_CASE("Files that are removed begin again", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   const std::string inner = folder.File("run");
@@ -154,7 +154,7 @@ TEST_CASE("Files that are removed begin anew", "[unit]") {
   CHECK(Count(csv, "actor/episodes,3") == 1);
 }
 
-TEST_CASE("A disk that is full for a while takes nothing away", "[unit]") {
+TEST_CASE("A disk that is full for a while loses no rows", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   const auto recorder = NewRecorder(folder);
@@ -179,7 +179,7 @@ TEST_CASE("A disk that is full for a while takes nothing away", "[unit]") {
   CHECK(Count(Events(folder), "actor/episodes") == 4);
 }
 
-TEST_CASE("Once 16 MiB of figures wait for room no more are taken, and evaluations come once there is room", "[unit]") {
+TEST_CASE("Figures beyond 16 MiB of unwritten ones are dropped, and evaluations are written later", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   for (int i = 0; i < 5'000; ++i) {
@@ -212,12 +212,12 @@ TEST_CASE("Once 16 MiB of figures wait for room no more are taken, and evaluatio
   CHECK(Count(events, "actor/episodes") == Count(csv, "actor/episodes"));
 }
 
-TEST_CASE("Points wait for an event file that cannot be made yet", "[unit]") {
+TEST_CASE("Points wait for an event file that cannot be created yet", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   run.AddEvaluation(412.5, 0.5);
   const auto recorder = NewRecorder(folder);
-  const std::string elsewhere = folder.path() + ".moved";  // Where the file that is open already goes along.
+  const std::string elsewhere = folder.path() + ".moved";  // The open file moves too.
   std::filesystem::rename(folder.path(), elsewhere);
   CHECK_FALSE(run.Record(recorder.get(), 10, 1).ok());
   CHECK_FALSE(run.Record(recorder.get(), 20, 2).ok());
@@ -227,7 +227,7 @@ TEST_CASE("Points wait for an event file that cannot be made yet", "[unit]") {
   CHECK(Count(Events(folder), "actor/episodes") == 3);
 }
 
-TEST_CASE("What the end of a run leaves unwritten is tried again", "[unit]") {
+TEST_CASE("Rows that are unwritten at the end of a run are tried again", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   run.overview.run_state = RunState::kSolved;
@@ -242,12 +242,12 @@ TEST_CASE("What the end of a run leaves unwritten is tried again", "[unit]") {
   CHECK(Count(Csv(folder), "10,1.000,actor/episodes,3\n") == 1);
 }
 
-TEST_CASE("A hub that goes on with the file of one before it turns back neither steps nor time", "[unit]") {
+TEST_CASE("A restarted hub turns back neither steps nor time in its file", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   run.AddEvaluation(400, 4);
   REQUIRE_OK(run.Record(NewRecorder(folder).get(), 1'000, 5));
-  // It was killed, and knows less than was written.
+  // The hub was killed before it saved the last rows' progress.
   const auto next = NewRecorder(folder, run.overview);
   REQUIRE_OK(run.Record(next.get(), 900, 4.5));
   REQUIRE_OK(run.Record(next.get(), 1'100, 20));
@@ -259,7 +259,7 @@ TEST_CASE("A hub that goes on with the file of one before it turns back neither 
   CHECK(Count(Events(folder), "brain.Event:2") == 2);
 }
 
-TEST_CASE("Without an experiment nothing is recorded, and of one that is over until its workers have gone", "[unit]") {
+TEST_CASE("Nothing is recorded without an experiment, or after the last worker of one that is over", "[unit]") {
   const TemporaryFolder folder;
   const auto recorder = NewRecorder(folder);
   Run run;
@@ -284,7 +284,7 @@ TEST_CASE("Without an experiment nothing is recorded, and of one that is over un
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
 }
 
-TEST_CASE("The folder is made; one that cannot be is an error that names it", "[unit]") {
+TEST_CASE("The folder is made, and an error names it", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(MetricsRecorder::Create(folder.File("a/b"), {}));
   CHECK(std::filesystem::exists(folder.File("a/b/metrics.csv")));

@@ -36,7 +36,7 @@ struct RecordedHub {
   TemporaryFolder folder;
 };
 
-TEST_CASE("A hub's figures are recorded while it runs, and for a last time at its end", "[unit]") {
+TEST_CASE("A hub's figures are recorded while it runs and at its end", "[unit]") {
   RecordedHub hub;
   auto recording = hub.Record(absl::Milliseconds(1));
   REQUIRE_OK(hub.fixture.Beat("a", 10));
@@ -48,7 +48,7 @@ TEST_CASE("A hub's figures are recorded while it runs, and for a last time at it
   CHECK(Csv(hub.folder).find("\n25,") != std::string::npos);
 }
 
-TEST_CASE("The hub says why figures are not recorded, until they are again", "[unit]") {
+TEST_CASE("The hub shows why figures are not recorded", "[unit]") {
   RecordedHub hub;
   auto recording = hub.Record(absl::Milliseconds(1));
   REQUIRE_OK(hub.fixture.Beat("a", 10));
@@ -61,7 +61,7 @@ TEST_CASE("The hub says why figures are not recorded, until they are again", "[u
   recording = nullptr;
 }
 
-TEST_CASE("In lock-step figures are recorded when it is the hub's turn, and its own counts are not", "[unit]") {
+TEST_CASE("In lock-step figures are recorded in the hub's turn, without its own counters", "[unit]") {
   RecordedHub hub;
   hub.fixture.lock_step = LockStepOptions{/*record_steps=*/1, /*evaluation_steps=*/0};
   hub.fixture.metrics.Add("models_pulled", 3);

@@ -39,7 +39,7 @@ HubOverview SampleOverview() {
   return overview;
 }
 
-TEST_CASE("Each figure has a name and is of all processes of its role", "[unit]") {
+TEST_CASE("A figure combines all processes of its role", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.model_version = ModelVersion{2, 850};
   overview.model_bytes = 4'096;
@@ -60,7 +60,7 @@ TEST_CASE("Each figure has a name and is of all processes of its role", "[unit]"
                                         {"replay/items_inserted_per_s", 70}});
 }
 
-TEST_CASE("Of a role that is away nothing is known, and the others' figures stand", "[unit]") {
+TEST_CASE("A role without living workers has no figures, and the others keep theirs", "[unit]") {
   for (const Role away : {Role::kActor, Role::kLearner, Role::kReplayServer}) {
     HubOverview overview = SampleOverview();
     for (WorkerView& worker : overview.workers) {
@@ -77,7 +77,7 @@ TEST_CASE("Of a role that is away nothing is known, and the others' figures stan
   }
 }
 
-TEST_CASE("An actor that is away takes its rates along, and what it counted stays", "[unit]") {
+TEST_CASE("An actor that is away has no rates, and its counters stay", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.workers[1].alive = overview.workers[1].current = false;
   overview.workers[1].rates = {};
@@ -87,8 +87,7 @@ TEST_CASE("An actor that is away takes its rates along, and what it counted stay
   CHECK(figures.at("actor/return_mean") == 100);
 }
 
-TEST_CASE("Replay servers hold parts of one buffer: their figures are sums, and known while all of them are",
-          "[unit]") {
+TEST_CASE("Figures of replay servers are sums, and known only if all of them are", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.replay_servers = 2;
   CHECK(RunFigures(overview).count("replay/items") == 0);
@@ -96,16 +95,16 @@ TEST_CASE("Replay servers hold parts of one buffer: their figures are sums, and 
   overview.workers.push_back(overview.workers.back());
   CHECK(RunFigures(overview).at("replay/items") == 1'200);
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 140);
-  // One that was started again has no rates before its second heartbeat.
+  // A restarted replay server has no rates before its second heartbeat.
   overview.workers.back().rates = {};
   CHECK(RunFigures(overview).at("replay/items") == 1'200);
   CHECK(RunFigures(overview).count("replay/items_inserted_per_s") == 0);
-  // Where nothing has been counted yet there is nothing to wait for.
+  // A replay server without counters needs no rates.
   overview.workers.back().figures.Change()->counters.clear();
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
 }
 
-TEST_CASE("A rate is absent while a replay server that counts it has none of it yet; its others stand", "[unit]") {
+TEST_CASE("A rate is absent while a replay server with this counter has no rate yet", "[unit]") {
   HubOverview overview = SampleOverview();
   WorkerView& replay = overview.workers.back();
   replay.figures.Change()->counters["items_sampled"] = 64;
@@ -115,7 +114,7 @@ TEST_CASE("A rate is absent while a replay server that counts it has none of it 
   CHECK(RunFigures(overview).at("replay/items_sampled_per_s") == 640);
 }
 
-TEST_CASE("A gauge that is no number counts for nothing", "[unit]") {
+TEST_CASE("A gauge that is NaN is ignored", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.workers[0].figures.Change()->gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
   CHECK(RunFigures(overview).at("actor/return_mean") == 300);
@@ -123,7 +122,7 @@ TEST_CASE("A gauge that is no number counts for nothing", "[unit]") {
   CHECK(RunFigures(overview).count("actor/return_mean") == 0);
 }
 
-TEST_CASE("A hub that knows nobody has no figures", "[unit]") {
+TEST_CASE("A hub without workers has no figures", "[unit]") {
   CHECK(RunFigures(HubOverview()).empty());
 }
 

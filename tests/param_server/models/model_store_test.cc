@@ -11,7 +11,7 @@ namespace {
 
 using testing::MakeModel;
 
-TEST_CASE("Readers of an old version keep it; the store does not", "[unit]") {
+TEST_CASE("An old version lives as long as its readers", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
   std::shared_ptr<const StoredModel> old = store.Newest("m");
@@ -25,7 +25,7 @@ TEST_CASE("Readers of an old version keep it; the store does not", "[unit]") {
   CHECK(store.Newest("unknown") == nullptr);
 }
 
-TEST_CASE("Watchers of a model hear of it, outside the lock, until they go", "[unit]") {
+TEST_CASE("Watchers of a model are called outside the lock until they unsubscribe", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   std::vector<uint64_t> heard;
   auto subscription = store.Watch("m", [&] { heard.push_back(store.Newest("m")->snapshot.version.version); });
@@ -38,7 +38,7 @@ TEST_CASE("Watchers of a model hear of it, outside the lock, until they go", "[u
   CHECK(heard == std::vector<uint64_t>{1, 2});
 }
 
-TEST_CASE("A version that a holder has left for another stays for a while", "[unit]") {
+TEST_CASE("A version that its holder has replaced stays for a while", "[unit]") {
   absl::Time now = absl::UnixEpoch();
   ModelStoreOptions options;
   options.clock = [&now] { return now; };
@@ -65,7 +65,7 @@ TEST_CASE("A version that a holder has left for another stays for a while", "[un
   CHECK(store.Find("m", {1, 3}) != nullptr);
 }
 
-TEST_CASE("A holder keeps what it pulled last until it pulls another version or leaves", "[unit]") {
+TEST_CASE("A holder keeps the version that it pulled last until it pulls another or leaves", "[unit]") {
   ModelStoreOptions options;
   options.max_holders = 2;
   options.hold_after = absl::ZeroDuration();
@@ -79,10 +79,10 @@ TEST_CASE("A holder keeps what it pulled last until it pulls another version or 
   store.Hold("e", store.Newest("m"));
   CHECK(store.Find("m", {1, 1}) == nullptr);
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 3})));
-  SECTION("It leaves") {
+  SECTION("The holder leaves") {
     store.KeepHolders([](const std::string& holder) { return holder != "e"; });
   }
-  SECTION("Others come") {
+  SECTION("Other holders come") {
     store.Hold("f", store.Newest("m"));
     CHECK(store.Find("m", {1, 2}) != nullptr);
     store.Hold("g", store.Newest("m"));
@@ -90,7 +90,7 @@ TEST_CASE("A holder keeps what it pulled last until it pulls another version or 
   CHECK(store.Find("m", {1, 2}) == nullptr);
 }
 
-TEST_CASE("The best version stays whatever is published, and what is replaced is handed back", "[unit]") {
+TEST_CASE("The best version stays while others are published, and SetBest returns the replaced one", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
   CHECK(store.Best("m") == nullptr);
@@ -101,7 +101,7 @@ TEST_CASE("The best version stays whatever is published, and what is replaced is
   CHECK(store.SetBest(store.Newest("m"))->snapshot.version == ModelVersion{1, 1});
 }
 
-TEST_CASE("What is held and the best count towards the byte limit, each once", "[unit]") {
+TEST_CASE("Held versions and the best one count towards the byte limit once", "[unit]") {
   ModelStoreOptions options;
   options.max_bytes = 3 * 56;
   ModelStore store(options);
@@ -147,7 +147,7 @@ TEST_CASE("A model's tensors are checked against its bytes without overflow", "[
   CHECK(ValidateModel(header, std::numeric_limits<uint64_t>::max()).code() == absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("Options without room for anything are refused", "[unit]") {
+TEST_CASE("Options without room for a model are refused", "[unit]") {
   ModelStoreOptions options;
   options.max_bytes = 0;
   CHECK(options.Validate().code() == absl::StatusCode::kInvalidArgument);

@@ -11,7 +11,7 @@ using testing::MakeModel;
 using testing::SlicesOf;
 using testing::ValueOf;
 
-// A version's header, bytes and checksum, as a peer would send them.
+// The header, bytes and checksum of a version.
 struct Sent {
   explicit Sent(ModelVersion version) : header(MakeModel("m", version)), bytes(BytesOf(header.data)) {
     checksum = Checksum(header.data);
@@ -41,7 +41,7 @@ void Upload(ModelStore* store, const Sent& sent) {
   REQUIRE_OK(upload->Commit());
 }
 
-TEST_CASE("An upload takes the memory of an old version that nobody reads any more, and no other", "[unit]") {
+TEST_CASE("An upload reuses the memory of an old version only if it has no readers", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   const Sent first({1, 1});
   Upload(&store, first);
@@ -85,7 +85,7 @@ TEST_CASE("An upload that is short, long or damaged is refused", "[unit]") {
   CHECK(store.Newest("m")->snapshot.version == ModelVersion{1, 1});
 }
 
-TEST_CASE("Uploads under way count against the byte limit until they end", "[unit]") {
+TEST_CASE("Running uploads count towards the byte limit until they end", "[unit]") {
   ModelStoreOptions options;
   options.max_bytes = 100;
   ModelStore store(options);
@@ -93,14 +93,14 @@ TEST_CASE("Uploads under way count against the byte limit until they end", "[uni
   auto first = ValueOf(ModelUpload::Begin(&store, sent.header, sent.bytes.size(), sent.checksum));
   CHECK(ModelUpload::Begin(&store, sent.header, sent.bytes.size(), sent.checksum).status().code() ==
         absl::StatusCode::kResourceExhausted);
-  first.reset();  // As when its peer went away.
+  first.reset();  // Its peer is gone.
   auto second = ValueOf(ModelUpload::Begin(&store, sent.header, sent.bytes.size(), sent.checksum));
   REQUIRE_OK(second->Append(SlicesOf(sent.bytes)));
   REQUIRE_OK(second->Commit());
   CHECK(store.Newest("m") != nullptr);
 }
 
-TEST_CASE("A version that went stale while it was uploaded is refused", "[unit]") {
+TEST_CASE("A version that became stale during its upload is refused", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   const Sent sent({1, 2});
   const auto upload = ValueOf(ModelUpload::Begin(&store, sent.header, sent.bytes.size(), sent.checksum));
@@ -119,11 +119,11 @@ TEST_CASE("A header that announces too much takes no memory", "[unit]") {
   for (int i = 0; i < 200; ++i) {
     header.tensors.push_back({"t" + std::to_string(i), DType::kUint8, {kMaxArrayBytes}});
   }
-  const uint64_t bytes = 200 * static_cast<uint64_t>(kMaxArrayBytes);  // More than an address space has.
+  const uint64_t bytes = 200 * static_cast<uint64_t>(kMaxArrayBytes);  // More than the address space.
   CHECK(ModelUpload::Begin(&store, header, bytes, 0).status().code() == absl::StatusCode::kResourceExhausted);
   header.tensors.resize(1);
   CHECK(ModelUpload::Begin(&store, header, bytes, 0).status().code() == absl::StatusCode::kInvalidArgument);
-  REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));  // Nothing of it is counted any more.
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));  // The refused upload does not count any more.
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::unique_ptr<WeightsFolder> OpenFolder(const std::string& folder) {
   return ValueOf(WeightsFolder::Open(options));
 }
 
-TEST_CASE("The weights that were saved last are there after a restart, whatever their step", "[unit]") {
+TEST_CASE("The last saved weights are there after a restart, also of a smaller step", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("weights/newest");
   {
@@ -36,7 +36,7 @@ TEST_CASE("The weights that were saved last are there after a restart, whatever 
     CHECK_FALSE(kept->TakeRestored().has_value());
     kept->Save(Weights({1, 900}));
     Eventually("they are written", [&] { return !kept->pending(); });
-    kept->Save(Weights({2, 20}, "good"));  // Of a learner that went on from an older checkpoint.
+    kept->Save(Weights({2, 20}, "good"));  // A learner that went on from an older checkpoint.
   }
   const auto kept = OpenFolder(path);
   const std::optional<SavedModel> restored = kept->TakeRestored();
@@ -46,13 +46,13 @@ TEST_CASE("The weights that were saved last are there after a restart, whatever 
   CHECK(restored->remark == "good");
   CHECK_FALSE(kept->TakeRestored().has_value());
   kept->Save(Weights({2, 20}, "good"));
-  CHECK_FALSE(kept->pending());  // They are there.
+  CHECK_FALSE(kept->pending());  // They are on the disk.
   kept->Save(Weights({2, 20}, "confirmed"));
   REQUIRE_OK(kept->Finish());
   CHECK(ValueOf(LoadSavedModel(path)).remark == "confirmed");
 }
 
-TEST_CASE("What cannot be written is tried again, also where the folder had gone", "[unit]") {
+TEST_CASE("A failed save is tried again, also after the folder was removed", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("best");
   const auto kept = OpenFolder(path);
@@ -69,7 +69,7 @@ TEST_CASE("What cannot be written is tried again, also where the folder had gone
   CHECK(ValueOf(LoadSavedModel(path)).snapshot.version == ModelVersion{1, 2});
 }
 
-TEST_CASE("The end does not wait for a disk that stays away, and says that the weights are not there", "[unit]") {
+TEST_CASE("Finish does not wait for a missing disk, and returns the error", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("best");
   const auto kept = OpenFolder(path);
@@ -80,7 +80,7 @@ TEST_CASE("The end does not wait for a disk that stays away, and says that the w
   CHECK(kept->pending());
 }
 
-TEST_CASE("Damaged weights are not passed over in silence", "[unit]") {
+TEST_CASE("Damaged weights are an error", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("best");
   {

@@ -37,7 +37,7 @@ inline RunNeeds Needs(const std::string& id, std::vector<SeatGroup> groups, int6
 
 using WorkOf = std::map<std::string, std::vector<std::string>>;
 
-// Processes that do as they are told.
+// Processes that follow their orders.
 class PoolFixture {
  public:
   v1::AttendRequest& Worker(const std::string& worker_id, WorkerKind kind) {
@@ -54,7 +54,7 @@ class PoolFixture {
   void Hold(const std::string& worker_id, const WorkOrder& order) {
     *workers.at(worker_id).add_held()->mutable_order() = ToProto(order);
   }
-  // All attend, and the pool does what there is to do.
+  // All processes attend, then the pool ticks.
   std::vector<PoolEvent> Round() {
     now += absl::Seconds(1);
     for (auto& [worker_id, worker] : workers) {
@@ -74,7 +74,7 @@ class PoolFixture {
     const PoolMember* const member = pool.FindMember(worker_id);
     return member == nullptr ? std::vector<WorkOrder>() : member->Orders();
   }
-  // "actor 1 of a" by worker.
+  // Orders such as "actor 1 of a", by worker.
   std::map<std::string, std::vector<std::string>> Work() const {
     std::map<std::string, std::vector<std::string>> work;
     for (const auto& [worker_id, worker] : workers) {

@@ -41,7 +41,7 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
     experiment.replay.table.durability = Durability::kCheckpoint;
     CHECK(Groups(experiment).at(Role::kReplayServer).keeps);
   }
-  SECTION("a learner that computes actions has to be reached") {
+  SECTION("a learner that computes actions serves") {
     experiment.actor.inference = "server";
     CHECK(Groups(experiment).at(Role::kLearner).serves);
   }
@@ -49,15 +49,15 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
     experiment.evaluation.enabled = false;
     CHECK(Groups(experiment).count(Role::kEvaluator) == 0);
   }
-  SECTION("where all take turns it has to be there") {
+  SECTION("a run in lock-step needs an evaluator") {
     experiment.experiment.deterministic = true;
     CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
   }
-  SECTION("an experiment with a target return cannot end without one") {
+  SECTION("an experiment with a target return needs an evaluator") {
     experiment.stop.target_return = 475;
     CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
   }
-  SECTION("where gradients are pushed gradient workers stand in the places of learner and replay") {
+  SECTION("gradient workers replace learner and replay server if gradients are pushed") {
     experiment.learner.gradients = "push";
     experiment.learner.gradient_server.reducers = 2;
     groups = Groups(experiment);

@@ -1,4 +1,4 @@
-// How the pool gives seats to replay servers, which keep tables.
+// The seats of replay servers, which have tables.
 
 #include <map>
 #include <optional>
@@ -46,13 +46,13 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   for (int i = 0; i < 12; ++i) {
     Round();
   }
-  CHECK(Count("of a") == 1);  // Nobody else gets it.
+  CHECK(Count("of a") == 1);  // No other process gets it.
   CHECK_THAT(pool.FindRun("a")->Missing(), Catch::Contains("1 replay server"));
   Worker("replay-x2", WorkerKind::kReplayServer).set_storage_id("disk-x");
   Round();
   CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a"});
 
-  SECTION("also where it is back before its earlier life is found to be dead") {
+  SECTION("also if it is back before its earlier process is found dead") {
     Worker("replay-y2", WorkerKind::kReplayServer).set_storage_id("disk-y");
     workers.erase("replay-y");
     Round();
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat after a minute",
+TEST_CASE_METHOD(PoolFixture, "if no table outlives its replay server, another gets the seat after a minute",
                  "[unit]") {
   const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");
@@ -89,14 +89,14 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
     Round();
     CHECK(Work().empty());
   }
-  SECTION("but not while it may be cut off only, and have its tables") {
+  SECTION("but not while it may only be cut off, with its tables") {
     workers["replay-x"] = cut_off;
     Round();
     CHECK_FALSE(pool.FindRun("a")->HasLostTables(workers.at("replay-x")));
     Round();
     CHECK(Work() == first);
   }
-  SECTION("and the tables of one that comes back later are lost") {
+  SECTION("and the tables of a replay server that comes back later are lost") {
     for (int i = 0; i < 10; ++i) {
       Round();
     }
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
     CHECK(pool.FindRun("a")->HasLostTables(workers.at("replay-x")));
     CHECK_FALSE(pool.FindRun("a")->HasLostTables(workers.at("replay-y")));
 
-    workers.erase("replay-y");  // Nor are they taken for those of the next seat.
+    workers.erase("replay-y");  // They are not the tables of the next seat either.
     for (int i = 0; i < 80; ++i) {
       Round();
     }
@@ -119,8 +119,7 @@ TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, anothe
   }
 }
 
-TEST_CASE_METHOD(PoolFixture,
-                 "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a replay server that leaves keeps the seats of all its experiments", "[unit]") {
   SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   shard.keeps = true;
   Worker("replay-x", WorkerKind::kReplayServer).set_storage_id("disk-x");

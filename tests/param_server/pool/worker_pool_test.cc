@@ -16,8 +16,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the index that each would rather have",
-                 "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by their preferred index", "[unit]") {
   Worker("learner-x", WorkerKind::kLearner);
   Worker("actor-x", WorkerKind::kActor).set_wanted_index(1);
   Worker("actor-y", WorkerKind::kActor).set_wanted_index(0);
@@ -31,7 +30,7 @@ TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the i
   CHECK(pool.FindRun("a")->Seated() == 3);
 }
 
-TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers for the least of each role", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "an experiment can begin if there are workers for the least of each role", "[unit]") {
   const RunNeeds needs = Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 4)});
   CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(needs)));
   Worker("learner-x", WorkerKind::kLearner);
@@ -44,7 +43,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
   Round();
   CHECK(pool.CountSlots().CanBegin(needs).ok());
 
-  SECTION("those who work for others are waited for") {
+  SECTION("it waits for busy workers") {
     pool.Begin(needs, {}, false);
     Round();
     RunNeeds second = needs;
@@ -53,7 +52,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     CHECK(absl::IsUnavailable(busy));
     CHECK_THAT(std::string(busy.message()), Catch::Contains("1 learner"));
   }
-  SECTION("those who are promised to another are waited for") {
+  SECTION("it waits for reserved workers") {
     PoolSlots slots = pool.CountSlots();
     REQUIRE_OK(slots.CanBegin(needs));
     slots.Promise(needs);
@@ -66,7 +65,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     Round();
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(needs)));
   }
-  SECTION("a device, an environment or an address that it lacks does not do") {
+  SECTION("a process without the device, environment or address does not count") {
     RunNeeds other = needs;
     other.groups[0].device = "cuda";
     CHECK(absl::IsFailedPrecondition(pool.CountSlots().CanBegin(other)));
@@ -86,7 +85,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly, and given up for those who need them",
+TEST_CASE_METHOD(PoolFixture, "actors beyond the least are shared evenly, and given up for experiments that need them",
                  "[unit]") {
   for (int i = 0; i < 6; ++i) {
     Worker(absl::StrCat("actor-", i), WorkerKind::kActor);
@@ -97,13 +96,13 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
 
   CHECK(pool.CountSlots().CanBegin(Needs("b", {Actors(2, 3)}, 2)).ok());
   pool.Begin(Needs("b", {Actors(2, 3)}, 2), {}, false);
-  Round();  // Some are told to give up.
-  Round();  // They have, and are given to the other.
+  Round();  // Some actors are recalled.
+  Round();  // They have left, and get orders of the other experiment.
   Round();
   CHECK(Count("of a") == 3);
   CHECK(Count("of b") == 3);
 
-  SECTION("an experiment of higher priority gets all that it wants beyond the least of others") {
+  SECTION("an experiment of higher priority gets all actors beyond the least of others") {
     pool.Begin(Needs("c", {Actors(1, 4)}, 3, /*priority=*/5), {}, false);
     for (int i = 0; i < 4; ++i) {
       Round();
@@ -112,7 +111,7 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
     CHECK(Count("of a") == 1);
     CHECK(Count("of b") == 2);
   }
-  SECTION("what one leaves the other gets") {
+  SECTION("actors that an experiment cannot use go to the other") {
     pool.Close("b");
     pool.End("b");
     for (int i = 0; i < 3; ++i) {
@@ -122,8 +121,8 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
   }
 }
 
-TEST_CASE_METHOD(PoolFixture,
-                 "an actor that is given up is let go when it has ended, is dead, or another has its index", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a recalled actor is released when it has ended, is dead, or another has its index",
+                 "[unit]") {
   const auto of_kind = [](const std::vector<PoolEvent>& events, PoolEvent::Kind kind) {
     std::vector<PoolEvent> found;
     std::copy_if(events.begin(), events.end(), std::back_inserter(found),
@@ -143,34 +142,34 @@ TEST_CASE_METHOD(PoolFixture,
   REQUIRE(recalled.size() == 1);
   const std::string worker_id = recalled[0].worker_id;
   v1::AttendRequest& worker = workers.at(worker_id);
-  // It is at its work still, and has its last steps to tell of.
+  // It still works, and must report its last steps.
   now += absl::Seconds(1);
   REQUIRE_OK(pool.Attend(worker, now));
   CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
 
   std::vector<PoolEvent> events;
-  SECTION("has ended") {
+  SECTION("the worker has ended") {
     worker.mutable_held(0)->set_ended(true);
     REQUIRE_OK(pool.Attend(worker, now));
     events = pool.Tick(now);
   }
-  SECTION("knows no more of it") {
+  SECTION("the worker does not hold the order any more") {
     worker.clear_held();
     REQUIRE_OK(pool.Attend(worker, now));
     events = pool.Tick(now);
   }
-  SECTION("has left") {
+  SECTION("the worker has left") {
     pool.Leave(worker_id, now);
     events = pool.Tick(now);
   }
-  SECTION("is dead") {
+  SECTION("the worker is dead") {
     pool.BrokeOff(worker_id, now);
     now += WorkerPoolOptions().broken_off_after * 0.9;
     CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
     now += WorkerPoolOptions().broken_off_after * 0.9;
     events = pool.Tick(now);
   }
-  SECTION("another has its index") {
+  SECTION("another worker has its index") {
     Worker("actor-z", WorkerKind::kActor).set_wanted_index(recalled[0].order.index);
     Worker("actor-zz", WorkerKind::kActor);
     REQUIRE_OK(pool.Attend(workers.at("actor-z"), now));
@@ -219,7 +218,7 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
   const v1::AttendRequest gone = workers.at("learner-x");
   workers.erase("learner-x");
 
-  SECTION("when nothing was heard for long") {
+  SECTION("after a long silence") {
     for (int i = 0; i < 7; ++i) {
       CHECK(Count("of a") == 0);
       Round();
@@ -242,26 +241,26 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
     CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
     CHECK(OrdersOf("learner-y")[0].number > first.number);
 
-    // A zombie's order is not its own any more.
+    // The order of a dismissed process is lost.
     REQUIRE_OK(pool.Attend(gone, now));
     CHECK(OrdersOf("learner-x").empty());
     CHECK(pool.FindMember("learner-x")->HasNews());
   }
-  SECTION("sooner, when its call was broken off") {
+  SECTION("sooner, if its call was broken off") {
     pool.BrokeOff("learner-x", now);
     for (int i = 0; i < 4; ++i) {
       Round();
     }
     CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
   }
-  SECTION("at once, when it says goodbye") {
+  SECTION("at once, if it leaves") {
     pool.Leave("learner-x", now);
     Round();
     CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for dead for it", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long does not take workers for dead", "[unit]") {
   Worker("learner-x", WorkerKind::kLearner);
   Worker("actor-x", WorkerKind::kActor);
   pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(1, 1)}), {}, false);
@@ -278,7 +277,7 @@ TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for 
   CHECK(members[1].worker_id() == "learner-x");
   CHECK(members[1].silent_ms() < 5'000);
 
-  // Whoever is still silent then is dead as ever, also where the hub is slow all the time.
+  // Members that stay silent are dead, also if the hub is always slow.
   for (int i = 0; i < 30; ++i) {
     now += absl::Seconds(3);
     pool.Tick(now);
@@ -286,7 +285,8 @@ TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for 
   CHECK(Work().empty());
 }
 
-TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, and an experiment that all give up ends",
+TEST_CASE_METHOD(PoolFixture,
+                 "seats of failed workers are given after growing pauses, and an experiment without a working one ends",
                  "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   pool.Begin(Needs("a", {Actors(1, 1)}), {}, false);
@@ -307,9 +307,9 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
   }
   CHECK(hopeless);
   CHECK(failures == WorkerPoolOptions().max_failures);
-  CHECK(now - absl::UnixEpoch() > absl::Seconds(30));  // By the pool's clock, which only the pauses move.
+  CHECK(now - absl::UnixEpoch() > absl::Seconds(30));  // The pool's clock, which only the pauses move.
 
-  SECTION("another one is tried first") {
+  SECTION("another process is tried first") {
     pool.Close("a");
     pool.End("a");
     workers.at("actor-x").clear_held();
@@ -318,7 +318,7 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
     Round();
     CHECK(Work() == WorkOf{{"actor-y", {"actor 0 of b"}}});
   }
-  SECTION("not while another of them works well") {
+  SECTION("not while another worker of the role works well") {
     pool.Close("a");
     pool.End("a");
     pool.Begin(Needs("b", {Actors(1, 2)}), {}, false);
@@ -339,11 +339,11 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
       }
     }
     CHECK(more_failures > 10);
-    CHECK(more_failures < 60);  // Ever more rarely.
+    CHECK(more_failures < 60);  // The pauses grow.
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "why a worker gave up is one line, whatever it says", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "the reason why a worker gave up becomes one line", "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   pool.Begin(Needs("a", {Actors(1, 1)}), {}, false);
   Round();
@@ -354,7 +354,7 @@ TEST_CASE_METHOD(PoolFixture, "why a worker gave up is one line, whatever it say
   CHECK_THAT(events[0].text, Catch::EndsWith("gave up: no \"caf\xc3\xa9\"\\n2026 error\\x1b[2J"));
 }
 
-TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need one, while others will do", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a process with a device is used last if no device is needed", "[unit]") {
   Worker("learner-a", WorkerKind::kLearner).mutable_resources()->add_devices("cuda:0");
   Worker("learner-b", WorkerKind::kLearner);
   const SeatGroup plain{Role::kLearner, WorkerKind::kLearner};
@@ -368,13 +368,13 @@ TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need
   CHECK(pool.CountSlots().CanBegin(Needs("b", {on_device}, 2)).ok());
 }
 
-TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "workers of an earlier hub keep their seats", "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   Hold("actor-x", {7, "a", Role::kActor, 1, "/out/a"});
   Worker("actor-y", WorkerKind::kActor);
   pool.Begin(Needs("a", {Actors(2, 2)}), {}, true);
   Round();
-  CHECK(Work() == WorkOf{{"actor-x", {"actor 1 of a"}}});  // Others wait for those who may come back.
+  CHECK(Work() == WorkOf{{"actor-x", {"actor 1 of a"}}});  // The other seats wait for workers that may come back.
   CHECK(OrdersOf("actor-x")[0].number == 7);
   for (int i = 0; i < 5; ++i) {
     Round();
@@ -389,8 +389,7 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on long after the hub has begun",
-                 "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "workers of an earlier hub keep their seats if the experiment goes on later", "[unit]") {
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   shards.distinct = true;
   shards.keeps = true;
@@ -411,8 +410,7 @@ TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on l
   CHECK(Work() == WorkOf{{"actor-x", {"actor 0 of a"}}, {"replay-x", {"replay-server 0 of a"}}});
 }
 
-TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have",
-                 "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats and ends after its workers", "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   Worker("replay-x", WorkerKind::kReplayServer);
   pool.Begin(Needs("a", {{Role::kReplayServer, WorkerKind::kReplayServer}, Actors(1, 2)}), {}, false);
@@ -424,14 +422,14 @@ TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and
   CHECK(pool.FindRun("a")->Working() == 1);
   workers.at("actor-x").mutable_held(0)->set_ended(true);
   Round();
-  CHECK(pool.FindRun("a")->Working() == 0);  // A replay server stays until it is told.
+  CHECK(pool.FindRun("a")->Working() == 0);  // A replay server stays until End.
   CHECK(Count("replay-server 0 of a") == 1);
   pool.End("a");
   CHECK(pool.FindMember("replay-x")->HasNews());
   CHECK(Work().empty());
 }
 
-TEST_CASE_METHOD(PoolFixture, "a process that says what cannot be is refused", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "a process with a wrong request is refused", "[unit]") {
   const auto refused = [this](const std::function<void(v1::AttendRequest*)>& change) {
     v1::AttendRequest attendance = Worker("actor-x", WorkerKind::kActor);
     change(&attendance);

@@ -30,7 +30,7 @@ Evaluation Greedy(int64_t episodes, double mean_return, uint64_t version = 1) {
   return evaluation;
 }
 
-TEST_CASE("A run has at least the learner steps of the weights that were evaluated", "[unit]") {
+TEST_CASE("A run has at least the learner steps of its evaluated weights", "[unit]") {
   ExperimentTracker tracker(Plan(475));
   tracker.ReportCounters("l", Role::kLearner, {{"learner_steps", 30}}, kStart);
   tracker.ReportEvaluation(Greedy(20, 5, 40));
@@ -39,7 +39,7 @@ TEST_CASE("A run has at least the learner steps of the weights that were evaluat
   CHECK(tracker.learner_steps() == 40);
 }
 
-TEST_CASE("A run goes on until something ends it, and then stays as it ended", "[unit]") {
+TEST_CASE("A run that is over keeps its state", "[unit]") {
   struct Case {
     const char* what;
     std::function<void(ExperimentTracker*)> reports;
@@ -133,7 +133,7 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
   for (const Case& each : cases) {
     INFO(each.what);
     RunPlan plan = Plan(475);
-    plan.evaluates = false;  // So that it ends at once.
+    plan.evaluates = false;  // So that the run ends at once.
     ExperimentTracker tracker(plan);
     each.reports(&tracker);
     CHECK(tracker.state() == each.state);
@@ -149,15 +149,14 @@ TEST_CASE("Without a target no evaluation solves a run", "[unit]") {
   CHECK(tracker.state() == RunState::kRunning);
 }
 
-TEST_CASE("The result is the best evaluation, with what its weights did last, and at the end the confirmed one",
-          "[unit]") {
+TEST_CASE("The result is the last evaluation of the best weights, and of a solved run the confirming one", "[unit]") {
   ExperimentTracker tracker(Plan(475));
   const auto result = [&tracker] { return tracker.progress().result.value(); };
   CHECK_FALSE(tracker.ReportEvaluation(Greedy(19, 300, 1)));
   CHECK_FALSE(tracker.progress().result.has_value());
   CHECK(tracker.ReportEvaluation(Greedy(20, -5, 1)));
   CHECK(tracker.ReportEvaluation(Greedy(20, 500, 2)));
-  CHECK(tracker.ReportEvaluation(Greedy(20, 400, 2)));  // The first was lucky.
+  CHECK(tracker.ReportEvaluation(Greedy(20, 400, 2)));  // The first evaluation was lucky.
   CHECK(result().evaluation.mean_return == 400);
   CHECK_FALSE(tracker.ReportEvaluation(Greedy(20, 399, 3)));
   CHECK(result().evaluation.version == ModelVersion{1, 2});
@@ -172,16 +171,16 @@ TEST_CASE("The result is the best evaluation, with what its weights did last, an
   CHECK(result().evaluation.version == ModelVersion{1, 5});
 }
 
-TEST_CASE("A run that reaches its limit ends when its last weights are evaluated, or cannot be", "[unit]") {
+TEST_CASE("A run at its limit ends when its last weights are evaluated, or cannot be", "[unit]") {
   ExperimentTracker tracker(Plan(475));
-  tracker.ReportFinalVersion({1, 3}, kStart);  // Of a learner that was stopped and started again.
+  tracker.ReportFinalVersion({1, 3}, kStart);  // Sent by a learner that was restarted.
   tracker.ReportEvaluation(Greedy(20, 100, 3));
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 1'000}}, kStart);
   CHECK(tracker.state() == RunState::kFinishing);
   tracker.Conclude("", kStart);
   CHECK(tracker.state() == RunState::kFinishing);
   const std::string limit = "1000 environment steps; stop.max_env_steps is 1000";
-  SECTION("They are") {
+  SECTION("The weights are evaluated") {
     tracker.ReportEvaluation(Greedy(20, 100, 6));
     tracker.Conclude("", kStart);
     tracker.ReportFinalVersion({1, 7}, kStart);
@@ -192,13 +191,13 @@ TEST_CASE("A run that reaches its limit ends when its last weights are evaluated
     CHECK(tracker.state() == RunState::kLimit);
     CHECK(tracker.progress().reason == limit);
   }
-  SECTION("They were before the learner said so") {
+  SECTION("The weights were evaluated before the learner's report") {
     tracker.ReportEvaluation(Greedy(20, 100, 7));
     tracker.ReportFinalVersion({1, 7}, kStart);
     tracker.Conclude("there is no learner", kStart);
     CHECK(tracker.progress().reason == limit);
   }
-  SECTION("They solve the run") {
+  SECTION("The weights solve the run") {
     tracker.ReportFinalVersion({1, 7}, kStart);
     tracker.ReportEvaluation(Greedy(20, 500, 7));
     tracker.Conclude("", kStart);
@@ -206,7 +205,7 @@ TEST_CASE("A run that reaches its limit ends when its last weights are evaluated
     tracker.ReportEvaluation(Greedy(20, 500, 7));
     CHECK(tracker.state() == RunState::kSolved);
   }
-  SECTION("Nobody is there to do it") {
+  SECTION("There is no evaluator") {
     tracker.Conclude("there is no evaluator", kStart);
     CHECK(tracker.state() == RunState::kLimit);
     CHECK(tracker.progress().reason == limit + "; the final weights were not evaluated: there is no evaluator");
@@ -216,7 +215,7 @@ TEST_CASE("A run that reaches its limit ends when its last weights are evaluated
     CHECK(tracker.state() == RunState::kLimit);
     CHECK_THAT(tracker.progress().reason, Catch::Contains("were not evaluated: the learner gave up: the disk is full"));
   }
-  SECTION("It takes too long") {
+  SECTION("The evaluation takes too long") {
     tracker.Conclude("", kStart + absl::Minutes(10) - absl::Seconds(1));
     CHECK(tracker.state() == RunState::kFinishing);
     tracker.Conclude("", kStart + absl::Minutes(10));
@@ -225,7 +224,7 @@ TEST_CASE("A run that reaches its limit ends when its last weights are evaluated
   }
 }
 
-TEST_CASE("A learner at its limit of steps says so with its last weights", "[unit]") {
+TEST_CASE("A learner at its limit of steps reports its last weights", "[unit]") {
   ExperimentTracker tracker(Plan(475));
   tracker.ReportFinalVersion({1, 500}, kStart);
   CHECK(tracker.state() == RunState::kFinishing);
@@ -235,21 +234,22 @@ TEST_CASE("A learner at its limit of steps says so with its last weights", "[uni
   CHECK(tracker.state() == RunState::kLimit);
 }
 
-TEST_CASE("No step is lost or counted twice, whoever leaves, joins again or comes late", "[unit]") {
+TEST_CASE("No step is lost or counted twice if workers leave, join again or report late", "[unit]") {
   ExperimentTracker tracker(Plan(475));
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 100}}, kStart);
   tracker.ReportCounters("b", Role::kActor, {{"env_steps", 50}}, kStart);
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 120}}, kStart);
-  tracker.ReportCounters("a", Role::kActor, {{"env_steps", 110}}, kStart);  // Overtaken by the one before.
+  tracker.ReportCounters("a", Role::kActor, {{"env_steps", 110}}, kStart);  // Overtaken by the previous report.
   tracker.ReportCounters("a", Role::kActor, {}, kStart);
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 130}}, kStart);
   CHECK(tracker.env_steps() == 180);
   tracker.ReportCounters("l", Role::kLearner, {{"learner_steps", 40}}, kStart);
-  tracker.ReportCounters("l2", Role::kLearner, {{"learner_steps", 30}}, kStart);  // Took over from a checkpoint.
+  tracker.ReportCounters("l2", Role::kLearner, {{"learner_steps", 30}},
+                         kStart);  // A learner that began at a checkpoint.
   CHECK(tracker.learner_steps() == 40);
 }
 
-TEST_CASE("The time in which a run has failed does not count", "[unit]") {
+TEST_CASE("The time of a failed run stands still", "[unit]") {
   RunPlan plan = Plan(475);
   plan.evaluates = false;
   ExperimentTracker tracker(plan);
@@ -273,7 +273,7 @@ TEST_CASE("The time in which a run has failed does not count", "[unit]") {
   CHECK_FALSE(tracker.Reopen(later));
 }
 
-TEST_CASE("A tracker goes on from what an earlier hub knew", "[unit]") {
+TEST_CASE("A tracker goes on with the progress of an earlier hub", "[unit]") {
   RunPlan plan = Plan(475);
   plan.evaluates = false;
   ExperimentTracker running(plan);
@@ -282,7 +282,7 @@ TEST_CASE("A tracker goes on from what an earlier hub knew", "[unit]") {
   CHECK(running.env_steps() == 110);
   CHECK(running.learner_steps() == 7);
   running.Advance(kStart + absl::Seconds(9.9));
-  CHECK(running.state() == RunState::kRunning);  // The time before this hub does not count, whatever the clock says.
+  CHECK(running.state() == RunState::kRunning);  // The time before this hub does not count.
   running.Advance(kStart + absl::Seconds(10));
   CHECK(running.state() == RunState::kLimit);
 

@@ -7,7 +7,7 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-// A question, and what has become of it.
+// A call of Get and its reply.
 struct Question {
   Question(GroupStore* store, uint64_t epoch, const Values& keys, bool wait) {
     number = store->Get(epoch, keys, wait, [this](absl::StatusOr<Values> values) {
@@ -20,7 +20,7 @@ struct Question {
   absl::StatusOr<Values> answer = absl::UnknownError("no answer yet");
 };
 
-TEST_CASE("a key has the value that it was given last, and a number is added to", "[unit]") {
+TEST_CASE("a key has the value that was set last, and numbers can be added to it", "[unit]") {
   GroupStore store;
   store.Begin(3);
   REQUIRE_OK(store.Set(3, "a", "one"));
@@ -34,7 +34,7 @@ TEST_CASE("a key has the value that it was given last, and a number is added to"
   CHECK(Question(&store, 3, {"n", "a"}, false).answer.status().code() == absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("who waits for keys is answered once, when the last of them has come", "[unit]") {
+TEST_CASE("a call that waits for keys gets one reply when the last key is set", "[unit]") {
   GroupStore store;
   store.Begin(3);
   Question both(&store, 3, {"a", "b"}, true);
@@ -52,7 +52,7 @@ TEST_CASE("who waits for keys is answered once, when the last of them has come",
   CHECK(forgotten.answers == 1);
 }
 
-TEST_CASE("the next group begins with an empty map, and whoever is of the last one is told so", "[unit]") {
+TEST_CASE("the next group begins with an empty map, and calls of the last group fail", "[unit]") {
   GroupStore store;
   CHECK(store.Set(0, "a", "1").code() == absl::StatusCode::kFailedPrecondition);
   store.Begin(3);
@@ -65,7 +65,7 @@ TEST_CASE("the next group begins with an empty map, and whoever is of the last o
   CHECK(Question(&store, 4, {"a"}, false).answer.status().code() == absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("the map takes so many keys, bytes and questions, and no more", "[unit]") {
+TEST_CASE("the map limits keys, bytes and waiting calls", "[unit]") {
   GroupStoreOptions options;
   options.max_keys = 2;
   options.max_key_bytes = 4;
@@ -80,7 +80,7 @@ TEST_CASE("the map takes so many keys, bytes and questions, and no more", "[unit
   CHECK(store.Set(1, "a", std::string(11, 'x')).code() == full);
   REQUIRE_OK(store.Set(1, "a", std::string(10, 'x')));
   CHECK(store.Set(1, "b", std::string(5, 'x')).code() == full);
-  REQUIRE_OK(store.Set(1, "a", std::string(2, 'x')));  // What it had before does not count any more.
+  REQUIRE_OK(store.Set(1, "a", std::string(2, 'x')));  // The replaced value does not count any more.
   REQUIRE_OK(store.Set(1, "b", std::string(10, 'x')));
   CHECK(store.Set(1, "c", "").code() == full);
   CHECK(Question(&store, 1, {"a", "a", "a"}, false).answer.status().code() == full);

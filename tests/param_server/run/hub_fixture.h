@@ -12,7 +12,7 @@
 
 namespace waggle::testing {
 
-// A hub on a folder, with a clock that the test moves.
+// A hub with a folder, and a clock that the test moves.
 struct HubFixture {
   HubFixture() { Restart(); }
 
@@ -24,7 +24,7 @@ struct HubFixture {
     state.reset();
   }
 
-  // `meanwhile` happens while there is no hub.
+  // Calls `meanwhile` while there is no hub.
   void Restart(const std::function<void()>& meanwhile = [] {}) { REQUIRE_OK(TryRestart(meanwhile)); }
 
   absl::Status TryRestart(const std::function<void()>& meanwhile = [] {}) {
@@ -71,7 +71,7 @@ struct HubFixture {
     return ValueOf(WeightsFolder::Open(options));
   }
 
-  // A worker is ordered to the run, and joins.
+  // Gives a worker an order and lets it join.
   Hub::Seat Join(const std::string& worker_id, Role role, const std::string& address = "") {
     return ValueOf(TryJoin({worker_id, address, 0, {}}, role));
   }
@@ -92,7 +92,7 @@ struct HubFixture {
     return report;
   }
 
-  // The worker reports a failure; returns how the run stands then.
+  // Reports a failure of the worker; returns the run's state.
   RunState Fail(const std::string& worker_id, const std::string& failure) {
     WorkerReport report = Report(worker_id);
     report.failure = failure;
@@ -101,11 +101,11 @@ struct HubFixture {
 
   const TemporaryFolder folder;
   SeatGiver seats;
-  std::optional<LockStepOptions> lock_step;  // Of the next hub.
-  int64_t learners = 1;                      // As well.
-  bool keeps_items = false;                  // As well.
+  std::optional<LockStepOptions> lock_step;  // For the next hub.
+  int64_t learners = 1;                      // For the next hub.
+  bool keeps_items = false;                  // For the next hub.
   bool resumed = false;
-  std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
+  std::function<void(const std::string&)> note;  // For the next hub; called under its lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;

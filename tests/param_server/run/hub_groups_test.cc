@@ -31,14 +31,13 @@ struct Fixture : testing::HubFixture {
   }
 };
 
-TEST_CASE("Learners of a run with several are told of their group once all are there, under an epoch of its own",
-          "[unit]") {
+TEST_CASE("Several learners get a group with its own epoch once all have joined", "[unit]") {
   Fixture fixture;
   fixture.JoinAs(1, "b");
   CHECK_FALSE(ValueOf(fixture.Beat("b")).group.has_value());
   fixture.JoinAs(0, "a");
   const GroupSeat first = fixture.Seat("a", 2);
-  CHECK(first == GroupSeat{3, 0, 2});  // The learners themselves were given 1 and 2.
+  CHECK(first == GroupSeat{3, 0, 2});  // The learners themselves have epochs 1 and 2.
   CHECK(fixture.Seat("b", 2) == GroupSeat{3, 1, 2});
   CHECK(fixture.state->last_epoch() == 3);
   REQUIRE_OK(fixture.hub->group_store()->Set(3, "key", "value"));
@@ -46,7 +45,7 @@ TEST_CASE("Learners of a run with several are told of their group once all are t
   CHECK_FALSE(ValueOf(fixture.Beat("c")).group.has_value());
 }
 
-TEST_CASE("A learner that is lost or comes back makes another group, with a map of its own", "[unit]") {
+TEST_CASE("Another group with its own map is formed if a learner is lost or comes back", "[unit]") {
   Fixture fixture;
   fixture.JoinAs(0, "a");
   fixture.JoinAs(1, "b");
@@ -55,7 +54,7 @@ TEST_CASE("A learner that is lost or comes back makes another group, with a map 
   const GroupSeat alone = fixture.Seat("b", 1, first.epoch);
   CHECK(alone.rank == 0);
   CHECK(fixture.hub->group_store()->Set(first.epoch, "key", "").code() == absl::StatusCode::kFailedPrecondition);
-  // What the first one is about to publish is of an earlier epoch.
+  // Weights that the first learner still publishes have an earlier epoch.
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {alone.epoch, 5})));
   CHECK(fixture.models->Publish(testing::MakeModel("x", {first.epoch, 9})).code() ==
         absl::StatusCode::kFailedPrecondition);
@@ -65,7 +64,7 @@ TEST_CASE("A learner that is lost or comes back makes another group, with a map 
   CHECK(fixture.Seat("b", 1, alone.epoch).rank == 0);
 }
 
-TEST_CASE("A learner that cannot reach the others of its group has another one formed", "[unit]") {
+TEST_CASE("Another group is formed if a learner cannot reach the others", "[unit]") {
   Fixture fixture;
   fixture.JoinAs(0, "a");
   fixture.JoinAs(1, "b");
@@ -76,7 +75,7 @@ TEST_CASE("A learner that cannot reach the others of its group has another one f
   CHECK(fixture.Seat("a", 2, first.epoch).rank == 0);
 }
 
-TEST_CASE("A learner that gives up is not of the next group, and the run goes on with the others", "[unit]") {
+TEST_CASE("A learner that gives up is not in the next group, and the run goes on", "[unit]") {
   Fixture fixture;
   fixture.JoinAs(0, "a");
   fixture.JoinAs(1, "b");
@@ -88,7 +87,7 @@ TEST_CASE("A learner that gives up is not of the next group, and the run goes on
   CHECK(fixture.Fail("b", "out of memory too") == RunState::kFailed);
 }
 
-TEST_CASE("A hub that comes after another one forms a later group, of all or in the end of those that are left",
+TEST_CASE("A restarted hub forms a later group with all learners, or after a while with those that came back",
           "[unit]") {
   Fixture fixture;
   fixture.JoinAs(0, "a");

@@ -18,7 +18,7 @@ using testing::Eventually;
 using testing::ValueOf;
 
 struct Fixture : testing::HubFixture {
-  // With the steps that the hub knows of, as the service that takes weights in does.
+  // With the hub's steps, as ModelService does.
   void Publish(uint64_t version) {
     ModelSnapshot snapshot = testing::MakeModel("x", {1, version});
     snapshot.progress.env_steps = hub->env_steps();
@@ -50,7 +50,7 @@ struct Fixture : testing::HubFixture {
   int64_t evaluations = 0;
 };
 
-TEST_CASE("Weights that were found the best are kept, though newer ones were published meanwhile", "[unit]") {
+TEST_CASE("The best weights are kept though newer ones were published meanwhile", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   for (const uint64_t version : {10, 20, 30}) {
@@ -73,8 +73,7 @@ TEST_CASE("Weights that were found the best are kept, though newer ones were pub
   CHECK(fixture.Join("a", Role::kActor).assignment.model_version == ModelVersion{1, 35});
 }
 
-TEST_CASE("The version that is confirmed becomes the best, whatever came before, and everyone is told of it",
-          "[unit]") {
+TEST_CASE("A confirmed version becomes the best, and all workers hear of it", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
@@ -85,7 +84,7 @@ TEST_CASE("The version that is confirmed becomes the best, whatever came before,
   fixture.Publish(2);
   fixture.Hold();
   CHECK(fixture.Evaluate(2, 300) == RunState::kRunning);
-  fixture.Restart();  // The candidate is not forgotten.
+  fixture.Restart();  // The candidate survives.
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
   CHECK(fixture.Evaluate(2, 100) == RunState::kSolved);
@@ -96,7 +95,7 @@ TEST_CASE("The version that is confirmed becomes the best, whatever came before,
   CHECK(fixture.models->Best("x")->snapshot.version == ModelVersion{1, 2});
 }
 
-TEST_CASE("The weights that were kept say how they were evaluated where the record knows of others", "[unit]") {
+TEST_CASE("The result is that of the saved weights if the record has another one", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   fixture.Publish(1);
@@ -130,7 +129,7 @@ TEST_CASE("The weights that were kept say how they were evaluated where the reco
   CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 1});
 }
 
-TEST_CASE("An evaluation of weights that are gone is shown and does not count", "[unit]") {
+TEST_CASE("An evaluation of weights that are not in memory is shown and does not count", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   fixture.Publish(1);
@@ -141,24 +140,24 @@ TEST_CASE("An evaluation of weights that are gone is shown and does not count", 
   CHECK_FALSE(fixture.hub->Overview().result.has_value());
 }
 
-TEST_CASE("What an evaluator holds goes when it leaves or is dismissed", "[unit]") {
+TEST_CASE("The weights that an evaluator holds are freed when it leaves or is dismissed", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   fixture.Join("a", Role::kActor);
   fixture.Publish(1);
   fixture.Hold();
   fixture.Publish(2);
-  SECTION("It leaves") {
+  SECTION("The evaluator leaves") {
     fixture.hub->Leave("e");
   }
-  SECTION("It is dismissed") {
+  SECTION("The evaluator is dismissed") {
     fixture.hub->Dismiss("e", "it was silent");
-    REQUIRE_OK(fixture.Beat("a", 10));  // What changes is saved, and who is gone is forgotten with it.
+    REQUIRE_OK(fixture.Beat("a", 10));  // A save frees the weights of dismissed evaluators.
   }
   Eventually("the weights are gone", [&] { return fixture.models->Find("x", {1, 1}) == nullptr; });
 }
 
-TEST_CASE("The steps of a version are one number, wherever they are told and whatever is reported later", "[unit]") {
+TEST_CASE("The steps of a version are the same in all answers and never change", "[unit]") {
   Fixture fixture;
   std::vector<std::string> notes;
   fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
@@ -188,7 +187,7 @@ TEST_CASE("The steps of a version are one number, wherever they are told and wha
   CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
 }
 
-TEST_CASE("A version that is kept is told with the steps that it has, and a later one with no fewer", "[unit]") {
+TEST_CASE("A restored version keeps its steps, and a later one has no fewer", "[unit]") {
   testing::HubFixture fixture;
   CHECK(fixture.hub->EnvStepsAt({1, 1}) == 0);
   ModelSnapshot best = testing::MakeModel("x", {1, 9});
@@ -207,7 +206,7 @@ TEST_CASE("A version that is kept is told with the steps that it has, and a late
   CHECK(fixture.hub->EnvStepsAt({1, 10}) == 600);
 }
 
-TEST_CASE("An evaluation at more steps than can be is refused", "[unit]") {
+TEST_CASE("An evaluation with too many steps is refused", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   WorkerReport report = fixture.Report("e");
@@ -219,7 +218,7 @@ TEST_CASE("An evaluation at more steps than can be is refused", "[unit]") {
   CHECK_THAT(std::string(refused.message()), Catch::Contains("evaluation.env_steps: got 9007199254740993"));
 }
 
-TEST_CASE("A run that reaches its limit ends when its final weights are evaluated", "[unit]") {
+TEST_CASE("A run at its limit ends when its final weights are evaluated", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("l", Role::kLearner);
@@ -228,14 +227,14 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
   fixture.Publish(9);
   fixture.Hold();
   CHECK(fixture.EndTraining("l", 9) == RunState::kFinishing);
-  SECTION("They are") {
+  SECTION("They are evaluated") {
     CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
   }
   SECTION("They solve the run") {
     CHECK(fixture.Evaluate(9, 150) == RunState::kFinishing);
     CHECK(fixture.Evaluate(9, 150) == RunState::kSolved);
   }
-  SECTION("The learner goes once they are here") {
+  SECTION("The learner leaves after it has published them") {
     if (GENERATE(false, true)) {
       WorkerReport report = fixture.Report("l");
       report.failure = "the last checkpoint cannot be written";
@@ -246,7 +245,7 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
     CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
     CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 9});
   }
-  SECTION("After a restart of the hub, which nobody joins again") {
+  SECTION("After a restart of the hub that no worker joins") {
     fixture.Restart();
     CHECK(fixture.hub->Overview().run_state == RunState::kFinishing);
     fixture.now += absl::Seconds(11);
@@ -265,7 +264,7 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
     CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
     CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("not evaluated: there is no evaluator"));
   }
-  SECTION("Nobody does it") {
+  SECTION("No worker evaluates them") {
     for (int second = 0; second < 600; ++second) {
       for (const char* worker : {"a", "l", "e"}) {
         CHECK(ValueOf(fixture.Beat(worker, 1'000)).run_state == RunState::kFinishing);
@@ -276,12 +275,12 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
   }
 }
 
-TEST_CASE("News is told at once, and once", "[unit]") {
+TEST_CASE("News comes at once, and once", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
   std::optional<int64_t> seen;
-  CHECK(fixture.hub->News("nobody", &seen).status().code() == absl::StatusCode::kNotFound);
+  CHECK(fixture.hub->News("unknown", &seen).status().code() == absl::StatusCode::kNotFound);
   CHECK(ValueOf(fixture.hub->News("a", &seen))->run_state == RunState::kRunning);
   CHECK_FALSE(ValueOf(fixture.hub->News("a", &seen)).has_value());
   const StopToken told;
@@ -292,7 +291,7 @@ TEST_CASE("News is told at once, and once", "[unit]") {
   CHECK_FALSE(ValueOf(fixture.hub->News("a", &seen)).has_value());
 }
 
-TEST_CASE("Weights that cannot be written do not stop a run, and everyone can see it", "[unit]") {
+TEST_CASE("Weights that cannot be written do not stop a run, and the overview shows them", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   CHECK(fixture.hub->Overview().weights_unsaved.empty());
@@ -310,7 +309,7 @@ TEST_CASE("Weights that cannot be written do not stop a run, and everyone can se
   Eventually("it is over", [&] { return gauge() == 0 && fixture.hub->Overview().weights_unsaved.empty(); });
 }
 
-TEST_CASE("A result whose weights were lost is no result", "[unit]") {
+TEST_CASE("A result whose weights were lost does not count", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
   fixture.Publish(1);

@@ -38,19 +38,19 @@ HubRecord SomeRecord() {
   return record;
 }
 
-TEST_CASE("A record comes back from its text as it was", "[unit]") {
+TEST_CASE("A record is decoded from its text without a change", "[unit]") {
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))) == SomeRecord());
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(HubRecord()))) == HubRecord());
 }
 
-TEST_CASE("A record of before, with the date of its beginning, is read", "[unit]") {
+TEST_CASE("A record of an earlier version, with its start date, is read", "[unit]") {
   const std::string text = EncodeHubRecord(SomeRecord());
   const std::string body = "started_us 1700000000123456\n" + text.substr(text.find('\n') + 1);
   const std::string checksum = absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));
   CHECK(ValueOf(DecodeHubRecord("waggle hub 2 " + checksum + "\n" + body)) == SomeRecord());
 }
 
-TEST_CASE("Every number of an evaluation comes back", "[unit]") {
+TEST_CASE("Each number of an evaluation is decoded", "[unit]") {
   const Evaluation evaluation = ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))).progress.candidates.at(1);
   CHECK(evaluation.version == ModelVersion{3, 4});
   CHECK(evaluation.mean_return == 1.0 / 3);
@@ -59,14 +59,14 @@ TEST_CASE("Every number of an evaluation comes back", "[unit]") {
   CHECK(evaluation.env_steps == uint64_t{1} << 53);
 }
 
-TEST_CASE("Of nobody but actors and evaluators are there lives", "[unit]") {
+TEST_CASE("Only actors and evaluators have lives", "[unit]") {
   HubRecord record = SomeRecord();
   record.lives = {{{Role::kLearner, 0}, 3}};
   CHECK_THAT(std::string(DecodeHubRecord(EncodeHubRecord(record)).status().message()),
              Catch::Contains("cannot read the line \"lives learner 0 3\""));
 }
 
-TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[unit]") {
+TEST_CASE("A text that is cut or changed anywhere is refused", "[unit]") {
   const std::string text = EncodeHubRecord(SomeRecord());
   for (size_t i = 0; i < text.size(); ++i) {
     CHECK(DecodeHubRecord(text.substr(0, i)).status().code() == absl::StatusCode::kDataLoss);
@@ -76,7 +76,7 @@ TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[
   }
 }
 
-TEST_CASE("What was updated is there after a restart", "[unit]") {
+TEST_CASE("An update survives a restart", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("made/by/open");
   {
@@ -105,15 +105,15 @@ TEST_CASE("Two hubs cannot share a folder", "[unit]") {
   CHECK(HubState::Open(folder.path()).ok());
 }
 
-TEST_CASE("A folder that cannot be used is an error that names it", "[unit]") {
+TEST_CASE("An error about a folder names it", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(WriteFileAtomically(folder.File("file"), "x"));
   CHECK_THAT(std::string(HubState::Open(folder.File("file")).status().message()), Catch::Contains(folder.File("file")));
-  std::filesystem::create_directories(folder.File("taken/hub.state"));  // A folder where the file should be.
+  std::filesystem::create_directories(folder.File("taken/hub.state"));  // A folder in place of the file.
   CHECK_FALSE(HubState::Open(folder.File("taken")).ok());
 }
 
-TEST_CASE("A damaged record is said to be damaged and is not overwritten", "[unit]") {
+TEST_CASE("A damaged record is reported and not overwritten", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(WriteFileAtomically(folder.File("hub.state"), "waggle hub 2 nonsense\n"));
   const absl::Status status = HubState::Open(folder.path()).status();
@@ -128,7 +128,7 @@ TEST_CASE("An update that cannot be written changes nothing", "[unit]") {
   std::filesystem::remove_all(folder.path());
   CHECK_FALSE(state->TakeEpoch().ok());
   CHECK(state->record() == HubRecord());
-  CHECK(state->Update([](HubRecord*) {}) == absl::OkStatus());  // There is nothing to write.
+  CHECK(state->Update([](HubRecord*) {}) == absl::OkStatus());  // Without a change nothing is written.
 }
 
 }  // namespace

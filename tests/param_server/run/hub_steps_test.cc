@@ -27,8 +27,7 @@ int64_t Take(Fixture* fixture, const std::string& worker_id, const StepRequest& 
   return ValueOf(fixture->hub->TakeSteps(worker_id, request));
 }
 
-TEST_CASE("Actors are given the run's steps, what they say of theirs counts at once, and the last one ends the run",
-          "[unit]") {
+TEST_CASE("Reported steps of actors count at once, and the last step ends the run", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("b", Role::kActor);
@@ -36,10 +35,10 @@ TEST_CASE("Actors are given the run's steps, what they say of theirs counts at o
   CHECK(Take(&fixture, "b", Request(0, 0, 1e6)) == 225);  // (1000 - 100) / (2 * 2 actors).
   CHECK(Take(&fixture, "b", Request(225, 225, 1e6)) == 225 + 168);
   CHECK(fixture.hub->Overview().env_steps == 225);
-  REQUIRE_OK(fixture.Beat("a", 100));  // A heartbeat says it too.
+  REQUIRE_OK(fixture.Beat("a", 100));  // A heartbeat reports it too.
   CHECK(fixture.hub->Overview().env_steps == 325);
   CHECK(Take(&fixture, "b", Request(300, 393)) == 400);  // A block.
-  fixture.hub->Leave("a");                               // What it has not used is there for others.
+  fixture.hub->Leave("a");                               // Its unused steps are free for others.
   CHECK(Take(&fixture, "b", Request(300, 400, 1e6)) == 300 + 300);
   CHECK(fixture.hub->Overview().run_state == RunState::kRunning);
   CHECK(Take(&fixture, "b", Request(905, 900)) == 905);
@@ -48,7 +47,7 @@ TEST_CASE("Actors are given the run's steps, what they say of theirs counts at o
              Catch::StartsWith("1005 environment steps; stop.max_env_steps is 1000"));
 }
 
-TEST_CASE("A hub that comes after another gives no step out that the other one gave", "[unit]") {
+TEST_CASE("A restarted hub does not lease steps that the earlier hub leased", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("b", Role::kActor);
@@ -63,7 +62,7 @@ TEST_CASE("A hub that comes after another gives no step out that the other one g
   CHECK(Take(&fixture, "b", Request(0, 0, 1e6)) == 175);  // (1000 - 200 - 100) / 4.
 }
 
-TEST_CASE("The actors of a run that is resumed wait for no actor of before", "[unit]") {
+TEST_CASE("The actors of a resumed run do not wait for earlier actors", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   Take(&fixture, "a", Request(0));
@@ -74,7 +73,7 @@ TEST_CASE("The actors of a run that is resumed wait for no actor of before", "[u
   CHECK(Take(&fixture, "b", Request(0, 0, 1e6)) > 0);
 }
 
-TEST_CASE("The first step that is told by asking for more begins the run's time", "[unit]") {
+TEST_CASE("The first step in a request for more steps begins the run's time", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   Take(&fixture, "a", Request(0));
@@ -86,11 +85,11 @@ TEST_CASE("The first step that is told by asking for more begins the run's time"
   CHECK(ValueOf(fixture.Beat("a", 16)).run_state == RunState::kLimit);
 }
 
-TEST_CASE("Who asks for steps without cause, or with figures that cannot be, is refused", "[unit]") {
+TEST_CASE("A request for steps is refused if its worker or its figures are wrong", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
-  CHECK(fixture.hub->TakeSteps("nobody", Request(0)).status().code() == absl::StatusCode::kNotFound);
+  CHECK(fixture.hub->TakeSteps("unknown", Request(0)).status().code() == absl::StatusCode::kNotFound);
   CHECK_THAT(std::string(fixture.hub->TakeSteps("e", Request(0)).status().message()),
              Catch::Contains("only actors take environment steps"));
   std::vector<StepRequest> bad(5, Request(0));

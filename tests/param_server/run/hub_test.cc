@@ -42,7 +42,7 @@ DatedEvaluation Dated(double mean_return, int64_t finished_us) {
   return dated;
 }
 
-TEST_CASE("A worker is told what the others are", "[unit]") {
+TEST_CASE("A worker is told the addresses of the others", "[unit]") {
   Fixture fixture;
   const Hub::Seat alone = fixture.Join("a", Role::kActor);
   CHECK(alone.assignment.run_state == RunState::kRunning);
@@ -65,7 +65,7 @@ TEST_CASE("A worker is told what the others are", "[unit]") {
   CHECK(together.environment == SomeEnvironment());
   CHECK(together.model_version == ModelVersion{1, 5});
 
-  // Where replay servers that are away, or gone, were last is still said: they may come back there.
+  // The last addresses of replay servers that are away or gone stay: they may come back there.
   fixture.hub->SetAway("r2");
   fixture.hub->Dismiss("b", "it was silent");
   CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
@@ -74,7 +74,7 @@ TEST_CASE("A worker is told what the others are", "[unit]") {
   CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
 }
 
-TEST_CASE("Epochs of learners never come again, not even after a restart", "[unit]") {
+TEST_CASE("Epochs of learners are never given twice, not even after a restart", "[unit]") {
   Fixture fixture;
   CHECK(fixture.Join("l1", Role::kLearner).epoch == 1);
   CHECK(fixture.Join("a", Role::kActor).epoch == 0);
@@ -82,7 +82,7 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
   fixture.Restart();
   CHECK(fixture.Beat("l2").status().code() == absl::StatusCode::kNotFound);
   WorkerArrival again = {"l2", "", 2, {}};
-  CHECK(ValueOf(fixture.hub->Join(again)).epoch == 2);  // It keeps what it publishes under.
+  CHECK(ValueOf(fixture.hub->Join(again)).epoch == 2);  // It keeps its epoch.
   CHECK(fixture.Join("l3", Role::kLearner).epoch == 3);
   again.worker_id = "l9";
   for (const uint64_t never_given : {uint64_t{4}, std::numeric_limits<uint64_t>::max()}) {
@@ -90,15 +90,15 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
     const absl::Status refused = fixture.TryJoin(again, Role::kLearner).status();
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()),
-               Catch::Contains(std::to_string(never_given)) && Catch::Contains("the largest that was is 3"));
+               Catch::Contains(std::to_string(never_given)) && Catch::Contains("wanted at most 3"));
   }
   CHECK(fixture.Join("l4", Role::kLearner).epoch == 4);
 }
 
-TEST_CASE("No two workers have the same role, index and life, not even after a restart", "[unit]") {
+TEST_CASE("No two workers have the same role, index and life, also after a restart", "[unit]") {
   Fixture fixture;
   CHECK(fixture.Join("a0", Role::kActor).life == 0);
-  CHECK(fixture.Join("a1", Role::kActor).life == 0);  // Of another index.
+  CHECK(fixture.Join("a1", Role::kActor).life == 0);  // Another index.
   CHECK(fixture.Join("e0", Role::kEvaluator).life == 0);
   fixture.hub->Leave("a0");
   const Hub::Seat repeated = fixture.Join("a1", Role::kActor);  // The first answer was lost.
@@ -109,18 +109,18 @@ TEST_CASE("No two workers have the same role, index and life, not even after a r
   CHECK(second.life == 1);
   CHECK(fixture.Join("b0", Role::kActor).life == 1);  // The first answer was lost.
   fixture.Restart();
-  CHECK(ValueOf(fixture.hub->Join({"b0", "", 0, 1})).life == 1);  // It keeps it.
+  CHECK(ValueOf(fixture.hub->Join({"b0", "", 0, 1})).life == 1);  // It keeps its life.
   fixture.hub->Leave("b0");
   CHECK(fixture.Join("c0", Role::kActor).life == 2);
   fixture.seats.Order(fixture.hub.get(), "lost", Role::kActor, 7);
-  CHECK(ValueOf(fixture.hub->Join({"lost", "", 0, 5})).life == 5);  // Its hub's folder was lost.
+  CHECK(ValueOf(fixture.hub->Join({"lost", "", 0, 5})).life == 5);  // The folder of its hub was lost.
   fixture.seats.Order(fixture.hub.get(), "after", Role::kActor, 7);
   CHECK(ValueOf(fixture.hub->Join({"after", "", 0, {}})).life == 6);
   CHECK(fixture.hub->Join({"after", "", 0, std::numeric_limits<uint64_t>::max()}).status().code() ==
         absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A life that cannot be saved is given to no worker, and may be asked for again", "[unit]") {
+TEST_CASE("A life that cannot be saved is not given, and the worker may try again", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.hub->Leave("a");
@@ -142,7 +142,7 @@ TEST_CASE("A learner without an order may not join, and takes no epoch", "[unit]
   CHECK(fixture.Join("l2", Role::kLearner).epoch == 2);
 }
 
-TEST_CASE("A worker whose seat is given to another may not come back into it", "[unit]") {
+TEST_CASE("A worker whose seat is given to another may not come back", "[unit]") {
   Fixture fixture;
   const uint64_t epoch = fixture.Join("l1", Role::kLearner).epoch;
   fixture.seats.Order(fixture.hub.get(), "l2", Role::kLearner, 0);
@@ -152,7 +152,7 @@ TEST_CASE("A worker whose seat is given to another may not come back into it", "
   CHECK(ValueOf(fixture.hub->Join({"l2", "", 0, {}})).index == 0);
 }
 
-TEST_CASE("An actor with another environment is refused, and it alone", "[unit]") {
+TEST_CASE("Only an actor with another environment is refused", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("b", Role::kActor);
@@ -166,12 +166,12 @@ TEST_CASE("An actor with another environment is refused, and it alone", "[unit]"
   CHECK_THAT(std::string(refused.message()),
              Catch::Contains(SomeEnvironment(2).DebugString()) && Catch::Contains(SomeEnvironment(3).DebugString()));
   CHECK(ValueOf(fixture.Beat("a")).run_state == RunState::kRunning);
-  CHECK(fixture.hub->Overview().env_steps == 0);  // Nothing of a refused report is taken.
+  CHECK(fixture.hub->Overview().env_steps == 0);  // A refused report changes nothing.
   report.environment->observations[0].array.shape = {-1};
   CHECK(fixture.hub->Heartbeat(report).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("An evaluation that is sent twice counts once, and a good one solves the run for everyone", "[unit]") {
+TEST_CASE("An evaluation that is sent twice counts once, and a good one solves the run", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
@@ -190,12 +190,12 @@ TEST_CASE("An evaluation that is sent twice counts once, and a good one solves t
   CHECK(ValueOf(fixture.hub->Heartbeat(report)).run_state == RunState::kSolved);
   CHECK(ValueOf(fixture.Beat("a")).run_state == RunState::kSolved);
 
-  fixture.Restart();  // A run that is over stays so.
+  fixture.Restart();  // A run that is over stays over.
   CHECK(fixture.Join("a", Role::kActor).assignment.run_state == RunState::kSolved);
   CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("the target is 100"));
 }
 
-TEST_CASE("Only the last learner that is left can fail the run", "[unit]") {
+TEST_CASE("Only the last learner can fail the run", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("old", Role::kLearner);
@@ -211,17 +211,17 @@ TEST_CASE("Only the last learner that is left can fail the run", "[unit]") {
   CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("no such device"));
 }
 
-TEST_CASE("A spare learner that cannot work leaves the healthy one's run alone", "[unit]") {
+TEST_CASE("A spare learner that fails does not fail the run", "[unit]") {
   Fixture fixture;
   fixture.Join("healthy", Role::kLearner);
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 5})));
   fixture.Join("spare", Role::kLearner);
   CHECK(fixture.Fail("spare", "no CUDA here") == RunState::kRunning);
   fixture.hub->Leave("spare");
-  CHECK(fixture.Fail("healthy", "a loss of NaN") == RunState::kFailed);  // It still counts itself.
+  CHECK(fixture.Fail("healthy", "a loss of NaN") == RunState::kFailed);  // It is the last learner.
 }
 
-TEST_CASE("What a dismissed learner sends does not count, before another one has its place", "[unit]") {
+TEST_CASE("Reports of a dismissed learner do not count, also without a successor", "[unit]") {
   Fixture fixture;
   fixture.Join("first", Role::kLearner);
   CHECK(fixture.hub->fenced_epoch() == 0);
@@ -231,7 +231,7 @@ TEST_CASE("What a dismissed learner sends does not count, before another one has
   CHECK(fixture.hub->fenced_epoch() == 1);
 }
 
-TEST_CASE("A learner that was taken over from cannot fail the run, not even as the first after a restart", "[unit]") {
+TEST_CASE("A replaced learner cannot fail the run, not even as the first after a restart", "[unit]") {
   Fixture fixture;
   fixture.Join("zombie", Role::kLearner);
   fixture.Join("new", Role::kLearner);
@@ -252,9 +252,9 @@ TEST_CASE("A run that has failed goes on with a later learner, also after a rest
   SECTION("After a restart") {
     fixture.Restart();
   }
-  // It is no other.
+  // The same learner.
   CHECK(ValueOf(fixture.hub->Join({"first", "", 1, {}})).assignment.run_state == RunState::kFailed);
-  fixture.now += absl::Hours(1);  // Which is not time of the run.
+  fixture.now += absl::Hours(1);  // Not a part of the run's time.
   CHECK(fixture.Join("second", Role::kLearner).assignment.run_state == RunState::kRunning);
   CHECK(fixture.hub->Overview().outcome_reason.empty());
   fixture.Restart();
@@ -268,7 +268,7 @@ TEST_CASE("A run that was solved or reached its limit is not reopened", "[unit]"
   CHECK(fixture.Join("l", Role::kLearner).assignment.run_state == RunState::kLimit);
 }
 
-TEST_CASE("A run whose time is up is over though no worker is left to report anything", "[unit]") {
+TEST_CASE("A run ends at its time limit though no worker is left", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   REQUIRE_OK(fixture.Beat("a", 10));
@@ -281,12 +281,12 @@ TEST_CASE("A run whose time is up is over though no worker is left to report any
   CHECK(fixture.state->record().progress.state == RunState::kLimit);
 }
 
-TEST_CASE("The time between two hubs is not time of the run, and what the first one saw is not lost", "[unit]") {
+TEST_CASE("The time of a run survives the hub, without the time between two hubs", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   REQUIRE_OK(fixture.Beat("a", 10));
   fixture.now += absl::Seconds(40);
-  REQUIRE_OK(fixture.Beat("a", 10));  // Without a step, as while it waits for room.
+  REQUIRE_OK(fixture.Beat("a", 10));  // Without a new step.
   fixture.Restart([&fixture] { fixture.now += absl::Hours(1); });
   fixture.Join("a", Role::kActor);
   fixture.now += absl::Seconds(19);
@@ -295,7 +295,7 @@ TEST_CASE("The time between two hubs is not time of the run, and what the first 
   CHECK(ValueOf(fixture.Beat("a", 30)).run_state == RunState::kLimit);
 }
 
-TEST_CASE("Why a worker gave up is kept for people, and cut where it is too long to be stored", "[unit]") {
+TEST_CASE("The reason why a worker gave up is shown, and cut if it is too long", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Fail("a", "no such device");
@@ -328,7 +328,7 @@ TEST_CASE("Steps of an actor that left count towards the limit", "[unit]") {
   CHECK(fixture.hub->Overview().env_steps == 1'000);
 }
 
-TEST_CASE("Steps and the last evaluation outlive the hub, and those who join again count nothing twice", "[unit]") {
+TEST_CASE("Steps and the last evaluation survive the hub and count once", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("gone", Role::kActor);
@@ -344,7 +344,7 @@ TEST_CASE("Steps and the last evaluation outlive the hub, and those who join aga
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
   REQUIRE_OK(fixture.Beat("a", 150));
-  REQUIRE_OK(fixture.hub->Heartbeat(evaluated));  // It was not answered before.
+  REQUIRE_OK(fixture.hub->Heartbeat(evaluated));  // The earlier answer was lost.
   CHECK(fixture.hub->Overview().env_steps == 450);
   REQUIRE(fixture.hub->Overview().evaluations.size() == 1);
   CHECK(fixture.hub->Overview().evaluations[0].evaluation.mean_return == 20);
@@ -360,13 +360,13 @@ TEST_CASE("Steps of an actor that joins late after a restart count once, though 
   fixture.Restart();
   fixture.Join("a", Role::kActor);
   REQUIRE_OK(fixture.Beat("a", 150));
-  fixture.Restart();  // Saves what only "a" has said since.
+  fixture.Restart();  // Saves the report of "a" alone.
   fixture.Join("b", Role::kActor);
   REQUIRE_OK(fixture.Beat("b", 310));
   CHECK(fixture.hub->Overview().env_steps == 460);
 }
 
-TEST_CASE("A hub that is killed forgets only the steps of the last seconds", "[unit]") {
+TEST_CASE("A killed hub loses only the steps of the last seconds", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   const auto saved_steps = [&fixture] { return fixture.state->record().progress.env_steps; };
@@ -387,18 +387,17 @@ TEST_CASE("A hub that is killed forgets only the steps of the last seconds", "[u
 TEST_CASE("A heartbeat does not wait for the disk", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
-  // Writing blocks until somebody reads.
+  // Writing blocks until a reader opens the pipe.
   const std::string path = fixture.folder.File("hub.state.new");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);  // To be written down at once.
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);  // Must be saved at once.
   REQUIRE_OK(fixture.Beat("a", 1'001));
   std::ifstream(path).get();
-  fixture.Restart();  // What could not be written to a pipe is written at the end.
+  fixture.Restart();  // The destructor saves again.
   CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
 }
 
-TEST_CASE("The end of a run that could not be written down is tried again within seconds, and people see why",
-          "[unit]") {
+TEST_CASE("A failed save of a run's end is tried again within seconds, and the overview shows the error", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   CHECK(fixture.hub->Overview().progress_unsaved.empty());
@@ -415,9 +414,7 @@ TEST_CASE("The end of a run that could not be written down is tried again within
   });
 }
 
-TEST_CASE(
-    "Steps that a learner repeats, which went on from an earlier one than was reached, are told until it is through",
-    "[unit]") {
+TEST_CASE("The overview shows the steps that a learner repeats until it has done them", "[unit]") {
   Fixture fixture;
   const auto steps = [&fixture](const std::string& learner, double count) {
     WorkerReport report = fixture.Report(learner);
@@ -429,7 +426,7 @@ TEST_CASE(
   CHECK(steps("first", 1'500).learner_steps_again == 0);
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 1'490})));
   fixture.hub->Dismiss("first", "it was silent");
-  CHECK(fixture.hub->Overview().learner_steps_again == 0);  // Nobody knows yet.
+  CHECK(fixture.hub->Overview().learner_steps_again == 0);  // Not known yet.
   fixture.Join("second", Role::kLearner);
   CHECK(fixture.hub->Overview().learner_steps_again == 0);
   const HubOverview behind = steps("second", 1'100);
@@ -442,8 +439,7 @@ TEST_CASE(
   CHECK(through.learner_steps_again == 0);
 }
 
-TEST_CASE("What is lost with a replay server whose items were in its memory is said, and how many they were",
-          "[unit]") {
+TEST_CASE("The number of items that are lost with a replay server's memory is noted", "[unit]") {
   Fixture fixture;
   std::vector<std::string> notes;
   fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
@@ -459,23 +455,23 @@ TEST_CASE("What is lost with a replay server whose items were in its memory is s
              "the items of replay server 0 are lost, 30112 when it was last heard from: replay.durability: none";
     });
   };
-  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");  // It was cut off only.
+  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");  // It was only cut off.
   CHECK(losses() == 0);
   REQUIRE_OK(fixture.hub->Heartbeat(report).status());
-  SECTION("It is dismissed") {
+  SECTION("The replay server is dismissed") {
     fixture.hub->Dismiss("r1", "it was silent");
   }
-  SECTION("It leaves") {
+  SECTION("The replay server leaves") {
     fixture.hub->Leave("r1");
   }
-  SECTION("Another has its place") {
+  SECTION("Another replay server gets its seat") {
     fixture.hub->SetAway("r1");
     fixture.seats.Order(fixture.hub.get(), "r2", Role::kReplayServer, 0);
   }
   CHECK(losses() == (fixture.keeps_items ? 0 : 1));
 }
 
-TEST_CASE("Nothing is lost with a replay server that leaves a run that is over", "[unit]") {
+TEST_CASE("No items are lost with a replay server that leaves a run that is over", "[unit]") {
   Fixture fixture;
   std::vector<std::string> notes;
   fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
@@ -490,7 +486,7 @@ TEST_CASE("Nothing is lost with a replay server that leaves a run that is over",
                      [](const std::string& note) { return absl::StrContains(note, "are lost"); }));
 }
 
-TEST_CASE("The overview shows everyone, this process too", "[unit]") {
+TEST_CASE("The overview shows all workers and this process", "[unit]") {
   Fixture fixture;
   fixture.metrics.Add("models_pushed", 3);
   fixture.Join("a", Role::kActor);
@@ -519,7 +515,7 @@ TEST_CASE("An experiment is stored once, and another one is refused", "[unit]") 
   REQUIRE_CODE(state->Adopt("two"), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("workers are told where reducers and learners serve, and at once", "[unit]") {
+TEST_CASE("workers are told the addresses of reducers and learners at once", "[unit]") {
   testing::HubFixture fixture;
   fixture.Join("a", Role::kActor);
   std::optional<int64_t> seen;

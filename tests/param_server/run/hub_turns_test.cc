@@ -19,7 +19,7 @@ struct Fixture : testing::HubFixture {
   }
 };
 
-TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of it", "[unit]") {
+TEST_CASE("in lock-step a heartbeat passes the turn on, and all workers hear of it", "[unit]") {
   CHECK_FALSE(testing::HubFixture().hub->turn().has_value());
   Fixture fixture(/*record_steps=*/2);
   fixture.Join("actor", Role::kActor);
@@ -40,13 +40,13 @@ TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of i
   CHECK(done("learner", 3, "learner_steps", 2) == Role::kReplayServer);
   fixture.Join("replay", Role::kReplayServer, "replay:1");
   CHECK(done("replay", 4, "items", 40) == Role::kParamServer);
-  fixture.hub->EndOwnTurn(4);  // That was another's.
+  fixture.hub->EndOwnTurn(4);  // The turn of another worker.
   CHECK(fixture.hub->turn()->role == Role::kParamServer);
   fixture.hub->EndOwnTurn(5);
   CHECK(fixture.hub->turn()->role == Role::kActor);
 }
 
-TEST_CASE("of several actors the first that lives has the turn", "[unit]") {
+TEST_CASE("the first living actor has the turn", "[unit]") {
   Fixture fixture(/*record_steps=*/100);
   fixture.Join("first", Role::kActor);
   fixture.Join("second", Role::kActor);

@@ -9,7 +9,7 @@ using Workers = std::vector<std::string>;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'000);
 
-TEST_CASE("the first group is formed once all learners have joined, of whom each has a rank", "[unit]") {
+TEST_CASE("the first group is formed once all learners have joined, and gives each a rank", "[unit]") {
   LearnerGroup group(2, absl::InfiniteFuture());
   CHECK_FALSE(group.IsDue({}, kNow));
   CHECK_FALSE(group.IsDue({"a"}, kNow));
@@ -28,7 +28,7 @@ TEST_CASE("another group is due when a member is gone, has been replaced or has 
   CHECK(group.IsDue({"a"}, kNow));
   CHECK(group.IsDue({"b"}, kNow));
   CHECK(group.IsDue({"a", "c"}, kNow));
-  CHECK_FALSE(group.IsDue({}, kNow));  // Of nobody.
+  CHECK_FALSE(group.IsDue({}, kNow));  // Without a learner.
   group.Form(4, {"b"});
   CHECK(group.SeatOf("b") == GroupSeat{4, 0, 1});
   CHECK_FALSE(group.SeatOf("a").has_value());
@@ -36,7 +36,7 @@ TEST_CASE("another group is due when a member is gone, has been replaced or has 
   CHECK(group.IsDue({"a", "b"}, kNow));
 }
 
-TEST_CASE("a group in which somebody cannot reach the others is formed anew, once", "[unit]") {
+TEST_CASE("a group in which a learner cannot reach the others is formed again, once", "[unit]") {
   LearnerGroup group(2, absl::InfiniteFuture());
   group.Form(3, {"a", "b"});
   group.ReportBroken(0);
@@ -45,11 +45,11 @@ TEST_CASE("a group in which somebody cannot reach the others is formed anew, onc
   group.ReportBroken(3);
   CHECK(group.IsDue({"a", "b"}, kNow));
   group.Form(4, {"a", "b"});
-  group.ReportBroken(3);  // As the other one says.
+  group.ReportBroken(3);  // The report of the other learner.
   CHECK_FALSE(group.IsDue({"a", "b"}, kNow));
 }
 
-TEST_CASE("a hub that comes after another one does not wait for learners that may never come back", "[unit]") {
+TEST_CASE("a restarted hub does not wait for ever for the learners of the earlier one", "[unit]") {
   const LearnerGroup group(2, kNow);
   CHECK_FALSE(group.IsDue({"a"}, kNow - absl::Seconds(1)));
   CHECK(group.IsDue({"a"}, kNow));

@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("Listeners are called until they go, and may go while they are called", "[unit]") {
+TEST_CASE("Listeners are called until their subscription ends, which may happen during a call", "[unit]") {
   Listeners listeners;
   int calls = 0;
   std::unique_ptr<Listeners::Subscription> first = listeners.Add([&calls] { ++calls; });

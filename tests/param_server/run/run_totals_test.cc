@@ -25,7 +25,7 @@ TEST_CASE("Counters are added up over workers, by role, and older reports change
   CHECK(totals.Report("a", Role::kReplayServer, Counters({{"items_inserted", 6}}), false));
   CHECK_FALSE(totals.Report("a", Role::kReplayServer, Counters({{"items_inserted", 4}}), false));
   CHECK_FALSE(totals.Report("e", Role::kEvaluator, Counters({{"items_inserted", 4}}), false));
-  CHECK(totals.Report("p", Role::kActor, Counters({{"gradients_pushed", 0}}), false));  // It pushes some here.
+  CHECK(totals.Report("p", Role::kActor, Counters({{"gradients_pushed", 0}}), false));  // A counter of 0 is kept too.
   CHECK(totals.all == std::map<std::string, double>{{"replay/items_inserted", 8}, {"actor/gradients_pushed", 0}});
   totals.KeepOnly([](const std::string& worker_id) { return worker_id == "b"; });
   CHECK(totals.of.size() == 1);
@@ -48,7 +48,7 @@ TEST_CASE("The earliest first step and the largest lag are kept", "[unit]") {
         std::map<std::string, double>{{"actor/first_env_step_unix_seconds", 10}, {"learner/policy_lag_max", 9}});
 }
 
-TEST_CASE("A hub that is started again counts nothing twice, and tells apart what it did not see", "[unit]") {
+TEST_CASE("A restarted hub counts nothing twice, and marks counts that it did not see", "[unit]") {
   testing::HubFixture fixture;
   const auto beat = [&fixture](double steps, double pushed) {
     WorkerReport report = fixture.Report("a", steps);

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-// Who has the turns from now on, where each that the learner ends has taken it so many steps further.
+// The roles of the next turns. Each turn of the learner takes this number of steps.
 std::vector<Role> Turns(TurnOrder* order, int count, int64_t steps_a_turn, int64_t* learner_steps) {
   std::vector<Role> roles;
   for (int i = 0; i < count; ++i) {
@@ -20,7 +20,7 @@ std::vector<Role> Turns(TurnOrder* order, int count, int64_t steps_a_turn, int64
   return roles;
 }
 
-TEST_CASE("learner and actor take turns, and figures and evaluations come in between", "[unit]") {
+TEST_CASE("learner and actor take turns, with figures and evaluations in between", "[unit]") {
   TurnOrder order({/*record_steps=*/4, /*evaluation_steps=*/6});
   int64_t steps = -2;  // The first turn only publishes.
   CHECK(Turns(&order, 4, 2, &steps) == std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
@@ -28,19 +28,19 @@ TEST_CASE("learner and actor take turns, and figures and evaluations come in bet
         std::vector<Role>{Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kActor});
   CHECK(Turns(&order, 3, 2, &steps) ==  // Six.
         std::vector<Role>{Role::kLearner, Role::kEvaluator, Role::kActor});
-  CHECK(Turns(&order, 5, 6, &steps) ==  // Twelve: what was passed in one turn comes once.
+  CHECK(Turns(&order, 5, 6, &steps) ==  // Twelve: several passed periods count once.
         std::vector<Role>{Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kEvaluator, Role::kActor});
 }
 
-TEST_CASE("without evaluations nobody has a turn for them", "[unit]") {
+TEST_CASE("without evaluations the evaluator has no turn", "[unit]") {
   TurnOrder order({/*record_steps=*/1'000, /*evaluation_steps=*/0});
   int64_t steps = 0;
   CHECK(Turns(&order, 4, 100, &steps) == std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
 }
 
-TEST_CASE("a turn is ended once, by whoever has it", "[unit]") {
+TEST_CASE("a turn is ended once, by the role that has it", "[unit]") {
   TurnOrder order({1'000, 0});
-  CHECK_FALSE(order.Done(Role::kLearner, 0, 0));  // It has not begun it yet.
+  CHECK_FALSE(order.Done(Role::kLearner, 0, 0));  // Its turn has not begun.
   CHECK_FALSE(order.Done(Role::kActor, 1, 0));
   CHECK(order.Done(Role::kLearner, 1, 0));
   CHECK_FALSE(order.Done(Role::kLearner, 1, 0));
@@ -48,16 +48,16 @@ TEST_CASE("a turn is ended once, by whoever has it", "[unit]") {
   CHECK(order.turn().number == 2);
 }
 
-TEST_CASE("turns that an earlier hub gave are not given again", "[unit]") {
+TEST_CASE("turns of an earlier hub are not given again", "[unit]") {
   TurnOrder order({1'000, 0});
   CHECK(order.Done(Role::kActor, 70, 0));
   CHECK(order.turn().role == Role::kLearner);
   CHECK(order.turn().number == 71);
-  CHECK_FALSE(order.Done(Role::kActor, ~uint64_t{0}, 0));  // No hub gave that one.
+  CHECK_FALSE(order.Done(Role::kActor, ~uint64_t{0}, 0));  // No hub gave this turn.
   CHECK(order.turn().number == 71);
 }
 
-TEST_CASE("items are counted over actors that came after each other, whatever overtakes what", "[unit]") {
+TEST_CASE("items are counted over successive actors, though reports overtake each other", "[unit]") {
   TurnOrder order({1'000, 0});
   order.CountItems("a", 10);
   order.CountItems("a", 25);

@@ -14,12 +14,12 @@ using testing::ValueOf;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
 
-// A worker is ordered to a seat.
+// Gives a worker the order for a seat.
 void Order(WorkerTable* table, const std::string& worker_id, int64_t index, Role role = Role::kActor) {
   table->Order({worker_id, role, /*process_id=*/77, "h", ""}, index, kStart);
 }
 
-// And takes it.
+// Gives a worker an order and seats it.
 absl::Status Join(WorkerTable* table, const std::string& worker_id, int64_t index, Role role = Role::kActor,
                   const std::string& address = "") {
   Order(table, worker_id, index, role);
@@ -33,7 +33,7 @@ WorkerFigures Figures(absl::Duration taken_at, double env_steps) {
   return figures;
 }
 
-TEST_CASE("A worker has the seat of its order, and without one it has none", "[unit]") {
+TEST_CASE("A worker has the seat of its order, and no seat without an order", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_CODE(table.Join({"a", "", 0, {}}, kStart), absl::StatusCode::kUnavailable);
   Order(&table, "a", 3);
@@ -51,12 +51,12 @@ TEST_CASE("A worker has the seat of its order, and without one it has none", "[u
   CHECK(table.HolderOf(Role::kActor, 3) == "a");
   CHECK(table.HolderOf(Role::kActor, 0).empty());
   table.Leave("a", kStart);
-  table.Leave("nobody", kStart);
+  table.Leave("unknown", kStart);
   CHECK_FALSE(table.OrderedRole("a").has_value());
   REQUIRE_CODE(table.Join({"a", "", 0, {}}, kStart), absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("A worker that joins again keeps its seat, and its figures begin anew", "[unit]") {
+TEST_CASE("A worker that joins again keeps its seat, and its figures begin again", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 1));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), kStart));
@@ -67,12 +67,12 @@ TEST_CASE("A worker that joins again keeps its seat, and its figures begin anew"
   CHECK(table.Addresses(Role::kActor) == std::vector<std::string>{"", "h:7001"});
 }
 
-TEST_CASE("A worker whose seat is kept for it is not alive, and is gone once another has the seat", "[unit]") {
+TEST_CASE("A worker that is away is not alive, and is gone once another has its seat", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 0));
   const absl::Time later = kStart + absl::Seconds(10);
   table.SetAway("a");
-  table.SetAway("nobody");
+  table.SetAway("unknown");
   CHECK(table.Alive(Role::kActor).empty());
   CHECK_FALSE(table.Overview(later)[0].alive);
   CHECK_FALSE(table.Overview(later)[0].gone);
@@ -103,7 +103,7 @@ TEST_CASE("A worker that was dismissed may not come back, and is told why", "[un
   CHECK(table.Find("a2") != nullptr);
 }
 
-TEST_CASE("Addresses are by index, of those that are gone too", "[unit]") {
+TEST_CASE("Addresses are by index, also of workers that are gone", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   CHECK(table.Addresses(Role::kReplayServer).empty());
   const auto join = [&table](const std::string& id, int64_t index, const std::string& address) {
@@ -115,17 +115,17 @@ TEST_CASE("Addresses are by index, of those that are gone too", "[unit]") {
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
   table.Leave("r0", kStart);
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
-  // It is back elsewhere.
+  // It is back at another address.
   REQUIRE_OK(join("r2", 0, "h:7002"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "h:7001"});
-  // Another one serves where one that is gone did.
+  // Another worker serves at the address of one that is gone.
   table.Leave("r1", kStart);
   REQUIRE_OK(join("r3", 2, "h:7001"));
   CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "", "h:7001"});
   CHECK(table.Addresses(Role::kActor).empty());
 }
 
-TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]") {
+TEST_CASE("Rates are over the last heartbeats, also if they come close together", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 0));
   CHECK(table.Overview(kStart)[0].rates->empty());
@@ -139,7 +139,7 @@ TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]
     }
   }
   CHECK(table.Overview(kStart)[0].rates->at("env_steps") == Approx(1'000));
-  // A heartbeat that was overtaken does not turn time back.
+  // A heartbeat that was overtaken changes nothing.
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), steps), kStart));
   CHECK(table.Overview(kStart)[0].rates->at("env_steps") == Approx(1'000));
   CHECK(table.Overview(kStart + absl::Hours(1))[0].rates->empty());
@@ -162,10 +162,10 @@ TEST_CASE("Rates are over the time since the first event, and not known before a
   }
 }
 
-TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent for longer has no rates", "[unit]") {
+TEST_CASE("Figures are current for two heartbeats, and a worker that is silent for longer has no rates", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 0));
-  CHECK_FALSE(table.Overview(kStart)[0].current);  // It has said nothing yet.
+  CHECK_FALSE(table.Overview(kStart)[0].current);  // It has not reported yet.
   for (int i = 0; i < 3; ++i) {
     REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(i), 100 * i), kStart + absl::Seconds(i)));
   }
@@ -178,7 +178,7 @@ TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent fo
   CHECK(at(4.5).figures->counters.at("env_steps") == 200);
 }
 
-TEST_CASE("After a silence rates are of what comes after it", "[unit]") {
+TEST_CASE("After a silence rates begin again", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 0));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(0), 0), kStart));
@@ -189,7 +189,7 @@ TEST_CASE("After a silence rates are of what comes after it", "[unit]") {
   CHECK(table.Overview(kStart)[0].rates->at("env_steps") == Approx(100));
 }
 
-TEST_CASE("An address where nobody can serve is refused", "[unit]") {
+TEST_CASE("An address where no worker can serve is refused", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   Order(&table, "a", 0);
   for (const char* const address : {"nowhere", "0.0.0.0:7001"}) {
@@ -203,12 +203,12 @@ TEST_CASE("An address where nobody can serve is refused", "[unit]") {
   CHECK(table.Overview(kStart).empty());
 }
 
-TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]") {
+TEST_CASE("Wrong figures are refused, and the old ones stay", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(Join(&table, "a", 0));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), kStart));
   std::vector<WorkerFigures> bad(6, Figures(absl::Seconds(2), 6));
-  bad[5].counters["env_steps"] = 1e300;  // Its number of steps is none.
+  bad[5].counters["env_steps"] = 1e300;  // Too many steps.
   bad[0].counters["env_steps"] = -1;
   bad[1].counters["env_steps"] = std::numeric_limits<double>::quiet_NaN();
   bad[2].gauges["not a name"] = 1;
@@ -221,11 +221,11 @@ TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]")
   }
   CHECK(table.Find("a")->figures->counters.at("env_steps") == 5);
   WorkerFigures unknown_loss = Figures(absl::Seconds(2), 6);
-  unknown_loss.gauges["loss"] = std::numeric_limits<double>::quiet_NaN();  // A momentary value may be none.
+  unknown_loss.gauges["loss"] = std::numeric_limits<double>::quiet_NaN();  // A gauge may be NaN.
   CHECK(table.Heartbeat("a", unknown_loss, kStart) == absl::OkStatus());
 }
 
-TEST_CASE("The count of those alive is what looking at everybody gives", "[unit]") {
+TEST_CASE("The count of living workers matches a count over all", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   Rng rng(7);
   int64_t most = 0;
@@ -260,7 +260,7 @@ TEST_CASE("The count of those alive is what looking at everybody gives", "[unit]
   CHECK(most > 5);
 }
 
-TEST_CASE("Those who are gone are shown, up to so many", "[unit]") {
+TEST_CASE("Workers that are gone are shown up to a limit", "[unit]") {
   WorkerTableOptions options;
   options.max_gone = 3;
   WorkerTable table(options);

@@ -97,7 +97,7 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get).status()));
 }
 
-TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
+TEST_CASE("calls that wait for runs to close do not delay others", "[grpc]") {
   const HubServer hub;
   Client client(hub);
   v1::AttendRequest worker;
@@ -134,7 +134,7 @@ TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
       ++answered;
     });
   }
-  // As their server knows of them by now, in the order in which they came.
+  // The server has them by now, in the order of their arrival.
   v1::GetExperimentRequest get;
   get.set_id(submitted.id());
   REQUIRE_OK(client.Ask(&Stub::Get, get));
@@ -188,7 +188,7 @@ TEST_CASE("experiments are listed by page and by state", "[grpc]") {
   CHECK_THAT(std::string(refused.message()), Catch::Contains("\"next\""));
 }
 
-TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]") {
+TEST_CASE("wrong requests are refused with their reasons", "[grpc]") {
   const HubServer hub;
   Client client(hub);
   v1::SubmitRequest submission;

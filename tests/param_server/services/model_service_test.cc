@@ -24,7 +24,7 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// The messages of one call, and how it ended.
+// The messages and the status of a call.
 struct Answer {
   std::vector<grpc::ByteBuffer> messages;
   absl::Status status;
@@ -63,7 +63,7 @@ Message<v1::PushModelRequest> PushRequest(const ModelSnapshot& snapshot) {
   return message;
 }
 
-TEST_CASE("Where nothing is newer one empty message travels, and no weights", "[grpc]") {
+TEST_CASE("Without a newer version one empty message travels, and no weights", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const Answer before = Call(server, "Pull", {PullRequest(std::nullopt)});
@@ -84,7 +84,7 @@ TEST_CASE("Where nothing is newer one empty message travels, and no weights", "[
   CHECK(server.metrics.TakeSnapshot().counters.at("bytes_pulled") == 300'000 * 16 + 8);
 }
 
-TEST_CASE("A malformed push is refused with what was wrong, and the old version stays", "[grpc]") {
+TEST_CASE("A malformed push is refused with the reason, and the old version stays", "[grpc]") {
   testing::ParamServer server;
   server.model_options.max_bytes = 1'000;
   server.Start();
@@ -98,7 +98,7 @@ TEST_CASE("A malformed push is refused with what was wrong, and the old version 
   std::string expected;
   std::vector<Message<v1::PushModelRequest>> messages;
 
-  SECTION("nothing") {
+  SECTION("no message") {
     expected = "before its header came";
   }
   SECTION("no header first") {
@@ -161,7 +161,7 @@ TEST_CASE("A malformed push is refused with what was wrong, and the old version 
   const Answer answer = Call(server, "Push", encoded);
   CHECK(answer.status.code() == code);
   CHECK_THAT(std::string(answer.status.message()), Catch::Contains(expected));
-  // What names no experiment is nobody's.
+  // Without an experiment id the push belongs to no run.
   const bool names_one = !messages.empty() && messages[0].header.has_header();
   CHECK(server.metrics.TakeSnapshot().counters.count("pushes_refused") == (names_one ? 1 : 0));
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 1});
@@ -169,7 +169,7 @@ TEST_CASE("A malformed push is refused with what was wrong, and the old version 
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 2});
 }
 
-TEST_CASE("Weights of an epoch that no learner was given are refused, and fence nobody off", "[grpc]") {
+TEST_CASE("Weights of an epoch that no learner was given are refused, and fence no learner off", "[grpc]") {
   testing::ParamServer server;
   server.epochs_of_absent = 0;
   server.Start();
@@ -178,8 +178,8 @@ TEST_CASE("Weights of an epoch that no learner was given are refused, and fence 
   for (const uint64_t never_given : {uint64_t{2}, uint64_t{1} << 60}) {
     const absl::Status refused = publisher->Publish(MakeModel("m", {never_given, 1}), StopToken());
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
-    CHECK_THAT(std::string(refused.message()), Catch::Contains("weights of epoch " + std::to_string(never_given)) &&
-                                                   Catch::Contains("the largest that was is 1"));
+    CHECK_THAT(std::string(refused.message()),
+               Catch::Contains("weights of epoch " + std::to_string(never_given)) && Catch::Contains("at most 1"));
   }
   CHECK(server.metrics.TakeSnapshot().counters.at("pushes_refused") == 2);
   CHECK(server.models->Newest("m") == nullptr);
@@ -188,7 +188,7 @@ TEST_CASE("Weights of an epoch that no learner was given are refused, and fence 
   CHECK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()) == absl::OkStatus());
 }
 
-TEST_CASE("Weights of a learner that was dismissed are refused, and those of its successor are not", "[grpc]") {
+TEST_CASE("Weights of a dismissed learner are refused, and those of its successor are not", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   server.Order(Role::kLearner, "first");
@@ -205,8 +205,7 @@ TEST_CASE("Weights of a learner that was dismissed are refused, and those of its
   REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));
 }
 
-TEST_CASE("A version that is pushed has the steps that actors have reported by then, not what its learner knew",
-          "[grpc]") {
+TEST_CASE("A pushed version has the steps that actors have reported, not those of its header", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   server.Order(Role::kActor, "a");
@@ -226,7 +225,7 @@ TEST_CASE("A version that is pushed has the steps that actors have reported by t
   CHECK(pulled->progress.run == 0.25);
 }
 
-TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
+TEST_CASE("Bytes that are not a message are refused by all methods", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const grpc::Slice garbage(std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11));
@@ -238,7 +237,7 @@ TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
   CHECK(Call(server, "Pull", {PullRequest(std::nullopt)}).status == absl::OkStatus());  // It goes on serving.
 }
 
-TEST_CASE("Sixteen readers at once get the same bytes, cut into messages once", "[grpc]") {
+TEST_CASE("Sixteen readers at once get the same encoded messages", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   const ModelSnapshot published = MakeModel("m", {1, 1}, 500'000);
@@ -269,7 +268,7 @@ TEST_CASE("An old version does not come back into the cache of messages", "[unit
   const auto old = store.Newest("m");
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 2})));
   const auto pieces = encoded.Get(store.Newest("m"));
-  CHECK(encoded.Get(old) != pieces);  // Made for the one who asks, and not kept.
+  CHECK(encoded.Get(old) != pieces);  // Made for this call alone.
   CHECK(encoded.Get(store.Newest("m")) == pieces);
 }
 
@@ -298,7 +297,7 @@ TEST_CASE("A reader that stops reading holds one version, not all that follow", 
   CHECK_FALSE(versions.front().expired());
 }
 
-TEST_CASE("A watch tells versions in their order, and ends with the newest", "[grpc]") {
+TEST_CASE("A watch sends versions in their order, and ends with the newest", "[grpc]") {
   testing::ParamServer server;
   server.Start();
   REQUIRE_OK(server.models->Publish(MakeModel("m", {1, 1})));

@@ -29,7 +29,7 @@ absl::Status Attend(const HubServer& hub, const v1::AttendRequest& request) {
   return CallUnary(stub.get(), &v1::PoolService::Stub::Attend, request, kTimeout).status();
 }
 
-TEST_CASE("a process attends at a hub of its own version, saying what can be", "[grpc]") {
+TEST_CASE("a process attends at a hub of its own version with a valid request", "[grpc]") {
   const HubServer hub;
   REQUIRE_OK(Attend(hub, Learner()));
   REQUIRE(hub.host->Members().size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("a process attends at a hub of its own version, saying what can be", "
   CHECK(hub.host->Members().size() == 1);
 }
 
-TEST_CASE("a process that ends while it attends is missed", "[grpc]") {
+TEST_CASE("a process that ends while it attends is found dead", "[grpc]") {
   const HubServer hub;
   const StopToken killed;
   const auto stub = v1::PoolService::NewStub(hub.channel);
@@ -62,10 +62,10 @@ TEST_CASE("a process that ends while it attends is missed", "[grpc]") {
   Eventually("the process", [&] { return hub.host->Members().size() == 1; });
   killed.RequestStop();
   attending.Join();
-  Eventually("nobody", [&] { return hub.host->Members().empty(); });
+  Eventually("the member is gone", [&] { return hub.host->Members().empty(); });
 }
 
-TEST_CASE("a process that says goodbye is gone at once", "[grpc]") {
+TEST_CASE("a process that leaves is gone at once", "[grpc]") {
   const HubServer hub;
   REQUIRE_OK(Attend(hub, Learner()));
   v1::AttendRequest goodbye = Learner();

@@ -8,7 +8,7 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-TEST_CASE("a client reads what another one wrote, any bytes, and waits for what is to come", "[grpc]") {
+TEST_CASE("a client reads any bytes of another one, and waits for keys", "[grpc]") {
   testing::GroupStoreServer server;
   const std::unique_ptr<KeyStore> writer = server.Client();
   const std::unique_ptr<KeyStore> reader = server.Client();

@@ -38,7 +38,7 @@ struct Fixture {
   absl::StatusOr<v1::JoinResponse> Join(const v1::JoinRequest& request) {
     return Call(&v1::WorkerService::Stub::Join, request);
   }
-  // A worker that is ordered to the run, and how it joins.
+  // The join request of a worker with an order.
   v1::JoinRequest Ordered(Role role, const std::string& worker_id = "w1") {
     server.Order(role, worker_id);
     v1::JoinRequest request;
@@ -59,7 +59,7 @@ struct Fixture {
   std::unique_ptr<v1::WorkerService::Stub> stub;
 };
 
-TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
+TEST_CASE("The overview shows all reports of a worker", "[grpc]") {
   Fixture fixture;
   const v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kLearner)));
   CHECK(joined.index() == 0);
@@ -132,7 +132,7 @@ v1::Assignment Next(BlockingStream* stream) {
   return message.header;
 }
 
-TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
+TEST_CASE("A worker that watches gets news at once", "[grpc]") {
   Fixture fixture;
   v1::WatchWorkerRequest request;
   request.set_worker_id("w1");
@@ -168,10 +168,10 @@ TEST_CASE("Only the answer to a join has the experiment", "[grpc]") {
   CHECK(response.assignment().experiment_yaml().empty());
 }
 
-TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]") {
+TEST_CASE("Joins that wait for the disk delay no other calls", "[grpc]") {
   Fixture fixture;
   REQUIRE_OK(fixture.Join(fixture.Ordered(Role::kActor, "a")));
-  // Writing blocks until somebody reads.
+  // Writing blocks until a reader opens the pipe.
   const std::string path = fixture.server.folder.File("hub.state.new");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   constexpr int kLearners = 64;  // More than a server has threads for calls.
@@ -193,7 +193,7 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
   std::ifstream(path).get();
   threads.clear();
   REQUIRE_OK(others);
-  // The one that met the pipe was told so; all others have an epoch of their own.
+  // The learner whose save met the pipe is refused; all others have an epoch of their own.
   std::set<uint64_t> epochs;
   for (const absl::StatusOr<v1::JoinResponse>& each : joined) {
     if (each.ok()) {
@@ -204,7 +204,7 @@ TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]")
   CHECK(*epochs.rbegin() == kLearners - 1);
 }
 
-TEST_CASE("An actor is told its life and the run's steps, and is given steps", "[grpc]") {
+TEST_CASE("An actor gets its life, the run's steps and a lease", "[grpc]") {
   Fixture fixture(1'000);
   v1::JoinResponse joined = testing::ValueOf(fixture.Join(fixture.Ordered(Role::kActor)));
   CHECK(joined.life() == 0);
@@ -227,7 +227,7 @@ TEST_CASE("An actor is told its life and the run's steps, and is given steps", "
   CHECK(joined.env_steps() == 16);
 }
 
-TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]") {
+TEST_CASE("A wrong report of a worker is refused with the reason", "[grpc]") {
   Fixture fixture;
   v1::JoinRequest unknown;
   unknown.set_worker_id("w9");
@@ -247,7 +247,7 @@ TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]")
   CHECK_THAT(std::string(fixture.Heartbeat(beat).status().message()), Catch::Contains("env_steps is -5"));
 }
 
-TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]") {
+TEST_CASE("A request of megabytes is refused before it is parsed", "[grpc]") {
   Fixture fixture;
   const int workers = fixture.Overview().workers_size();
   v1::JoinRequest join = fixture.Ordered(Role::kActor);

@@ -22,7 +22,7 @@ struct RandomStream {
   std::vector<std::vector<std::string>> rows;  // By column, then row: its bytes.
 };
 
-// `large_rows` adds a column with rows that are large in themselves, and one whose rows are where they are stacked.
+// `large_rows` adds a column with large rows, and one whose stacks of rows are large.
 RandomStream MakeRandomStream(Rng* rng, bool large_rows = false) {
   RandomStream stream;
   stream.config = testing::SmallTable();
@@ -96,7 +96,7 @@ struct Place {
   size_t future_offset = 0;
 };
 
-// What a field of one item has to be, row by row.
+// The slow reference: the bytes of a field of one item, row by row.
 std::string SlowField(const RandomStream& stream, const ViewField& field, size_t column, const Place& place) {
   const std::vector<std::string>& all = stream.rows[column];
   const auto stacked = [&](size_t row) {
@@ -124,28 +124,47 @@ std::string SlowField(const RandomStream& stream, const ViewField& field, size_t
   return bytes;
 }
 
+// Checks that a batch in slices has the bytes of a copied one, and copies all but large rows.
+void CheckSlices(const RandomStream& stream, const std::shared_ptr<Sampled>& sampled, const SampledBatch& batch) {
+  const RowLayout rows(stream.config.signature);
+  size_t copied = 0;
+  const SlicedBatch slices =
+      testing::ValueOf(GatherSlices(stream.config, rows, batch.layout, *sampled, sampled, [&copied](size_t bytes) {
+        copied = bytes;
+        const std::shared_ptr<char> memory = AllocateBytes(bytes);
+        std::memset(memory.get(), 0x55, bytes);
+        return memory;
+      }));
+  std::vector<char> joined(slices.data.size());
+  REQUIRE(joined.size() == batch.layout->total_bytes);
+  slices.data.CopyTo(joined.data());
+  REQUIRE(std::memcmp(joined.data(), batch.bytes.get(), joined.size()) == 0);
+  REQUIRE(HasLargeRows(stream.config, rows) == (copied < joined.size()));
+}
+
 }  // namespace
 
-TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]") {
+TEST_CASE("a gathered batch, copied or in slices, equals one that is put together row by row", "[unit]") {
   Rng rng(11);
   for (int round = 0; round < 60; ++round) {
-    const RandomStream stream = MakeRandomStream(&rng);
+    const RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/round % 2 == 0);
     const auto count = static_cast<int64_t>(1 + rng.UniformInt(20));
     const auto layout =
         std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, count, size_t{1} << 30)));
     REQUIRE_OK(CheckLayout(stream.config, *layout, count));
-    Sampled sampled;
+    const auto sampled = std::make_shared<Sampled>();
     std::vector<Place> places;
     for (int64_t i = 0; i < count; ++i) {
       const size_t rows = 1 + rng.UniformInt(static_cast<uint64_t>(stream.config.max_window));
       const size_t first = rng.UniformInt(stream.rows[0].size() - rows + 1);
       const auto context = rng.UniformInt(std::min<uint64_t>(first, 4) + 1);
       places.push_back({first, rows, context});
-      sampled.items.emplace_back();
-      sampled.items.back().window = MakeWindow(stream, first, rows, context);
+      sampled->items.emplace_back();
+      sampled->items.back().window = MakeWindow(stream, first, rows, context);
+      sampled->items.back().key = 7 * static_cast<uint64_t>(i);
     }
-    const SampledBatch batch = testing::ValueOf(
-        Gather(stream.config, RowLayout(stream.config.signature), layout, sampled, AllocateBytes(layout->total_bytes)));
+    const SampledBatch batch = testing::ValueOf(Gather(stream.config, RowLayout(stream.config.signature), layout,
+                                                       *sampled, AllocateBytes(layout->total_bytes)));
     for (size_t f = 0; f < stream.config.view.size(); ++f) {
       const ViewField& field = stream.config.view[f];
       const size_t column = f / 3;
@@ -157,10 +176,11 @@ TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]
       REQUIRE(static_cast<int64_t>(wanted.size()) == layout->fields[f].spec.NumBytes());
       REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
     }
+    CheckSlices(stream, sampled, batch);
   }
 }
 
-TEST_CASE("future rows that a table draws are gathered as they lie in their stream, with their stacks", "[unit]") {
+TEST_CASE("future rows that a table draws are gathered from their stream, with their stacks", "[unit]") {
   Rng rng(13);
   for (int round = 0; round < 60; ++round) {
     RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/round % 2 == 0);
@@ -206,56 +226,8 @@ TEST_CASE("future rows that a table draws are gathered as they lie in their stre
       CAPTURE(round, field.name, field.stack);
       REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
     }
-    const SlicedBatch slices = testing::ValueOf(GatherSlices(stream.config, layout, batch_layout, *sampled, sampled,
-                                                             [](size_t bytes) { return AllocateBytes(bytes); }));
-    std::vector<char> joined(slices.data.size());
-    slices.data.CopyTo(joined.data());
-    REQUIRE(joined.size() == batch_layout->total_bytes);
-    REQUIRE(std::memcmp(joined.data(), batch.bytes.get(), joined.size()) == 0);
+    CheckSlices(stream, sampled, batch);
   }
-}
-
-TEST_CASE("a batch in slices has the bytes of one that is copied, and large rows lie where they lay", "[unit]") {
-  Rng rng(12);
-  int lent = 0;
-  for (int round = 0; round < 30; ++round) {
-    const RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/true);
-    const auto count = static_cast<int64_t>(1 + rng.UniformInt(8));
-    const auto layout =
-        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, count, size_t{1} << 30)));
-    const auto sampled = std::make_shared<Sampled>();
-    sampled->table_items = round;
-    for (int64_t i = 0; i < count; ++i) {
-      const size_t rows = 1 + rng.UniformInt(static_cast<uint64_t>(stream.config.max_window));
-      const size_t first = rng.UniformInt(stream.rows[0].size() - rows + 1);
-      sampled->items.emplace_back();
-      sampled->items.back().window = MakeWindow(stream, first, rows, rng.UniformInt(std::min<uint64_t>(first, 4) + 1));
-      sampled->items.back().key = 7 * static_cast<uint64_t>(i);
-    }
-    const RowLayout rows(stream.config.signature);
-    const SampledBatch batch =
-        testing::ValueOf(Gather(stream.config, rows, layout, *sampled, AllocateBytes(layout->total_bytes)));
-    size_t copied = 0;
-    const auto allocate = [&copied](size_t bytes) {
-      copied = bytes;
-      const std::shared_ptr<char> memory = AllocateBytes(bytes);
-      std::memset(memory.get(), 0x55, bytes);
-      return memory;
-    };
-    const SlicedBatch slices = testing::ValueOf(GatherSlices(stream.config, rows, layout, *sampled, sampled, allocate));
-    REQUIRE(slices.facts.table_items == static_cast<uint64_t>(round));
-    REQUIRE(slices.facts.layout == layout);
-    REQUIRE(slices.data.size() == layout->total_bytes);
-    std::vector<char> joined(slices.data.size());
-    slices.data.CopyTo(joined.data());
-    REQUIRE(std::memcmp(joined.data(), batch.bytes.get(), joined.size()) == 0);
-    REQUIRE(HasLargeRows(stream.config, rows) == (copied < layout->total_bytes));
-    lent += HasLargeRows(stream.config, rows) ? 1 : 0;
-    if (copied < layout->total_bytes) {
-      REQUIRE(sampled.use_count() > 1);  // The slices share it.
-    }
-  }
-  REQUIRE(lent > 10);
 }
 
 TEST_CASE("a batch of no items has no slices", "[unit]") {
@@ -281,48 +253,6 @@ TEST_CASE("a block that sampled items share is counted once, however often they 
     }
   }
   REQUIRE(BlockBytes(sampled) == first[0]->block_bytes() + second[0]->block_bytes());
-}
-
-TEST_CASE("a batch carries the facts about its items and about the table", "[unit]") {
-  const TableConfig config = testing::SmallTable();
-  const auto layout =
-      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(config, 2, size_t{1} << 20)));
-  Sampled sampled;
-  sampled.table_items = 5;
-  sampled.priority_sum = 7.5;
-  sampled.min_probability = 0.125;
-  for (uint64_t i = 0; i < 2; ++i) {
-    SampledItem item;
-    item.window = testing::MakeItem(testing::MakeRows(i, 0, {3}), 0, static_cast<uint32_t>(2 + i)).window;
-    item.key = 10 + i;
-    item.generation = 20 + i;
-    item.policy_version = 30 + i;
-    item.times_sampled = static_cast<uint32_t>(40 + i);
-    item.probability = 0.5 + static_cast<double>(i);
-    item.priority = 1.5 + static_cast<double>(i);
-    sampled.items.push_back(std::move(item));
-  }
-  const SampledBatch batch = testing::ValueOf(
-      Gather(config, RowLayout(config.signature), layout, sampled, AllocateBytes(layout->total_bytes)));
-  REQUIRE(batch.table_items == 5);
-  REQUIRE(batch.priority_sum == 7.5);
-  REQUIRE(batch.min_probability == 0.125);
-  const auto integers = [&batch](const char* name) {
-    const auto* values = static_cast<const int64_t*>(batch.Data(name));
-    return std::vector<int64_t>(values, values + 2);
-  };
-  const auto reals = [&batch](const char* name) {
-    const auto* values = static_cast<const double*>(batch.Data(name));
-    return std::vector<double>(values, values + 2);
-  };
-  REQUIRE(integers(kItemKey) == std::vector<int64_t>{10, 11});
-  REQUIRE(integers(kItemGeneration) == std::vector<int64_t>{20, 21});
-  REQUIRE(integers(kItemLength) == std::vector<int64_t>{2, 3});
-  REQUIRE(integers(kItemPolicyVersion) == std::vector<int64_t>{30, 31});
-  REQUIRE(integers(kItemTimesSampled) == std::vector<int64_t>{40, 41});
-  REQUIRE(reals(kItemProbability) == std::vector<double>{0.5, 1.5});
-  REQUIRE(reals(kItemPriority) == std::vector<double>{1.5, 2.5});
-  REQUIRE(batch.Data("nothing") == nullptr);
 }
 
 TEST_CASE("a layout of another table or another batch size is refused", "[unit]") {

@@ -33,7 +33,7 @@ SampledItem Item(std::vector<ChunkRef> chunks) {
   return item;
 }
 
-// Two tables of one seed that are written to alike, one of which has a limit.
+// A table whose draws follow from its seed, with a limit or without one (0).
 TableConfig StackTable(int64_t memory_limit) {
   TableConfig config;
   config.name = "t";
@@ -110,7 +110,7 @@ struct Bed {
     table->Sample(layout, items, [&](const absl::StatusOr<SampledBatch>& batch) {
       REQUIRE_OK(batch.status());
       for (const BatchField& field : layout->fields) {
-        if (field.spec.name != "item/generation") {  // No two tables have one.
+        if (field.spec.name != "item/generation") {  // Differs in every table.
           bytes.append(batch->bytes.get() + field.offset, static_cast<size_t>(field.spec.NumBytes()));
         }
       }
@@ -154,7 +154,7 @@ struct Bed {
 
 }  // namespace
 
-TEST_CASE("what is read of a table with a memory limit is what is read of one without", "[unit]") {
+TEST_CASE("a table with a memory limit gives the same rows as one without", "[unit]") {
   Bed limited(StackTable(/*memory_limit=*/GENERATE(1, 3000, 1 << 20)));
   Bed whole(StackTable(0));
   limited.Write();
@@ -169,7 +169,7 @@ TEST_CASE("what is read of a table with a memory limit is what is read of one wi
   for (uint64_t key = 0; key < 20; ++key) {
     REQUIRE((limited.ColumnBytes(key) == whole.ColumnBytes(key)));
   }
-  // All rows count, wherever they are.
+  // Rows on disk count too.
   const Table::Info info = limited.table->info();
   CHECK(info.bytes > whole.table->info().bytes / 2);
   if (info.config->memory_limit <= 3000) {
@@ -179,7 +179,7 @@ TEST_CASE("what is read of a table with a memory limit is what is read of one wi
   }
 }
 
-TEST_CASE("items are pinned together as far as their rows fit into the margin, and one always is", "[unit]") {
+TEST_CASE("as many items are pinned together as fit into the margin, and at least one", "[unit]") {
   ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
   const auto tier = tiers.New("t", 16 * kTieredBlockBytes);  // A margin of two blocks.
   std::vector<ChunkRef> blocks;
@@ -195,8 +195,7 @@ TEST_CASE("items are pinned together as far as their rows fit into the margin, a
   CHECK(ValueOf(pinned.Pin({Item({in_memory}), Item({in_memory})})) == 2);
 }
 
-TEST_CASE("rows of several tiers are pinned by readers in any order without one waiting for the other for ever",
-          "[unit]") {
+TEST_CASE("readers that pin rows of several tiers in different orders do not block each other", "[unit]") {
   ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
   const auto one = tiers.New("one", 1);
   const auto two = tiers.New("two", 1);

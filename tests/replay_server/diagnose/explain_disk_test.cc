@@ -21,7 +21,7 @@ struct Case {
   std::string cause;
   std::string summary;
   std::string who_could;
-  std::string remedy;  // The first one; empty where there is none.
+  std::string remedy;  // The first one; empty without one.
 };
 
 void FillDisk(TablePicture* picture) {
@@ -30,7 +30,7 @@ void FillDisk(TablePicture* picture) {
   picture->disk.failing = absl::Seconds(40);
 }
 
-// A writer that waits for samples, of whom nobody is there.
+// A writer waits for samples, and no sampler is connected.
 void MakeInsertWait(TableConfig* config, TablePicture* picture) {
   config->rate_limiter = {8, 100, 0, 0, 800};
   picture->counts.items = 100;
@@ -40,14 +40,14 @@ void MakeInsertWait(TableConfig* config, TablePicture* picture) {
 }
 
 constexpr char kRoom[] =
-    "whoever makes room in /data: then all goes on by itself, and nothing that was acknowledged is lost";
+    "more room in /data: then the server goes on without a restart, and nothing that was acknowledged is lost";
 constexpr char kNobodySamples[] =
-    "nobody samples, and nobody ever did: inserts wait for 8 more samples: 100 inserts and 0 samples so far, at 8 "
-    "samples_per_insert, make a difference of 800, and one more insert may not take it past 800";
+    "no sampler is connected, and no item was ever sampled: inserts wait for 8 more samples: 100 inserts and 0 samples "
+    "so far, at 8 samples_per_insert, make a difference of 800, and one more insert may not take it past 800";
 
 std::vector<Case> Cases() {
   return {
-      {"rows past the memory limit", Durability::kNone,
+      {"the disk refuses rows past the memory limit", Durability::kNone,
        [](TableConfig* config, TablePicture* picture) {
          config->memory_limit = 1000;
          picture->counts.items = 5;
@@ -58,7 +58,7 @@ std::vector<Case> Cases() {
        "inserts wait: rows past memory_limit cannot be written to disk, and go on when they can: no space left; 5 of "
        "100 items",
        kRoom, "room in /data"},
-      {"what is logged, and the limiter makes somebody wait too", Durability::kLog,
+      {"the disk refuses a log, and a writer waits for the limiter too", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          FillDisk(picture);
@@ -66,11 +66,11 @@ std::vector<Case> Cases() {
          picture->disk.unacknowledged_bytes = 4096;
        },
        Explanation::VERDICT_WAITING, causes::kDiskRefuses,
-       absl::StrCat("for 40 s: writers wait for the disk of /data, which refuses what is to be kept: no space left; 3 "
+       absl::StrCat("for 40 s: writers wait for the disk of /data, which refuses writes: no space left; 3 "
                     "blocks of its writers, with 4096 bytes, have come and are not acknowledged; for 93 s: ",
                     kNobodySamples),
        kRoom, "room in /data"},
-      {"what a checkpoint writes, for another reason than room", Durability::kCheckpoint,
+      {"the disk refuses a checkpoint's data for another reason than room", Durability::kCheckpoint,
        [](TableConfig* /*config*/, TablePicture* picture) {
          FillDisk(picture);
          picture->disk.failure = absl::DataLossError("Input/output error");
@@ -81,27 +81,27 @@ std::vector<Case> Cases() {
          picture->disk.checkpoint_ago = absl::Seconds(400);
        },
        Explanation::VERDICT_WAITING, causes::kDiskRefuses,
-       "for 40 s: writers wait for the disk of /data, which refuses what is to be kept: Input/output error; 1 block of "
+       "for 40 s: writers wait for the disk of /data, which refuses writes: Input/output error; 1 block of "
        "its writers, with 7 bytes, has come and is not acknowledged; the last checkpoint was not kept: keeping "
-       "checkpoint 8: no space left; the newest one that was, number 7, is 400 s old; 0 of 100 items",
-       "whoever makes it possible to write to /data: then all goes on by itself, and nothing that was acknowledged is "
-       "lost",
+       "checkpoint 8: no space left; the newest kept checkpoint, number 7, is 400 s old; 0 of 100 items",
+       "a repair that lets the server write to /data: then the server goes on without a restart, and nothing that was "
+       "acknowledged is lost",
        ""},
-      {"more files than there may be", Durability::kLog,
+      {"files have run out", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          FillDisk(picture);
          picture->disk.failure = absl::ResourceExhaustedError("Too many open files");
        },
        Explanation::VERDICT_WAITING, causes::kDiskRefuses,
-       "for 40 s: writers wait for the disk of /data, which refuses what is to be kept: Too many open files; 0 of 100 "
+       "for 40 s: writers wait for the disk of /data, which refuses writes: Too many open files; 0 of 100 "
        "items",
-       "whoever makes it possible to write to /data: then all goes on by itself, and nothing that was acknowledged is "
-       "lost",
+       "a repair that lets the server write to /data: then the server goes on without a restart, and nothing that was "
+       "acknowledged is lost",
        ""},
-      {"what is another table's", Durability::kNone,
+      {"the disk refuses another table's data", Durability::kNone,
        [](TableConfig* /*config*/, TablePicture* picture) { FillDisk(picture); }, Explanation::VERDICT_FLOWING,
-       causes::kNone, "nobody waits; 0 of 100 items", "", ""},
-      {"nothing, but a commit takes long", Durability::kLog,
+       causes::kNone, "no call waits; 0 of 100 items", "", ""},
+      {"a commit takes long", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
@@ -111,8 +111,8 @@ std::vector<Case> Cases() {
        Explanation::VERDICT_WAITING, causes::kDiskSlow,
        "for 5 s: writers wait for the disk of /data, which is slow: a commit is under way; 2 blocks of its writers, "
        "with 9 bytes, have come and are not acknowledged; 0 of 100 items",
-       "the disk of /data: all goes on by itself once it has written that", ""},
-      {"nothing, but a commit waits for a checkpoint", Durability::kLog,
+       "the disk of /data: the writers go on once it has written the data", ""},
+      {"a commit waits for a checkpoint", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.makes_checkpoint = true;
@@ -121,17 +121,17 @@ std::vector<Case> Cases() {
        Explanation::VERDICT_WAITING, causes::kDiskSlow,
        "for 5 s: writers wait for the disk, which is slow: a checkpoint is being made, and the next commit comes "
        "after it; 1 block of its writers, with 0 bytes, has come and is not acknowledged; 0 of 100 items",
-       "the disk: all goes on by itself once it has written that", ""},
-      {"nothing, but a commit for others takes long", Durability::kLog,
+       "the disk: the writers go on once it has written the data", ""},
+      {"a commit for other tables takes long", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
        },
        Explanation::VERDICT_FLOWING, causes::kDiskSlow,
-       "a commit of this server takes long, 5 s so far, on the disk of /data: a commit is under way; nobody waits; 0 "
+       "a commit of this server takes long, 5 s so far, on the disk of /data: a commit is under way; no call waits; 0 "
        "of 100 items",
        "", ""},
-      {"nothing, but a commit for others takes long, and somebody waits for something else", Durability::kLog,
+      {"a commit for other tables takes long, and a writer waits for the limiter", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          picture->disk.commit_waits = absl::Seconds(5);
@@ -140,16 +140,16 @@ std::vector<Case> Cases() {
        absl::StrCat("for 93 s: ", kNobodySamples,
                     "; a commit of this server takes long, 5 s so far, on the disk: a commit is under way"),
        "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
-      {"nothing, but a commit for others takes long, and the copy that a checkpoint is", Durability::kLog,
+      {"a commit for other tables takes long, and a checkpoint was not kept", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.checkpoint_problem = "no space left";
        },
        Explanation::VERDICT_FLOWING, causes::kCheckpointFails,
        "a commit of this server takes long, 5 s so far, on the disk: a commit is under way; the last checkpoint was "
-       "not kept: no space left; none was since the server was started; nobody waits; 0 of 100 items",
+       "not kept: no space left; no checkpoint was kept since the server was started; no call waits; 0 of 100 items",
        "", ""},
-      {"what is logged, and there is a deadlock, which room would not end", Durability::kLog,
+      {"the disk refuses a log, and a deadlock would remain with room", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          config->max_items = 20;
          config->sampler.without_replacement = true;
@@ -160,32 +160,33 @@ std::vector<Case> Cases() {
          FillDisk(picture);
        },
        Explanation::VERDICT_DEADLOCK, causes::kBatchTooLarge,
-       "for 5 s: samples wait for 32 items, which there can never be: a batch of 32 different ones "
-       "(without_replacement) is asked for, and max_items is 20; for 40 s: writers wait for the disk of /data, which "
-       "refuses what is to be kept: no space left",
+       "for 5 s: samples wait for 32 items, more than the table can give: a batch of 32 different items "
+       "(without_replacement) was requested, and max_items is 20; for 40 s: writers wait for the disk of /data, which "
+       "refuses writes: no space left",
        "no writer is connected", "batch_size"},
-      {"nothing, and a commit takes a moment", Durability::kLog,
+      {"a commit takes a moment", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.commit_waits = absl::Seconds(1); },
-       Explanation::VERDICT_FLOWING, causes::kNone, "nobody waits; 0 of 100 items", "", ""},
-      {"the copy that a checkpoint is, and nobody waits", Durability::kCheckpoint,
+       Explanation::VERDICT_FLOWING, causes::kNone, "no call waits; 0 of 100 items", "", ""},
+      {"a checkpoint was not kept, and no call waits", Durability::kCheckpoint,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.checkpoint_problem = "no space left"; },
        Explanation::VERDICT_FLOWING, causes::kCheckpointFails,
-       "the last checkpoint was not kept: no space left; none was since the server was started; nobody waits; 0 of 100 "
-       "items",
+       "the last checkpoint was not kept: no space left; no checkpoint was kept since the server was started; no call "
+       "waits; 0 of 100 items",
        "", ""},
-      {"the copy that a checkpoint is, and somebody waits for something else", Durability::kLog,
+      {"a checkpoint was not kept, and a writer waits for the limiter", Durability::kLog,
        [](TableConfig* config, TablePicture* picture) {
          MakeInsertWait(config, picture);
          picture->disk.checkpoint_problem = "no space left";
        },
        Explanation::VERDICT_WAITING, causes::kNobodySamples,
        absl::StrCat("for 93 s: ", kNobodySamples,
-                    "; the last checkpoint was not kept: no space left; none was since the server was started"),
+                    "; the last checkpoint was not kept: no space left; no checkpoint was kept since the server was "
+                    "started"),
        "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
   };
 }
 
-TEST_CASE("It is told what the disk refuses, who waits for it, and what would help", "[unit]") {
+TEST_CASE("Explain names the data that the disk refuses, the waiting calls and the remedy", "[unit]") {
   for (const Case& refused : Cases()) {
     CAPTURE(refused.name);
     TableConfig config = testing::SmallTable();

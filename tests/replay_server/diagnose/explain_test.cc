@@ -7,17 +7,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 using Explanation = v1::TableExplanation;
 
-// A stall put together by hand.
+// A stall made by hand.
 struct Stall {
   TableConfig config = testing::SmallTable();
   TablePicture picture;
@@ -58,8 +58,8 @@ struct Case {
   std::function<void(Stall*)> make;
   Explanation::Verdict verdict;
   std::string cause;
-  std::vector<std::string> says;  // Parts of the summary and of who could end it.
-  std::string remedy;             // The best one: "SETTING CHANGE, now NOW"; empty where there is none.
+  std::vector<std::string> says;  // Parts of the summary, or of the clients that could end the wait.
+  std::string remedy;             // The best one: "SETTING CHANGE, now NOW"; empty without one.
 };
 
 const std::vector<Case>& Stalls() {
@@ -127,7 +127,7 @@ const std::vector<Case>& Stalls() {
        causes::kServerMemoryFull,
        {"wait for 8 items", "only about 5 fit", "10000 of 10000 bytes"},
        "batch_size <= 5, now 8"},
-      {"batches that are drawn wait for memory that somebody has who does not read",
+      {"drawn batches wait for memory that a sampler holds without reading",
        [](Stall* s) {
          s->Counts(5, 5, 0);
          s->picture.sample_memory = {1000,
@@ -150,7 +150,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_DEADLOCK,
        causes::kBatchTooLarge,
-       {"32 items, which there can never be", "max_items is 20"},
+       {"32 items, more than the table can give", "max_items is 20"},
        "batch_size <= 20, now 32"},
       {"a batch has more draws than max_times_sampled allows of a full table",
        [](Stall* s) {
@@ -174,9 +174,9 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodySamples,
-       {"for 93 s: nobody samples", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
+       {"for 93 s: no sampler is connected: ", "no sampler is connected: learner (sampled 95 s ago, left 94 s ago)"},
        "rate_limiter.max_difference >= 808, now 800"},
-      {"the sampler is there and asks for nothing",
+      {"the sampler is connected and asks for nothing",
        [](Stall* s) {
          s->Limit(8, 100, 0, 800);
          s->Counts(101, 101, 4);
@@ -187,16 +187,16 @@ const std::vector<Case>& Stalls() {
        causes::kSamplersSlow,
        {"inserts wait for 12 more samples", "1 sampler is connected: learner (sampled 95 s ago)"},
        "rate_limiter.max_difference >= 812, now 800"},
-      {"nobody ever wrote",
+      {"no writer ever came",
        [](Stall* s) {
          s->config.rate_limiter = {0, 50};
          s->SampleWaits("learner", 8, 30);
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodyWrites,
-       {"nobody writes, and nobody ever did", "no writer is connected, and none ever was"},
+       {"no writer is connected, and no item was ever inserted: ", "no writer is connected, and none ever was"},
        ""},
-      {"the writers are gone, and there is too little",
+      {"the writers are gone, and there are too few items",
        [](Stall* s) {
          s->config.rate_limiter = {0, 50};
          s->Counts(20, 20, 0);
@@ -205,7 +205,7 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kNobodyWrites,
-       {"nobody writes: ", "30 more items", "actor-1 (inserted 60 s ago, left 59 s"},
+       {"no writer is connected: ", "30 more items", "actor-1 (inserted 60 s ago, left 59 s"},
        "rate_limiter.min_items <= 20, now 50"},
       {"min_items is far away",
        [](Stall* s) {
@@ -233,7 +233,7 @@ const std::vector<Case>& Stalls() {
       {"the counts of a restored table fit another limiter",
        [](Stall* s) {
          s->Limit(1, 10, 0, 800);
-         s->Counts(100, 1000, 8000);  // As they were at 8 samples an insert.
+         s->Counts(100, 1000, 8000);  // Counts from a limiter of 8 samples an insert.
          s->SampleWaits("learner", 32, 30);
          s->Party(Kind::kWriter, "actor-1", 1000, 0.01);
        },
@@ -244,7 +244,7 @@ const std::vector<Case>& Stalls() {
       {"a restored table has far more inserts than its new limiter allows",
        [](Stall* s) {
          s->config.rate_limiter = {8, 10, 100};
-         s->Counts(100, 1000, 1000);  // As they were at 1 sample an insert.
+         s->Counts(100, 1000, 1000);  // Counts from a limiter of 1 sample an insert.
          s->InsertWaits("actor-1", 1, 30);
          s->Party(Kind::kSampler, "learner", 1000, 30);
        },
@@ -273,13 +273,13 @@ const std::vector<Case>& Stalls() {
        },
        Explanation::VERDICT_WAITING,
        causes::kTooFewDifferent,
-       {"22 more items", "different ones"},
+       {"22 more items", "different items"},
        "batch_size <= 10, now 32"},
       {"the other side was busy a moment ago",
        [](Stall* s) {
          s->Limit(8, 10, 0, 800);
          s->Counts(101, 101, 4);
-         s->InsertWaits("actor-1", 5, 93);  // Among many: others went before it.
+         s->InsertWaits("actor-1", 5, 93);  // Among many writers: others went before it.
          s->Party(Kind::kWriter, "actor-2", 101, 0.05);
          s->Party(Kind::kSampler, "learner", 4, 0.05);
        },
@@ -287,11 +287,11 @@ const std::vector<Case>& Stalls() {
        causes::kSamplersSlow,
        {"goes on; at the moment inserts wait for 12 more samples"},
        "rate_limiter.max_difference >= 812, now 800"},
-      {"nobody waits",
+      {"no call waits",
        [](Stall* s) { s->Counts(10, 10, 0); },
        Explanation::VERDICT_FLOWING,
        causes::kNone,
-       {"nobody waits; 10 of 100 items"},
+       {"no call waits; 10 of 100 items"},
        ""},
   };
   return *cases;
@@ -301,7 +301,7 @@ std::string Text(const v1::Remedy& remedy) {
   return absl::StrCat(remedy.setting(), " ", remedy.change(), ", now ", remedy.now());
 }
 
-TEST_CASE("Each stall is named, with what ends it", "[unit]") {
+TEST_CASE("Each stall has its cause, its reason and its best remedy", "[unit]") {
   for (const Case& stalled : Stalls()) {
     Stall stall;
     stalled.make(&stall);
@@ -319,7 +319,7 @@ TEST_CASE("Each stall is named, with what ends it", "[unit]") {
   }
 }
 
-// Applies a remedy as the one who reads it would.
+// Applies a remedy as a user would.
 void Apply(const v1::Remedy& remedy, Stall* stall) {
   RateLimiterConfig& limiter = stall->config.rate_limiter;
   const auto whole = static_cast<int64_t>(remedy.value());
@@ -339,13 +339,13 @@ void Apply(const v1::Remedy& remedy, Stall* stall) {
   } else if (remedy.setting() == "batch_size") {
     stall->picture.first_samples.front().asked = {whole, whole};
   } else {
-    // Of bytes nothing is known but that more fit.
+    // The number of items in more bytes is unknown, so there is no shortage.
     stall->picture.byte_shortage.reset();
     stall->picture.sample_memory.waiting = 0;
   }
 }
 
-// Whether those who wait come to an end by inserts alone: the slow and obvious way.
+// True if inserts alone end the wait: the slow, obvious reference.
 bool GoesOnByInserts(const Stall& stall) {
   RateLimiter limiter(stall.config.rate_limiter);
   limiter.Restore(stall.picture.inserts, stall.picture.samples, 0);
@@ -366,7 +366,7 @@ bool GoesOnByInserts(const Stall& stall) {
   return false;
 }
 
-TEST_CASE("Each remedy that is told ends its stall", "[unit]") {
+TEST_CASE("Each remedy ends its stall", "[unit]") {
   for (const Case& stalled : Stalls()) {
     Stall stall;
     stalled.make(&stall);
@@ -387,7 +387,7 @@ TEST_CASE("Each remedy that is told ends its stall", "[unit]") {
   }
 }
 
-TEST_CASE("A limiter is called too tight just where no number of inserts is enough, and each remedy helps", "[unit]") {
+TEST_CASE("A limiter is called too tight exactly if no number of inserts is enough, and each remedy helps", "[unit]") {
   std::mt19937 random(7);
   const auto draw = [&random](int low, int high) { return low + static_cast<int>(random() % (high - low + 1)); };
   int deadlocks = 0;
@@ -424,8 +424,7 @@ TEST_CASE("A limiter is called too tight just where no number of inserts is enou
   CHECK(deadlocks > 1000);
 }
 
-TEST_CASE("A batch that hangs is told of, though samplers of others go on, and each size says what it lacks",
-          "[unit]") {
+TEST_CASE("A stuck batch is reported while other samplers go on, and each size has its own reason", "[unit]") {
   Stall stall;
   stall.config.max_items = 5000;
   stall.config.sampler.without_replacement = true;
@@ -445,12 +444,12 @@ TEST_CASE("A batch that hangs is told of, though samplers of others go on, and e
   CHECK(absl::StrContains(explained.waits(1).why(), "is about to go on"));
   CHECK(absl::StrContains(explained.waits(2).why(), "300 more items"));
   CHECK(explained.waits(3).why() == "waits for its turn");
-  // One whose like is served goes on in its turn.
+  // A batch goes on while batches of its size are served.
   stall.Party(Kind::kSampler, "large too", 1000, 0.5);
   CHECK(stall.Explained().verdict() == Explanation::VERDICT_FLOWING);
 }
 
-TEST_CASE("Inserts beside a batch for which items leave too early wait for samples, and are said to", "[unit]") {
+TEST_CASE("Inserts beside a batch for which items leave too early are reported to wait for samples", "[unit]") {
   Stall stall;
   stall.config.max_items = 5000;
   stall.config.sampler.without_replacement = true;
@@ -467,14 +466,14 @@ TEST_CASE("Inserts beside a batch for which items leave too early wait for sampl
   CHECK(absl::StrContains(explained.waits(0).why(), "wait for 1 more samples"));
 }
 
-TEST_CASE("Times are told in seconds, the longer the rounder", "[unit]") {
+TEST_CASE("Times are in seconds, and longer ones are rounder", "[unit]") {
   CHECK(SecondsText(absl::Milliseconds(12)) == "0.012 s");
   CHECK(SecondsText(absl::Milliseconds(93'400)) == "93.4 s");
   CHECK(SecondsText(absl::Hours(30)) == "108000 s");
   CHECK(SecondsText(-absl::Seconds(1)) == "0 s");
 }
 
-TEST_CASE("A sampler of several servers that looks for a batch is said to wait where this one holds it up", "[unit]") {
+TEST_CASE("A polling sampler of several servers is reported to wait if this server holds it up", "[unit]") {
   Stall stall;
   stall.config.rate_limiter = {0, 50};
   stall.Counts(20, 20, 0);
@@ -489,9 +488,9 @@ TEST_CASE("A sampler of several servers that looks for a batch is said to wait w
   explanation = stall.Explained();
   CHECK(explanation.verdict() == Explanation::VERDICT_FLOWING);
   REQUIRE(explanation.waits_size() == 1);
-  CHECK(explanation.waits(0).why() == "this server would give its part of a batch; another one does not yet");
+  CHECK(explanation.waits(0).why() == "this server has its part of a batch; another server does not yet");
 
-  // What would be a deadlock for a request is none for who can have the batch from others.
+  // A deadlock of a request is no deadlock of a poll, because other servers may have the batch.
   stall.Limit(4, 1, 0, 8);
   stall.Counts(2, 2, 0);
   stall.InsertWaits("actor-1", 3, 12);
@@ -504,7 +503,7 @@ TEST_CASE("A sampler of several servers that looks for a batch is said to wait w
   CHECK(stall.Explained().verdict() == Explanation::VERDICT_DEADLOCK);
 }
 
-TEST_CASE("Who waits in one table is said to in the others", "[unit]") {
+TEST_CASE("A client that waits in one table is reported so in the others", "[unit]") {
   Stall blocked;
   blocked.config.name = "errors";
   blocked.Limit(8, 100, 0, 800);

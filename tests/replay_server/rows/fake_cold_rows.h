@@ -23,7 +23,7 @@ namespace waggle::testing {
 // A disk in memory that can be slow, full or damaged.
 class FakeColdRows final : public ColdRows {
  public:
-  // A block's number here; those that a journal may write as well are others than those that it may not.
+  // A block's number. Blocks that a journal may write too (true) have numbers of their own.
   using Id = std::pair<bool, uint64_t>;
 
   absl::Status Write(absl::Span<const ColdBlock> blocks) override {
@@ -75,35 +75,19 @@ class FakeColdRows final : public ColdRows {
     return absl::OkStatus();
   }
 
-  // From now on writes wait, or go on.
-  void Hold(bool held) {
-    MutexLock lock(&mutex_);
-    held_ = held;
-    changed_.SignalAll();
-  }
+  // True: writes wait. False: they continue.
+  void Hold(bool held) { Set(&FakeColdRows::held_, held); }
   void AwaitWriter() {
     MutexLock lock(&mutex_);
     while (waiting_ == 0) {
       changed_.Wait(&mutex_);
     }
   }
-  void Fail(absl::Status failure) {
-    MutexLock lock(&mutex_);
-    failure_ = std::move(failure);
-  }
-  void FailReads(absl::Status failure) {
-    MutexLock lock(&mutex_);
-    read_failure_ = std::move(failure);
-  }
-  void Damage(bool damaged) {
-    MutexLock lock(&mutex_);
-    damaged_ = damaged;
-  }
+  void Fail(absl::Status failure) { Set(&FakeColdRows::failure_, std::move(failure)); }
+  void FailReads(absl::Status failure) { Set(&FakeColdRows::read_failure_, std::move(failure)); }
+  void Damage(bool damaged) { Set(&FakeColdRows::damaged_, damaged); }
   // Called in each Read.
-  void OnRead(std::function<void()> on_read) {
-    MutexLock lock(&mutex_);
-    on_read_ = std::move(on_read);
-  }
+  void OnRead(std::function<void()> on_read) { Set(&FakeColdRows::on_read_, std::move(on_read)); }
   int64_t writes() const {
     MutexLock lock(&mutex_);
     return writes_;
@@ -114,6 +98,12 @@ class FakeColdRows final : public ColdRows {
   }
 
  private:
+  template <class T>
+  void Set(T FakeColdRows::*field, T value) {
+    MutexLock lock(&mutex_);
+    this->*field = std::move(value);
+    changed_.SignalAll();
+  }
   static Id IdOf(const ColdBlock& block) {
     return {block.durable != nullptr, block.durable != nullptr ? block.durable->id : block.id};
   }
@@ -125,12 +115,12 @@ class FakeColdRows final : public ColdRows {
   bool damaged_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // Of writes.
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   absl::Status read_failure_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_read_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Of the blocks below.
+// The size of the blocks below.
 inline constexpr int64_t kTieredBlockBytes = 1000;
 
 // A block of one chunk with one row, every byte of which is `value`.
@@ -143,7 +133,7 @@ inline ChunkRef TieredBlock(const std::shared_ptr<ChunkTier>& tier, char value, 
   return made.chunks.front();
 }
 
-// Whether its rows, which are pinned, are what they were.
+// True if the rows of a pinned block have this value.
 inline bool HasBytes(const Chunk& chunk, char value) {
   static const RowLayout layout({{"bytes", DType::kUint8, {kTieredBlockBytes}}});
   const char* const row = chunk.Row(layout, 0, 0);

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-// Chunks of one row each; "c" is compressed, row i is 100 times the letter i.
+// Ten chunks of one row. Column "c" is compressed; its row i is 100 times the i-th letter.
 struct Fixture {
   Fixture() {
     std::string pieces;
@@ -46,7 +46,7 @@ TEST_CASE("rows of compressed columns are read like any others", "[unit]") {
   REQUIRE_OK(source.status());
 }
 
-TEST_CASE("a piece that is no such data is reported, and the others are read all the same", "[unit]") {
+TEST_CASE("a damaged piece is reported, and the others are read", "[unit]") {
   Fixture f;
   f.block.data[20] = 'x';  // The first byte of the first piece.
   RowSource source(*f.layout);

@@ -16,7 +16,7 @@ TableConfig Config(SelectorKind sampler, SelectorKind remover) {
   return config;
 }
 
-// Which of items 0, 1 and 2, of the priorities 5, 1 and 9, it picks.
+// The slot that it picks from slots 0, 1 and 2 with the priorities 5, 1 and 9.
 uint32_t Pick(Selector* selector) {
   const double priorities[] = {5, 1, 9};
   for (uint32_t slot = 0; slot < 3; ++slot) {
@@ -30,7 +30,7 @@ uint32_t Pick(Selector* selector) {
 
 }  // namespace
 
-TEST_CASE("every kind makes its selector, to sample and to remove", "[unit]") {
+TEST_CASE("every kind makes its selector, for sampling and for removing", "[unit]") {
   const std::vector<std::pair<SelectorKind, uint32_t>> cases = {
       {SelectorKind::kFifo, 0}, {SelectorKind::kLifo, 2}, {SelectorKind::kMinHeap, 1}, {SelectorKind::kMaxHeap, 2}};
   for (const auto& [kind, picked] : cases) {
@@ -48,7 +48,7 @@ TEST_CASE("every kind makes its selector, to sample and to remove", "[unit]") {
   REQUIRE(remover->Sum() == 5 + 1 + 9);
 }
 
-TEST_CASE("a sampler that emphasizes the newest items weighs them as its kind does", "[unit]") {
+TEST_CASE("a sampler that emphasizes the newest items has the weights of its kind", "[unit]") {
   TableConfig config = Config(SelectorKind::kPrioritized, SelectorKind::kFifo);
   config.sampler.recent_share = 1;
   config.sampler.recent_items = 1;
@@ -61,7 +61,7 @@ TEST_CASE("a sampler that emphasizes the newest items weighs them as its kind do
   REQUIRE(uniform->Sum() == 3);
 }
 
-TEST_CASE("priorities are checked for what the table does with them", "[unit]") {
+TEST_CASE("a priority is refused if the table cannot weigh it", "[unit]") {
   TableConfig config = Config(SelectorKind::kPrioritized, SelectorKind::kFifo);
   REQUIRE_OK(ValidatePriority(config, 3));
   REQUIRE_CODE(ValidatePriority(config, -3), absl::StatusCode::kInvalidArgument);
@@ -76,7 +76,7 @@ TEST_CASE("priorities are checked for what the table does with them", "[unit]") 
   REQUIRE_CODE(ValidatePriority(config, 1e200), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("the probability told of an item is that with which it is drawn", "[unit]") {
+TEST_CASE("DrawProbability is the probability with which an item is drawn", "[unit]") {
   Rng rng(5);
   for (const SelectorKind kind : {SelectorKind::kUniform, SelectorKind::kPrioritized}) {
     for (const double share : {0.0, 0.25}) {

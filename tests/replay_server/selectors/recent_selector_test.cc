@@ -10,8 +10,9 @@
 namespace waggle {
 namespace {
 
-using testing::ChiSquare;
+using testing::CheckChiSquare;
 using testing::CountDraws;
+using testing::Weights;
 
 RecentSelectorOptions Options(double exponent, double share, int64_t items) {
   RecentSelectorOptions options;
@@ -29,8 +30,8 @@ TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
     for (const double share : {0.3, 1.0}) {
       RecentSelector selector(Options(exponent, share, 20));
       Rng rng(1);
-      std::map<uint32_t, double> weights;
-      // Slots are used again, items leave from the middle, and the selector grows and moves them meanwhile.
+      Weights weights;
+      // Slots are used again, items leave from the middle, and the selector grows and moves items.
       std::vector<uint32_t> order;
       for (uint32_t i = 0; i < 500; ++i) {
         const uint32_t slot = (i * 37) % 60;
@@ -52,12 +53,15 @@ TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
         sum += weights[order[i]];
         recent += i + 20 >= order.size() ? weights[order[i]] : 0;
       }
-      std::map<uint32_t, double> shares;  // Of all draws.
-      double least = 1;                   // Of what is told of an item that can be drawn: its part of all weights.
+      Weights shares;
+      double least = 1;  // The least part of all weights of an item that can be drawn.
       for (size_t i = 0; i < order.size(); ++i) {
         const double weight = weights[order[i]];
-        shares[order[i]] = (1 - share) * weight / sum + (i + 20 >= order.size() ? share * weight / recent : 0);
-        least = shares[order[i]] > 0 ? std::min(least, weight / sum) : least;
+        const double drawn = (1 - share) * weight / sum + (i + 20 >= order.size() ? share * weight / recent : 0);
+        if (drawn > 0) {
+          shares[order[i]] = drawn;
+          least = std::min(least, weight / sum);
+        }
       }
       CAPTURE(exponent, share);
       REQUIRE(selector.size() == 60);
@@ -68,20 +72,19 @@ TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
         REQUIRE(draw.probability == Approx(weights[draw.slot] / sum));
       }
       REQUIRE(selector.MinProbability() == Approx(least));
-      // 59 degrees of freedom at the most: 107 is exceeded once in 10 000 times.
-      REQUIRE(ChiSquare(CountDraws(&selector, &rng, 4000, 5), shares) < 107);
+      CheckChiSquare(CountDraws(&selector, &rng, 4000, 5), shares);
     }
   }
 }
 
-TEST_CASE("importance weights leave the emphasis on the newest as it is, and undo what priorities do", "[unit]") {
+TEST_CASE("importance weights undo priorities and keep the emphasis on the newest items", "[unit]") {
   RecentSelector selector(Options(1, 0.5, 2));
   Rng rng(6);
   const std::vector<double> priorities = {1, 3, 1, 3};  // Slots 2 and 3 are the newest.
   for (uint32_t slot = 0; slot < 4; ++slot) {
     selector.Insert(slot, priorities[slot]);
   }
-  std::map<uint32_t, double> weighed;  // The sum of its draws' weights, with an exponent of 1.
+  std::map<uint32_t, double> weighed;  // By slot: the sum of its draws' importance weights, with an exponent of 1.
   std::vector<Draw> draws(8);
   for (int batch = 0; batch < 4000; ++batch) {
     selector.SampleBatch(&rng, absl::MakeSpan(draws));
@@ -91,11 +94,11 @@ TEST_CASE("importance weights leave the emphasis on the newest as it is, and und
   }
   CHECK(weighed[1] / weighed[0] == Approx(1).epsilon(0.05));
   CHECK(weighed[3] / weighed[2] == Approx(1).epsilon(0.05));
-  // An old item is drawn by its part of half of all draws, a new one by that and its part of the other half.
+  // An old item has its part of half of all draws; a new one also has its part of the other half.
   CHECK(weighed[2] / weighed[0] == Approx(3).epsilon(0.05));
 }
 
-TEST_CASE("the newest are drawn although they all weigh nothing, and then have a probability", "[unit]") {
+TEST_CASE("the newest items are drawn, with a probability, if their weights are all 0", "[unit]") {
   RecentSelector selector(Options(1, 0.5, 2));
   Rng rng(7);
   for (uint32_t slot = 0; slot < 4; ++slot) {
@@ -109,7 +112,7 @@ TEST_CASE("the newest are drawn although they all weigh nothing, and then have a
   CHECK(selector.MinProbability() == 0.25);
 }
 
-TEST_CASE("the newest become fewer through a phase of batches, as the decay says", "[unit]") {
+TEST_CASE("the newest items become fewer through a period of batches, by the decay", "[unit]") {
   RecentSelectorOptions options = Options(0, 1, 10);
   options.decay = 0.996;
   options.period = 50;
@@ -127,7 +130,7 @@ TEST_CASE("the newest become fewer through a phase of batches, as the decay says
   }
 }
 
-TEST_CASE("a selector of fewer items than the newest draws of all", "[unit]") {
+TEST_CASE("a selector with fewer items than the newest draws from all of them", "[unit]") {
   RecentSelector selector(Options(1, 1, 100));
   Rng rng(3);
   selector.Insert(5, 0);
@@ -136,14 +139,14 @@ TEST_CASE("a selector of fewer items than the newest draws of all", "[unit]") {
   REQUIRE(draw.slot == 5);
   REQUIRE(draw.probability == 1);
   selector.Insert(6, 2);
-  REQUIRE(CountDraws(&selector, &rng, 1, 10) == std::map<uint32_t, int64_t>{{6, 10}});
+  REQUIRE(CountDraws(&selector, &rng, 1, 10) == testing::DrawCounts{{6, 10}});
   selector.Remove(6);
   selector.Remove(5);
   REQUIRE(selector.size() == 0);
   REQUIRE(selector.MinProbability() == 0);
 }
 
-TEST_CASE("different items of a recent selector are all there afterwards", "[unit]") {
+TEST_CASE("drawing different items leaves all of them in the selector", "[unit]") {
   RecentSelector selector(Options(1, 0.5, 2));
   Rng rng(4);
   for (uint32_t slot = 0; slot < 5; ++slot) {

@@ -26,9 +26,9 @@ void RequireSame(const SlotOrder& order, const std::deque<uint32_t>& wanted) {
 
 }  // namespace
 
-TEST_CASE("slots keep the order in which they were added, whoever leaves", "[unit]") {
+TEST_CASE("slots keep the order in which they were added, whichever slot leaves", "[unit]") {
   constexpr uint32_t kSlots = 200;
-  // How often the oldest one leaves, and how often the newest: in order it stays a few runs, at random it does not.
+  // How often the oldest slot leaves, and how often the newest. Others leave at random.
   const auto [oldest, newest] =
       GENERATE(std::make_pair(1.0, 0.0), std::make_pair(0.0, 1.0), std::make_pair(0.4, 0.4), std::make_pair(0.0, 0.0));
   Rng rng(7);
@@ -39,7 +39,7 @@ TEST_CASE("slots keep the order in which they were added, whoever leaves", "[uni
     free.push_back(slot - 1);
   }
   for (int step = 0; step < 4000; ++step) {
-    const bool fill = step / 500 % 2 == 0;  // From time to time it runs empty.
+    const bool fill = step / 500 % 2 == 0;  // It runs empty at times.
     if (!free.empty() && (wanted.empty() || rng.Uniform() < (fill ? 0.7 : 0.3))) {
       wanted.push_back(free.back());
       free.pop_back();

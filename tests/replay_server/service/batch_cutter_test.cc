@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kPiece = static_cast<size_t>(kPieceBytes);
 
-// A batch whose first `noisy` bytes cannot be compressed, and whose others are all the same, in slices of odd sizes.
+// A batch in slices of odd sizes. Its first `noisy` bytes cannot be compressed; the others are all the same.
 ByteSlices Batch(size_t noisy, size_t total) {
   const auto bytes = std::make_shared<std::string>(total, 'a');
   Rng rng(1);
@@ -35,7 +35,7 @@ std::string Bytes(const ByteSlices& data) {
   return bytes;
 }
 
-// What the pieces stand for, put together.
+// The batch from its pieces.
 std::string Joined(const std::vector<BatchPiece>& pieces) {
   std::string joined;
   for (const BatchPiece& piece : pieces) {
@@ -53,7 +53,7 @@ std::string Joined(const std::vector<BatchPiece>& pieces) {
   return joined;
 }
 
-TEST_CASE("Pieces of a batch stand for all of it, whatever their codec", "[unit]") {
+TEST_CASE("The pieces of a batch make the whole batch, with any codec", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(1 << 20);
   for (const Codec codec : {Codec::kNone, Codec::kLz4, Codec::kZstd}) {
     BatchCutter cutter(codec, memory.get());
@@ -68,7 +68,7 @@ TEST_CASE("Pieces of a batch stand for all of it, whatever their codec", "[unit]
   }
 }
 
-TEST_CASE("Only pieces that become much shorter are compressed, and do not keep the batch", "[unit]") {
+TEST_CASE("Only pieces that become much shorter are compressed; they do not keep the batch alive", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(0);
   BatchCutter cutter(Codec::kLz4, memory.get());
   std::weak_ptr<const void> owner;
@@ -88,7 +88,7 @@ TEST_CASE("Only pieces that become much shorter are compressed, and do not keep 
   CHECK(owner.expired());
 }
 
-TEST_CASE("A place of the batch where compressing did not pay is tried again after a while", "[unit]") {
+TEST_CASE("An offset where compression did not pay is tried again after a while", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(0);
   BatchCutter cutter(Codec::kZstd, memory.get());
   const ByteSlices noise = Batch(kPiece + 100, kPiece + 100);

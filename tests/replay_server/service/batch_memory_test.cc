@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kSize = size_t{1} << 20;
 
-TEST_CASE("Blocks of batches are aligned, distinct while in use, and used again by those of their size", "[unit]") {
+TEST_CASE("Blocks of batches are aligned, distinct while in use, and reused for batches of their size", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(4 * kSize);
   auto first = memory->Take(kSize);
   auto second = memory->Take(kSize);
@@ -29,14 +29,14 @@ TEST_CASE("Blocks of batches are aligned, distinct while in use, and used again 
   const auto other = memory->Take(2 * kSize);
   CHECK(other.get() != first_bytes);
   CHECK(other.get() != second_bytes);
-  // The newest one first.
+  // The newest block first.
   const auto again = memory->Take(kSize);
   const auto too = memory->Take(kSize);
   CHECK(again.get() == second_bytes);
   CHECK(too.get() == first_bytes);
 }
 
-TEST_CASE("No more bytes of batches are kept than may be, and those that came back last are", "[unit]") {
+TEST_CASE("At most max_kept_bytes are kept, of the newest blocks", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(2 * kSize);
   std::vector<std::shared_ptr<char>> blocks;
   for (int i = 0; i < 4; ++i) {
@@ -53,7 +53,7 @@ TEST_CASE("No more bytes of batches are kept than may be, and those that came ba
   CHECK(next.get() == bytes[2]);
 }
 
-TEST_CASE("A block that is larger than what may be kept, or small, is had all the same", "[unit]") {
+TEST_CASE("A block that is too large to be kept, or small, can be taken too", "[unit]") {
   const auto memory = std::make_shared<BatchMemory>(kSize);
   for (const size_t size : {size_t{1}, size_t{100}, 4 * kSize}) {
     for (int i = 0; i < 3; ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("A block that is larger than what may be kept, or small, is had all th
   }
 }
 
-TEST_CASE("A batch's memory may outlive where it is from", "[unit]") {
+TEST_CASE("A block may outlive its BatchMemory", "[unit]") {
   std::shared_ptr<char> block;
   {
     const auto memory = std::make_shared<BatchMemory>(kSize);

@@ -62,15 +62,16 @@ std::string Reset() {
   return Frame(3, 0, BigEndian(8, 4));  // CANCEL.
 }
 
-TEST_CASE("A caller that gives up before its request has come is not counted, one that sends none is", "[grpc]") {
+TEST_CASE("A call that is given up before its request has arrived is not counted; one that ends without a request is",
+          "[grpc]") {
   const std::string method = GENERATE("CreateTable", "Reconfigure", "UpdatePriorities", "Delete", "Clear", "Export",
                                       "Describe", "Explain", "Inspect", "Checkpoint");
   CAPTURE(method);
-  // A message of 1000 bytes, of which so many come.
+  // The first bytes of a message of 1000 bytes.
   const std::string cut_off = std::string(1, '\0') + BigEndian(1000, 4) + std::string(10, 'a');
   struct Case {
     const char* what;
-    std::string bytes;  // The connection is closed behind them.
+    std::string bytes;  // The connection is closed after them.
     bool counted;
   };
   const Case cases[] = {
@@ -90,7 +91,7 @@ TEST_CASE("A caller that gives up before its request has come is not counted, on
     const auto server = testing::ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
     auto socket = std::make_unique<testing::TcpSocket>(server->address());
     REQUIRE(socket->connected());
-    // A PING behind it, whose answer says that all of it has been read.
+    // The answer to a PING shows that the server has read all bytes before it.
     const std::string ping(8, 'p');
     socket->Write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(4, 0, "", 0) + one.bytes + Frame(6, 0, ping, 0));
     REQUIRE(socket->AwaitBytes(Frame(6, 1, ping, 0)));

@@ -14,7 +14,7 @@ using testing::SimpleTable;
 using testing::SimpleWriter;
 using testing::ValueOf;
 
-// A server, and clients of two experiments with tables of one name.
+// A server, and clients of two experiments whose tables have the same name.
 struct Fixture {
   Fixture() {
     ReplayServerOptions options;
@@ -39,7 +39,7 @@ struct Fixture {
   std::unique_ptr<ReplayServer> server;
 };
 
-TEST_CASE("An experiment's figures are those of its tables alone, since it began here", "[grpc]") {
+TEST_CASE("An experiment's figures count its own tables only, since ExperimentFigures was made", "[grpc]") {
   Fixture fixture;
   const auto first = fixture.Connect("first-1");
   const auto second = fixture.Connect("second-2");
@@ -65,7 +65,7 @@ TEST_CASE("An experiment's figures are those of its tables alone, since it began
   CHECK(metrics.TakeSnapshot().counters.at("items_sampled") >= 4);
 }
 
-TEST_CASE("An experiment's counters go on where its table is made again", "[grpc]") {
+TEST_CASE("An experiment's counters go on if its table is created again", "[grpc]") {
   Fixture fixture;
   Metrics metrics;
   ExperimentFigures figures(fixture.server->store(), "first-1", &metrics);

@@ -38,7 +38,7 @@ class ServiceOnDisk {
     journal_.Stop();
   }
 
-  // What the service says of the table as soon as it is what is wanted.
+  // Waits until the service explains the table with this cause, and returns the explanation.
   v1::TableExplanation ExplainedAs(const std::string& cause) {
     const absl::Time deadline = SteadyNow() + absl::Minutes(1);
     for (;;) {
@@ -97,7 +97,7 @@ class ServiceOnDisk {
   const std::unique_ptr<ReplayWriter> writer = ValueOf(connection_->NewWriter(SimpleWriter("w", SimpleTable("t"))));
 };
 
-TEST_CASE("Explain tells of a full disk, what waits for it, and where room is missing", "[grpc]") {
+TEST_CASE("Explain names a full disk, its folder, and the blocks that wait for it", "[grpc]") {
   ServiceOnDisk service(Durability::kLog);
   v1::TableExplanation explained = service.ExplainedAs("none");
   CHECK(explained.has_storage());
@@ -107,21 +107,20 @@ TEST_CASE("Explain tells of a full disk, what waits for it, and where room is mi
   REQUIRE_OK(service.writer->Append(SimpleBlock(5, 5), StopToken()));
   explained = service.ExplainedAs("disk_refuses");
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_WAITING);
-  CHECK(
-      absl::StrContains(explained.summary(), "writers wait for the disk of /data, which refuses what is to be kept: "));
+  CHECK(absl::StrContains(explained.summary(), "writers wait for the disk of /data, which refuses writes: "));
   CHECK(absl::StrContains(explained.summary(), "No space left on device"));
   CHECK(absl::StrContains(explained.summary(), "; 1 block of its writers, with "));
-  CHECK(absl::StartsWith(explained.who_could(), "whoever makes room in /data"));
+  CHECK(absl::StartsWith(explained.who_could(), "more room in /data"));
   REQUIRE(explained.remedies_size() == 1);
   CHECK(explained.remedies(0).setting() == "room in /data");
   CHECK(absl::StrContains(explained.storage().write_problem(), "No space left on device"));
   CHECK(explained.unacknowledged_blocks() == 1);
   CHECK(explained.unacknowledged_bytes() > 0);
-  // A change, and the question whether one could be made, would wait for it too, and nobody would know whether it was.
+  // A change, even a dry run, is refused: it would wait for the disk too, with an unknown result.
   const absl::Status refused = service.Reconfigure();
   REQUIRE_CODE(refused, absl::StatusCode::kUnavailable);
   CHECK(absl::StrContains(refused.message(), "No space left on device"));
-  // It goes on by itself.
+  // Writing goes on without a restart.
   service.disk.SetFull(false);
   REQUIRE_OK(service.writer->Flush(absl::Minutes(1)));
   explained = service.ExplainedAs("none");
@@ -130,7 +129,7 @@ TEST_CASE("Explain tells of a full disk, what waits for it, and where room is mi
   CHECK(explained.unacknowledged_blocks() == 0);
 }
 
-TEST_CASE("Explain tells of a checkpoint that the disk refuses, though nothing is logged", "[grpc]") {
+TEST_CASE("Explain names a checkpoint that the disk refuses, also without a log", "[grpc]") {
   ServiceOnDisk service(Durability::kCheckpoint);
   REQUIRE_OK(service.Checkpoint());
   service.disk.SetFull(true);
@@ -145,13 +144,14 @@ TEST_CASE("Explain tells of a checkpoint that the disk refuses, though nothing i
   service.ExplainedAs("none");
 }
 
-TEST_CASE("Explain tells of checkpoints that are not kept until one is", "[grpc]") {
+TEST_CASE("Explain names a checkpoint that was not kept until the next one is", "[grpc]") {
   ServiceOnDisk service(Durability::kCheckpoint);
   service.copies_fail = true;
   REQUIRE_CODE(service.Checkpoint(), absl::StatusCode::kResourceExhausted);
   const v1::TableExplanation explained = service.ExplainedAs("checkpoint_fails");
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_FLOWING);
-  CHECK(absl::StartsWith(explained.summary(), "the last checkpoint was not kept: no room for a copy; none was since"));
+  CHECK(absl::StartsWith(explained.summary(),
+                         "the last checkpoint was not kept: no room for a copy; no checkpoint was kept since"));
   CHECK(!explained.storage().has_checkpoint_ago());
   service.copies_fail = false;
   REQUIRE_OK(service.Checkpoint());

@@ -39,7 +39,7 @@ std::vector<Message<v1::ExportResponse>> ReadAll(ExportSource* source) {
   }
 }
 
-TEST_CASE("A table is sent as a header and its items' blocks", "[unit]") {
+TEST_CASE("A table is sent as a header and the blocks of its items", "[unit]") {
   ReplayStore store{ReplayStoreOptions()};
   Executor executor("test", 1, 10);
   const TableConfig config = SimpleTable("t", 5000);
@@ -62,7 +62,7 @@ TEST_CASE("A table is sent as a header and its items' blocks", "[unit]") {
   CHECK(items == 300);
 }
 
-TEST_CASE("A reader that goes leaves no work behind", "[unit]") {
+TEST_CASE("A reader that disconnects leaves no task behind", "[unit]") {
   ReplayStore store{ReplayStoreOptions()};
   Executor executor("test", 1, 10);
   REQUIRE_OK(store.CreateTable(SimpleTable("t")));

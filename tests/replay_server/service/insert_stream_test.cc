@@ -20,7 +20,7 @@ using testing::SimpleTable;
 using testing::ValueOf;
 using Peer = testing::RecordingPeer<Message<v1::InsertResponse>>;
 
-// Blocks are applied by whoever brings them: what comes of one is there once it was brought.
+// Blocks are applied by the calling thread, so their results are there when OnMessage returns.
 InsertStreamOptions AtOnce() {
   InsertStreamOptions options;
   options.max_inline_bytes = int64_t{1} << 30;
@@ -37,10 +37,10 @@ struct Stream {
     handler->OnOpen(peer);
   }
 
-  // As the transport does: drops what was not sent.
+  // Drops unsent messages, as the transport does.
   ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
 
-  // The writer, or another one of its name, comes back on a stream of its own.
+  // Opens a new stream for the writer, or for another writer of its name.
   std::shared_ptr<Peer> Reopen(uint64_t incarnation = 0, InsertStreamOptions options = AtOnce()) {
     auto next = std::make_shared<Peer>();
     handler = std::make_unique<InsertStream>(&store, &executor, std::move(options));
@@ -49,7 +49,7 @@ struct Stream {
     return next;
   }
 
-  // Lets one of the items in.
+  // Makes room for one item.
   void SampleOne() {
     const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, 1, 1 << 20)));
     Find()->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
@@ -91,7 +91,7 @@ TableConfig LimitedTable() {
   return table;
 }
 
-TEST_CASE("Opening is answered by what is applied already", "[unit]") {
+TEST_CASE("Opening is answered with the applied sequence", "[unit]") {
   Stream stream(SimpleTable("t"));
   stream.Open();
   REQUIRE(stream.peer->messages().size() == 1);
@@ -126,7 +126,7 @@ TEST_CASE("Blocks are applied in order and acknowledged with their counts", "[un
   CHECK(stream.peer->requests() == 3);
 }
 
-TEST_CASE("A block sent again is acknowledged again and not applied again", "[unit]") {
+TEST_CASE("A repeated block is acknowledged again and not applied again", "[unit]") {
   Stream stream(SimpleTable("t"));
   stream.Open();
   stream.Insert(1, SimpleBlock(0, 3));
@@ -138,7 +138,7 @@ TEST_CASE("A block sent again is acknowledged again and not applied again", "[un
   CHECK(stream.Find()->info().items == 3);
 }
 
-TEST_CASE("While an acknowledgement is unsent the next ones gather in one", "[unit]") {
+TEST_CASE("Blocks that are applied while an acknowledgement is unsent share the next one", "[unit]") {
   Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
   stream.Open();
   REQUIRE(stream.peer->TakeOne());
@@ -154,7 +154,7 @@ TEST_CASE("While an acknowledgement is unsent the next ones gather in one", "[un
   CHECK(stream.peer->messages().size() == 3);
 }
 
-TEST_CASE("While the table has no room no more is read than may be in flight", "[unit]") {
+TEST_CASE("While the table has no room, only max_blocks_in_flight are read", "[unit]") {
   InsertStreamOptions options = AtOnce();
   options.max_blocks_in_flight = 3;
   Stream stream(LimitedTable(), options);
@@ -168,7 +168,7 @@ TEST_CASE("While the table has no room no more is read than may be in flight", "
   const auto table = stream.Find();
   CHECK(table->info().items_inserted == 5);
   CHECK(sequence == 5 + 3);
-  // A sample makes room for one more block: it is acknowledged, and the next one is asked for.
+  // A sample makes room for one more block, which is acknowledged, and the next one is requested.
   const int requests = stream.peer->requests();
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(stream.table, 1, 1 << 20)));
   table->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
@@ -186,7 +186,7 @@ TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
   CHECK(stream.peer->requests() == 1);
 }
 
-TEST_CASE("Blocks are applied elsewhere, in their order", "[unit]") {
+TEST_CASE("Blocks are applied on the executor, in their order", "[unit]") {
   InsertStreamOptions options = AtOnce();
   options.max_inline_bytes = 0;
   options.turn_bytes = GENERATE(int64_t{0}, int64_t{1} << 20);
@@ -205,7 +205,7 @@ TEST_CASE("Blocks are applied elsewhere, in their order", "[unit]") {
   CHECK(stream.Find()->info().items == 50);
 }
 
-TEST_CASE("A stream whose peer is done ends when all is acknowledged", "[unit]") {
+TEST_CASE("A stream whose peer is done ends when all blocks are acknowledged", "[unit]") {
   Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
   stream.Open();
   REQUIRE(stream.peer->TakeOne());
@@ -226,7 +226,7 @@ TEST_CASE("A server that stops asks its writers to come back", "[unit]") {
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("What is applied while its writer comes back is counted once", "[unit]") {
+TEST_CASE("A block that is applied while its writer comes back is counted once", "[unit]") {
   uint64_t counted = 0;
   InsertStreamOptions options = AtOnce();
   options.on_inserted = [&counted](uint64_t items) { counted += items; };
@@ -236,11 +236,11 @@ TEST_CASE("What is applied while its writer comes back is counted once", "[unit]
   const auto again = stream.Reopen(0, options);
   REQUIRE(again->messages().size() == 1);
   CHECK(again->messages()[0].header.opened().applied_sequence() == 0);
-  SECTION("before it is sent again") {
+  SECTION("applied before it is sent again") {
     stream.SampleOne();
     stream.Insert(1, SimpleBlock(0, 6));
   }
-  SECTION("after it is sent again") {
+  SECTION("applied after it is sent again") {
     stream.Insert(1, SimpleBlock(0, 6));
     stream.SampleOne();
   }
@@ -253,11 +253,11 @@ TEST_CASE("What is applied while its writer comes back is counted once", "[unit]
   CHECK(last->messages()[0].header.opened().items_inserted() == 6);
 }
 
-TEST_CASE("A second writer of the same name is refused, whatever the first one has written", "[unit]") {
+TEST_CASE("A second writer of the same name is refused, with or without blocks of the first one", "[unit]") {
   Stream stream(LimitedTable());
   stream.Open(/*incarnation=*/1);
-  SECTION("nothing") {}
-  SECTION("a block that waits for room") {
+  SECTION("without blocks") {}
+  SECTION("with a block that waits for room") {
     stream.Insert(1, SimpleBlock(0, 6));
   }
   const auto other = stream.Reopen(/*incarnation=*/2);
@@ -268,7 +268,7 @@ TEST_CASE("A second writer of the same name is refused, whatever the first one h
   CHECK(!first->closed().has_value());
 }
 
-TEST_CASE("The name of a writer whose stream has ended with all acknowledged is another one's to take", "[unit]") {
+TEST_CASE("Another writer may take the name of a writer whose stream ended with all blocks acknowledged", "[unit]") {
   Stream stream(SimpleTable("t"));
   stream.Open(/*incarnation=*/1);
   stream.Insert(1, SimpleBlock(0, 6));
@@ -280,12 +280,12 @@ TEST_CASE("The name of a writer whose stream has ended with all acknowledged is 
   stream.Insert(1, SimpleBlock(0, 4));
   CHECK(other->messages()[1].header.ack().items_inserted() == 4);
   CHECK(stream.Find()->info().items_inserted == 10);
-  SECTION("and is not the first one's while the other one is connected") {
+  SECTION("the first writer is refused while the other one is connected") {
     const auto first = stream.Reopen(/*incarnation=*/1);
     REQUIRE(first->closed().has_value());
     CHECK(first->closed()->code() == absl::StatusCode::kFailedPrecondition);
   }
-  SECTION("and where the first one comes back after all, it inserts nothing twice") {
+  SECTION("the first writer may come back later, and inserts nothing twice") {
     stream.handler->OnPeerDone();
     const auto first = stream.Reopen(/*incarnation=*/1);
     REQUIRE(first->messages().size() == 1);
@@ -294,7 +294,7 @@ TEST_CASE("The name of a writer whose stream has ended with all acknowledged is 
   }
 }
 
-TEST_CASE("The name of a writer is not free while an acknowledgement is still to be sent", "[unit]") {
+TEST_CASE("The name of a writer is not free while an acknowledgement is unsent", "[unit]") {
   Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
   stream.Open(/*incarnation=*/1);
   stream.Insert(1, SimpleBlock(0, 6));
@@ -305,7 +305,7 @@ TEST_CASE("The name of a writer is not free while an acknowledgement is still to
   CHECK(other->closed()->code() == absl::StatusCode::kFailedPrecondition);
 }
 
-// Several writers of one table that has no room any more, with one budget.
+// Several writers of one table without room, with one budget.
 struct Budgeted {
   explicit Budgeted(int64_t bytes) : budget(std::make_shared<MemoryAccount>(bytes)) {}
   ~Budgeted() { budget->Close(); }
@@ -331,13 +331,13 @@ struct Budgeted {
     std::swap(first.handler, writer->handler);
     ++writer->sequence;
   }
-  // Sends all that is asked for.
+  // Sends all requested blocks.
   void Flood(Writer* writer) {
     while (writer->peer->requests() > static_cast<int>(writer->sequence)) {
       Insert(writer);
     }
   }
-  // Whoever waits for the budget is granted it by a thread of the budget's own.
+  // Waits, because the budget's own thread grants bytes.
   bool AwaitUsed(int64_t bytes) const {
     const absl::Time deadline = absl::Now() + absl::Seconds(10);
     while (budget->used() != bytes && absl::Now() < deadline) {
@@ -351,7 +351,7 @@ struct Budgeted {
   std::vector<std::unique_ptr<Writer>> writers;
 };
 
-TEST_CASE("All streams together take in no more than their budget, but each of them one block", "[unit]") {
+TEST_CASE("All streams together take in no more than their budget, except one block each", "[unit]") {
   Budgeted server(1);
   Budgeted::Writer* const one = server.Add("one");
   server.Flood(one);
@@ -361,7 +361,7 @@ TEST_CASE("All streams together take in no more than their budget, but each of t
   Budgeted::Writer* const other = server.Add("other");
   server.Flood(other);
   CHECK(other->sequence == 1);
-  // One item more is let in: its writer has nothing there any more, and may send another block.
+  // One more item is let in. Its writer has no block left there, and may send another one.
   server.first.SampleOne();
   CHECK(server.first.Find()->info().items_inserted == 6);
   server.Flood(one);
@@ -369,7 +369,7 @@ TEST_CASE("All streams together take in no more than their budget, but each of t
   CHECK(one->sequence + other->sequence == 8);
 }
 
-TEST_CASE("A budget has room for as many blocks as there are bytes, and gives them back", "[unit]") {
+TEST_CASE("A budget of bytes admits as many blocks as fit, and gets their bytes back", "[unit]") {
   int64_t block = 0;
   {
     Budgeted server(1);
@@ -385,7 +385,7 @@ TEST_CASE("A budget has room for as many blocks as there are bytes, and gives th
   Budgeted::Writer* const other = server.Add("other");
   server.Flood(other);
   CHECK(other->sequence == 1);
-  // Whoever asked first may send the next one.
+  // The stream that asked first may send the next block.
   server.first.SampleOne();
   REQUIRE(server.AwaitUsed(4 * block));
   server.Flood(one);

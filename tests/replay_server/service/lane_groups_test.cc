@@ -1,5 +1,5 @@
-// Streams that always have something to do, on one executor of one thread: the order in which it serves them follows
-// from what they ask of it alone. They are held up until all are there.
+// Busy streams on an executor of one thread. Its order of turns depends on their tasks alone, because it is held up
+// until all streams are there.
 
 #include "replay_server/service/lane_groups.h"
 
@@ -26,14 +26,14 @@ using testing::SimpleBlock;
 using testing::SimpleTable;
 using testing::ValueOf;
 
-// A turn of somebody's: a block applied, or a batch gathered.
+// A turn of a stream: a block applied, or a batch gathered.
 struct Turn {
   char name;
   int64_t bytes;
 };
 using Turns = std::vector<Turn>;
 
-// A peer from which there is always one more message, up to some number, and which takes whatever it is sent.
+// A peer that sends a message whenever it is asked, up to some number, and takes all messages at once.
 template <class Incoming, class Outgoing>
 class EagerPeer final : public StreamPeer<Outgoing> {
  public:
@@ -84,7 +84,7 @@ struct Server {
     executor.reset();
     budget->Close();
   }
-  // Lets the executor do what there is to do, and waits until it has.
+  // Lets the executor run all tasks, and waits for their end.
   Turns Serve() {
     release.RequestStop();
     executor.reset();
@@ -100,7 +100,7 @@ struct Server {
     std::shared_ptr<Peer> peer;
   };
 
-  // One that sends `blocks` blocks of `rows` rows.
+  // Adds a writer that sends `blocks` blocks of `rows` rows.
   void AddWriter(char name, uint32_t rows, int blocks) {
     auto writer = std::make_unique<Writer>();
     InsertStreamOptions options;
@@ -133,7 +133,7 @@ struct Server {
     return message;
   }
 
-  // One that wants `batches` batches, as fast as it can, four at a time.
+  // Adds a sampler that wants `batches` batches, as fast as possible, four at a time.
   void AddSampler(char name, uint32_t batch_size, int batches) {
     using Peer = EagerPeer<Message<v1::SampleRequest>, Message<v1::SampleResponse>>;
     SampleStreamOptions options;
@@ -174,7 +174,7 @@ struct Server {
   const StopToken release;
   std::unique_ptr<Executor> executor = std::make_unique<Executor>("test", 1, 10'000);
   std::shared_ptr<MemoryAccount> budget = std::make_shared<MemoryAccount>(int64_t{1} << 30);
-  Turns turns;  // The executor's thread's, until Serve has returned.
+  Turns turns;  // Owned by the executor's thread until Serve returns.
   std::vector<std::unique_ptr<Writer>> writers;
   std::unique_ptr<SampleStream> sampler;
 };
@@ -184,7 +184,7 @@ int CountOf(char name, const Turns& turns) {
       std::count_if(turns.begin(), turns.end(), [name](const Turn& turn) { return turn.name == name; }));
 }
 
-// Up to the last turn of whoever is done first: until then both always had something to do.
+// The turns until the first of the two streams is done, while both are busy.
 Turns WhileBoth(Turns turns, char one, char other) {
   const auto last = [&turns](char name) {
     const auto found =
@@ -195,16 +195,15 @@ Turns WhileBoth(Turns turns, char one, char other) {
   return turns;
 }
 
-TEST_CASE("A writer of single rows keeps its turns beside one of ten thousand at a time", "[unit]") {
+TEST_CASE("A writer of single rows keeps its turns beside a writer of ten thousand rows a block", "[unit]") {
   Server server;
   server.AddWriter('L', 10'000, 20);
   server.AddWriter('s', 1, 4'000);
   const Turns all = server.Serve();
   REQUIRE(CountOf('L', all) == 20);
   REQUIRE(CountOf('s', all) == 4'000);
-  // Between two large blocks the other one has as many turns as cost the same, each of the eight blocks that it may
-  // have under way. A large block is 120 kB of rows and more of items, eight small ones less than 1 kB and what a turn
-  // costs.
+  // Between two large blocks the small writer gets turns of the same total cost, each of the eight blocks that it may
+  // have in flight. A large block has 120 kB of rows, and items; eight small ones have less than 1 kB.
   const Turns both = WhileBoth(all, 'L', 's');
   int large = 0;
   int small = 0;
@@ -236,19 +235,19 @@ TEST_CASE("A sampler has half of the bytes beside any number of writers", "[unit
   for (const Turn& turn : both) {
     (turn.name == 'x' ? sampled : written) += static_cast<double>(turn.bytes);
     INFO(sampled << " bytes sampled, " << written << " written");
-    // But for what the two differ by at any time, which are a turn of each, and for what a turn costs by itself.
+    // They may differ by a turn of each, and by the fixed cost of turns.
     constexpr double kTurns = 2 * (64 << 10);
     REQUIRE(sampled + kTurns >= 0.8 * written);
     REQUIRE(written + kTurns >= 0.8 * sampled);
   }
   CHECK(sampled > 1e6);
-  // The writers share what is left alike.
+  // The writers have equal shares of the rest.
   for (const char name : std::string("bcd")) {
     CHECK(std::abs(CountOf(name, both) - CountOf('a', both)) <= 16);
   }
 }
 
-TEST_CASE("Whoever inserts goes on beside calls that take long", "[unit]") {
+TEST_CASE("Inserts go on beside calls that take long", "[unit]") {
   const TableConfig table = SimpleTable("t");
   ReplayStore store{ReplayStoreOptions()};
   REQUIRE_OK(store.CreateTable(table));
@@ -269,7 +268,7 @@ TEST_CASE("Whoever inserts goes on beside calls that take long", "[unit]") {
   release.RequestStop();
 }
 
-TEST_CASE("Calls that take long have half of the threads, and one where there are fewer than two", "[unit]") {
+TEST_CASE("Calls that take long have half of the threads, and at least one", "[unit]") {
   for (const int threads : {1, 2, 3, 8}) {
     const Executor executor("test", threads, 1);
     CHECK(LongLaneOf(executor).max_running == std::max(1, threads / 2));

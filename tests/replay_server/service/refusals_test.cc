@@ -16,14 +16,13 @@ namespace {
 
 using Counts = std::map<std::string, uint64_t>;
 
-// A quiet one, but for what a test wants to hear.
 RefusalsOptions Options(absl::Duration log_interval) {
   RefusalsOptions options;
   options.log_interval = log_interval;
   return options;
 }
 
-TEST_CASE("Refusals are counted by their reason, or by their code where they have none", "[unit]") {
+TEST_CASE("Refusals are counted by their reason, or by their code without one", "[unit]") {
   std::vector<std::string> heard;
   RefusalsOptions options;
   options.on_refused = [&heard](absl::string_view reason) { heard.emplace_back(reason); };
@@ -34,14 +33,14 @@ TEST_CASE("Refusals are counted by their reason, or by their code where they hav
   refusals.Count(bad_priority, "UpdatePriorities", "bee:2");
   refusals.Count(absl::DataLossError("damaged"), "Export", "bee:1");
   refusals.Count(WithReason("no_reason_of_the_list", absl::UnavailableError("away")), "Export", "bee:1");
-  refusals.Count(static_cast<absl::Status>(absl::UnauthenticatedError("who?")), "Export", "bee:1");
+  refusals.Count(static_cast<absl::Status>(absl::UnauthenticatedError("no token")), "Export", "bee:1");
   refusals.Count(absl::OkStatus(), "Insert", "bee:1");
   CHECK(refusals.counts() == Counts{{"bad_priority", 2}, {"data_loss", 1}, {"unauthenticated", 1}, {"unavailable", 1}});
   CHECK(heard ==
         std::vector<std::string>{"bad_priority", "bad_priority", "data_loss", "unavailable", "unauthenticated"});
 }
 
-TEST_CASE("Each reason is logged once in a while, with who sent what and how many there were", "[unit]") {
+TEST_CASE("Each reason is logged once in a while, with method, peer and count", "[unit]") {
   Refusals refusals(Options(absl::Hours(10)));
   testing::CapturedStream log(STDERR_FILENO);
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +59,7 @@ TEST_CASE("Each reason is logged once in a while, with who sent what and how man
   CHECK(text.find("refused: Clear of bee:2: unknown_table: NOT_FOUND: no table named") != std::string::npos);
 }
 
-TEST_CASE("A line in the log repeats no more than a little of a message", "[unit]") {
+TEST_CASE("A line in the log quotes only the beginning of a message", "[unit]") {
   Refusals refusals(Options(absl::ZeroDuration()));
   testing::CapturedStream log(STDERR_FILENO);
   refusals.Count(absl::InvalidArgumentError(std::string(100'000, 'x')), "Insert", "bee:1");
@@ -70,7 +69,7 @@ TEST_CASE("A line in the log repeats no more than a little of a message", "[unit
   CHECK(text.find("2 of that reason so far") != std::string::npos);
 }
 
-TEST_CASE("Counting from many threads loses none", "[unit][tsan]") {
+TEST_CASE("Counting from many threads loses no refusal", "[unit][tsan]") {
   Refusals refusals(Options(absl::InfiniteDuration()));
   testing::CapturedStream log(STDERR_FILENO);
   std::vector<std::thread> threads;
@@ -89,7 +88,7 @@ TEST_CASE("Counting from many threads loses none", "[unit][tsan]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 }
 
-TEST_CASE("Every reason has a name of its own, and a line in docs/errors.md", "[unit]") {
+TEST_CASE("Every reason has a unique name and a line in docs/errors.md", "[unit]") {
   const auto page = ReadSmallFile(WAGGLE_DOCS_DIR "/errors.md", 1 << 20);
   REQUIRE_OK(page);
   std::set<absl::string_view> names;

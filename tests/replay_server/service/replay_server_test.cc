@@ -32,7 +32,7 @@ ReplayServerOptions Listening(const std::string& address) {
   return options;
 }
 
-TEST_CASE("A server counts what is inserted and sampled, and measures what it holds", "[grpc]") {
+TEST_CASE("A server counts inserted and sampled items, and measures its tables", "[grpc]") {
   Metrics metrics;
   const auto server = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
   const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
@@ -65,7 +65,7 @@ TEST_CASE("A second server on a taken port is refused", "[grpc]") {
   REQUIRE_CODE(ReplayServer::Start(Listening("nowhere"), &metrics), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A server is not started with options that cannot work, and says which", "[grpc]") {
+TEST_CASE("A server does not start with invalid options, and names them", "[grpc]") {
   Metrics metrics;
   ReplayServerOptions options = Listening("127.0.0.1:0");
   options.service.sample.max_batches_in_flight = 0;
@@ -76,13 +76,13 @@ TEST_CASE("A server is not started with options that cannot work, and says which
   CHECK(absl::StrContains(status.message(), "max_exports: 0 is less than 1"));
 }
 
-TEST_CASE("So many tables may be exported at a time, and another one once one of them has ended", "[grpc]") {
+TEST_CASE("At most max_exports run at a time; another export may start once one has ended", "[grpc]") {
   Metrics metrics;
   ReplayServerOptions options = Listening("127.0.0.1:0");
   options.service.max_exports = 2;
   const auto server = ValueOf(ReplayServer::Start(options, &metrics));
   const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
-  constexpr int64_t kWidth = 200'000;  // Much more in all than the transport takes of what nobody reads.
+  constexpr int64_t kWidth = 200'000;  // In all much more than the transport buffers for a client that does not read.
   const TableConfig table = SimpleTable("t", kWidth);
   REQUIRE_OK(connection->CreateTable(table, StopToken()));
   const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
@@ -117,13 +117,13 @@ TEST_CASE("So many tables may be exported at a time, and another one once one of
   contexts[1].TryCancel();
   REQUIRE_FALSE(readers[1]->Finish().ok());
   absl::Status status = refused;
-  while (absl::IsUnavailable(status)) {  // Until the server, too, has noticed.
+  while (absl::IsUnavailable(status)) {  // Until the server has noticed the cancellation.
     status = export_all();
   }
   REQUIRE_OK(status);
 }
 
-TEST_CASE("Shutting down answers those who wait at once", "[grpc]") {
+TEST_CASE("Shutting down answers waiting calls at once", "[grpc]") {
   Metrics metrics;
   const auto server = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
   const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
@@ -137,7 +137,7 @@ TEST_CASE("Shutting down answers those who wait at once", "[grpc]") {
   REQUIRE_CODE(sampler->Next(stop), absl::StatusCode::kCancelled);
 }
 
-// Servers on one folder, one after the other, with their tables created over RPC.
+// A server on a folder. Tables are created over RPC.
 struct DurableServer {
   explicit DurableServer(const testing::TemporaryFolder& folder, SavedPolicy policy = SavedPolicy::kRefuse,
                          int64_t max_bytes = std::numeric_limits<int64_t>::max()) {
@@ -169,7 +169,7 @@ struct DurableServer {
   v1::CreateTableResponse created;
 };
 
-TEST_CASE("A server that comes back has its table, and does with one that differs as it is told", "[grpc]") {
+TEST_CASE("A restarted server has its table, and obeys the policy for a table that differs", "[grpc]") {
   const testing::TemporaryFolder folder;
   TableConfig table = SimpleTable("t");
   table.durability = GENERATE(Durability::kCheckpoint, Durability::kLog);
@@ -181,17 +181,17 @@ TEST_CASE("A server that comes back has its table, and does with one that differ
     const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
     REQUIRE_OK(writer->Append(SimpleBlock(0, 6), StopToken()));
     REQUIRE_OK(writer->Flush(absl::Seconds(30)));
-    first.server->Shutdown(absl::ZeroDuration());  // Before the writer goes, as a killed server would.
+    first.server->Shutdown(absl::ZeroDuration());  // Before the writer leaves, as if the server was killed.
   }
   TableConfig wanted = table;
   wanted.max_items = 77;
-  SECTION("the same one") {
+  SECTION("the same table") {
     DurableServer second(folder);
     REQUIRE_OK(second.Create(table));
     CHECK(!second.created.created());
     CHECK(second.Items() == 6);
   }
-  SECTION("refused by itself") {
+  SECTION("refused by default") {
     DurableServer second(folder);
     const absl::Status refused = second.Create(wanted);
     REQUIRE(absl::IsFailedPrecondition(refused));
@@ -205,11 +205,11 @@ TEST_CASE("A server that comes back has its table, and does with one that differ
     REQUIRE_OK(second.Create(wanted));
     CHECK(!second.created.created());
     CHECK(second.Items() == 6);
-    // Only what was restored is for choosing, and only once.
+    // The policy is for restored tables only, and only once.
     wanted.max_items = 78;
     REQUIRE_CODE(second.Create(wanted, v1::SAVED_POLICY_REPLACE), absl::StatusCode::kFailedPrecondition);
   }
-  SECTION("not replaced by one that there is no memory for") {
+  SECTION("not replaced by a table that is too large for the memory") {
     DurableServer second(folder, SavedPolicy::kReplace, /*max_bytes=*/10'000'000);
     wanted.max_items = 1'000'000;
     const absl::Status refused = second.Create(wanted);
@@ -233,7 +233,7 @@ TEST_CASE("A server that comes back has its table, and does with one that differ
   }
 }
 
-TEST_CASE("What is dropped of an experiment does not come back after a restart", "[grpc]") {
+TEST_CASE("Dropped tables of an experiment do not come back after a restart", "[grpc]") {
   const testing::TemporaryFolder folder;
   std::vector<TableConfig> tables;
   for (const char* const name : {"first-1/t", "first-1/u", "second-2/t"}) {
@@ -252,7 +252,7 @@ TEST_CASE("What is dropped of an experiment does not come back after a restart",
   {
     DurableServer first(folder);
     write(&first, "a");
-    if (GENERATE(false, true)) {  // Also what was restored, and nobody has asked for.
+    if (GENERATE(false, true)) {  // Also restored tables that no client has created again.
       first.server->Shutdown(absl::ZeroDuration());
     } else {
       CHECK(first.server->store()->DropExperiment("first-1") == 2);
@@ -272,7 +272,7 @@ TEST_CASE("What is dropped of an experiment does not come back after a restart",
   CHECK(ValueOf(third.server->store()->FindTable("second-2/t"))->info().items == 12);
 }
 
-TEST_CASE("A checkpoint is made when it is asked for, and refused without a folder", "[grpc]") {
+TEST_CASE("A checkpoint is made on request, and refused without a folder", "[grpc]") {
   const testing::TemporaryFolder folder;
   DurableServer server(folder);
   TableConfig table = SimpleTable("t");
@@ -292,7 +292,7 @@ TEST_CASE("A checkpoint is made when it is asked for, and refused without a fold
   REQUIRE_CODE(checkpoint(stub.get()), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("What a server cannot keep it does not take", "[grpc]") {
+TEST_CASE("A server without a folder refuses tables that need one", "[grpc]") {
   Metrics metrics;
   const auto server = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
   const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
@@ -309,7 +309,7 @@ TEST_CASE("What a server cannot keep it does not take", "[grpc]") {
   CHECK(absl::StrContains(limited.message(), "--data-dir"));
 }
 
-// A server with a folder, whose tables have far more rows than may be in memory.
+// A server with a folder. Its tables have far more rows than their memory limit.
 struct LimitedServer {
   LimitedServer() {
     ReplayServerOptions options = Listening("127.0.0.1:0");
@@ -328,15 +328,15 @@ std::shared_ptr<ReplayConnection> NewLimitedReplay() {
       ValueOf(NewGrpcReplayConnection({server->server->address()})), /*limit=*/200, server);
 }
 
-TEST_CASE("Replay keeps its contract over gRPC where nearly all rows are on disk", "[grpc]") {
+TEST_CASE("Replay keeps its contract over gRPC with nearly all rows on disk", "[grpc]") {
   testing::CheckReplayConformance(NewLimitedReplay);
 }
 
-TEST_CASE("Views, selectors and compression are the same over gRPC where nearly all rows are on disk", "[grpc]") {
+TEST_CASE("Views, selectors and compression work over gRPC with nearly all rows on disk", "[grpc]") {
   testing::CheckReplayViewConformance(NewLimitedReplay);
 }
 
-TEST_CASE("A table of ten times its memory limit is sampled whole, and says what is on disk", "[grpc]") {
+TEST_CASE("A table of ten times its memory limit is sampled whole, and reports its bytes on disk", "[grpc]") {
   const testing::TemporaryFolder folder;
   DurableServer server(folder);
   TableConfig table = SimpleTable("t", /*width=*/1000);
@@ -367,7 +367,7 @@ TEST_CASE("A table of ten times its memory limit is sampled whole, and says what
   CHECK(server.FirstTable().disk_reads() >= 85);
 }
 
-TEST_CASE("Servers that could not start take no place among the checkpoints that are kept", "[grpc]") {
+TEST_CASE("Servers that fail to start do not replace kept checkpoints", "[grpc]") {
   const testing::TemporaryFolder folder;
   TableConfig table = SimpleTable("t");
   table.durability = Durability::kLog;

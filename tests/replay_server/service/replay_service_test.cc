@@ -58,7 +58,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("Creating a table says whether it is new, and refuses another one of its name", "[grpc]") {
+TEST_CASE("Creating a table reports whether it is new, and refuses another table of its name", "[grpc]") {
   Fixture fixture;
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(SimpleTable("t"));
@@ -72,10 +72,10 @@ TEST_CASE("Creating a table says whether it is new, and refuses another one of i
   CHECK(std::string(status.message()).find("max_items") != std::string::npos);
 }
 
-TEST_CASE("A table is created on the executor, because it may take the place of a large one", "[grpc]") {
+TEST_CASE("A table is created on the executor, because it may replace a large one", "[grpc]") {
   Fixture fixture;
   const StopToken release;
-  for (int i = 0; i < 101; ++i) {  // One runs; as many wait as may.
+  for (int i = 0; i < 101; ++i) {  // One runs; the queue is full.
     absl::Status submitted = fixture.executor.Submit([release] { release.Wait(); });
     while (!submitted.ok()) {
       submitted = fixture.executor.Submit([release] { release.Wait(); });
@@ -107,13 +107,13 @@ TEST_CASE("A table is reconfigured against the generation of its configuration",
   CHECK(response.items_removed() == 15);
   CHECK(response.config_generation() == request.config_generation() + 1);
   CHECK(ValueOf(fixture.store.FindTable("t"))->info().items == 5);
-  // Again: it has changed meanwhile.
+  // The generation has changed meanwhile.
   REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kAborted);
   request.mutable_config()->set_name("other");
   REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kNotFound);
   request.mutable_config()->clear_view();
   REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Reconfigure, request), absl::StatusCode::kInvalidArgument);
-  // Who does not know of the change still finds its table.
+  // A client that does not know of the change still finds its table.
   v1::CreateTableRequest create;
   *create.mutable_config() = ToProto(SimpleTable("t"));
   const auto created = ValueOf(fixture.Call(&v1::ReplayService::Stub::CreateTable, create));
@@ -133,7 +133,7 @@ TEST_CASE("A request larger than its method needs is refused before it is parsed
   v1::ClearRequest clear;
   clear.set_table(std::string(2'000'000, 'x'));
   REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear), absl::StatusCode::kResourceExhausted);
-  // As many priorities as a client sends at a time are no such thing.
+  // The most priorities that a client sends at a time are allowed.
   fixture.CreateAndFill(1);
   v1::UpdatePrioritiesRequest update;
   update.set_table("t");
@@ -156,7 +156,7 @@ TEST_CASE("A view with too many fields is refused", "[grpc]") {
   CHECK(absl::StartsWith(status.message(), "view: got 2000"));
 }
 
-TEST_CASE("Describe shows each table with what happened to it", "[grpc]") {
+TEST_CASE("Describe shows each table with its counts", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(7);
   const auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest()));
@@ -214,7 +214,7 @@ TEST_CASE("Clear removes every item", "[grpc]") {
   CHECK(cleared.deleted() == 9);
 }
 
-// Waits until the service says of table "t" what is wanted.
+// Waits for an explanation of table "t" for which `wanted` is true, and returns it.
 v1::TableExplanation ExplainedAs(Fixture* fixture, const std::function<bool(const v1::TableExplanation&)>& wanted) {
   const absl::Time deadline = SteadyNow() + absl::Minutes(1);
   for (;;) {
@@ -231,7 +231,7 @@ v1::TableExplanation ExplainedAs(Fixture* fixture, const std::function<bool(cons
   }
 }
 
-TEST_CASE("Explain names those who wait by what they call themselves, or where they are", "[grpc]") {
+TEST_CASE("Explain names waiting clients by their names, or by their addresses", "[grpc]") {
   Fixture fixture;
   TableConfig table = SimpleTable("t");
   table.rate_limiter.min_items = 5;
@@ -257,7 +257,7 @@ TEST_CASE("Explain names those who wait by what they call themselves, or where t
   CHECK(explained.who_could() == "no writer is connected, and none ever was");
   CHECK(explained.config().name() == "t");
 
-  // A wait of some seconds is one; a writer that brings too little does not end it.
+  // The table waits after some seconds. A writer of too few items does not end that.
   const auto writer = ValueOf(connection->NewWriter(testing::SimpleWriter("actor-1", table)));
   REQUIRE_OK(writer->Append(SimpleBlock(0, 3), StopToken()));
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
@@ -271,7 +271,7 @@ TEST_CASE("Explain names those who wait by what they call themselves, or where t
   CHECK(explained.remedies(0).change() == "<= 3");
   CHECK(explained.remedies(0).is_table_setting());
 
-  // What waited is served, and who leaves is remembered.
+  // Waiting calls are served, and clients that leave are remembered.
   REQUIRE_OK(writer->Append(SimpleBlock(3, 2), StopToken()));
   explained = ExplainedAs(&fixture, [](const auto& now) { return now.samples_waiting() == 0; });
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_FLOWING);
@@ -289,7 +289,7 @@ TEST_CASE("Explain names those who wait by what they call themselves, or where t
   CHECK(explained.priorities_updated_by().find("127.0.0.1:") == 0);
 }
 
-TEST_CASE("Explain names a deadlock at once, and an unknown table with the nearest", "[grpc]") {
+TEST_CASE("Explain reports a deadlock at once, and the nearest name for an unknown table", "[grpc]") {
   Fixture fixture;
   TableConfig config = SimpleTable("t");
   config.rate_limiter.min_items = 500;
@@ -302,7 +302,7 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
   }
   const auto table = ValueOf(fixture.store.FindTable("t"));
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(config, 8, 1 << 20)));
-  // A part of a larger batch, as a client of several servers asks for it.
+  // A part of a larger batch, as requested by a client of several servers.
   table->Draw(layout, {8, 500}, [](const absl::StatusOr<DrawnBatch>& /*answer*/) {});
   auto response = ValueOf(fixture.Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest()));
   REQUIRE(response.tables_size() == 1);
@@ -322,7 +322,7 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
   CHECK(std::string(status.message()).find("did you mean \"t\"?") != std::string::npos);
 }
 
-TEST_CASE("Inspect pages over items, tells who wrote them and shows one in full", "[grpc]") {
+TEST_CASE("Inspect pages over items, names their writers and shows one item in full", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(25);
   v1::InspectRequest request;
@@ -393,7 +393,7 @@ TEST_CASE("Inspect shows compressed columns as they were written", "[grpc]") {
   CHECK(response.columns(0).data() == std::string(bytes, threes.size() * sizeof(float)));
 }
 
-TEST_CASE("Inspect refuses what it cannot show", "[grpc]") {
+TEST_CASE("Inspect refuses invalid requests", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(1);
   const auto code_of = [&fixture](const std::function<void(v1::InspectRequest*)>& change) {
@@ -414,7 +414,7 @@ TEST_CASE("Inspect refuses what it cannot show", "[grpc]") {
         }) == absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("Reconfigure says what differs and leaves a line in the log, a dry run only the first", "[grpc]") {
+TEST_CASE("Reconfigure returns the differences and logs them; a dry run only returns them", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(25);
   v1::ReconfigureRequest request;
@@ -437,9 +437,10 @@ TEST_CASE("Reconfigure says what differs and leaves a line in the log, a dry run
   const std::string text = log.Finish();
   CAPTURE(text);
   CHECK(text.find("table \"t\" was changed by bee@hive at 127.0.0.1:") != std::string::npos);
-  CHECK(text.find("to generation 2 (as it was and is): max_items: 100000 and 20; 5 items left") != std::string::npos);
+  CHECK(text.find("to generation 2 (before and after): max_items: 100000 and 20; 5 items were removed") !=
+        std::string::npos);
   CHECK(text.find("a change by bee@hive at 127.0.0.1:") != std::string::npos);
-  // Beside these two, the first refusal of each reason.
+  // The other two lines are the first refusal of each reason.
   CHECK(text.find("refused: Reconfigure of 127.0.0.1:") != std::string::npos);
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }

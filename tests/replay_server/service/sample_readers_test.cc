@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLimit = 1'000;
 
-// Readers of a server, and a clock that goes as the test says.
+// Readers of a server, with a clock that the test advances.
 struct Readers {
   struct One {
     std::shared_ptr<absl::Status> ended = std::make_shared<absl::Status>();
@@ -26,7 +26,7 @@ struct Readers {
     one.reader = all.Add(table, who, [ended = one.ended](absl::Status status) { *ended = std::move(status); });
     return one;
   }
-  // One that was given a batch of so many bytes, and has taken nothing of it.
+  // Adds a reader that has a batch of `bytes` bytes and has read nothing of it.
   One AddStuck(const std::string& table, const std::string& who, int64_t bytes) {
     One one = Add(table, who);
     one.reader->Wants();
@@ -53,7 +53,7 @@ struct Readers {
   absl::Time now = absl::UnixEpoch() + absl::Hours(1);
 };
 
-TEST_CASE("A sampler that reads nothing is ended once others have waited for its memory", "[unit]") {
+TEST_CASE("A sampler that reads nothing is ended after others have waited for its memory", "[unit]") {
   Readers readers;
   const auto stuck = readers.AddStuck("t", "stopped", 900);
   const auto reads = readers.AddStuck("t", "reads", 100);
@@ -74,15 +74,15 @@ TEST_CASE("A sampler that reads nothing is ended once others have waited for its
   CHECK(waits.ended->ok());
 }
 
-TEST_CASE("A sampler that reads nothing is left alone while nobody else waits for memory", "[unit]") {
+TEST_CASE("A sampler that reads nothing is not ended while no other one waits for memory", "[unit]") {
   Readers readers;
   const auto stuck = readers.AddStuck("t", "stopped", 900);
-  stuck.reader->Wants();  // More of its own.
+  stuck.reader->Wants();  // For its own next batch.
   const auto other = readers.AddStuck("t", "stopped, too", 100);
   readers.Pass(1'000);
   CHECK(stuck.ended->ok());
   CHECK(other.ended->ok());
-  // A shortage that passes ends nobody, however long that one has read nothing; one that lasts does.
+  // A short shortage ends no sampler, even one that has read nothing for long. A lasting shortage does.
   const auto waits = readers.Add("t", "waits");
   for (int i = 0; i < 20; ++i) {
     waits.reader->Wants();
@@ -96,7 +96,7 @@ TEST_CASE("A sampler that reads nothing is left alone while nobody else waits fo
   CHECK_FALSE(other.ended->ok());
 }
 
-TEST_CASE("Time in which this process stood still is nobody's fault", "[unit]") {
+TEST_CASE("Time in which this process stood still ends no sampler", "[unit]") {
   Readers readers;
   const auto stuck = readers.AddStuck("t", "s", 900);
   const auto waits = readers.Add("t", "waits");
@@ -107,7 +107,7 @@ TEST_CASE("Time in which this process stood still is nobody's fault", "[unit]") 
   CHECK(stuck.ended->ok());
 }
 
-TEST_CASE("A sampler that has nothing of the memory, or is gone, is not ended", "[unit]") {
+TEST_CASE("A sampler that has no memory, or is gone, is not ended", "[unit]") {
   Readers readers;
   auto gone = readers.AddStuck("t", "gone", 900);
   const auto small = readers.AddStuck("t", "opening", 0);
@@ -120,7 +120,7 @@ TEST_CASE("A sampler that has nothing of the memory, or is gone, is not ended", 
   CHECK(small.ended->ok());
 }
 
-TEST_CASE("Whose batches wait, and who has the memory, is told table by table", "[unit]") {
+TEST_CASE("Waiting samplers and holders of memory are described by table", "[unit]") {
   Readers readers;
   const auto stuck = readers.AddStuck("other", "stopped", 900);
   const auto some = readers.AddStuck("t", "some", 40);

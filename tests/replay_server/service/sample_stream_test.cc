@@ -46,7 +46,7 @@ struct Stream {
     handler->OnOpen(peer);
   }
 
-  // As the transport does: drops what was not sent.
+  // Drops unsent messages, as the transport does.
   ~Stream() {
     peer->Close(absl::CancelledError("the test is over"));
     budget->Close();
@@ -74,7 +74,7 @@ struct Stream {
 
   const TableConfig table;
   ReplayStore store{ReplayStoreOptions()};
-  // Waits until the executor, which has one thread, has done what it was given so far.
+  // Waits until the executor, which has one thread, has run all submitted tasks.
   void Drain() {
     const StopToken drained;
     REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
@@ -89,7 +89,7 @@ struct Stream {
   std::unique_ptr<SampleStream> handler;
 };
 
-TEST_CASE("Opening is answered by the layout, and every credit by a batch", "[unit]") {
+TEST_CASE("Opening is answered with the layout, and every credit with a batch", "[unit]") {
   uint64_t counted = 0;
   SampleStreamOptions options;
   options.on_sampled = [&counted](uint64_t items) { counted += items; };
@@ -110,10 +110,9 @@ TEST_CASE("Opening is answered by the layout, and every credit by a batch", "[un
   CHECK(stream.peer->requests() == 2);
 }
 
-TEST_CASE("Large rows are sent from where they lie, or copied where too much would be held, and are the same",
-          "[unit]") {
+TEST_CASE("Large rows are sent without a copy, or copied if too many bytes are lent, with the same bytes", "[unit]") {
   constexpr int64_t kWidth = 3'000;
-  constexpr uint32_t kBatch = 100;  // Of more than a message.
+  constexpr uint32_t kBatch = 100;  // More bytes than a message.
   const TableConfig table = SimpleTable("t", kWidth);
   const int64_t max_lent = GENERATE(int64_t{0}, int64_t{1} << 30);
   SampleStreamOptions options;
@@ -141,7 +140,7 @@ TEST_CASE("Large rows are sent from where they lie, or copied where too much wou
   REQUIRE(batches == 2);
 }
 
-TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
+TEST_CASE("Batches are compressed if the sampler asks for it", "[unit]") {
   constexpr uint32_t kBatch = 100;
   const TableConfig table = SimpleTable("t", 3'000);
   SampleStreamOptions options;
@@ -172,7 +171,7 @@ TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
   }
 }
 
-TEST_CASE("Compressed batches that are not sent have their share of the memory", "[unit]") {
+TEST_CASE("Unsent compressed batches hold their share of the memory", "[unit]") {
   const TableConfig table = SimpleTable("t", 3'000);
   SampleStreamOptions options;
   options.max_inline_bytes = int64_t{1} << 30;
@@ -193,13 +192,13 @@ TEST_CASE("Compressed batches that are not sent have their share of the memory",
   CHECK(stream.budget->used() == 0);
 }
 
-TEST_CASE("Draws of any size are answered in their order, with what the table is then", "[unit]") {
+TEST_CASE("Draws of any size are answered in order, with the state of the table at that time", "[unit]") {
   TableConfig table = SimpleTable("t");
   table.rate_limiter.samples_per_insert = 100;
   table.rate_limiter.min_difference = 0;
   table.rate_limiter.max_difference = 10'000;
   SampleStreamOptions options;
-  options.max_inline_bytes = 700;  // Of which the larger ones go through the executor.
+  options.max_inline_bytes = 700;  // Larger batches go through the executor.
   Stream stream(table, 10, options);
   stream.Send("t", 50, 0);
   Message<v1::SampleRequest> draws;
@@ -230,7 +229,7 @@ TEST_CASE("Draws of any size are answered in their order, with what the table is
   CHECK(stream.Info().items_sampled == 6 * 7 + 50);
 }
 
-TEST_CASE("Draws that the stream was not opened for are refused", "[unit]") {
+TEST_CASE("Draws of more than the batch size are refused", "[unit]") {
   const auto refused = [](const std::vector<uint32_t>& items, const std::vector<uint32_t>& counted) {
     SampleStreamOptions options;
     options.max_credits = 5;
@@ -271,7 +270,7 @@ TEST_CASE("A large batch is cut into pieces that share its memory and follow eac
   CHECK(next == 0);
 }
 
-TEST_CASE("Only as much is sampled as may be in flight until the peer has read", "[unit]") {
+TEST_CASE("Until the peer has read, only as many batches are sampled as may be in flight", "[unit]") {
   SampleStreamOptions options;
   options.max_batches_in_flight = 2;
   Stream stream(SimpleTable("t"), 10, options, /*take_at_once=*/false);
@@ -283,7 +282,7 @@ TEST_CASE("Only as much is sampled as may be in flight until the peer has read",
   CHECK(stream.Info().items_sampled == 12);
 }
 
-TEST_CASE("One batch is in flight even where it is larger than the bytes that may be", "[unit]") {
+TEST_CASE("One batch may be in flight even if it is larger than max_bytes_in_flight", "[unit]") {
   SampleStreamOptions options;
   options.max_bytes_in_flight = 1;
   Stream stream(SimpleTable("t"), 10, options, /*take_at_once=*/false);
@@ -302,7 +301,7 @@ TEST_CASE("Credits beyond the limit are refused", "[unit]") {
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kResourceExhausted);
 }
 
-TEST_CASE("A batch of more items than allowed is refused, however small they are", "[unit]") {
+TEST_CASE("A batch of more items than allowed is refused, even if they are small", "[unit]") {
   Stream stream(SimpleTable("t"), 0);
   stream.Send("t", 65'537, 1);
   REQUIRE(stream.peer->closed().has_value());
@@ -320,7 +319,7 @@ TEST_CASE("A sampler that waits is answered when there are items", "[unit]") {
   CHECK(stream.Info().samples_waiting == 0);
 }
 
-TEST_CASE("The end of a stream cancels what waits", "[unit]") {
+TEST_CASE("The end of a stream cancels waiting batches", "[unit]") {
   for (const int64_t max_inline_bytes : {int64_t{0}, int64_t{1} << 20}) {
     CAPTURE(max_inline_bytes);
     SampleStreamOptions options;
@@ -339,14 +338,14 @@ TEST_CASE("The end of a stream cancels what waits", "[unit]") {
   }
 }
 
-TEST_CASE("A large batch is not gathered by whoever inserts the item that it waited for", "[unit]") {
+TEST_CASE("A large batch is not gathered by the thread that inserts the item that it waited for", "[unit]") {
   for (const int64_t max_inline_bytes : {int64_t{0}, int64_t{1} << 20}) {
     CAPTURE(max_inline_bytes);
     SampleStreamOptions options;
     options.max_inline_bytes = max_inline_bytes;
     Stream stream(SimpleTable("t"), 0, options);
     stream.Send("t", 4, 1);
-    // The executor is busy: what has been sent after the insert was gathered by the inserting thread.
+    // The executor is busy, so a batch that is sent after the insert was gathered by the inserting thread.
     const StopToken go_on;
     REQUIRE_OK(stream.executor.Submit([go_on] { go_on.WaitFor(absl::Seconds(30)); }));
     stream.Insert(3);
@@ -357,10 +356,10 @@ TEST_CASE("A large batch is not gathered by whoever inserts the item that it wai
   }
 }
 
-TEST_CASE("Streams share a budget of bytes: one waits until another's batch has been read", "[unit]") {
+TEST_CASE("Streams share a budget of bytes: a stream waits until another stream's batch has been read", "[unit]") {
   Stream first(SimpleTable("t"), 10, {}, /*take_at_once=*/false);
   const auto batch = static_cast<int64_t>(ValueOf(MakeBatchLayout(first.table, 4, 1 << 20)).total_bytes);
-  // Both use the first one's store, executor and budget.
+  // Both streams use the first one's store, executor and budget.
   first.budget->Close();
   first.budget = std::make_shared<MemoryAccount>(2 * batch);
   first.handler = std::make_unique<SampleStream>(&first.store, first.Resources(), SampleStreamOptions());
@@ -380,11 +379,12 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   first.peer->Forget();
   CHECK(peer->AwaitMessages(2));
   peer->Forget();
-  // Who has sent it has its share until that ends.
+  // The sending thread holds the share until it returns.
   testing::Eventually("all bytes are back", [&] { return first.budget->used() == 0; });
 }
 
-TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, and nobody waits behind it", "[unit]") {
+TEST_CASE("A stream that ends while its batches wait for bytes holds none, and does not block later streams",
+          "[unit]") {
   const TableConfig table = SimpleTable("t");
   const auto bytes = [&table](int64_t items) {
     return static_cast<int64_t>(ValueOf(MakeBatchLayout(table, items, 1 << 20)).total_bytes);
@@ -405,9 +405,9 @@ TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, an
   const auto behind = std::make_shared<Peer>();
   const auto third = open(behind, 4);
   CHECK(first.Info().items_sampled == 64);
-  CHECK(behind->messages().size() == 1);  // Opened. There are bytes for it, but it is not its turn.
+  CHECK(behind->messages().size() == 1);  // Opened. There are enough bytes, but it is not its turn.
   second.reset();
-  CHECK(waits.use_count() == 1);  // The stream is gone, and with it its batch.
+  CHECK(waits.use_count() == 1);  // The stream and its batch are gone.
   CHECK(behind->AwaitMessages(2));
   behind->Close(absl::CancelledError("the test is over"));
 }
@@ -439,7 +439,7 @@ struct TieredTable {
   std::shared_ptr<Table> table;
 };
 
-TEST_CASE("A batch whose rows are all in memory does not wait behind those that are read from the disk", "[unit]") {
+TEST_CASE("A batch with all rows in memory does not wait for batches that are read from disk", "[unit]") {
   TieredTable tiered;
   Executor executor("test", 1, 100);
   Executor disk_executor("disk", 1, 100);
@@ -452,7 +452,7 @@ TEST_CASE("A batch whose rows are all in memory does not wait behind those that 
   stream.OnOpen(peer);
   stream.OnMessage(Opening("t", 4, 1));
   CHECK(peer->AwaitMessages(2));
-  // And then none of them is.
+  // Now no row is in memory.
   tiered.LeaveMemory();
   Message<v1::SampleRequest> message;
   message.header.set_credits(1);
@@ -466,7 +466,7 @@ TEST_CASE("A batch whose rows are all in memory does not wait behind those that 
   peer->Close(absl::CancelledError("the test is over"));
 }
 
-TEST_CASE("A sampler whose rows cannot be read for want of files is to come back", "[unit]") {
+TEST_CASE("A sampler whose rows cannot be read because files have run out gets UNAVAILABLE", "[unit]") {
   TieredTable tiered;
   tiered.LeaveMemory();
   tiered.disk->FailReads(absl::ResourceExhaustedError("Too many open files"));
@@ -480,11 +480,11 @@ TEST_CASE("A sampler whose rows cannot be read for want of files is to come back
   CHECK(ReasonOf(*peer->closed()) == reasons::kDisk);
 }
 
-TEST_CASE("A stream that has ended asks nobody to read rows from the disk", "[unit]") {
+TEST_CASE("An ended stream submits no read from disk", "[unit]") {
   TieredTable tiered;
   tiered.LeaveMemory();
   const StopToken release;
-  Executor disk_executor("disk", 1, 1);  // Its thread is busy, and one more may wait.
+  Executor disk_executor("disk", 1, 1);  // Its thread is busy, and its queue has one place.
   const StopToken disk_busy;
   REQUIRE_OK(disk_executor.Submit([disk_busy, release] {
     disk_busy.RequestStop();
@@ -506,7 +506,7 @@ TEST_CASE("A stream that has ended asks nobody to read rows from the disk", "[un
   const StopToken drained;
   REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
   drained.Wait();
-  CHECK(disk_executor.Submit([] {}).ok());  // Nobody has taken the place.
+  CHECK(disk_executor.Submit([] {}).ok());  // The place in the queue is free.
   release.RequestStop();
 }
 
@@ -529,7 +529,7 @@ TEST_CASE("A server that stops asks its samplers to come back", "[unit]") {
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("Options that cannot work are named", "[unit]") {
+TEST_CASE("Invalid options are named", "[unit]") {
   SampleStreamOptions options;
   REQUIRE_OK(options.Validate());
   options.max_batches_in_flight = 0;

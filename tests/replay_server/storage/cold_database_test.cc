@@ -34,7 +34,7 @@ std::string Get(ColdDatabase* database, int number) {
   return files.ok() && (*files)->Get(rocksdb::ReadOptions(), absl::StrCat(number), &value).ok() ? value : "";
 }
 
-// Writes one more than fits into its buffers, so that it fails.
+// Writes values until the buffers are full and a write fails.
 int FillUntilItFails(ColdDatabase* database, int first) {
   int number = first;
   while (Put(database, number).ok()) {
@@ -53,35 +53,31 @@ absl::Status PutAgain(ColdDatabase* database, int number) {
   return written;
 }
 
-TEST_CASE("rows on disk can be written again after an error that RocksDB takes for final, and none is lost", "[unit]") {
+TEST_CASE("rows can be written, and none is lost, after an error that RocksDB takes for final", "[unit]") {
   testing::FullDiskEnv env;
   const auto database = ValueOf(ColdDatabase::Create("/cold", &env));
-  for (int number = 0; number < 20; ++number) {  // Some of them on the disk, the last ones in its buffers.
-    REQUIRE_OK(Put(database.get(), number));
+  int written = 0;
+  const auto check_all = [&] {
+    for (int number = 0; number < written; ++number) {
+      REQUIRE((Get(database.get(), number) == Value(number)));
+    }
+  };
+  for (; written < 20; ++written) {  // Some are on the disk, the last ones in buffers.
+    REQUIRE_OK(Put(database.get(), written));
   }
-  env.SetFailing(true);
-  const int failed = FillUntilItFails(database.get(), 20);
-  REQUIRE_FALSE(Put(database.get(), failed).ok());
-  for (int number = 0; number < failed; ++number) {  // Meanwhile all can be read.
-    REQUIRE((Get(database.get(), number) == Value(number)));
-  }
-  env.SetFailing(false);
-  REQUIRE_OK(PutAgain(database.get(), failed));
-  for (int number = 0; number <= failed; ++number) {
-    REQUIRE((Get(database.get(), number) == Value(number)));
-  }
-  // And a second time.
-  env.SetFailing(true);
-  const int again = FillUntilItFails(database.get(), failed + 1);
-  env.SetFailing(false);
-  REQUIRE_OK(PutAgain(database.get(), again));
-  for (int number = 0; number <= again; ++number) {
-    REQUIRE((Get(database.get(), number) == Value(number)));
+  for (int round = 0; round < 2; ++round) {
+    env.SetFailing(true);
+    written = FillUntilItFails(database.get(), written);
+    REQUIRE_FALSE(Put(database.get(), written).ok());
+    check_all();
+    env.SetFailing(false);
+    REQUIRE_OK(PutAgain(database.get(), written));
+    ++written;
+    check_all();
   }
 }
 
-TEST_CASE("readers of rows on disk see all of them, or that they are away, while the database is opened anew",
-          "[unit]") {
+TEST_CASE("readers of a database that is opened anew get all rows, or an error", "[unit]") {
   testing::FullDiskEnv env;
   const auto database = ValueOf(ColdDatabase::Create("/cold", &env));
   REQUIRE_OK(Put(database.get(), 0));

@@ -13,7 +13,7 @@ namespace {
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
-TEST_CASE("Commits that a database does not have are counted, also by the next process", "[unit]") {
+TEST_CASE("commits that a database lacks are counted, also by the next process", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("commits");
   {
@@ -32,7 +32,7 @@ TEST_CASE("Commits that a database does not have are counted, also by the next p
   CHECK(ring->After(0).commits == 0);
 }
 
-TEST_CASE("Of very many commits the last ones are known", "[unit]") {
+TEST_CASE("the last commits of very many are known", "[unit]") {
   const TemporaryFolder folder;
   const auto ring = ValueOf(CommitRing::Open(folder.File("commits")));
   for (uint64_t i = 1; i <= 3000; ++i) {
@@ -42,7 +42,7 @@ TEST_CASE("Of very many commits the last ones are known", "[unit]") {
   CHECK(ring->After(0).commits == CommitRing::kCommits);
 }
 
-TEST_CASE("An entry that was written in part, or not by us, counts for nothing", "[unit]") {
+TEST_CASE("an entry that was written in part, or by another program, does not count", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("commits");
   const auto ring = ValueOf(CommitRing::Open(path));

@@ -9,29 +9,28 @@
 
 namespace waggle::testing {
 
-// A replay store that crashes, or is restarted, and comes back with what is in its folder then. It begins with an empty
-// one.
+// A replay store that crashes or restarts, and comes back with the contents of its folder. The folder is empty at
+// first.
 class CrashingReplay {
  public:
   CrashingReplay() { ComeBack(); }
 
-  // From here on it is what a crash at this moment leaves. Its writers and tables so far are those of the one that was
-  // there before, which nobody hears of any more.
+  // Goes on with the state that a crash at this moment leaves. Writers and tables from before belong to the old store.
   void Crash() {
     const std::string before = Path();
     ++life_;
     CopyAfterCrash(before, Path());
     ComeBack();
   }
-  // Ends as a server ends, and comes back. Nobody has a writer of it.
+  // Ends as a server ends, and comes back. There must be no writers.
   void Restart() {
     lives_.pop_back();
     ComeBack();
   }
 
-  // A table of this configuration, which there is none of.
+  // A new table.
   void Create(const TableConfig& config) { REQUIRE(ValueOf(store()->CreateTable(config))); }
-  // The same, whose writers wait while it has so many items.
+  // The same; its writers wait while it has `max_items` items.
   void CreateQueue(const std::string& name, Durability durability, int64_t max_items) {
     TableConfig config = OnceTable(name, durability);
     MakeQueue(max_items, &config);
@@ -45,10 +44,11 @@ class CrashingReplay {
   void AwaitCommit(const std::string& table) { REQUIRE_OK(testing::AwaitCommit(*FindTable(table))); }
   void AwaitCheckpoint() { REQUIRE_OK(testing::AwaitCheckpoint(lives_.back().journal.get()).status()); }
 
-  ReplayStore* store() { return lives_.back().store.get(); }
+  ReplayStore* store() { return now()->store.get(); }
+  DurableReplay* now() { return &lives_.back(); }
+  std::string Path() const { return folder_.File(std::to_string(life_)); }
 
  private:
-  std::string Path() const { return folder_.File(std::to_string(life_)); }
   void ComeBack() { lives_.push_back(OpenReplay(Path())); }
 
   const TemporaryFolder folder_;
@@ -56,7 +56,7 @@ class CrashingReplay {
   std::deque<DurableReplay> lives_;
 };
 
-// Sends a block of an item over each of its rows, which are numbered from the first one on, for each of so many tables.
+// Sends a block of `rows` rows from `first_row` on, with an item over each row for each of `tables` tables.
 inline Called Send(WriterSession* session, uint64_t sequence, uint64_t first_row, uint32_t tables, uint32_t rows = 6) {
   InsertBlock block = SimpleBlock(first_row, rows);
   const std::vector<ItemInfo> items = block.items;

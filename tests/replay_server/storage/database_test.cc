@@ -23,7 +23,7 @@ absl::Status Put(Database* database, const std::string& key, const std::string& 
   return status.ok() ? database->Write(&batch, sync) : FromRocksDb(status);
 }
 
-TEST_CASE("what was written to a database is there when it is opened again", "[unit]") {
+TEST_CASE("a database is read again as it was written", "[unit]") {
   testing::FullDiskEnv env;
   REQUIRE(!Database::Open("/db", /*create=*/false, &env).ok());
   {
@@ -36,7 +36,18 @@ TEST_CASE("what was written to a database is there when it is opened again", "[u
   REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
 }
 
-TEST_CASE("a full disk is RESOURCE_EXHAUSTED, and writing goes on once it has space again", "[unit]") {
+// Resumes until a write succeeds.
+absl::Status PutAgain(Database* database, const std::string& key, const std::string& value) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(1);
+  absl::Status written = absl::UnknownError("not yet");
+  while (!written.ok() && absl::Now() < deadline) {
+    database->Resume().IgnoreError();
+    written = Put(database, key, value);
+  }
+  return written;
+}
+
+TEST_CASE("a full disk is RESOURCE_EXHAUSTED, and writing continues after it", "[unit]") {
   testing::FullDiskEnv env;
   const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
   REQUIRE_OK(Put(database.get(), "a", "1"));
@@ -45,42 +56,29 @@ TEST_CASE("a full disk is RESOURCE_EXHAUSTED, and writing goes on once it has sp
   REQUIRE(!Put(database.get(), "b", "2").ok());
   REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
   env.SetFull(false);
-  absl::Status written = absl::UnknownError("not yet");
-  for (int i = 0; i < 1000 && !written.ok(); ++i) {
-    database->Resume().IgnoreError();
-    written = Put(database.get(), "b", "2");
-  }
-  REQUIRE_OK(written);
+  REQUIRE_OK(PutAgain(database.get(), "b", "2"));
   REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
 }
 
-TEST_CASE("writing goes on also after an error that RocksDB takes for final, and nothing that was written is lost",
-          "[unit]") {
+TEST_CASE("writing continues, without a loss, after an error that RocksDB takes for final", "[unit]") {
   testing::FullDiskEnv env;
   const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
   REQUIRE_OK(Put(database.get(), "a", "1"));
   env.SetFailing(true);
   REQUIRE(!Put(database.get(), "b", "2").ok());
-  REQUIRE(!database->Resume().ok());
-  // It could not be opened again either.
+  REQUIRE(!database->Resume().ok());  // It cannot be opened again either.
   const absl::Status closed = Put(database.get(), "b", "2");
   REQUIRE_CODE(closed, absl::StatusCode::kUnavailable);
-  CHECK(absl::StrContains(closed.message(), "Disk quota exceeded"));  // Which is what its user can mend.
+  CHECK(absl::StrContains(closed.message(), "Disk quota exceeded"));  // The cause, which a user can remove.
   REQUIRE_CODE(database->Get(Family::kMeta, "a"), absl::StatusCode::kUnavailable);
   REQUIRE_CODE(database->Copy("/copy"), absl::StatusCode::kUnavailable);
   env.SetFailing(false);
-  const absl::Time deadline = absl::Now() + absl::Minutes(1);
-  absl::Status resumed = absl::UnknownError("not yet");
-  while (!resumed.ok() && absl::Now() < deadline) {
-    resumed = database->Resume();
-  }
-  REQUIRE_OK(resumed);
-  REQUIRE_OK(Put(database.get(), "b", "2"));
+  REQUIRE_OK(PutAgain(database.get(), "b", "2"));
   REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
   REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
 }
 
-TEST_CASE("a database is not opened anew while somebody uses it, and nobody uses it meanwhile", "[unit]") {
+TEST_CASE("a database is not opened anew while it is in use, and not used meanwhile", "[unit]") {
   testing::FullDiskEnv env;
   const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
   std::atomic<bool> stop{false};
@@ -102,18 +100,14 @@ TEST_CASE("a database is not opened anew while somebody uses it, and nobody uses
     database->Resume().IgnoreError();
   }
   env.SetFailing(false);
-  absl::Status resumed = database->Resume();
-  for (const absl::Time deadline = absl::Now() + absl::Seconds(60); !resumed.ok() && absl::Now() < deadline;) {
-    resumed = database->Resume();
-  }
-  REQUIRE_OK(resumed);
+  CHECK(PutAgain(database.get(), "key", "value").ok());
   for (int before = reads; reads == before;) {
   }
   stop = true;
   user.join();
 }
 
-TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
+TEST_CASE("errors of RocksDB become codes", "[unit]") {
   using rocksdb::Status;
   REQUIRE_OK(FromRocksDb(Status::OK()));
   REQUIRE_CODE(FromRocksDb(Status::NoSpace("x")), absl::StatusCode::kResourceExhausted);
@@ -126,7 +120,7 @@ TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
   REQUIRE_CODE(FromRocksDb(Status::Busy("x")), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a database keeps no more files open than leaves descriptors for connections", "[unit]") {
+TEST_CASE("a database leaves file descriptors for connections", "[unit]") {
   rlimit before;
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit few = before;

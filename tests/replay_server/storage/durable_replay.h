@@ -23,7 +23,7 @@ namespace waggle::testing {
 struct DurableReplay {
   DurableReplay() = default;
   DurableReplay(DurableReplay&&) = default;
-  // As a server ends: what its writers are is written down before they go.
+  // As a server ends: the state of its writers is saved before they are destroyed.
   ~DurableReplay() {
     if (store != nullptr) {
       store->Close();
@@ -72,9 +72,9 @@ inline DurableReplay OpenReplay(const std::string& path, ReplayStoreOptions opti
   return ValueOf(TryOpenReplay(path, options));
 }
 
-// What a crash would leave of a folder: its files as they are now.
+// Copies a folder as a crash would leave it now.
 inline void CopyAfterCrash(const std::string& from, const std::string& to) {
-  std::error_code gone;  // RocksDB may remove a file that it needs no more while the others are copied.
+  std::error_code gone;  // RocksDB may remove a file while the others are copied.
   do {
     std::filesystem::remove_all(to);
     gone.clear();

@@ -9,13 +9,13 @@
 
 namespace waggle::testing {
 
-// Files in memory, on a disk that can be full, or fail in another way.
+// Files in memory, on a disk that can be full or fail.
 class FullDiskEnv final : public rocksdb::EnvWrapper {
  public:
   FullDiskEnv() : FullDiskEnv(rocksdb::NewMemEnv(rocksdb::Env::Default())) {}
 
   void SetFull(bool full) { *state_ = full ? kFull : kFine; }
-  // As with a quota, or a device that is away for a while.
+  // Like a quota, or a device that is absent for a while.
   void SetFailing(bool failing) { *state_ = failing ? kFailing : kFine; }
 
   rocksdb::Status NewWritableFile(const std::string& name, std::unique_ptr<rocksdb::WritableFile>* file,

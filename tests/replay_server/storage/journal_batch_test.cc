@@ -1,4 +1,4 @@
-// What becomes of writers of several tables; journal_test.cc sees the rest of what is written.
+// Blocks for several tables, and blocks that are applied in part. journal_test.cc tests the rest.
 
 #include "replay_server/storage/journal_batch.h"
 
@@ -7,7 +7,7 @@
 namespace waggle::testing {
 namespace {
 
-TEST_CASE("a block that is half in when the server crashes is completed by what its writer sends again", "[unit]") {
+TEST_CASE("a block that is half in at a crash is completed when its writer sends it again", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("t", Durability::kLog, 4);
   {
@@ -16,12 +16,12 @@ TEST_CASE("a block that is half in when the server crashes is completed by what 
     const Called second = Send(session.get(), 2, 6, 1);
     CHECK(SampleRewards(replay.FindTable("t").get(), 3) == std::vector<float>{0, 1, 2});
     REQUIRE_OK(first.Wait());
-    CHECK(!second.called());  // Item 6 is in, and 7 to 11 are not.
+    CHECK(!second.called());  // Item 6 is in; 7 to 11 wait.
     replay.AwaitCommit("t");
   }
   replay.Crash();
   {
-    // The crash comes a second time, after a part of what was sent again is in.
+    // A second crash, after a part of the repeated block is in.
     const auto session = replay.Open({"t"});
     CHECK(session->progress().sequence == 1);
     Send(session.get(), 2, 6, 1);
@@ -43,8 +43,7 @@ TEST_CASE("a block that is half in when the server crashes is completed by what 
   CHECK(table->info().items_inserted == 12);
 }
 
-TEST_CASE("what one table has and another one waits for is not inserted again, however often the server crashes",
-          "[unit]") {
+TEST_CASE("items that one table has and another waits for are not inserted again after crashes", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("queue", Durability::kLog, 4);
   replay.Create(OnceTable("archive", Durability::kLog));
@@ -57,7 +56,7 @@ TEST_CASE("what one table has and another one waits for is not inserted again, h
   };
   send(3);
   replay.AwaitCommit("archive");
-  // Crashes come before all has come again, and while the writer's progress changes.
+  // Crashes before all blocks were sent again, and while the writer's progress changes.
   constexpr uint64_t kCrashes = 3;
   for (uint64_t crash = 1; crash <= kCrashes; ++crash) {
     replay.Crash();
@@ -76,8 +75,7 @@ TEST_CASE("what one table has and another one waits for is not inserted again, h
   CHECK(Drain(replay.FindTable("archive").get()) == Range(0, 18));
 }
 
-TEST_CASE("a block for a logged and a checkpointed table is acknowledged when both have it, and each keeps its promise",
-          "[unit]") {
+TEST_CASE("a block for a logged and a checkpointed table is acknowledged when both have it", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("queue", Durability::kCheckpoint, 8);
   replay.Create(OnceTable("log", Durability::kLog));
@@ -90,7 +88,7 @@ TEST_CASE("a block for a logged and a checkpointed table is acknowledged when bo
     const Called second = Send(session.get(), 2, 6, 2);
     replay.AwaitCommit("log");
     CHECK(replay.FindTable("log")->info().items_inserted == 12);
-    CHECK(!second.called());  // Only two of its six are in the other one.
+    CHECK(!second.called());  // Only two of its six items are in the queue.
     CHECK(SampleRewards(replay.FindTable("queue").get(), 5) == std::vector<float>{0, 1, 2, 3, 4});
     REQUIRE_OK(second.Wait());
     CHECK(session->progress().durable == 1);
@@ -106,7 +104,7 @@ TEST_CASE("a block for a logged and a checkpointed table is acknowledged when bo
   CHECK(Drain(replay.FindTable("log").get()) == Range(0, 18));
 }
 
-TEST_CASE("what a logged table has while one that is not logged waits for room is not lost to that one", "[unit]") {
+TEST_CASE("items of a logged table are not lost for a table that waits for room", "[unit]") {
   const bool crash = GENERATE(false, true);
   CrashingReplay replay;
   replay.CreateQueue("queue", Durability::kCheckpoint, 8);
@@ -115,7 +113,7 @@ TEST_CASE("what a logged table has while one that is not logged waits for room i
     const auto session = replay.Open({"queue", "archive"});
     Send(session.get(), 1, 0, 2);
     replay.AwaitCheckpoint();
-    // The queue gets two of the second block's six items, and none of the third one's.
+    // The queue gets two of the second block's six items, and none of the third block's.
     Send(session.get(), 2, 6, 2);
     Send(session.get(), 3, 12, 2);
     replay.AwaitCommit("archive");
@@ -139,16 +137,14 @@ TEST_CASE("what a logged table has while one that is not logged waits for room i
   CHECK(Drain(replay.FindTable("archive").get()) == Range(0, 18));
 }
 
-TEST_CASE("what was in of a block that its writer has forgotten is not left out of another one that has its number",
-          "[unit]") {
+TEST_CASE("the part of a forgotten block that was in is not left out of another block with its number", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("t", Durability::kCheckpoint, 4);
   Send(replay.Open({"t"}).get(), 1, 0, 1);
   replay.AwaitCheckpoint();  // Four of six are in.
   CHECK(SampleRewards(replay.FindTable("t").get(), 2) == std::vector<float>{0, 1});
   replay.Crash();
-  // The first block was acknowledged meanwhile, so the next one comes as the first. It waits when the next checkpoint
-  // is made.
+  // The first block was acknowledged, so the next one comes as the first. It waits during the next checkpoint.
   Send(replay.Open({"t"}).get(), 1, 6, 1);
   replay.AwaitCheckpoint();
   replay.Crash();
@@ -162,7 +158,7 @@ TEST_CASE("what was in of a block that its writer has forgotten is not left out 
   CHECK(session->progress().sequence == 1);
 }
 
-TEST_CASE("a block that is half in is completed also where its writer numbers those behind it anew", "[unit]") {
+TEST_CASE("a block that is half in is completed also if its writer renumbers later blocks", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("t", Durability::kCheckpoint, 4);
   {
@@ -191,7 +187,7 @@ TEST_CASE("a block that is half in is completed also where its writer numbers th
   CHECK(session->progress().sequence == 2);
 }
 
-TEST_CASE("a block that was half in at a checkpoint is not taken for another one that has its number since", "[unit]") {
+TEST_CASE("a block that was half in at a checkpoint is not taken for another with its number", "[unit]") {
   CrashingReplay replay;
   replay.CreateQueue("t", Durability::kCheckpoint, 4);
   {
@@ -215,11 +211,10 @@ TEST_CASE("a block that was half in at a checkpoint is not taken for another one
   }
 }
 
-TEST_CASE("a block that waits while its logged table is replaced ends its writer, and nobody asks for it for ever",
-          "[unit]") {
+TEST_CASE("a block that waits while its logged table is replaced is cancelled, and its writer ends", "[unit]") {
   CrashingReplay replay;
   replay.Create(OnceTable("log", Durability::kLog));
-  replay.Restart();  // One that was saved may be replaced.
+  replay.Restart();  // A saved table may be replaced.
   replay.CreateQueue("queue", Durability::kNone, 4);
   replay.Create(OnceTable("other", Durability::kLog));
   const auto session = replay.Open({"log", "queue"});
@@ -230,7 +225,7 @@ TEST_CASE("a block that waits while its logged table is replaced ends its writer
   REQUIRE(ValueOf(replay.store()->CreateTable(larger, SavedPolicy::kReplace)));
   CHECK(!done.called());  // Four of its six items are in the queue.
   CHECK(SampleRewards(replay.FindTable("queue").get(), 2) == std::vector<float>{0, 1});
-  // Each commit answers what was asked for before it.
+  // Each commit answers earlier requests.
   for (int commit = 0; commit < 100 && !done.called(); ++commit) {
     replay.AwaitCommit("other");
   }

@@ -3,12 +3,13 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/table/batch_layout.h"
 #include "tests/replay_server/storage/durable_replay.h"
 
-// Tables whose rows are told apart by their rewards, which are their numbers.
+// Tables whose rows have their numbers as rewards.
 
 namespace waggle::testing {
 
@@ -20,23 +21,25 @@ inline std::shared_ptr<WriterSession> Open(DurableReplay* replay, const std::str
   return session;
 }
 
-// Samples so many items, and returns their rewards, which are the numbers of their rows.
-inline std::vector<float> SampleRewards(Table* table, int64_t count) {
+inline absl::StatusOr<SampledBatch> AwaitSample(Table* table, int64_t count) {
   const auto layout =
       std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table->created(), count, size_t{1} << 30)));
   Called called;
-  std::vector<float> rewards;
+  absl::StatusOr<SampledBatch> sampled;
   table->Sample(layout, count, [&](absl::StatusOr<SampledBatch> batch) {
-    if (batch.ok()) {
-      rewards = Rewards(*batch, count);
-    }
-    called(batch.status());
+    sampled = std::move(batch);
+    called(sampled.status());
   });
-  REQUIRE_OK(called.Wait());
-  return rewards;
+  called.Wait().IgnoreError();
+  return sampled;
 }
 
-// The rewards of a table that gives each item once.
+// Samples `count` items, and returns their rewards.
+inline std::vector<float> SampleRewards(Table* table, int64_t count) {
+  return Rewards(ValueOf(AwaitSample(table, count)), count);
+}
+
+// The rewards of all items of a table that samples each once.
 inline std::multiset<float> Drain(Table* table) {
   const std::vector<float> rewards = SampleRewards(table, table->info().items);
   return {rewards.begin(), rewards.end()};
@@ -55,6 +58,17 @@ inline std::multiset<float> Range(int from, int to) {
     range.insert(static_cast<float>(i));
   }
   return range;
+}
+
+// The number of records of a kind among the blocks.
+inline int64_t CountRecords(Database* database, char kind) {
+  const std::unique_ptr<rocksdb::Iterator> it(
+      database->get()->NewIterator(rocksdb::ReadOptions(), database->family(Database::Family::kBlocks)));
+  int64_t count = 0;
+  for (it->Seek(std::string(1, kind)); it->Valid() && it->key()[0] == kind; it->Next()) {
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace waggle::testing

@@ -14,12 +14,12 @@
 
 namespace waggle::testing {
 
-// The machine's files, of which it is known how much of each the disk has for sure.
+// The machine's files. It knows how many bytes of each are synced.
 class PowerCutEnv final : public rocksdb::EnvWrapper {
  public:
   PowerCutEnv() : EnvWrapper(rocksdb::Env::Default()) {}
 
-  // What a power cut might leave of a folder: of each file that was written through this, what was synced.
+  // Copies a folder as a power cut might leave it: files that were written through this have their synced bytes.
   void CopyAfterPowerCut(const std::string& from, const std::string& to) const ABSL_LOCKS_EXCLUDED(files_->mutex) {
     std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
     MutexLock lock(&files_->mutex);
@@ -31,7 +31,7 @@ class PowerCutEnv final : public rocksdb::EnvWrapper {
     }
   }
 
-  // Calls this whenever so many bytes more were written to logs, in the thread that writes. Before it is used.
+  // Calls `call` after every `bytes` bytes of a log, in the writing thread. Must be called before any file is written.
   void WhileLogging(size_t bytes, std::function<void()> call) {
     files_->every = bytes;
     files_->call = std::move(call);

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "common/base/random.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
@@ -25,14 +24,14 @@ std::string Encode(const DurableBlock& block) {
   return frame.header + std::string(block.data, block.bytes) + frame.trailer;
 }
 
-TEST_CASE("keys are read as they were written, and sort by their numbers", "[unit]") {
+TEST_CASE("keys are read as they were written, and are sorted by their numbers", "[unit]") {
   CHECK(ValueOf(ParseKey(ItemKey(3, 258))).first == 3);
   CHECK(ValueOf(ParseKey(ItemKey(3, 258))).second == 258);
   CHECK(ValueOf(ParseKey(BlockKey(uint64_t{1} << 40))).first == uint64_t{1} << 40);
   CHECK(ItemKey(3, 255) < ItemKey(3, 256));
   CHECK(ItemKey(3, UINT32_MAX) < ItemsEnd(3));
   CHECK(ItemsEnd(3) <= ItemKey(4, 0));
-  // There are slots and streams of 32 bits only.
+  // Slots and streams have 32 bits.
   std::string slot = ItemKey(3, 258);
   slot[slot.size() - 5] = 1;
   std::string stream = StreamKey(3, 258);
@@ -44,8 +43,7 @@ TEST_CASE("keys are read as they were written, and sort by their numbers", "[uni
 }
 
 TEST_CASE("an item is read as it was written", "[unit]") {
-  const auto ledger = std::make_shared<BlockLedger>(41);
-  const NewBlock block = DurableChunks(ledger, {2, 3});
+  const NewBlock block = DurableChunks(std::make_shared<BlockLedger>(41), {2, 3});
   ItemRecord item;
   item.generation = 9;
   item.priority = 0.25;
@@ -57,25 +55,21 @@ TEST_CASE("an item is read as it was written", "[unit]") {
   item.context = 1;
   item.chunks.assign(block.chunks.begin(), block.chunks.end());
   const std::string bytes = EncodeItem(item);
-  const StoredItem read = ValueOf(DecodeItem(bytes));
+  StoredItem read = ValueOf(DecodeItem(bytes));
   CHECK(read.item.generation == 9);
   CHECK(read.item.priority == 0.25);
-  CHECK(read.item.policy_version == 77);
-  CHECK(read.item.offset == 1);
-  CHECK(read.item.rows == 4);
-  CHECK(read.item.times_sampled == 6);
-  CHECK(read.item.pins == 2);
-  CHECK(read.item.context == 1);
   REQUIRE(read.chunks.size() == 2);
   CHECK(read.chunks[1].block == 41);
   CHECK(read.chunks[1].index == 1);
+  read.item.chunks = item.chunks;
+  CHECK(EncodeItem(read.item) == bytes);
   for (size_t size = 0; size < bytes.size(); ++size) {
     REQUIRE_CODE(DecodeItem(bytes.substr(0, size)), absl::StatusCode::kDataLoss);
   }
   REQUIRE_CODE(DecodeItem(bytes + "x"), absl::StatusCode::kDataLoss);
 }
 
-TEST_CASE("a block is read as it was written, and not where a single bit of it differs", "[unit]") {
+TEST_CASE("a block is read as it was written, and refused if a single bit differs", "[unit]") {
   const auto ledger = std::make_shared<BlockLedger>(1);
   const NewBlock block = DurableChunks(ledger, {2, 3});
   std::string bytes = Encode(*block.chunks[0]->durable());
@@ -95,7 +89,7 @@ TEST_CASE("a block is read as it was written, and not where a single bit of it d
   }
 }
 
-TEST_CASE("a block in two records is read as it was written, and not where a byte differs", "[unit]") {
+TEST_CASE("a block in two records is read as it was written, and refused if a byte differs", "[unit]") {
   const NewBlock block = DurableChunks(std::make_shared<BlockLedger>(1), {3, 1, 4});
   const DurableBlock& durable = *block.chunks.front()->durable();
   const std::string head = EncodeBlockHead(durable);
@@ -111,7 +105,7 @@ TEST_CASE("a block in two records is read as it was written, and not where a byt
   REQUIRE_OK(DecodeRows(7, rows, copy.data(), copy.size()));
   REQUIRE((copy == std::string(durable.data, durable.bytes)));
   REQUIRE_CODE(DecodeRows(7, rows, copy.data(), copy.size() - 1), absl::StatusCode::kDataLoss);
-  REQUIRE_CODE(DecodeRows(6, rows, copy.data(), copy.size()), absl::StatusCode::kDataLoss);  // They are another one's.
+  REQUIRE_CODE(DecodeRows(6, rows, copy.data(), copy.size()), absl::StatusCode::kDataLoss);  // Another block's.
   // Format 2 had the checksum of the rows alone.
   const std::string before =
       std::string(durable.data, durable.bytes) + EncodeRowsTrailer(0, durable.data, durable.bytes);
@@ -124,19 +118,6 @@ TEST_CASE("a block in two records is read as it was written, and not where a byt
           &whole == &head ? DecodeBlockHead(bytes).status() : DecodeRows(7, bytes, copy.data(), copy.size());
       CHECK_FALSE(status.ok());
     }
-  }
-}
-
-TEST_CASE("bytes of any kind are no item and no block, and harm nobody", "[unit]") {
-  Rng rng(1);
-  for (int i = 0; i < 20'000; ++i) {
-    std::string bytes(rng.UniformInt(80), '\0');
-    for (char& byte : bytes) {
-      byte = static_cast<char>(rng.UniformInt(4) == 0 ? rng.UniformInt(256) : 0);
-    }
-    DecodeItem(bytes).status().IgnoreError();
-    CHECK(!DecodeBlock(bytes).ok());
-    ParseKey(bytes).status().IgnoreError();
   }
 }
 

@@ -1,7 +1,8 @@
-// Records that are whole by themselves and contradict themselves or each other: none of them may come back as a table
-// whose rows lie elsewhere, or that counts what it does not have.
+// Complete records that contradict themselves or each other. They must not be restored as a table with wrong rows or
+// counts.
 #include "replay_server/storage/saved_checks.h"
 
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -85,7 +86,7 @@ struct Item {
   }
 };
 
-// A table, number 1, with one item; its writer, number 2, holds both rows of block 1.
+// Table 1 with one item. Its writer, number 2, holds both rows of block 1.
 struct Saved {
   TableConfig created = DurableTable("t", Durability::kLog);
   TableConfig config = created;
@@ -109,7 +110,7 @@ struct Saved {
     stream.add_part_chunk(0);
   }
 
-  // Of loading it, and of making tables of it.
+  // The result of loading the records and of making tables of them.
   absl::Status Restore() const {
     const TemporaryFolder folder;
     return RestoreIn(Write(folder), folder);
@@ -169,13 +170,7 @@ struct Saved {
   }
 };
 
-void CheckRefused(const Saved& saved) {
-  const absl::Status status = saved.Restore();
-  INFO(status.ToString());
-  CHECK(absl::IsDataLoss(status));
-}
-
-// Both columns are.
+// With both columns compressed.
 Saved Compressed() {
   Saved saved;
   saved.created.compression = {{"observation", Codec::kZstd}, {"reward", Codec::kZstd}};
@@ -189,201 +184,182 @@ TEST_CASE("records that agree are restored", "[unit]") {
   REQUIRE_OK(Compressed().Restore());
 }
 
-TEST_CASE("a block whose rows cannot have the bytes that it has is damage", "[unit]") {
-  SECTION("its rows have 2^64 bytes") {
-    Saved saved;
-    saved.created.signature = {{"observation", DType::kFloat32, {int64_t{1} << 31}}};
-    saved.created.view.resize(1);
-    saved.config = saved.created;
-    saved.block = {{1U << 31}};
-    saved.stream.set_next(1U << 31);
-    CheckRefused(saved);
-  }
-  SECTION("one of its chunks has no rows") {
-    Saved saved;
-    saved.block.rows = {2, 0};
-    CheckRefused(saved);
-  }
-  SECTION("a piece is longer than the rows that it holds") {
-    Saved saved = Compressed();
-    saved.block = {{2}, {17, 8}, 2, std::string(25, '\0')};
-    CheckRefused(saved);
-  }
-  SECTION("a piece of rows with bytes has none") {
-    Saved saved = Compressed();
-    saved.block = {{2}, {16, 0}, 2, std::string(16, '\0')};
-    CheckRefused(saved);
-  }
-  SECTION("its pieces hold more rows than fit into memory") {
-    Saved saved = Compressed();
-    saved.block = {{UINT32_MAX}, {16, 8}, 2, std::string(24, '\0')};
-    saved.stream.set_next(UINT32_MAX);
-    CheckRefused(saved);
+// A way to spoil records that agree.
+struct Damage {
+  const char* name;
+  std::function<void(Saved*)> spoil;
+};
+
+void CheckDamages(const Saved& sound, const std::vector<Damage>& damages) {
+  for (const Damage& damage : damages) {
+    INFO(damage.name);
+    Saved saved = sound;
+    damage.spoil(&saved);
+    CHECK(absl::IsDataLoss(saved.Restore()));
   }
 }
 
-TEST_CASE("a head that says more than its rows have takes no memory for them", "[unit]") {
-  Saved saved;
-  const uint64_t block = kTieredBlock | 3;
-  Block large{{1U << 30}};
-  saved.item.chunks = {{block, 0}};
-  saved.more[{Family::kBlocks, HeadKey(block)}] = large.Record();
-  saved.more[{Family::kBlocks, RowsKey(block)}] = WithChecksum(std::string(24, '\0'));
-  CheckRefused(saved);
+TEST_CASE("a block whose rows cannot have its bytes is damage", "[unit]") {
+  CheckDamages(Saved(), {{"its rows have 2^64 bytes",
+                          [](Saved* s) {
+                            s->created.signature = {{"observation", DType::kFloat32, {int64_t{1} << 31}}};
+                            s->created.view.resize(1);
+                            s->config = s->created;
+                            s->block = {{1U << 31}};
+                            s->stream.set_next(1U << 31);
+                          }},
+                         {"one of its chunks has no rows",
+                          [](Saved* s) {
+                            s->block.rows = {2, 0};
+                          }},
+                         {"a head announces more than its rows have, and takes no memory for them", [](Saved* s) {
+                            const uint64_t block = kTieredBlock | 3;
+                            s->item.chunks = {{block, 0}};
+                            s->more[{Family::kBlocks, HeadKey(block)}] = Block{{1U << 30}}.Record();
+                            s->more[{Family::kBlocks, RowsKey(block)}] = WithChecksum(std::string(24, '\0'));
+                          }}});
+  CheckDamages(Compressed(), {{"a piece is longer than its rows",
+                               [](Saved* s) {
+                                 s->block = {{2}, {17, 8}, 2, std::string(25, '\0')};
+                               }},
+                              {"a piece of rows with bytes has none",
+                               [](Saved* s) {
+                                 s->block = {{2}, {16, 0}, 2, std::string(16, '\0')};
+                               }},
+                              {"its pieces have more rows than fit into memory", [](Saved* s) {
+                                 s->block = {{UINT32_MAX}, {16, 8}, 2, std::string(24, '\0')};
+                                 s->stream.set_next(UINT32_MAX);
+                               }}});
 }
 
-TEST_CASE("rows that are one table's cannot be another one's, with other columns or counted with the same pins",
-          "[unit]") {
-  Saved saved;
+// Adds table 3, "other".
+void AddOther(const TableConfig& config, const v1::StoredCounters& counters, Saved* saved) {
   v1::StoredTable other;
-  TableConfig config = DurableTable("other", Durability::kLog);
-  SECTION("other columns") {
-    config.signature.front().shape = {1000};
-  }
-  SECTION("the same pins"){} * other.mutable_created() = ToProto(config);
+  *other.mutable_created() = ToProto(config);
   *other.mutable_config() = ToProto(config);
-  saved.more[{Family::kMeta, TableKey(3)}] = other.SerializeAsString();
-  saved.more[{Family::kMeta, CountersKey(3)}] = saved.counters.SerializeAsString();
-  saved.more[{Family::kItems, ItemKey(3, 0)}] = Item().Record();
-  CheckRefused(saved);
+  saved->more[{Family::kMeta, TableKey(3)}] = other.SerializeAsString();
+  saved->more[{Family::kMeta, CountersKey(3)}] = counters.SerializeAsString();
 }
 
-TEST_CASE("rows that items hold in another order than their writer's tables is damage", "[unit]") {
-  Saved saved;
-  v1::StoredTable other;
-  *other.mutable_created() = ToProto(DurableTable("other", Durability::kLog));
-  *other.mutable_config() = other.created();
-  saved.more[{Family::kMeta, TableKey(3)}] = other.SerializeAsString();
-  v1::StoredCounters none;
-  none.set_next_generation(1);
-  saved.more[{Family::kMeta, CountersKey(3)}] = none.SerializeAsString();
-  saved.block.holders = 3;
-  saved.writer.clear_tables();
-  SECTION("in its tables' order") {
-    saved.writer.add_tables("t");
-    saved.writer.add_tables("other");
-    REQUIRE_OK(saved.Restore());
-  }
-  SECTION("in another one") {
-    saved.writer.add_tables("other");
-    saved.writer.add_tables("t");
-    CheckRefused(saved);
+TEST_CASE("rows of one table cannot be another one's, with other columns or with the same pins", "[unit]") {
+  TableConfig config = DurableTable("other", Durability::kLog);
+  for (const bool same_columns : {false, true}) {
+    CAPTURE(same_columns);
+    config.signature.front().shape =
+        same_columns ? Saved().created.signature.front().shape : std::vector<int64_t>{1000};
+    Saved saved;
+    AddOther(config, saved.counters, &saved);
+    saved.more[{Family::kItems, ItemKey(3, 0)}] = Item().Record();
+    CHECK(absl::IsDataLoss(saved.Restore()));
   }
 }
 
-TEST_CASE("an item that counts with the pins of a writer is damage", "[unit]") {
-  Saved saved;
-  saved.item.pins = 1;
-  CheckRefused(saved);
+TEST_CASE("rows whose items hold them in another order than their writer's tables are damage", "[unit]") {
+  for (const bool in_order : {true, false}) {
+    CAPTURE(in_order);
+    Saved saved;
+    v1::StoredCounters none;
+    none.set_next_generation(1);
+    AddOther(DurableTable("other", Durability::kLog), none, &saved);
+    saved.block.holders = 3;
+    saved.writer.clear_tables();
+    saved.writer.add_tables(in_order ? "t" : "other");
+    saved.writer.add_tables(in_order ? "other" : "t");
+    CHECK(saved.Restore().code() == (in_order ? absl::StatusCode::kOk : absl::StatusCode::kDataLoss));
+  }
 }
 
 TEST_CASE("records of a kind that their place does not have are damage", "[unit]") {
-  Saved saved;
-  SECTION("an item among the tables") {
-    saved.more[{Family::kMeta, ItemKey(1, 0)}] = saved.Records()[{Family::kMeta, TableKey(1)}];
-  }
-  SECTION("a table among the items") {
-    saved.more[{Family::kItems, TableKey(1)}] = Item().Record();
-  }
-  SECTION("a block among the writers") {
-    saved.more[{Family::kWriters, BlockKey(2)}] = saved.stream.SerializeAsString();
-  }
-  SECTION("a block in one record, with the number of one in two") {
-    saved.item.chunks = {{kTieredBlock | 3, 0}};
-    saved.more[{Family::kBlocks, BlockKey(kTieredBlock | 3)}] = saved.block.Record();
-  }
-  SECTION("a block in two records, with the number of one in one") {
-    saved.item.chunks = {{3, 0}};
-    saved.more[{Family::kBlocks, HeadKey(3)}] = Block{{2}}.Record();
-    saved.more[{Family::kBlocks, RowsKey(3)}] = WithChecksum(std::string(24, '\0'));
-  }
-  CheckRefused(saved);
+  CheckDamages(Saved(), {{"an item among the tables",
+                          [](Saved* s) {
+                            s->more[{Family::kMeta, ItemKey(1, 0)}] = s->Records()[{Family::kMeta, TableKey(1)}];
+                          }},
+                         {"a table among the items",
+                          [](Saved* s) {
+                            s->more[{Family::kItems, TableKey(1)}] = Item().Record();
+                          }},
+                         {"a block among the writers",
+                          [](Saved* s) {
+                            s->more[{Family::kWriters, BlockKey(2)}] = s->stream.SerializeAsString();
+                          }},
+                         {"a block in one record, with the number of one in two",
+                          [](Saved* s) {
+                            s->item.chunks = {{kTieredBlock | 3, 0}};
+                            s->more[{Family::kBlocks, BlockKey(kTieredBlock | 3)}] = s->block.Record();
+                          }},
+                         {"a block in two records, with the number of one in one", [](Saved* s) {
+                            s->item.chunks = {{3, 0}};
+                            s->more[{Family::kBlocks, HeadKey(3)}] = Block{{2}}.Record();
+                            s->more[{Family::kBlocks, RowsKey(3)}] = WithChecksum(std::string(24, '\0'));
+                          }}});
 }
 
 TEST_CASE("numbers that no server has given are damage", "[unit]") {
-  Saved saved;
-  SECTION("of a table") {
-    const uint64_t number = GENERATE(uint64_t{0}, kHuge);
-    saved.more[{Family::kMeta, TableKey(number)}] = saved.Records()[{Family::kMeta, TableKey(1)}];
-  }
-  SECTION("of a writer") {
-    const uint64_t number = GENERATE(uint64_t{0}, kHuge);
-    saved.more[{Family::kWriters, WriterKey(number)}] = saved.Records()[{Family::kWriters, WriterKey(2)}];
-  }
-  SECTION("of a block that nothing refers to") {
-    saved.more[{Family::kBlocks, BlockKey(kTieredBlock - 1)}] = saved.block.Record();
-  }
-  SECTION("of a writer's last block") {
-    saved.progress.set_sequence(kHuge);
-  }
-  SECTION("of an item's generation") {
-    saved.item.generation = kHuge;
-  }
-  SECTION("of the next generation") {
-    saved.counters.set_next_generation(kHuge - 5);
-  }
-  SECTION("of the next generation, too far from an item's") {
-    saved.counters.set_next_generation(uint64_t{1} << 60);
-  }
-  SECTION("of the items inserted") {
-    saved.counters.set_inserted(std::numeric_limits<int64_t>::max());
-  }
-  SECTION("of the items sampled") {
-    saved.counters.set_sampled(-1);
-  }
-  SECTION("of the items removed") {
-    saved.counters.set_removed(std::numeric_limits<int64_t>::min());
-  }
-  CheckRefused(saved);
+  const auto table = [](uint64_t number) {
+    return [number](Saved* s) {
+      s->more[{Family::kMeta, TableKey(number)}] = s->Records()[{Family::kMeta, TableKey(1)}];
+    };
+  };
+  const auto writer = [](uint64_t number) {
+    return [number](Saved* s) {
+      s->more[{Family::kWriters, WriterKey(number)}] = s->Records()[{Family::kWriters, WriterKey(2)}];
+    };
+  };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  CheckDamages(Saved(), {{"table 0", table(0)},
+                         {"the last table", table(kHuge)},
+                         {"writer 0", writer(0)},
+                         {"the last writer", writer(kHuge)},
+                         {"a block without references",
+                          [](Saved* s) {
+                            s->more[{Family::kBlocks, BlockKey(kTieredBlock - 1)}] = s->block.Record();
+                          }},
+                         {"a writer's last block", [](Saved* s) { s->progress.set_sequence(kHuge); }},
+                         {"an item's generation", [](Saved* s) { s->item.generation = kHuge; }},
+                         {"the next generation", [](Saved* s) { s->counters.set_next_generation(kHuge - 5); }},
+                         {"the next generation, too far from an item's",
+                          [](Saved* s) { s->counters.set_next_generation(uint64_t{1} << 60); }},
+                         {"the items inserted", [](Saved* s) { s->counters.set_inserted(kMost); }},
+                         {"the items sampled", [](Saved* s) { s->counters.set_sampled(-1); }},
+                         {"the items removed", [](Saved* s) { s->counters.set_removed(-kMost - 1); }},
+                         {"a slot that its table never had",
+                          [](Saved* s) {
+                            s->more[{Family::kItems, ItemKey(1, 4'000'000'000)}] = Item{2}.Record();
+                          }},
+                         {"more rows of a stream than can be counted", [](Saved* s) {
+                            s->stream.set_first(kHuge - 1);
+                            s->stream.set_next(0);
+                            s->stream.set_part_first_row(0, kHuge - 1);
+                          }}});
 }
 
-TEST_CASE("an item in a slot that its table never came to is damage", "[unit]") {
-  Saved saved;
-  saved.more[{Family::kItems, ItemKey(1, 4'000'000'000)}] = Item{2}.Record();
-  CheckRefused(saved);
+TEST_CASE("items and tables that cannot be are damage", "[unit]") {
+  CheckDamages(Saved(), {{"an item in a chunk that its block lacks",
+                          [](Saved* s) {
+                            s->item.chunks = {{1, 1}};
+                          }},
+                         {"an item in a missing block",
+                          [](Saved* s) {
+                            s->item.chunks = {{9, 0}};
+                          }},
+                         {"an item that counts with the pins of a writer", [](Saved* s) { s->item.pins = 1; }},
+                         {"an item that was sampled as often as it may be",
+                          [](Saved* s) { s->config.max_times_sampled = s->item.times_sampled = 2; }},
+                         {"an item with more context than the table's views", [](Saved* s) { s->item.context = 1; }},
+                         {"a table with changed columns", [](Saved* s) { s->config.signature.front().shape = {1000}; }},
+                         {"a table without durability",
+                          [](Saved* s) { s->created.durability = s->config.durability = Durability::kNone; }}});
+  Saved future;
+  future.created.view.push_back({"goal", "reward", ViewField::Rows::kFuture});
+  future.created.max_window = 2;
+  future.created.transition_rows = 2;
+  future.config = future.created;
+  future.item.rows = 2;
+  REQUIRE_OK(future.Restore());
+  CheckDamages(future, {{"an item without a future row", [](Saved* s) { s->item.rows = 1; }}});
 }
 
-TEST_CASE("an item that cannot be in its table is damage", "[unit]") {
-  Saved saved;
-  SECTION("it was sampled as often as it may be") {
-    saved.config.max_times_sampled = 2;
-    saved.item.times_sampled = 2;
-  }
-  SECTION("it has more context than the table's views") {
-    saved.item.context = 1;
-  }
-  SECTION("it has no row that could be the future one") {
-    saved.created.view.push_back({"goal", "reward", ViewField::Rows::kFuture});
-    saved.created.max_window = 2;
-    saved.created.transition_rows = 2;
-    saved.config = saved.created;
-    saved.item.rows = 2;
-    REQUIRE_OK(saved.Restore());
-    saved.item.rows = 1;
-  }
-  CheckRefused(saved);
-}
-
-TEST_CASE("a stream of more rows than can be counted is damage", "[unit]") {
-  Saved saved;
-  saved.stream.set_first(kHuge - 1);
-  saved.stream.set_next(0);
-  saved.stream.set_part_first_row(0, kHuge - 1);
-  CheckRefused(saved);
-}
-
-TEST_CASE("a table that has become what it cannot is damage", "[unit]") {
-  Saved saved;
-  SECTION("its columns") {
-    saved.config.signature.front().shape = {1000};
-  }
-  SECTION("nobody keeps it") {
-    saved.created.durability = saved.config.durability = Durability::kNone;
-  }
-  CheckRefused(saved);
-}
-
-TEST_CASE("of two records of one writer, which a crash may leave, the older one goes", "[unit]") {
+TEST_CASE("the older of two records of one writer, which a crash may leave, is deleted", "[unit]") {
   Saved saved;
   saved.more[{Family::kWriters, WriterKey(3)}] = saved.Records()[{Family::kWriters, WriterKey(2)}];
   const TemporaryFolder folder;

@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("Each number is worked on once, however many threads take part", "[unit]") {
+TEST_CASE("each number is worked on once", "[unit]") {
   Executor executor("test", 3, 100);
   for (const size_t count : {0, 1, 2, 100}) {
     std::vector<std::atomic<int>> calls(count);
@@ -23,7 +23,7 @@ TEST_CASE("Each number is worked on once, however many threads take part", "[uni
   }
 }
 
-TEST_CASE("Threads of the executor that have time take part", "[unit]") {
+TEST_CASE("free threads of the executor take part", "[unit]") {
   Executor executor("test", 2, 100);
   Mutex mutex;
   CondVar changed;
@@ -39,11 +39,11 @@ TEST_CASE("Threads of the executor that have time take part", "[unit]") {
   CHECK(threads.count(std::this_thread::get_id()) == 1);
 }
 
-TEST_CASE("Nobody waits for threads that are busy elsewhere", "[unit]") {
+TEST_CASE("a loop does not wait for busy threads", "[unit]") {
   Executor executor("test", 1, 1);
   const StopToken release;
   REQUIRE_OK(executor.Submit([release] { release.Wait(); }));
-  int calls = 0;                 // This thread makes them all.
+  int calls = 0;                 // All by this thread.
   for (int i = 0; i < 3; ++i) {  // The queue is full from the second one on.
     SharedLoop(&executor, 5, 10, [&calls](size_t /*number*/) { ++calls; });
   }

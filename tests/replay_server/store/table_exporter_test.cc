@@ -9,14 +9,14 @@
 
 #include "common/base/random.h"
 #include "common/replay/blocks/block_compression.h"
-#include "replay_server/writers/writer_session.h"
-#include "tests/replay_server/table/table_fixture.h"
+#include "tests/replay_server/writers/writer_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/id_rows.h"
 
 namespace waggle {
 namespace {
 
-// Tables of both sides: items are sampled in the order in which they came.
+// Samples items in the order of insertion.
 TableConfig Config(bool compressed) {
   TableConfig config = testing::SmallTable();
   config.sampler = SamplerConfig();
@@ -31,50 +31,20 @@ TableConfig Config(bool compressed) {
 }
 
 // A table, and a writer to it.
-struct Side {
-  explicit Side(const TableConfig& config)
-      : table(testing::ValueOf(Table::Create(config, 1))),
-        session(std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{table}, config.signature,
-                                                WriterSessionOptions())) {}
-  ~Side() { table->Close(); }
+struct Side : testing::writers::Fixture {
+  explicit Side(const TableConfig& config) : Fixture(config) {}
 
   WriterSession::Result Insert(InsertBlock block) {
     const TableConfig& config = table->created();
     REQUIRE_OK(CompressBlock(config.signature, ColumnCodecs(config.signature, config.compression), &block));
-    absl::StatusOr<WriterSession::Result> answer = absl::UnknownError("no answer came");
-    session->Insert(++sequence, std::move(block), [&answer](auto result) { answer = std::move(result); });
-    return testing::ValueOf(answer);
+    return testing::ValueOf(Fixture::Insert(session->applied_sequence() + 1, std::move(block)));
   }
-
-  SampledBatch Sample(int64_t count) {
-    const auto layout =
-        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(table->created(), count, 1 << 24)));
-    absl::StatusOr<SampledBatch> batch = absl::UnknownError("no batch came");
-    table->Sample(layout, count, [&batch](auto result) { batch = std::move(result); });
-    return testing::ValueOf(batch);
-  }
-
-  std::shared_ptr<Table> table;
-  std::shared_ptr<WriterSession> session;
-  uint64_t sequence = 0;
 };
 
-InsertBlock RowsOf(std::vector<ChunkInfo> chunks) {
+InsertBlock RowsOf(const std::vector<ChunkInfo>& chunks) {
   InsertBlock block;
-  std::vector<int64_t> ids;
-  for (const ChunkInfo& chunk : chunks) {
-    for (uint64_t row = 0; row < chunk.rows; ++row) {
-      ids.push_back(static_cast<int64_t>(chunk.stream * 1000 + chunk.first_row + row));
-    }
-  }
-  const std::shared_ptr<char> bytes = AllocateBytes(ids.size() * 16);
-  std::memcpy(bytes.get(), ids.data(), ids.size() * 8);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const float pair[] = {static_cast<float>(ids[i]), 0.5F};
-    std::memcpy(bytes.get() + ids.size() * 8 + i * 8, pair, 8);
-  }
-  block.data.Append({bytes.get(), ids.size() * 16, bytes});
-  block.chunks = std::move(chunks);
+  block.data = testing::IdRows(chunks);
+  block.chunks = chunks;
   return block;
 }
 
@@ -127,7 +97,7 @@ void CheckSame(Side* from, Side* to) {
 
 }  // namespace
 
-TEST_CASE("a table that is filled from another one's blocks holds the same items", "[unit]") {
+TEST_CASE("a table that is filled by an export has the same items", "[unit]") {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     Rng rng(seed);
     Side from(Config(seed % 2 == 0));
@@ -155,7 +125,7 @@ TEST_CASE("a table that is filled from another one's blocks holds the same items
   }
 }
 
-TEST_CASE("rows that windows share are exported once", "[unit]") {
+TEST_CASE("rows that windows share are exported once, and nothing follows the last block", "[unit]") {
   Side from(Config(false));
   InsertBlock block = RowsOf({{0, 0, 100}});
   for (uint64_t first = 0; first + 4 <= 100; ++first) {
@@ -171,7 +141,7 @@ TEST_CASE("rows that windows share are exported once", "[unit]") {
   REQUIRE_FALSE(testing::ValueOf(exporter.Next()).has_value());
 }
 
-TEST_CASE("items that leave before their turn are left out", "[unit]") {
+TEST_CASE("items that leave during an export are not exported", "[unit]") {
   Side from(Config(false));
   InsertBlock block = RowsOf({{0, 0, 3}});
   block.items = {{0, 0, 0, 1, 1.0}, {0, 0, 1, 1, 2.0}, {0, 0, 2, 1, 3.0}};
@@ -184,14 +154,6 @@ TEST_CASE("items that leave before their turn are left out", "[unit]") {
   const InsertBlock exported = *testing::ValueOf(exporter.Next());
   REQUIRE(exported.items.size() == 2);
   REQUIRE(exported.items[1].priority == 3);
-}
-
-TEST_CASE("an empty table is exported as nothing", "[unit]") {
-  Side from(Config(false));
-  TableExporter exporter(from.table);
-  exporter.Prepare();
-  REQUIRE(exporter.items() == 0);
-  REQUIRE_FALSE(testing::ValueOf(exporter.Next()).has_value());
 }
 
 }  // namespace waggle

@@ -7,7 +7,7 @@
 
 namespace waggle {
 
-TEST_CASE("actions that ask for more are run one after the other, not inside each other", "[unit]") {
+TEST_CASE("actions that add actions run one after the other, not inside each other", "[unit]") {
   std::vector<int> order;
   int depth = 0;
   int deepest = 0;

@@ -10,7 +10,7 @@
 
 namespace waggle::testing {
 
-// A log that writes nothing, and answers when it is told to.
+// A log that writes nothing, and answers when the test says so.
 class HeldLog final : public TableLog {
  public:
   absl::Status status() const override { return absl::OkStatus(); }
@@ -39,7 +39,7 @@ class HeldLog final : public TableLog {
     MutexLock lock(&mutex_);
     held_ = true;
   }
-  // Answers those who wait by now; returns how many that are.
+  // Answers the waiting calls, and returns their number.
   size_t AnswerAll(const absl::Status& status) {
     std::vector<TableLog::Answer> answers;
     {
@@ -51,7 +51,7 @@ class HeldLog final : public TableLog {
     }
     return answers.size();
   }
-  // Of the writers that were forgotten.
+  // The numbers of forgotten writers.
   std::vector<uint64_t> forgotten() const {
     MutexLock lock(&mutex_);
     return forgotten_;

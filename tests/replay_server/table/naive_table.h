@@ -13,7 +13,7 @@
 
 namespace waggle::testing {
 
-// A table as one would write it without a thought for speed. Where lots are drawn it says which outcomes there may be.
+// A slow, obvious table. For random choices it has the probability of each outcome, or checks the actual one.
 class NaiveTable {
  public:
   explicit NaiveTable(const TableConfig& config) : config_(config) {}
@@ -25,7 +25,7 @@ class NaiveTable {
     Window window;
   };
 
-  // `left` are the items that left for it, in their order.
+  // `left` has the items that left for the new one, in order.
   void Insert(int64_t id, const NewItem& item, const std::vector<int64_t>& left) {
     const double priority = item.highest_priority ? HighestPriority() : Magnitude(item.priority);
     size_t gone = 0;
@@ -36,7 +36,7 @@ class NaiveTable {
     const Item newest{id, priority, 0, item.window};
     items_.push_back(newest);
     while (IsShort() && items_.size() > 1) {
-      items_.pop_back();  // It is not there yet to be picked.
+      items_.pop_back();  // The remover cannot pick it yet.
       REQUIRE(gone < left.size());
       Leave(left[gone++]);
       items_.push_back(newest);
@@ -45,7 +45,7 @@ class NaiveTable {
     ++inserts_;
   }
 
-  // Checks one item of a batch and counts it; whether it left.
+  // Checks one item of a batch and counts it. Returns true if it left.
   bool Draw(int64_t id, const SampledItem& drawn, double probability) {
     Item* item = Find(id);
     REQUIRE(item != nullptr);
@@ -91,15 +91,15 @@ class NaiveTable {
     REQUIRE((!IsShort() || items_.size() <= 1));
   }
 
-  // All tables of the server may have so many bytes in memory; others have so many.
+  // `limit` is for all tables of the server; 0 without one. `others` are the bytes of other tables in memory.
   void SetServerBytes(int64_t limit, int64_t others) {
     server_limit_ = limit;
     others_ = others;
   }
-  // Of its rows, where all may be on disk past a memory_limit.
+  // Bytes of its rows in memory. Rows past a memory_limit are on disk.
   int64_t InMemory() const { return config_.memory_limit > 0 ? std::min(Bytes(), config_.memory_limit) : Bytes(); }
 
-  // Where items are inserted without their rows, each has a block of so many bytes to itself.
+  // For items that are inserted without rows: each has its own block of `bytes` bytes.
   void SetItemBytes(int64_t bytes) { item_bytes_ = bytes; }
   int64_t Bytes() const {
     std::set<const void*> blocks;
@@ -116,7 +116,7 @@ class NaiveTable {
     return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
   }
 
-  // What is told of an item that is drawn from the table as it is; 0 for one that cannot be drawn.
+  // The reported probability of an item; 0 if it cannot be drawn.
   double Probability(int64_t id) const {
     const auto item = std::find_if(items_.begin(), items_.end(), [id](const Item& other) { return other.id == id; });
     const SamplerConfig& sampler = config_.sampler;
@@ -133,7 +133,7 @@ class NaiveTable {
     if (!by_newest && (sampler.recent_share == 1 || among_all == 0)) {
       return 0;
     }
-    return among_all > 0 ? among_all : 1 / count;  // The emphasis on the newest is not counted.
+    return among_all > 0 ? among_all : 1 / count;  // Leaves out the emphasis on the newest items.
   }
 
   // The sum of all weights.
@@ -164,14 +164,14 @@ class NaiveTable {
 
   const std::deque<Item>& items() const { return items_; }
 
-  // What the rate limiter goes by: counted since its ratio was changed, from where it was then.
+  // The rate limiter's difference: its value at the last change of the ratio, and the counts since.
   double Difference() const {
     return difference_then_ + static_cast<double>(inserts_ - inserts_then_) * config_.rate_limiter.samples_per_insert -
            static_cast<double>(samples_ - samples_then_);
   }
 
  private:
-  // Once the table has min_items it is as far from the middle of the bounds as it would have been, within them.
+  // Keeps the distance to the middle of the bounds that the difference will have at min_items, within the bounds.
   void ChangeRatio(const RateLimiterConfig& to) {
     const RateLimiterConfig& from = config_.rate_limiter;
     const bool given = from.min_difference.has_value() || to.min_difference.has_value();
@@ -195,7 +195,7 @@ class NaiveTable {
     inserts_then_ = inserts_;
     samples_then_ = samples_;
   }
-  // Whether an item has to leave for the table's bytes, or for the server's where the table has some to give.
+  // True if an item must leave for the table's bytes, or for the server's if the table has bytes in memory to give.
   bool IsShort() const {
     const bool server = server_limit_ > 0 && others_ + InMemory() > server_limit_;
     return Bytes() > config_.max_bytes || (server && InMemory() == Bytes());
@@ -219,12 +219,12 @@ class NaiveTable {
     }
     return sum;
   }
-  // Of an item's weight among the newest; where they all weigh 0 they are alike.
+  // An item's part of the weight of the newest items. All are equal if all weights are 0.
   double Part(const Item& item, size_t newest) const {
     const double sum = SumOfNewest(newest);
     return sum > 0 ? Weight(item) / sum : 1 / static_cast<double>(newest);
   }
-  // What such a selector picks.
+  // The item that a selector of this kind picks.
   const Item& First(SelectorKind kind) const {
     const auto lower = [](const Item& a, const Item& b) { return a.priority < b.priority; };
     const auto higher = [](const Item& a, const Item& b) { return a.priority > b.priority; };
@@ -239,7 +239,7 @@ class NaiveTable {
         return items_.front();
     }
   }
-  // The remover picked it.
+  // Removes an item. The remover must be able to pick it.
   void Leave(int64_t id) {
     const Item* item = Find(id);
     REQUIRE(item != nullptr);
@@ -257,14 +257,14 @@ class NaiveTable {
   }
 
   TableConfig config_;
-  std::deque<Item> items_;  // In the order in which they came.
+  std::deque<Item> items_;  // Oldest first.
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
-  double difference_then_ = 0;  // When the ratio was changed last, and the counts then.
+  double difference_then_ = 0;  // At the last change of the ratio, as are the two counts.
   int64_t inserts_then_ = 0;
   int64_t samples_then_ = 0;
   int64_t item_bytes_ = 0;
-  int64_t server_limit_ = 0;  // 0: none.
+  int64_t server_limit_ = 0;  // 0 without a limit.
   int64_t others_ = 0;
 };
 

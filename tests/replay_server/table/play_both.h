@@ -14,11 +14,10 @@
 
 namespace waggle::testing {
 
-// Plays random operations on a table and on a naive one, which have to agree after each.
+// Plays random operations on a table and on a naive one, which must agree after each.
 class PlayBoth : private RandomPlay {
  public:
-  // With a memory_limit its rows are on a fake disk past that, and with `server_bytes` all tables of a server, of which
-  // it is one, have so many bytes; without a limit where that is 0.
+  // Rows past a memory_limit are on a fake disk. `server_bytes` is the limit of all tables of its server; 0 if none.
   PlayBoth(const TableConfig& config, uint64_t seed, int64_t server_bytes = 0)
       : RandomPlay(config, seed),
         server_bytes_(server_bytes),
@@ -60,14 +59,14 @@ class PlayBoth : private RandomPlay {
     naive_.SetServerBytes(server_bytes_, others_);
   }
 
-  // Of rows that may be on disk.
+  // Rows may be on disk.
   static int64_t IdOf(const Window& window) {
     PinnedRows pinned;
     REQUIRE_OK(pinned.Pin(window));
     return FirstId(window);
   }
 
-  // What has left since the last call.
+  // The items that have left since the last call.
   std::vector<int64_t> Left() {
     std::vector<int64_t> ids;
     for (const WindowChunks& chunks : removed_) {
@@ -78,7 +77,7 @@ class PlayBoth : private RandomPlay {
     return ids;
   }
 
-  // Rows are numbered as items, so that an item is known by its first row; a second chunk is shared.
+  // Rows have the numbers of items, so the first row identifies an item. A second chunk is shared.
   void Insert() {
     REQUIRE(state_.CanInsert(0) == naive_.CanInsert());
     if (!naive_.CanInsert()) {
@@ -195,7 +194,7 @@ class PlayBoth : private RandomPlay {
   TableState state_;
   RemovedRows removed_;
   std::vector<ChunkRef> recent_;
-  std::map<uint64_t, int64_t> generations_;  // Of which item, by its id: none is used twice.
+  std::map<uint64_t, int64_t> generations_;  // The id of each generation's item: no generation is used twice.
   int64_t next_id_ = 0;
   int64_t left_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace waggle::testing {
 
-// What random operations on a table and on a naive one have in common, wherever the table is.
+// The common parts of random operations on a naive table and on a table, local or remote.
 class RandomPlay {
  protected:
   using Address = std::pair<uint64_t, uint64_t>;  // Key and generation.
@@ -28,7 +28,7 @@ class RandomPlay {
     return {items, items > 0 && rng_.UniformInt(4) > 0 ? items : static_cast<int64_t>(rng_.UniformInt(4))};
   }
 
-  // A random item that was sampled once, of about the last `remembered`; there is one.
+  // A random one of about the last `remembered` sampled items. There must be at least one.
   std::pair<Address, int64_t> Seen(size_t remembered) {
     auto it = addresses_.begin();
     std::advance(it, static_cast<std::ptrdiff_t>(rng_.UniformInt(addresses_.size())));
@@ -39,7 +39,7 @@ class RandomPlay {
     return seen;
   }
 
-  // Of the table but for max_bytes, memory_limit and seed.
+  // Changes the configuration, except max_bytes, memory_limit and seed.
   void ChangeConfig(int64_t fewest_items, int64_t most_items, double narrowest_buffer) {
     const auto draw = [this](int64_t values) {
       return static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(values)));
@@ -52,7 +52,7 @@ class RandomPlay {
     limiter.min_items = 1 + draw(config_.max_items);
     limiter.samples_per_insert = static_cast<double>(draw(3));
     if (limiter.samples_per_insert > 0 && draw(2) == 0) {
-      // Around where it is, so that soon one side has to wait for the other.
+      // Around the present difference, so that one side must soon wait for the other.
       const double now = naive_.Difference();
       limiter.min_difference = now - static_cast<double>(draw(20));
       limiter.max_difference = *limiter.min_difference + 2 * narrowest_buffer + static_cast<double>(draw(20));
@@ -61,7 +61,7 @@ class RandomPlay {
     }
   }
 
-  // The draws of one batch, one after the other, against the naive table as it was before the batch.
+  // Checks the draws of one batch in order, from the state of the naive table before the batch.
   class BatchCheck {
    public:
     explicit BatchCheck(RandomPlay* play) : play_(*play) {
@@ -70,20 +70,20 @@ class RandomPlay {
       }
     }
 
-    // Whether the item left for it.
+    // Returns true if the draw removed the item.
     bool Draw(int64_t id, const SampledItem& item) {
       const SamplerConfig& sampler = play_.config_.sampler;
       const bool distinct = sampler.without_replacement;
       const bool ordered = sampler.kind != SelectorKind::kUniform && sampler.kind != SelectorKind::kPrioritized;
       REQUIRE((seen_.insert(id).second || !distinct));
       REQUIRE(play_.naive_.Find(id) != nullptr);
-      // Of a batch of different items the probabilities are those before it; of another one, of which items may leave
-      // in the middle, those that the draws before have left.
+      // Items of a batch of different items have the probabilities before the batch. In other batches earlier draws may
+      // remove items, which changes the probabilities of later ones.
       double probability = distinct ? before_.at(id) : play_.naive_.Probability(id);
       if (distinct && ordered) {
         probability = 1;  // The next in the order.
       } else if (distinct && probability == 0) {
-        probability = 1 / static_cast<double>(before_.size());  // It fills a batch up.
+        probability = 1 / static_cast<double>(before_.size());  // It fills up the batch.
       }
       play_.addresses_[{item.key, item.generation}] = id;
       return play_.naive_.Draw(id, item, probability);
@@ -98,7 +98,7 @@ class RandomPlay {
   TableConfig config_;
   NaiveTable naive_;
   Rng rng_;
-  std::map<Address, int64_t> addresses_;  // Of sampled items, with their ids.
+  std::map<Address, int64_t> addresses_;  // The ids of sampled items.
 };
 
 }  // namespace waggle::testing

@@ -11,7 +11,7 @@
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
-// A table by itself, and what it answers.
+// A table without a server, and a recorder of its answers.
 
 namespace waggle::testing {
 
@@ -31,7 +31,7 @@ inline std::vector<NewItem> Items(uint64_t first, uint64_t count) {
   return items;
 }
 
-// Remembers answers in the order in which they come.
+// Records answers in order.
 struct Answers {
   std::vector<std::string> order;
   std::vector<absl::Status> inserts;

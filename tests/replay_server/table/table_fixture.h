@@ -13,7 +13,7 @@
 
 namespace waggle::testing {
 
-// A small table whose rows say which they are: "id" is stream * 1000 + row, "pair" is (id, -id).
+// A small table. Rows identify themselves: "id" is stream * 1000 + row, "pair" is (id, -id).
 inline TableConfig SmallTable() {
   TableConfig config;
   config.name = "small";
@@ -31,7 +31,7 @@ inline TableConfig SmallTable() {
 
 inline constexpr int64_t kSmallRowBytes = 16;
 
-// Chunks of a stream, `rows[i]` rows each, that follow each other from `first_row` on and share one block.
+// Consecutive chunks of a stream from `first_row` on, with `rows[i]` rows each, in one block.
 inline std::vector<ChunkRef> MakeRows(uint64_t stream, uint64_t first_row, const std::vector<uint32_t>& rows,
                                       BlockHome home = {}) {
   const auto layout = std::make_shared<RowLayout>(SmallTable().signature);

@@ -19,7 +19,7 @@ using testing::OneRow;
 using testing::SmallTable;
 using testing::ValueOf;
 
-// Samplers that ask again as soon as they are answered, and a writer.
+// A writer, and samplers that ask again after each answer.
 class Crowd {
  public:
   Crowd(const TableConfig& config, std::vector<int64_t> sizes)
@@ -31,7 +31,7 @@ class Crowd {
     waits_.resize(sizes_.size());
   }
 
-  // Each sampler asks until it has to wait, the first one first, but at most `most` times.
+  // Each sampler, in order, asks until it must wait, but at most `most` times.
   void Ask(int most) {
     for (size_t i = 0; i < sizes_.size(); ++i) {
       for (int k = 0; k < most && !waits_[i]; ++k) {
@@ -44,9 +44,9 @@ class Crowd {
     }
   }
 
-  // Whether it went in at once.
+  // Returns true if the item went in at once.
   bool Insert() {
-    const auto in = std::make_shared<bool>(false);  // One that waits is answered when the table is closed.
+    const auto in = std::make_shared<bool>(false);  // A waiting insert is answered when the table is closed.
     table_->Insert({OneRow(inserts_++)}, [in](const absl::Status& /*status*/) { *in = true; });
     return *in;
   }
@@ -64,7 +64,7 @@ class Crowd {
   uint64_t inserts_ = 0;
 };
 
-TEST_CASE("every batch that a table can serve is served, whatever others ask for", "[unit]") {
+TEST_CASE("every batch that a table can serve is served, with any requests of other samplers", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
   config.sampler.without_replacement = GENERATE(false, true);
@@ -78,7 +78,7 @@ TEST_CASE("every batch that a table can serve is served, whatever others ask for
   }
   CAPTURE(config.sampler.without_replacement, config.max_times_sampled, config.rate_limiter.samples_per_insert, sizes);
   Crowd crowd(config, sizes);
-  // Enough for each of them to have its share of what inserts bring, several times over.
+  // Enough for each of them to get its share of the new items several times.
   for (int i = 0; i < 3000; ++i) {
     crowd.Ask(/*most=*/3);
     crowd.Insert();
@@ -88,7 +88,7 @@ TEST_CASE("every batch that a table can serve is served, whatever others ask for
   }
 }
 
-TEST_CASE("many large batches leave half of what inserts bring to a small one", "[unit]") {
+TEST_CASE("many large batches leave half of the new items to a small one", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
   config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1, /*error_buffer=*/41};
@@ -121,7 +121,7 @@ TEST_CASE("a ratio holds beside a batch for which items leave too early", "[unit
   CHECK(inserted - info.items_sampled <= 2 * 50 + 10);
 }
 
-TEST_CASE("only so many sizes of batches may wait at a time", "[unit]") {
+TEST_CASE("only a limited number of batch sizes may wait at a time", "[unit]") {
   const TableConfig config = SmallTable();
   const auto table = ValueOf(Table::Create(config, 1));
   int refused = 0;
@@ -136,11 +136,11 @@ TEST_CASE("only so many sizes of batches may wait at a time", "[unit]") {
   table->Close();
 }
 
-// Batches that cannot be drawn yet: of more different items than there are, of more than the ratio allows, and of more
-// than a queue holds.
+// Batches that cannot be drawn yet: of more different items than there are, of more items than the ratio allows, or of
+// more items than a queue has.
 struct TooLarge {
   TableConfig config;
-  int64_t items = 0;  // That there are.
+  int64_t items = 0;  // In the table.
   int64_t batch = 0;
 };
 
@@ -160,7 +160,7 @@ TooLarge MakeTooLarge(const std::string& kind) {
   return too_large;
 }
 
-TEST_CASE("a batch that cannot be drawn yet keeps nobody waiting who can be served", "[unit]") {
+TEST_CASE("a batch that cannot be drawn yet does not delay batches that can", "[unit]") {
   const std::string kind = GENERATE("different", "ratio", "queue");
   CAPTURE(kind);
   const TooLarge too_large = MakeTooLarge(kind);
@@ -179,7 +179,7 @@ TEST_CASE("a batch that cannot be drawn yet keeps nobody waiting who can be serv
   CHECK(answers.samples.back().ok());
 }
 
-TEST_CASE("small batches do not keep a large one from being drawn for ever", "[unit]") {
+TEST_CASE("small batches do not delay a large one for ever", "[unit]") {
   const std::string kind = GENERATE("different", "ratio", "queue");
   CAPTURE(kind);
   const TooLarge too_large = MakeTooLarge(kind);
@@ -192,7 +192,7 @@ TEST_CASE("small batches do not keep a large one from being drawn for ever", "[u
   for (; answers.samples.size() == static_cast<size_t>(small) && inserted < 100; ++inserted) {
     table->Insert(Items(static_cast<uint64_t>(inserted), 1), answers.OnInsert("insert"));
     bool waits = false;
-    for (; !waits; ++small) {  // As many as may be drawn, or a few where any number may.
+    for (; !waits; ++small) {  // As many as can be drawn, or a few if any number can.
       const size_t before = answers.samples.size();
       const uint64_t request = table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small"));
       waits = request != 0 || small > 3 * inserted;
@@ -203,10 +203,10 @@ TEST_CASE("small batches do not keep a large one from being drawn for ever", "[u
     }
   }
   CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 1);
-  CHECK(inserted <= 2 * 20 + 2);  // Half of what comes in is for it.
+  CHECK(inserted <= 2 * 20 + 2);  // Half of the new items are for it.
 }
 
-TEST_CASE("nothing is set aside for a batch that lacks items, or whose items leave for their bytes", "[unit]") {
+TEST_CASE("no item is set aside for a batch that lacks items, or whose items leave for their bytes", "[unit]") {
   TooLarge too_large = MakeTooLarge("queue");
   const int64_t item_bytes = [&] {
     const auto table = NewTable(too_large.config);
@@ -225,7 +225,7 @@ TEST_CASE("nothing is set aside for a batch that lacks items, or whose items lea
   }
 }
 
-TEST_CASE("each size of batch that waits says why", "[unit]") {
+TEST_CASE("each size of batch that waits has its own reason", "[unit]") {
   const TooLarge too_large = MakeTooLarge("different");
   const auto table = NewTable(too_large.config);
   Answers answers;

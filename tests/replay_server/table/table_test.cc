@@ -32,7 +32,7 @@ std::vector<int64_t> Integers(const SampledBatch& batch, absl::string_view field
   return std::vector<int64_t>(values, values + count);
 }
 
-// A queue: items come out once, in the order in which they went in.
+// A queue: items are sampled once, in order.
 TableConfig Queue() {
   TableConfig config = SmallTable();
   config.sampler.kind = SelectorKind::kFifo;
@@ -40,7 +40,7 @@ TableConfig Queue() {
   return config;
 }
 
-// Lets in four items more than were sampled.
+// The limiter lets in four items more than were sampled.
 TableConfig Limited() {
   TableConfig config = Queue();
   config.rate_limiter.samples_per_insert = 1;
@@ -57,7 +57,7 @@ TEST_CASE("a table refuses a wrong configuration", "[unit]") {
   REQUIRE_CODE(Table::Create(config, 1), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("what is inserted is sampled", "[unit]") {
+TEST_CASE("inserted items are sampled", "[unit]") {
   const TableConfig config = Queue();
   const auto table = NewTable(config);
   Answers answers;
@@ -75,7 +75,7 @@ TEST_CASE("what is inserted is sampled", "[unit]") {
   REQUIRE(info.items_removed == 3);
 }
 
-TEST_CASE("an insert goes in as far as the limiter lets it and the rest waits its turn", "[unit]") {
+TEST_CASE("an insert goes in as far as the limiter allows, and the rest waits for its turn", "[unit]") {
   const TableConfig config = Limited();
   const auto table = NewTable(config);
   Answers answers;
@@ -88,19 +88,19 @@ TEST_CASE("an insert goes in as far as the limiter lets it and the rest waits it
   table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample 0"));
   REQUIRE(answers.order == std::vector<std::string>{"sample 0"});
   table->Sample(LayoutFor(config, 2), 2, answers.OnSample("sample 1"));
-  // The sample made room for the rest of the first, and then for the second.
+  // The sample made room for the rest of the first insert, and then for the second.
   REQUIRE(answers.order == std::vector<std::string>{"sample 0", "sample 1", "first", "second"});
   REQUIRE(table->info().inserts_waiting == 0);
   REQUIRE(table->info().blocked_because.empty());
   REQUIRE(Integers(*answers.samples[1], "first_id", 2) == std::vector<int64_t>{1, 2});
 }
 
-TEST_CASE("a writer of single items does not wait for all of another one's block", "[unit]") {
+TEST_CASE("a writer of single items does not wait for another writer's whole block", "[unit]") {
   const TableConfig config = Limited();
   const auto table = NewTable(config);
   Answers answers;
-  const auto large = table->requesters()->Add(Requester::Kind::kWriter, "large");
-  const auto small = table->requesters()->Add(Requester::Kind::kWriter, "small");
+  const auto large = table->clients()->Add(TableClient::Kind::kWriter, "large");
+  const auto small = table->clients()->Add(TableClient::Kind::kWriter, "small");
   table->Insert(Items(0, 50'000), answers.OnInsert("large"), large);
   table->Insert(Items(90'000, 1), answers.OnInsert("small"), small);
   REQUIRE(small->items() == 0);
@@ -109,14 +109,14 @@ TEST_CASE("a writer of single items does not wait for all of another one's block
     table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample"));
     ++samples;
   }
-  // Four were let in before there was anybody else.
+  // Four items were let in before the other writer came.
   CHECK(samples == WaitingInserts::kTurnItems + 1);
   CHECK(large->items() == WaitingInserts::kTurnItems + 4);
   CHECK(std::count(answers.order.begin(), answers.order.end(), "small") == 1);
   CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 0);
 }
 
-TEST_CASE("waiting samplers are served as items come, with half of them for whoever came first", "[unit]") {
+TEST_CASE("waiting samplers are served as items come, with half of the items for the first sampler", "[unit]") {
   const TableConfig config = Queue();
   const auto table = NewTable(config);
   Answers answers;
@@ -149,7 +149,7 @@ TEST_CASE("a cancelled request is answered once and lets others go on", "[unit]"
   REQUIRE(answers.order.size() == 3);
 }
 
-TEST_CASE("a closed table answers whoever waits and whoever comes", "[unit]") {
+TEST_CASE("a closed table answers waiting and new calls", "[unit]") {
   const TableConfig config = Limited();
   const auto table = NewTable(config);
   Answers answers;
@@ -216,7 +216,7 @@ TEST_CASE("callbacks may call back into the table, however often", "[unit]") {
   const auto table = NewTable(config);
   const auto layout = LayoutFor(config, 1);
   int batches = 0;
-  // Each answer asks for the next batch: this must not recurse.
+  // Each answer requests the next batch, which must not recurse.
   Table::SampleDone again = [&](absl::StatusOr<SampledBatch> batch) {
     if (batch.ok() && ++batches < 100000) {
       table->Sample(layout, 1, again);
@@ -233,7 +233,7 @@ TEST_CASE("callbacks may call back into the table, however often", "[unit]") {
   REQUIRE(inserts == 2);
 }
 
-TEST_CASE("inserters, samplers, updaters and clearing at once lose nothing", "[unit]") {
+TEST_CASE("inserts, samples, updates and clearing at the same time lose nothing", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 50;
   config.max_times_sampled = 3;
@@ -325,7 +325,7 @@ TEST_CASE("inserters, samplers, updaters and clearing at once lose nothing", "[u
   REQUIRE(info.inserts_waiting == 0);
 }
 
-TEST_CASE("a table's limits are changed while it is in use, and what waited goes on", "[unit]") {
+TEST_CASE("a table's limits can be changed while it is in use, and waiting calls go on", "[unit]") {
   TableConfig config = SmallTable();
   config.rate_limiter.min_items = 3;
   const auto table = NewTable(config);
@@ -347,7 +347,7 @@ TEST_CASE("a table's limits are changed while it is in use, and what waited goes
   REQUIRE(answers.samples[0].ok());
   REQUIRE(Differences(*table->config(), changed).empty());
   REQUIRE(Differences(table->created(), config).empty());
-  // Of a configuration that is not the present one any more.
+  // A change of an earlier configuration.
   const absl::Status late = table->Reconfigure(config, 1, false).status();
   REQUIRE_CODE(late, absl::StatusCode::kAborted);
   REQUIRE(absl::StrContains(late.message(), "generation 1"));
@@ -355,7 +355,7 @@ TEST_CASE("a table's limits are changed while it is in use, and what waited goes
   REQUIRE(testing::ValueOf(table->Reconfigure(changed, 2, false)).generation == 2);
 }
 
-TEST_CASE("a dry run tells what the rate limiter would allow, and the change then does", "[unit]") {
+TEST_CASE("a dry run returns what the rate limiter would allow, and the change allows it", "[unit]") {
   TableConfig config = SmallTable();
   config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1, /*error_buffer=*/4};
   const auto table = NewTable(config);
@@ -373,7 +373,7 @@ TEST_CASE("a dry run tells what the rate limiter would allow, and the change the
   CHECK(dry.samples_allowed == done.samples_allowed);
   CHECK(dry.inserts_allowed == done.inserts_allowed);
   CHECK(done.waits.empty());
-  CHECK(done.samples_allowed == 640 - 1);  // Of before, one sample less than inserts.
+  CHECK(done.samples_allowed == 640 - 1);  // The difference stays 1 below the middle of the bounds.
   for (int i = 0; i < static_cast<int>(done.inserts_allowed); ++i) {
     table->Insert(Items(i, 1), answers.OnInsert("insert"));
   }
@@ -386,7 +386,7 @@ TEST_CASE("a dry run tells what the rate limiter would allow, and the change the
   CHECK(testing::ValueOf(table->Reconfigure(narrow, 2, /*dry_run=*/true)).waits.size() == 1);
 }
 
-TEST_CASE("what cannot be changed while a table is in use is refused with its name", "[unit]") {
+TEST_CASE("changes of fixed settings are refused, with their names", "[unit]") {
   const TableConfig config = SmallTable();
   const auto table = NewTable(config);
   TableConfig changed = config;
@@ -418,7 +418,7 @@ TEST_CASE("a batch that waits and can never come after a change is refused", "[u
   REQUIRE_CODE(answers.samples[0].status(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a draw counts what it is told to, whatever it has", "[unit]") {
+TEST_CASE("a draw counts the number in its request, independently of its items", "[unit]") {
   TableConfig config = SmallTable();
   config.rate_limiter.samples_per_insert = 1;
   config.rate_limiter.min_difference = -4;
@@ -438,20 +438,20 @@ TEST_CASE("a draw counts what it is told to, whatever it has", "[unit]") {
       allowed.push_back(batch.samples_allowed);
     });
   };
-  draw(0, 0);  // Only asks.
+  draw(0, 0);  // Only polls.
   draw(3, 1);
   draw(0, 2);
   draw(1, 3);
   REQUIRE(allowed == std::vector<double>{6, 5, 3, 0});
   REQUIRE(table->info().items_sampled == 6);
-  draw(2, 0);  // It counts nothing, and so need not wait.
+  draw(2, 0);  // It counts nothing, so it does not wait.
   draw(1, 1);
   REQUIRE(allowed.size() == 5);
   table->Insert(Items(2, 1), answers.OnInsert("insert"));
   REQUIRE(allowed.size() == 6);
 }
 
-TEST_CASE("a draw that counts more than the limiter could ever allow is refused, also when that changes", "[unit]") {
+TEST_CASE("a draw that counts more than the limiter can ever allow is refused, also after a change", "[unit]") {
   TableConfig config = SmallTable();
   config.rate_limiter.samples_per_insert = 1;
   config.rate_limiter.error_buffer = 50;  // Room for 99 samples and an insert.

@@ -13,26 +13,27 @@ namespace {
 
 constexpr int64_t kTurn = WaitingInserts::kTurnItems;
 
-// Inserts of writers with names of a letter, none of whose items mean anything.
+// Inserts of empty items. Writers have names of one letter.
 struct Queue {
   void Push(char writer, int64_t items) {
     WaitingInsert insert;
     insert.items.resize(static_cast<size_t>(items));
-    insert.requester = MakeRequester(writer);
+    insert.client = MakeClient(writer);
     waiting.Push(std::move(insert));
   }
-  Requester* MakeRequester(char writer) {
-    return requesters.try_emplace(writer, std::make_shared<Requester>(Requester::Kind::kWriter, std::string(1, writer)))
+  TableClient* MakeClient(char writer) {
+    return clients
+        .try_emplace(writer, std::make_shared<TableClient>(TableClient::Kind::kWriter, std::string(1, writer)))
         .first->second.get();
   }
-  // Lets up to `items` items in, and says whose they were: "a5 b3".
+  // Lets in up to `items` items, and returns their writers: "a5 b3".
   std::string Serve(int64_t items) {
     std::string said;
     while (items > 0 && !waiting.empty()) {
       WaitingInsert& insert = waiting.front();
       const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
       const int64_t count = std::min({items, waiting.turn_left(), left});
-      said += (said.empty() ? "" : " ") + insert.requester->name() + std::to_string(count);
+      said += (said.empty() ? "" : " ") + insert.client->name() + std::to_string(count);
       insert.next += static_cast<size_t>(count);
       items -= count;
       waiting.GoneIn(count);
@@ -40,7 +41,7 @@ struct Queue {
     return said;
   }
 
-  std::map<char, std::shared_ptr<Requester>> requesters;
+  std::map<char, std::shared_ptr<TableClient>> clients;
   WaitingInserts waiting;
 };
 
@@ -57,7 +58,7 @@ TEST_CASE("Writers take turns, however large their blocks are", "[unit]") {
   CHECK(queue.waiting.empty());
 }
 
-TEST_CASE("A turn is gone on with where it was held up", "[unit]") {
+TEST_CASE("An interrupted turn goes on", "[unit]") {
   Queue queue;
   queue.Push('a', 2 * kTurn);
   queue.Push('b', 2 * kTurn);
@@ -67,7 +68,7 @@ TEST_CASE("A turn is gone on with where it was held up", "[unit]") {
   CHECK(queue.Serve(1) == "b1");
 }
 
-TEST_CASE("Whoever has nothing left begins anew behind the others", "[unit]") {
+TEST_CASE("A writer without items left begins again behind the others", "[unit]") {
   Queue queue;
   queue.Push('a', 1);
   queue.Push('b', 1);
@@ -76,7 +77,7 @@ TEST_CASE("Whoever has nothing left begins anew behind the others", "[unit]") {
   CHECK(queue.Serve(2) == "b1 a1");
 }
 
-TEST_CASE("Those that wait are told in the order of their turns, and taken as they came", "[unit]") {
+TEST_CASE("First lists waiting inserts by turns, and TakeAll takes them by writer", "[unit]") {
   Queue queue;
   queue.Push('a', 10);
   queue.Push('a', 11);

@@ -22,7 +22,7 @@ std::vector<uint64_t> Requests(const std::vector<const WaitingSample*>& samples)
   return requests;
 }
 
-TEST_CASE("Batches that ask for the same wait behind each other, the others beside them", "[unit]") {
+TEST_CASE("Equal requests wait behind each other, and different ones do not", "[unit]") {
   WaitingSamples waiting;
   Push(&waiting, 1, {64, 64});
   Push(&waiting, 2, {8, 8});

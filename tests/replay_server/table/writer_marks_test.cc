@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kWriter = 3;
 
-// What is handed over of its only writer.
+// Takes the mark of the only writer.
 WriterMark Take(WriterMarks* marks) {
   std::vector<WriterMark> taken;
   marks->TakeChanges(/*table=*/9, &taken);
@@ -25,16 +25,16 @@ bool AnyChanges(WriterMarks* marks) {
   return !taken.empty();
 }
 
-TEST_CASE("A mark goes to the last block before which nothing waits, and into the next one", "[unit]") {
+TEST_CASE("A mark is at the last block before which no block waits, with the items of the next one", "[unit]") {
   WriterMarks marks;
   marks.NoteCome({kWriter, 1, 0}, /*empty=*/false);
   CHECK_FALSE(AnyChanges(&marks));
   marks.NoteCome({kWriter, 2, 0}, /*empty=*/true);
-  CHECK_FALSE(AnyChanges(&marks));  // The first one waits.
+  CHECK_FALSE(AnyChanges(&marks));  // The first block waits.
   marks.NoteIn({kWriter, 1, 2}, 3, /*all=*/false);
   WriterMark mark = Take(&marks);
   CHECK(mark.sequence == 0);
-  CHECK(mark.items == 5);  // Those that were in before count.
+  CHECK(mark.items == 5);  // Skipped items count.
   marks.NoteIn({kWriter, 1, 2}, 6, /*all=*/true);
   mark = Take(&marks);
   CHECK(mark.sequence == 2);
@@ -43,7 +43,7 @@ TEST_CASE("A mark goes to the last block before which nothing waits, and into th
   CHECK(Take(&marks).sequence == 3);
 }
 
-TEST_CASE("What nobody keeps account of changes nothing", "[unit]") {
+TEST_CASE("Blocks of unknown and forgotten writers change nothing", "[unit]") {
   WriterMarks marks;
   marks.NoteCome({0, 1, 0}, /*empty=*/true);
   marks.NoteCome({0, 2, 0}, /*empty=*/false);
@@ -53,23 +53,23 @@ TEST_CASE("What nobody keeps account of changes nothing", "[unit]") {
   CHECK_FALSE(AnyChanges(&marks));
 }
 
-TEST_CASE("Blocks that are numbered anew count no more, and those before them stay as they are", "[unit]") {
+TEST_CASE("Blocks that get new numbers no longer count, and earlier blocks do", "[unit]") {
   WriterMarks marks;
-  SECTION("all of them are in") {
+  SECTION("all blocks are in") {
     marks.Restore({{kWriter, 5, 2, 9}});
     marks.Restart(kWriter, 3);
     const WriterMark mark = Take(&marks);
     CHECK(mark.sequence == 3);
     CHECK(mark.items == 0);
   }
-  SECTION("the first one that is numbered anew is half in") {
+  SECTION("the first block with a new number is half in") {
     marks.Restore({{kWriter, 3, 2, 9}});
     marks.Restart(kWriter, 3);
     const WriterMark mark = Take(&marks);
     CHECK(mark.sequence == 3);
     CHECK(mark.items == 0);
   }
-  SECTION("one that keeps its number is half in, and waits") {
+  SECTION("a block that keeps its number is half in, and waits") {
     marks.Restore({{kWriter, 2, 4, 9}});
     marks.NoteCome({kWriter, 3, 4}, /*empty=*/false);
     marks.Restart(kWriter, 3);
@@ -81,7 +81,7 @@ TEST_CASE("Blocks that are numbered anew count no more, and those before them st
     CHECK(mark.sequence == 3);
     CHECK(mark.items == 0);
   }
-  SECTION("one that keeps its number has not come yet") {
+  SECTION("a block that keeps its number has not come yet") {
     marks.Restore({{kWriter, 1, 0, 9}});
     marks.NoteCome({kWriter, 2, 0}, /*empty=*/false);
     marks.Restart(kWriter, 3);

@@ -10,7 +10,7 @@ namespace {
 using testing::SmallTable;
 using testing::ValueOf;
 
-// A writer of one table that has sent a block without rows.
+// A writer to one table with one block applied.
 struct Known {
   explicit Known(ReplayStore* store, uint64_t incarnation = 7) {
     session = ValueOf(store->OpenWriter(std::to_string(incarnation), {SmallTable().name}, SmallTable().signature));
@@ -21,7 +21,7 @@ struct Known {
   std::shared_ptr<WriterSession> session;
 };
 
-// What is known of a writer, which comes back whoever it is.
+// Finds a writer, and drops it.
 std::optional<ForgottenWriters::Writer> Take(ForgottenWriters* forgotten, const std::string& id, uint64_t incarnation,
                                              const std::vector<std::shared_ptr<Table>>& tables) {
   const std::optional<ForgottenWriters::Writer> known = forgotten->Find(id, incarnation, tables);
@@ -29,7 +29,7 @@ std::optional<ForgottenWriters::Writer> Take(ForgottenWriters* forgotten, const 
   return known;
 }
 
-TEST_CASE("how far a writer was is known to itself alone, once, and for its very tables", "[unit]") {
+TEST_CASE("a writer's progress is found by its id, incarnation and tables, once", "[unit]") {
   ReplayStore store({});
   REQUIRE_OK(store.CreateTable(SmallTable()));
   const Known known(&store);
@@ -52,7 +52,7 @@ TEST_CASE("how far a writer was is known to itself alone, once, and for its very
   CHECK_FALSE(Take(&forgotten, "w", 7, other.tables()).has_value());
 }
 
-TEST_CASE("those that were forgotten longest ago make room, however often some of them come and go", "[unit]") {
+TEST_CASE("the writers that were forgotten longest ago make room, also if one comes and goes often", "[unit]") {
   ReplayStore store({});
   REQUIRE_OK(store.CreateTable(SmallTable()));
   const Known known(&store);

@@ -17,7 +17,7 @@ StreamRecord Stream(uint32_t stream, uint64_t next) {
   return record;
 }
 
-// Block `sequence` of one item, after which these streams have so many rows.
+// Block `sequence` with one item; afterwards the streams are these.
 BlockChanges Changes(uint64_t sequence, std::vector<StreamRecord> streams) {
   BlockChanges changes;
   changes.sequence = sequence;
@@ -35,7 +35,7 @@ std::map<uint32_t, uint64_t> NextRows(const WriterChanges& changes) {
   return next;
 }
 
-TEST_CASE("Changes are those of all blocks up to one, and what later ones are known by", "[unit]") {
+TEST_CASE("changes are the sum over blocks up to one, and the fingerprints of later blocks", "[unit]") {
   WriterChangeLog log;
   std::vector<StreamRecord> replaced;
   log.Add(Changes(1, {Stream(5, 10), Stream(6, 1)}));
@@ -46,7 +46,7 @@ TEST_CASE("Changes are those of all blocks up to one, and what later ones are kn
   CHECK(NextRows(changes) == std::map<uint32_t, uint64_t>{{5, 20}, {6, 1}});
   CHECK(changes.counts.items_inserted == 2);
   CHECK(changes.fingerprints == BlockFingerprints{{3, 300}});
-  SECTION("streams that are another way are those of the last block") {
+  SECTION("replaced streams belong to the last block") {
     log.ReplaceStreams({Stream(5, 31), Stream(6, 32)}, &replaced);
     CHECK(NextRows(log.Take()).empty());
     log.AddUp(3, &replaced);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,36 +8,24 @@
 #include "replay_server/writers/writer_session.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/id_rows.h"
 
-// A writer's session at a small table, and blocks for it.
+// A writer's session at a small table, and its blocks.
 
 namespace waggle::testing::writers {
 
-// The rows of a block as the fixture's rows say: ids, then pairs.
-inline ByteSlices Rows(const std::vector<ChunkInfo>& chunks, int64_t nan_at = -1) {
-  std::vector<int64_t> ids;
-  for (const ChunkInfo& chunk : chunks) {
-    for (uint32_t row = 0; row < chunk.rows; ++row) {
-      ids.push_back(static_cast<int64_t>(chunk.stream * 1000 + chunk.first_row + row));
-    }
-  }
-  if (ids.empty()) {
+// The rows of a block, in two slices that split an element.
+inline ByteSlices Rows(const std::vector<ChunkInfo>& chunks) {
+  const ByteSlices whole = IdRows(chunks);
+  if (whole.size() == 0) {
     return {};
   }
-  const std::shared_ptr<char> bytes = AllocateBytes(ids.size() * 16);
-  std::memcpy(bytes.get(), ids.data(), ids.size() * 8);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    float pair[] = {static_cast<float>(ids[i]), -static_cast<float>(ids[i])};
-    if (static_cast<int64_t>(i) == nan_at) {
-      pair[1] = std::nanf("");
-    }
-    std::memcpy(bytes.get() + ids.size() * 8 + i * 8, pair, 8);
-  }
-  // In two slices that split an element.
+  const std::shared_ptr<char> bytes = AllocateBytes(whole.size());
+  whole.CopyTo(bytes.get());
+  const size_t split = whole.size() / 2 + 3;
   ByteSlices slices;
-  const size_t split = ids.size() * 16 / 2 + 3;
   slices.Append({bytes.get(), split, bytes});
-  slices.Append({bytes.get() + split, ids.size() * 16 - split, bytes});
+  slices.Append({bytes.get() + split, whole.size() - split, bytes});
   return slices;
 }
 
@@ -56,7 +42,7 @@ inline ItemInfo Item(uint32_t stream, uint64_t first_row, uint32_t rows, double 
   return {0, stream, first_row, rows, priority};
 }
 
-// One table that gives items back in their order, and one writer.
+// One table that samples each item once, in order, and one writer.
 struct Fixture {
   explicit Fixture(TableConfig config = Config(), WriterSessionOptions options = {}, TableLog* log = nullptr) {
     table = testing::ValueOf(Table::Create(config, 1, nullptr, log));
@@ -72,7 +58,7 @@ struct Fixture {
     return config;
   }
 
-  // The answer, which has to come at once.
+  // The answer must come at once.
   absl::StatusOr<WriterSession::Result> Insert(uint64_t sequence, InsertBlock block) {
     absl::StatusOr<WriterSession::Result> answer = absl::UnknownError("no answer came");
     session->Insert(sequence, std::move(block), [&answer](auto result) { answer = std::move(result); });
@@ -81,7 +67,7 @@ struct Fixture {
 
   SampledBatch Sample(int64_t count) {
     const auto layout =
-        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(table->created(), count, 1 << 20)));
+        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(table->created(), count, 1 << 24)));
     absl::StatusOr<SampledBatch> batch = absl::UnknownError("no batch came");
     table->Sample(layout, count, [&batch](auto result) { batch = std::move(result); });
     return testing::ValueOf(batch);

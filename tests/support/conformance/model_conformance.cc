@@ -47,7 +47,6 @@ void CheckStaleIsFenced(const ModelPorts& ports) {
   for (const ModelVersion stale : {ModelVersion{1, 999}, ModelVersion{2, 4}, ModelVersion{2, 5}}) {
     const absl::Status refused = zombie->Publish(MakeModel("m", stale), StopToken());
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
-    CHECK_THAT(std::string(refused.message()), Catch::Contains("is not newer than what is published (epoch 2"));
     CHECK(ReasonOf(refused) == (stale.epoch < 2 ? reasons::kLaterLearner : ""));
   }
   CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt, StopToken()))->version == ModelVersion{2, 5});
@@ -116,26 +115,18 @@ void CheckWaiting(const ModelPorts& ports) {
 }  // namespace
 
 void CheckModelConformance(const std::function<ModelPorts()>& new_ports) {
-  SECTION("Published weights are pulled, to the byte") {
-    CheckRoundTrip(new_ports());
-  }
-  SECTION("Only newer weights are pulled") {
-    CheckOnlyNewerComes(new_ports());
-  }
-  SECTION("A stale version is fenced off") {
-    CheckStaleIsFenced(new_ports());
-  }
-  SECTION("A malformed version is refused and the old one is kept") {
-    CheckMalformedIsRefused(new_ports());
-  }
-  SECTION("A model may have no tensors") {
-    CheckModelWithoutBytes(new_ports());
-  }
-  SECTION("There are no best weights before they are published") {
-    CheckNothingIsBestBeforeItIsSaid(new_ports());
-  }
-  SECTION("Waiting ends with a newer version, or a stop") {
-    CheckWaiting(new_ports());
+  using Check = void (*)(const ModelPorts&);
+  for (const auto& [name, check] : std::initializer_list<std::pair<const char*, Check>>{
+           {"published weights are pulled, to the byte", CheckRoundTrip},
+           {"only newer weights are pulled", CheckOnlyNewerComes},
+           {"a stale version is fenced off", CheckStaleIsFenced},
+           {"a malformed version is refused and the old one is kept", CheckMalformedIsRefused},
+           {"a model may have no tensors", CheckModelWithoutBytes},
+           {"there are no best weights before they are published", CheckNothingIsBestBeforeItIsSaid},
+           {"waiting ends with a newer version, or a stop", CheckWaiting}}) {
+    DYNAMIC_SECTION(name) {
+      check(new_ports());
+    }
   }
 }
 

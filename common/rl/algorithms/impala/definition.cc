@@ -45,7 +45,7 @@ absl::Status ImpalaOptions::Validate() const {
 }
 
 AlgorithmDefinition impala_definition() {
-  return Define("A policy learned from what older ones acted, by actors that never wait (IMPALA)",
+  return Define("A policy learned from older policies' actions, by actors that never wait (IMPALA)",
                 {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, Defaults, Plan);
 }
 

@@ -16,8 +16,8 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
   if (options.minibatches <= parts && options.normalize_advantages && steps_a_part < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.minibatches: ", options.minibatches,
-                     ": with normalize_advantages, whose mean is taken "
-                     "over a minibatch, one of a single step learns nothing; wanted at most ",
+                     ": with normalize_advantages a minibatch of a single "
+                     "step learns nothing, because its advantage is the mean; wanted at most ",
                      unrolls * options.unroll / 2));
   }
   if (options.minibatches <= parts) {

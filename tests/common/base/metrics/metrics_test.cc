@@ -61,7 +61,7 @@ TEST_CASE("a function does not run after its registration, although snapshots ar
     for (int i = 0; i < 1000; ++i) {
       const auto ended = std::make_shared<std::atomic<bool>>(false);
       auto registration = metrics.BeforeSnapshot([ended, &late] {
-        std::this_thread::yield();  // So that it is often under way at its end.
+        std::this_thread::yield();  // Makes snapshots under way likely at the end.
         late += *ended ? 1 : 0;
       });
       registration.reset();

@@ -45,7 +45,7 @@ TEST_CASE("the activity names the present one of several things to wait for", "[
   CHECK(metrics.TakeSnapshot().activity == "working");
 }
 
-TEST_CASE("the fraction is a period's, or the whole time's if that was less", "[unit]") {
+TEST_CASE("the fraction covers a period, or the whole time if that is shorter", "[unit]") {
   Metrics metrics;
   absl::Duration waited;
   {

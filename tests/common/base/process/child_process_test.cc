@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
+#include "tests/support/child_exit.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -20,19 +20,13 @@ namespace {
 using ::waggle::testing::Contents;
 using ::waggle::testing::TemporaryFolder;
 using ::waggle::testing::ValueOf;
+using ::waggle::testing::WaitForExit;
 
 ChildOptions Shell(const std::string& script, const std::string& log) {
   ChildOptions options;
   options.command = {"/bin/sh", "-c", script};
   options.log_path = log;
   return options;
-}
-
-ChildExit WaitForExit(ChildProcess* child) {
-  siginfo_t info;
-  waitid(P_PID, static_cast<id_t>(child->pid()), &info, WEXITED | WNOWAIT);
-  REQUIRE(child->Poll().has_value());
-  return *child->Poll();
 }
 
 TEST_CASE("A child's exit status, memory and output are known", "[unit]") {

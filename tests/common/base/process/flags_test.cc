@@ -47,19 +47,11 @@ TEST_CASE("A flag can replace another that is required", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   for (const bool given : {false, true}) {
     const std::shared_ptr<CLI::App> app = NewCommandLine("a test", "waggle-test");
-    std::string address;
-    std::string path;
+    std::string address, path;
     CLI::Option* const server = AddParamServerFlag(app.get(), &address);
     SetReplaces(AddPathFlag(app.get(), "--from", &path, "FILE", "A file"), server);
-    std::vector<const char*> arguments = {"waggle-test"};
-    if (given) {
-      arguments.push_back("--from=x");
-    }
-    std::ostringstream errors;
-    std::streambuf* const before = std::cerr.rdbuf(errors.rdbuf());
-    const std::optional<int> exit = ParseCommandLine(app.get(), static_cast<int>(arguments.size()), arguments.data());
-    std::cerr.rdbuf(before);
-    CHECK(exit.has_value() != given);
+    const char* const arguments[] = {"waggle-test", "--from=x"};
+    CHECK(ParseCommandLine(app.get(), given ? 2 : 1, arguments).has_value() != given);
   }
 }
 
@@ -83,11 +75,9 @@ TEST_CASE("A wrong command line gives one line with the mistake, and exit status
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::pair<std::vector<const char*>, const char*> cases[] = {
       {{}, "--param-server is required"},
-      {{"--param-server", "h"}, "\"h\" is not an address"},
       {{"--param-server", "h:0"}, "\"h:0\" is not an address"},
       {{"--param-server"}, "--param-server"},
       {{"--param-server", "h:1", "--param-server", "h:2"}, "--param-server"},
-      {{"--param-server", "h:1", "--log-level", "loud"}, "\"loud\" is not a log level"},
       {{"--param-server", "h:1", "--lisen", "x:1"}, "did you mean \"--listen\"?"},
       {{"--param-server", "h:1", "stray"}, "stray"},
   };

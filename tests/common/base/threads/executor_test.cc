@@ -29,7 +29,7 @@ TEST_CASE("An executor runs as many tasks at once as it has threads", "[unit]") 
   const StopToken first;
   const StopToken second;
   Executor executor("test", 2, 10);
-  // Each waits for the other: they can only end when both run.
+  // Each waits for the other, so both must run at once.
   REQUIRE_OK(executor.Submit([first, second] {
     first.RequestStop();
     second.Wait();
@@ -60,8 +60,7 @@ TEST_CASE("A full executor refuses tasks and takes them again once it has room",
   }
 }
 
-// An executor with one thread, which is held up until Run: what it does then, and in which order, follows from what was
-// submitted alone.
+// An executor whose only thread is held up until Run, so that the order of its tasks depends on the submissions alone.
 struct HeldUp {
   HeldUp() {
     REQUIRE_OK(executor->Submit([started = started, release = release] {
@@ -110,7 +109,7 @@ TEST_CASE("Turns are reckoned by bytes: large tasks give no larger share", "[uni
   Executor::Lane large(held.executor.get(), HeldUp::In(1));
   Executor::Lane small(held.executor.get(), HeldUp::In(1));
   constexpr int64_t kSmall = 1'000;
-  // As much as ten of the small ones, with what a task costs by itself.
+  // Costs as much as ten small tasks, kTaskBytes included.
   constexpr int64_t kLarge = 10 * (kSmall + Executor::kTaskBytes) - Executor::kTaskBytes;
   held.Submit(&large, 'L', 4, kLarge);
   held.Submit(&small, 's', 30, kSmall);
@@ -130,16 +129,16 @@ TEST_CASE("Groups take turns, however many lanes one has", "[unit]") {
   CHECK(held.Run() == "axbxcxdxaxbxcdabcd");
 }
 
-TEST_CASE("What has no lane of its own takes its turn beside the lanes", "[unit]") {
+TEST_CASE("Tasks without a lane take turns with the lanes", "[unit]") {
   HeldUp held;
   Executor::Lane lane(held.executor.get(), HeldUp::In(1));
   held.Submit(&lane, 'a', 50, 1 << 20);
   held.Submit(held.executor.get(), 'x', 2, 0);
-  // The task that has held it up counts as one of these.
+  // Includes the task that holds the thread.
   CHECK(held.Run().substr(0, 4) == "axxa");
 }
 
-TEST_CASE("A lane that comes late is served soon, and what a lane has left when it goes still runs", "[unit]") {
+TEST_CASE("A late lane is served soon, and the tasks of a destroyed lane still run", "[unit]") {
   HeldUp held;
   Executor::Lane flood(held.executor.get(), HeldUp::In(1));
   held.Submit(&flood, 'a', 10, 1'000);
@@ -147,7 +146,7 @@ TEST_CASE("A lane that comes late is served soon, and what a lane has left when 
   REQUIRE_OK(flood.SubmitBytes(1'000, [&held, executor] {
     held.ran += '!';
     Executor::Lane late(executor, HeldUp::In(1));
-    for (int i = 0; i < 3; ++i) {  // What comes of it is seen below.
+    for (int i = 0; i < 3; ++i) {  // The checks below see the result.
       late.SubmitBytes(1'000, [&held] { held.ran += 'b'; }).IgnoreError();
     }
   }));
@@ -155,7 +154,7 @@ TEST_CASE("A lane that comes late is served soon, and what a lane has left when 
   CHECK(held.Run() == std::string(10, 'a') + "!bababa" + std::string(7, 'a'));
 }
 
-TEST_CASE("A lane is bounded by tasks and by bytes, and no other lane by it", "[unit]") {
+TEST_CASE("A full lane, by tasks or bytes, does not limit other lanes", "[unit]") {
   HeldUp held;
   Executor::LaneOptions options = HeldUp::In(1);
   options.max_queued = 3;

@@ -10,19 +10,19 @@
 namespace waggle {
 namespace {
 
-// Parties that always want a turn, and what each turn of theirs takes.
+// Parties that always want a turn, and the cost of their turns.
 struct Play {
   void Add(char name, int64_t turn) {
     sizes[name] = turn;
-    had[name] = turns.Join(0, name);
+    served[name] = turns.Join(0, name);
   }
-  // The names of the next ones.
+  // The names of the next parties.
   std::string Next(int count) {
     std::string names;
     for (int i = 0; i < count; ++i) {
       const char name = turns.Next();
       taken[name] += sizes[name];
-      had[name] = turns.Join(had[name] + sizes[name], name);
+      served[name] = turns.Join(served[name] + sizes[name], name);
       names += name;
     }
     return names;
@@ -30,11 +30,11 @@ struct Play {
 
   FairTurns<char> turns;
   std::map<char, int64_t> sizes;
-  std::map<char, int64_t> had;
+  std::map<char, int64_t> served;
   std::map<char, int64_t> taken;
 };
 
-TEST_CASE("Nobody saves turns up while away", "[unit]") {
+TEST_CASE("An absent party saves no turns up", "[unit]") {
   Play play;
   play.Add('a', 10);
   CHECK(play.Next(100) == std::string(100, 'a'));
@@ -42,7 +42,7 @@ TEST_CASE("Nobody saves turns up while away", "[unit]") {
   CHECK(play.Next(6) == "bababa");
 }
 
-TEST_CASE("Two that always want a turn differ by no more than one of each", "[unit]") {
+TEST_CASE("The shares of two parties that always want turns differ by at most one turn of each", "[unit]") {
   Rng rng(5);
   for (int round = 0; round < 20; ++round) {
     Play play;

@@ -7,7 +7,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a flush is tried until it is done, an error, or nobody waits for it any more", "[unit]") {
+TEST_CASE("a flush is tried until it succeeds, fails or is stopped", "[unit]") {
   const StopToken stop;
   int calls = 0;
   const auto third = [&calls](absl::Duration) {
@@ -24,7 +24,7 @@ TEST_CASE("a flush is tried until it is done, an error, or nobody waits for it a
   REQUIRE_CODE(FlushUntilStopped(stops, stop), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("a flush takes no longer than it may, and is tried once where it may take no time", "[unit]") {
+TEST_CASE("a flush keeps its timeout, and is tried once if that is zero", "[unit]") {
   std::vector<absl::Duration> timeouts;
   const auto late = [&timeouts](absl::Duration timeout) {
     timeouts.push_back(timeout);

@@ -19,7 +19,7 @@ TEST_CASE("Copies share a value until one of them is changed", "[unit]") {
   CHECK(second->at("a") == 1);
   const Numbers* const own = &*first;
   (*first.Change())["b"] = 3;
-  CHECK(&*first == own);  // Nobody else has it.
+  CHECK(&*first == own);  // Not shared any more.
   CHECK(SharedValue<Numbers>()->empty());
 }
 

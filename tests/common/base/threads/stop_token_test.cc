@@ -12,7 +12,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("what an unregistered function owns may use the token as it goes", "[unit]") {
+TEST_CASE("an unregistered function's captures may use the token in their destructors", "[unit]") {
   const StopToken token;
   bool looked = false;
   {
@@ -40,7 +40,7 @@ TEST_CASE("a request reaches every copy and is final", "[unit]") {
   CHECK_FALSE(StopToken().StopRequested());
 }
 
-TEST_CASE("a request wakes everyone who waits", "[unit]") {
+TEST_CASE("a request wakes all waiting threads", "[unit]") {
   const StopToken token;
   std::vector<char> woken(4);
   {
@@ -117,7 +117,7 @@ TEST_CASE("the destructor waits while another thread runs the function", "[unit]
   std::optional<StopToken::Callback> callback;
   callback.emplace(token, [&] {
     started.RequestStop();
-    StopToken().WaitFor(absl::Milliseconds(5));  // Long enough for a destructor that does not wait to be seen.
+    StopToken().WaitFor(absl::Milliseconds(5));  // Long enough to notice a destructor that does not wait.
     ended = true;
   });
   Thread stopper("stopper", [&] { token.RequestStop(); });

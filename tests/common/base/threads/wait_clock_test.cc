@@ -5,7 +5,7 @@
 namespace waggle {
 namespace {
 
-// Until the clock shows more than before.
+// Waits until the clock shows more than before.
 absl::Duration WaitForMore(const WaitClock& clock) {
   const absl::Duration before = clock.total();
   while (clock.total() <= before) {

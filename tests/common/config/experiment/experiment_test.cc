@@ -301,7 +301,7 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
   CHECK_THAT(Misfit({}, broken), Catch::StartsWith("environment: "));
 }
 
-TEST_CASE("Leaves that no network takes are refused, and no network or table is made of them", "[unit]") {
+TEST_CASE("Leaves that no network takes are refused before networks and tables are planned", "[unit]") {
   EnvironmentSpec spec = FakeEnvironmentSpec();
   spec.actions = {Discrete("action/arm", 2), Discrete("action/leg", 3)};
   CHECK(Misfit({{"network.torso", "[{type: conv}]"}, {"algorithm.n_step", "13"}}, spec) ==

@@ -44,7 +44,7 @@ TEST_CASE("the spec of the null environment is as the configuration says", "[uni
   CHECK(testing::ValueOf(Read(writer.text())).spec.Spec() == expected);
 }
 
-TEST_CASE("a wrong spec is refused with what is wrong", "[unit]") {
+TEST_CASE("a wrong spec is refused with the mistake", "[unit]") {
   constexpr std::pair<const char*, const char*> kWrong[] = {
       {"name: CartPole-v1, spec: {max_episode_steps: 1}", "spec"},
       {"name: Null-v1, spec: {max_episode_steps: 0}", "max_episode_steps: "},

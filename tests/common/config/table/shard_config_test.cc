@@ -91,9 +91,10 @@ TEST_CASE("a setting that is too small for the shards is named", "[unit]") {
   config = Whole();
   config.rate_limiter.error_buffer = 7;
   REQUIRE_OK(ShardConfig(config, 0, 2));
-  REQUIRE_THAT(std::string(ShardConfig(config, 0, 3).status().message()),
-               Catch::Contains("rate_limiter.error_buffer: twice it is 14, which is too small for 3 replay servers: "
-                               "each needs 5"));
+  REQUIRE_THAT(
+      std::string(ShardConfig(config, 0, 3).status().message()),
+      Catch::Contains("rate_limiter.error_buffer: twice its value is 14, which is too small for 3 replay servers: "
+                      "each needs 5"));
   config.max_items = 0;
   REQUIRE_CODE(ShardConfig(config, 0, 2), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(ShardConfig(Whole(), 2, 2), absl::StatusCode::kInvalidArgument);

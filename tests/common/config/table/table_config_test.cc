@@ -157,7 +157,7 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
          c->view[0].rows = ViewField::Rows::kFuture;
          c->transition_rows = 5;
        }},
-      {"max_window: 1 is less than 2: a future row is one behind the window's first",
+      {"max_window: got 1; wanted at least 2, because a field of the view takes a future row",
        [](TableConfig* c) {
          c->view[0].rows = ViewField::Rows::kFuture;
          c->transition_rows = 1;

@@ -116,7 +116,7 @@ TEST_CASE("an actor waits for an absent learner, goes on with its successor, and
   REQUIRE_OK(acted.status);
   CHECK(acted.actions == std::vector<int64_t>{1, 1});
   REQUIRE_OK(ActOnce(policy.get(), /*first=*/false).status);
-  // Another learner, elsewhere, that remembers nothing.
+  // Another learner, without memory of the lanes.
   CountingBatcher later;
   later.batcher->SetWeights(Weights(2));
   Server successor;
@@ -131,7 +131,7 @@ TEST_CASE("an actor waits for an absent learner, goes on with its successor, and
   REQUIRE_OK(acted.status);
   CHECK(acted.actions == std::vector<int64_t>{1, 1});
   CHECK(*policy->acted_version() == ModelVersion{1, 2});
-  // No learner, until the end.
+  // No learner computes actions until the end.
   successor.service.SetBatcher(nullptr, 0);
   {
     Thread actor("actor", [&] { acted = ActOnce(policy.get(), /*first=*/false); });
@@ -161,7 +161,7 @@ TEST_CASE("a request that does not fit the policy is refused for good", "[grpc]"
   CHECK(absl::IsResourceExhausted(refusal(options)));
   const auto policy = NewRemotePolicy(Options(address), stop);
   CHECK(absl::IsInvalidArgument(ActOnce(policy.get(), true, /*value=*/-1).status));
-  // Other requests are answered all the same.
+  // Other requests are still answered.
   REQUIRE_OK(ActOnce(NewRemotePolicy(Options(address, 1), stop).get(), true).status);
   server.service.SetBatcher(nullptr, 0);
 }

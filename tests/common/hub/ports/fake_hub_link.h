@@ -11,7 +11,7 @@
 
 namespace waggle::testing {
 
-// Has another assignment after a wait. One thread.
+// A link whose assignment becomes `after` with a wait. One thread.
 class FakeHubLink : public HubLink {
  public:
   Assignment assignment() const override { return before; }

@@ -49,10 +49,10 @@ TEST_CASE("A worker that meets the end of a run logs how it ended", "[unit]") {
   const auto log_of = [&] {
     hub.over.RequestStop();
     testing::CapturedStream log(STDERR_FILENO);
-    CHECK(EndOfWork(end, &hub) == absl::OkStatus());
+    CHECK(WorkResult(end, &hub) == absl::OkStatus());
     return log.Finish();
   };
-  CHECK(log_of().empty());  // Told to stop.
+  CHECK(log_of().empty());  // A stop is not the end of the run.
   hub.before.run_state = RunState::kSolved;
   CHECK(absl::StrContains(log_of(), "the run is over: solved\n"));
   CHECK(hub.reported == absl::OkStatus());

@@ -7,7 +7,7 @@
 
 namespace waggle::testing {
 
-// Gives one role a turn each time that it is waited for, until training is over. One thread.
+// Gives one role a turn at each wait, until training is over. One thread.
 class TurnHub : public FakeHubLink {
  public:
   TurnHub(Role role, int64_t turns) : role_(role), turns_(turns) {}
@@ -17,7 +17,7 @@ class TurnHub : public FakeHubLink {
     after.run_state = given_ < turns_ ? RunState::kRunning : RunState::kFinishing;
     if (given_ < turns_) {
       ++given_;
-      // Others have turns in between.
+      // Other roles have turns in between.
       after.turn = Turn{3 * static_cast<uint64_t>(given_), role_, items_a_turn * given_};
     } else {
       over.RequestStop();

@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a worker takes its role's turns, and says when each is done", "[unit]") {
+TEST_CASE("a worker takes its role's turns, and reports the end of each", "[unit]") {
   testing::TurnHub hub(Role::kActor, 2);
   hub.items_a_turn = 10;
   TurnTaker turns(&hub, Role::kActor);
@@ -27,7 +27,7 @@ TEST_CASE("another role's turn and a finished turn are waited out", "[unit]") {
   hub.after.run_state = RunState::kRunning;
   hub.after.turn = Turn{4, Role::kActor, 0};
   TurnTaker learner(&hub, Role::kLearner);
-  REQUIRE_CODE(learner.Await(StopToken()), absl::StatusCode::kCancelled);  // This hub waits for nothing.
+  REQUIRE_CODE(learner.Await(StopToken()), absl::StatusCode::kCancelled);  // This hub never blocks.
   TurnTaker actor(&hub, Role::kActor);
   REQUIRE_OK(actor.Await(StopToken()).status());
   actor.End();

@@ -17,14 +17,6 @@ TEST_CASE("A result's text has all facts of its evaluation", "[unit]") {
       ResultText(result) ==
       "best: mean return 412.5, standard error 10.0, over 20 episodes, confirmed; weights of learner step 5200, after "
       "46123 environment steps");
-  CHECK(nlohmann::json(ResultJson(result)).dump() ==
-        R"({"confirmed":true,"env_steps":46123,"episodes":20,"learner_steps":5200,"max_return":500.0,)"
-        R"("mean_length":400.0,"mean_return":412.5,"min_return":210.0,"standard_deviation":44.72135955,)"
-        R"("version":{"epoch":1,"version":5200}})");
-}
-
-TEST_CASE("Without an evaluation there is no result", "[unit]") {
-  CHECK(ResultJson(std::nullopt).is_null());
 }
 
 }  // namespace

@@ -64,6 +64,13 @@ TEST_CASE("A hub's overview of a run is in the summary, with means over the run'
   CHECK(summary.policy_lag_max == 80.0);
   CHECK(summary.items_too_old == 40);
   CHECK_FALSE(summary.result.has_value());
+  overview.mutable_result()->set_confirmed(true);
+  FillFromOverview(overview, absl::FromUnixSeconds(1'000'000), &summary);
+  CHECK(Json::parse(summary.ToJson())["result"]["confirmed"] == true);
+  RunSummary empty;
+  FillFromOverview(v1::OverviewResponse(), absl::FromUnixSeconds(1'000'000), &empty);
+  CHECK(empty.env_steps_per_s == 0);
+  CHECK_FALSE(empty.seconds_to_first_env_step.has_value());
 }
 
 TEST_CASE("Work without a hub is in the totals, but not in the means over the time with one", "[unit]") {
@@ -93,26 +100,6 @@ TEST_CASE("Every pushed gradient is counted with its outcome, also those of dead
                                    {"sums_split", 3}}));
   CHECK(json["rates"]["gradients_pushed_per_s"] == 120.0);
   CHECK(json["policy_lag"]["mean"].is_null());
-}
-
-TEST_CASE("The result is the hub's", "[unit]") {
-  v1::OverviewResponse overview = SampleOverview();
-  *overview.mutable_result()->mutable_evaluation() = overview.evaluations(0);
-  overview.mutable_result()->set_confirmed(true);
-  RunSummary summary;
-  FillFromOverview(overview, absl::FromUnixSeconds(1'000'000), &summary);
-  const Json json = Json::parse(summary.ToJson());
-  CHECK(json["result"]["mean_return"] == 412.5);
-  CHECK(json["result"]["confirmed"] == true);
-}
-
-TEST_CASE("A run without reports has an empty summary", "[unit]") {
-  RunSummary summary;
-  FillFromOverview(v1::OverviewResponse(), absl::FromUnixSeconds(1'000'000), &summary);
-  CHECK(summary.env_steps == 0);
-  CHECK(summary.env_steps_per_s == 0);
-  CHECK_FALSE(summary.seconds_to_first_env_step.has_value());
-  CHECK_FALSE(summary.result.has_value());
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
+#include "tests/support/text_proto.h"
 #include "waggle/v1/worker.pb.h"
 
 namespace waggle::testing {
@@ -20,63 +23,55 @@ inline v1::WorkerInfo* AddWorker(v1::Role role, uint32_t index, v1::OverviewResp
   return worker;
 }
 
-// Two actors, a learner, a replay server and an evaluator in the middle of a run, which has gone on for 100 seconds.
+using Numbers = google::protobuf::Map<std::string, double>;
+
+inline void SetNumbers(std::initializer_list<std::pair<const char*, double>> numbers, Numbers* map) {
+  for (const auto& [name, number] : numbers) {
+    (*map)[name] = number;
+  }
+}
+
+// Two actors, a learner, a replay server and an evaluator in the middle of a run, which has gone on for 10 seconds.
 inline v1::OverviewResponse SampleOverview() {
-  v1::OverviewResponse overview;
-  overview.set_run_state(v1::RUN_STATE_RUNNING);
-  overview.set_experiment_name("pole");
-  overview.set_env_steps(198'432);
-  overview.set_learner_steps(12'345);
-  overview.set_model("pole");
-  overview.mutable_model_version()->set_epoch(1);
-  overview.mutable_model_version()->set_version(12'300);
-  overview.set_model_bytes(18'700);
-  overview.set_running_ms(10'000);
+  auto overview = FromText<v1::OverviewResponse>(R"(
+      run_state: RUN_STATE_RUNNING experiment_name: "pole" env_steps: 198432 learner_steps: 12345 running_ms: 10000
+      model: "pole" model_version { epoch: 1 version: 12300 } model_bytes: 18700
+      evaluations { version { epoch: 1 version: 5200 } episodes: 20 mean_return: 412.5 min_return: 210 max_return: 500
+                    finished_at_us: 1000008000000 })");
   for (const uint32_t index : {0u, 1u}) {
     v1::WorkerInfo* actor = AddWorker(v1::ROLE_ACTOR, index, &overview);
-    (*actor->mutable_rates())["env_steps"] = 8'100;
-    (*actor->mutable_counters())["episodes"] = 100;
-    (*actor->mutable_gauges())["return_mean"] = index == 0 ? 200 : 300;
-    (*actor->mutable_gauges())["waiting_fraction"] = 0.1;
+    SetNumbers({{"env_steps", 8'100}}, actor->mutable_rates());
+    SetNumbers({{"episodes", 100}}, actor->mutable_counters());
+    SetNumbers({{"return_mean", index == 0 ? 200 : 300}, {"waiting_fraction", 0.1}}, actor->mutable_gauges());
   }
   v1::WorkerInfo* learner = AddWorker(v1::ROLE_LEARNER, 0, &overview);
-  (*learner->mutable_rates())["learner_steps"] = 2'000;
-  (*learner->mutable_gauges())["algorithm/loss"] = 0.125;
-  (*learner->mutable_gauges())["policy_lag_mean"] = 31;
-  (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
+  SetNumbers({{"learner_steps", 2'000}}, learner->mutable_rates());
+  SetNumbers({{"algorithm/loss", 0.125}, {"policy_lag_mean", 31}, {"waiting_fraction", 0.03}},
+             learner->mutable_gauges());
   v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);
   replay->set_address("127.0.0.1:4242");
-  (*replay->mutable_rates())["items_inserted"] = 16'200;
-  (*replay->mutable_rates())["items_sampled"] = 259'000;
+  SetNumbers({{"items_inserted", 16'200}, {"items_sampled", 259'000}}, replay->mutable_rates());
   AddWorker(v1::ROLE_EVALUATOR, 0, &overview);
-  auto& totals = *overview.mutable_totals();
-  totals["actor/first_env_step_unix_seconds"] = 1'000'001.25;
-  totals["learner/policy_lag_max"] = 80;
-  totals["learner/policy_lag_sum"] = 90'000;
-  totals["learner/items_too_old"] = 40;
-  totals["learner/items_sampled"] = 3'000;
-  totals["learner/policy_lag/17-32"] = 2'250;
-  totals["learner/policy_lag/65-128"] = 750;
-  auto& figures = *overview.mutable_figures();
-  figures["actor/env_steps_per_s"] = 16'200;
-  figures["actor/return_mean"] = 250;
-  figures["actor/waiting_fraction"] = 0.1;
-  figures["algorithm/loss"] = 0.125;
-  figures["actor/policy_lag_when_inserted_mean"] = 2;
-  figures["learner/policy_lag_mean"] = 31;
-  figures["learner/policy_lag_when_sampled_mean"] = 30.5;
-  figures["learner/steps_per_s"] = 2'000;
-  figures["learner/waiting_fraction"] = 0.03;
-  figures["replay/items_inserted_per_s"] = 16'200;
-  figures["replay/items_sampled_per_s"] = 259'000;
-  v1::Evaluation* evaluation = overview.add_evaluations();
-  evaluation->mutable_version()->set_epoch(1);
-  evaluation->mutable_version()->set_version(5'200);
-  evaluation->set_episodes(20);
-  evaluation->set_mean_return(412.5);
-  evaluation->set_min_return(210);
-  evaluation->set_max_return(500);
-  evaluation->set_finished_at_us(1'000'008'000'000);
+  SetNumbers({{"actor/first_env_step_unix_seconds", 1'000'001.25},
+              {"learner/policy_lag_max", 80},
+              {"learner/policy_lag_sum", 90'000},
+              {"learner/items_too_old", 40},
+              {"learner/items_sampled", 3'000},
+              {"learner/policy_lag/17-32", 2'250},
+              {"learner/policy_lag/65-128", 750}},
+             overview.mutable_totals());
+  SetNumbers({{"actor/env_steps_per_s", 16'200},
+              {"actor/return_mean", 250},
+              {"actor/waiting_fraction", 0.1},
+              {"algorithm/loss", 0.125},
+              {"actor/policy_lag_when_inserted_mean", 2},
+              {"learner/policy_lag_mean", 31},
+              {"learner/policy_lag_when_sampled_mean", 30.5},
+              {"learner/steps_per_s", 2'000},
+              {"learner/waiting_fraction", 0.03},
+              {"replay/items_inserted_per_s", 16'200},
+              {"replay/items_sampled_per_s", 259'000}},
+             overview.mutable_figures());
   return overview;
 }
 
@@ -84,25 +79,24 @@ inline v1::OverviewResponse SampleOverview() {
 inline v1::OverviewResponse PushingOverview() {
   v1::OverviewResponse overview = SampleOverview();
   overview.clear_workers();
+  overview.clear_totals();
+  overview.clear_figures();
   for (const uint32_t index : {0u, 1u, 2u}) {
-    AddWorker(v1::ROLE_ACTOR, index, &overview);
+    AddWorker(v1::ROLE_ACTOR, index, &overview)->set_alive(index != 1);
   }
-  overview.mutable_workers(1)->set_alive(false);
   AddWorker(v1::ROLE_LEARNER, 0, &overview);
-  auto& totals = *overview.mutable_totals();
-  totals.clear();
-  totals["actor/gradients_pushed"] = 1'200;
-  totals["actor/gradients_applied"] = 1'187;
-  totals["actor/gradients_refused_stale"] = 6;
-  totals["actor/gradients_refused_future"] = 2;
-  totals["learner/gradients_rolled_back"] = 40;
-  totals["learner/gradient_sums_split"] = 3;
-  auto& figures = *overview.mutable_figures();
-  figures.clear();
-  figures["actor/env_steps_per_s"] = 16'200;
-  figures["actor/gradients_pushed_per_s"] = 250;
-  figures["actor/waiting_fraction"] = 0.1;
-  figures["learner/steps_per_s"] = 120;
+  SetNumbers({{"actor/gradients_pushed", 1'200},
+              {"actor/gradients_applied", 1'187},
+              {"actor/gradients_refused_stale", 6},
+              {"actor/gradients_refused_future", 2},
+              {"learner/gradients_rolled_back", 40},
+              {"learner/gradient_sums_split", 3}},
+             overview.mutable_totals());
+  SetNumbers({{"actor/env_steps_per_s", 16'200},
+              {"actor/gradients_pushed_per_s", 250},
+              {"actor/waiting_fraction", 0.1},
+              {"learner/steps_per_s", 120}},
+             overview.mutable_figures());
   return overview;
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("compressed columns travel behind the others, piece by piece", "[unit]
   REQUIRE(bytes.substr(bytes.size() - 9) == raw.substr(312));
 }
 
-TEST_CASE("a block without compressed columns stays as it is", "[unit]") {
+TEST_CASE("a block without compressed columns, or without rows, stays as it is", "[unit]") {
   std::string raw;
   InsertBlock block = Block(&raw);
   const void* before = block.data.slices()[0].data;
@@ -58,17 +58,17 @@ TEST_CASE("a block without compressed columns stays as it is", "[unit]") {
   REQUIRE(block.compressed_bytes.empty());
   REQUIRE(block.data.slices()[0].data == before);
   REQUIRE(testing::BytesOf(block.data) == raw);
+  InsertBlock empty;
+  REQUIRE_OK(CompressBlock(Signature(), ColumnCodecs(Signature(), {{"frame", Codec::kLz4}}), &empty));
+  REQUIRE(empty.compressed_bytes.empty());
 }
 
-TEST_CASE("rows of another number than the chunks' are not compressed", "[unit]") {
+TEST_CASE("a block of another size than its rows, or of too many bytes to count, is not compressed", "[unit]") {
   std::string raw;
-  InsertBlock block = Block(&raw);
-  block.chunks[1].rows = 2;
-  REQUIRE_CODE(CompressBlock(Signature(), ColumnCodecs(Signature(), {{"frame", Codec::kLz4}}), &block),
+  InsertBlock wrong = Block(&raw);
+  wrong.chunks[1].rows = 2;
+  REQUIRE_CODE(CompressBlock(Signature(), ColumnCodecs(Signature(), {{"frame", Codec::kLz4}}), &wrong),
                absl::StatusCode::kInvalidArgument);
-}
-
-TEST_CASE("rows with too many bytes to count are not compressed", "[unit]") {
   const std::vector<ArraySpec> signature = {
       {"a", DType::kUint8, {int64_t{1} << 39}}, {"b", DType::kUint8, {int64_t{1} << 39}}, {"c", DType::kUint8, {}}};
   InsertBlock block;
@@ -79,12 +79,6 @@ TEST_CASE("rows with too many bytes to count are not compressed", "[unit]") {
   block.data.Append({bytes.get(), 1 << 24, bytes});
   REQUIRE_CODE(CompressBlock(signature, ColumnCodecs(signature, {{"c", Codec::kLz4}}), &block),
                absl::StatusCode::kInvalidArgument);
-}
-
-TEST_CASE("a block without rows can be compressed", "[unit]") {
-  InsertBlock block;
-  REQUIRE_OK(CompressBlock(Signature(), ColumnCodecs(Signature(), {{"frame", Codec::kLz4}}), &block));
-  REQUIRE(block.compressed_bytes.empty());
 }
 
 }  // namespace waggle

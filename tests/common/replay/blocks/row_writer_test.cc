@@ -6,8 +6,8 @@
 
 #include "common/base/random.h"
 #include "common/base/threads/thread.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle {
 namespace {
@@ -38,7 +38,7 @@ struct Fixture {
     writer = ValueOf(RowWriter::Create(&connection, tables, options));
   }
 
-  // `count` items of the table, in the order in which they came.
+  // `count` items of the table, in order.
   SampledBatch Sample(const TableConfig& table, int64_t count) {
     ReplaySamplerOptions options;
     options.table = table;
@@ -81,7 +81,7 @@ TEST_CASE("rows and items arrive as they were written, however they are gathered
       double priority = 0;
     };
     std::vector<Expected> expected;
-    std::vector<int64_t> episodes[2];  // The actions of the present ones.
+    std::vector<int64_t> episodes[2];  // The actions of the present episodes.
     for (int i = 0; i < 300; ++i) {
       const size_t number = rng.UniformInt(2);
       RowWriter::Stream* stream = streams[number];
@@ -133,7 +133,7 @@ TEST_CASE("items go to their table, with the highest priority if none is given",
   REQUIRE(Values<double>(f.Sample(f.tables[0], 1), kItemPriority, 0, 1) == std::vector<double>{1});
 }
 
-TEST_CASE("a row that does not fit is refused, and nothing of it is kept", "[unit]") {
+TEST_CASE("a row that does not fit is refused, and no part of it is kept", "[unit]") {
   Fixture f;
   RowWriter::Stream* stream = f.writer->NewStream();
   const std::vector<float> observation = {1, 2};
@@ -209,7 +209,7 @@ TEST_CASE("an episode's steps can be written at its end, each with all later row
   }
 }
 
-// A queue with room for some items, and a writer to it.
+// A queue with room for `room` items, and a writer to it.
 struct Queue {
   explicit Queue(int64_t room, const RowWriterOptions& options = {}) {
     MakeQueue(room, &table);
@@ -219,7 +219,7 @@ struct Queue {
     ReplaySamplerOptions sampling;
     sampling.table = table;
     sampling.batch_size = 1;
-    sampling.prefetch = 1;  // Nothing is drawn ahead.
+    sampling.prefetch = 1;  // Draws nothing ahead.
     sampler = ValueOf(connection.NewSampler(sampling));
   }
 
@@ -264,16 +264,16 @@ TEST_CASE("blocks that a stop keeps from being sent are sent later", "[unit]") {
 TEST_CASE("a flush that times out between two blocks is an error, and the rest is sent later", "[unit]") {
   Queue queue(1, Queue::OneBlockAtATime());
   queue.Add(0);
-  REQUIRE_OK(queue.writer->Send());  // There is room for it alone:
+  REQUIRE_OK(queue.writer->Send());  // The table has room for this block alone:
   queue.Add(1);
-  REQUIRE_OK(queue.writer->Send());  // this one waits, unacknowledged,
+  REQUIRE_OK(queue.writer->Send());  // this block waits, unacknowledged,
   queue.Add(2);
   StopToken stopped;
   stopped.RequestStop();
-  REQUIRE_CODE(queue.writer->Send(stopped), absl::StatusCode::kCancelled);  // and this one is not taken.
+  REQUIRE_CODE(queue.writer->Send(stopped), absl::StatusCode::kCancelled);  // and this block is not taken.
   queue.Add(3);
   REQUIRE(queue.Next() == 0);
-  // All that was taken is acknowledged, the table is full, and there are two blocks to send.
+  // The taken blocks are acknowledged, the table is full, and two blocks are unsent.
   REQUIRE_CODE(queue.writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
   REQUIRE(queue.Next() == 1);
   REQUIRE_CODE(queue.writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
@@ -284,7 +284,7 @@ TEST_CASE("a flush that times out between two blocks is an error, and the rest i
 
 TEST_CASE("a stop ends a flush without answers, and all blocks arrive later", "[unit]") {
   Queue queue(1);
-  for (int64_t action = 0; action < 3; ++action) {  // There is room for the first alone: the second waits.
+  for (int64_t action = 0; action < 3; ++action) {  // The table has room for the first alone: the second waits.
     queue.Add(action);
     REQUIRE_OK(action < 2 ? queue.writer->Send() : absl::OkStatus());
   }
@@ -302,10 +302,10 @@ TEST_CASE("a stop ends a flush without answers, and all blocks arrive later", "[
 TEST_CASE("a stop prevents an item that would have to wait, and it can be made later", "[unit]") {
   Queue queue(1, Queue::OneBlockAtATime());
   queue.Add(0);
-  REQUIRE_OK(queue.writer->Send());  // There is room for it alone:
+  REQUIRE_OK(queue.writer->Send());  // The table has room for this block alone:
   queue.Add(1);
-  REQUIRE_OK(queue.writer->Send());  // this one waits, unacknowledged,
-  queue.Add(2);                      // and this one is not sent.
+  REQUIRE_OK(queue.writer->Send());  // this block waits, unacknowledged,
+  queue.Add(2);                      // and this block is not sent.
   REQUIRE_OK(queue.stream->Append(Step(0, 3)));
   StopToken stopped;
   stopped.RequestStop();

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/tensor/checksum.h"
 #include "common/replay/table_config_convert.h"
 #include "tests/cli/file_contents.h"
@@ -41,7 +39,7 @@ void WriteSample(const std::string& path) {
   REQUIRE(writer->bytes() == Contents(path).size());
 }
 
-// Reads it to its end, and returns the error.
+// Reads the file to its end, and returns the error.
 absl::Status ReadAll(const std::string& path) {
   const auto reader = ReplayFileReader::Open(path);
   if (!reader.ok()) {
@@ -84,29 +82,14 @@ TEST_CASE("A file has its name only when it is complete, and replaces no other",
     REQUIRE_CODE(ReplayFileReader::Open(path).status(), absl::StatusCode::kNotFound);
   }
   CHECK(std::filesystem::is_empty(folder.path()));
+  std::filesystem::create_symlink(folder.File("nowhere"), folder.File("link"));
+  REQUIRE_CODE(ReplayFileWriter::Create(folder.File("link"), SimpleTable("t"), 5), absl::StatusCode::kAlreadyExists);
+  std::ofstream(path + ".partial") << "of an older version";
   const auto slower = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
   REQUIRE_OK(slower->Append(SimpleBlock(0, 5)));
   WriteSample(path);
   REQUIRE_CODE(slower->Finish(), absl::StatusCode::kAlreadyExists);
   REQUIRE_CODE(ReplayFileWriter::Create(path, SimpleTable("t"), 5).status(), absl::StatusCode::kAlreadyExists);
-  REQUIRE_OK(ReadAll(path));
-}
-
-TEST_CASE("A path that cannot be opened is not replaced by a file either", "[unit]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.File("link");
-  std::filesystem::create_symlink(folder.File("nowhere"), path);
-  REQUIRE_CODE(ReplayFileWriter::Create(path, SimpleTable("t"), 5).status(), absl::StatusCode::kAlreadyExists);
-  CHECK(std::filesystem::is_symlink(path));
-}
-
-TEST_CASE("The file that a killed writer left behind is not in the way", "[unit]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.path() + "/a.waggle";
-  const auto killed = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
-  REQUIRE_OK(killed->Append(SimpleBlock(0, 5)));
-  std::ofstream(path + ".partial") << "of an older version";
-  WriteSample(path);
   REQUIRE_OK(ReadAll(path));
 }
 
@@ -145,7 +128,7 @@ std::vector<std::string> Records(const std::string& bytes) {
   return records;
 }
 
-TEST_CASE("The error names the damage of a file", "[unit]") {
+TEST_CASE("Records that are missing, or not in their order, are damage", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";
   WriteSample(path);
@@ -153,32 +136,11 @@ TEST_CASE("The error names the damage of a file", "[unit]") {
   const std::vector<std::string> records = Records(good);
   REQUIRE(records.size() == 5);
   const std::string start = good.substr(0, 12);
-  const size_t second = 12 + records[0].size() + records[1].size();  // Block 2.
-  std::string changed = good;
-  std::swap(changed[second + 40], changed[second + 41]);
-  std::string in_the_head = good;
-  in_the_head[second + 23] = 'x';  // The largest byte of its size.
-  const std::pair<std::string, std::string> cases[] = {
-      {good + "x", ", behind block 3: 1 byte follows its end: something was appended to it"},
-      {good + good, absl::StrCat(", behind block 3: ", good.size(), " bytes follow its end: something was appended")},
-      {good.substr(0, good.size() - 1), ", behind block 3: it ends within a record: it was cut off"},
-      {good.substr(0, good.size() - 48), ", behind block 3: it ends before its end: it was cut off"},
-      {good.substr(0, second + 31), ", behind block 1: it ends before its end: it was cut off"},
-      {good.substr(0, second + 40), ", behind block 1: it ends within a record: it was cut off"},
-      {changed, ", behind block 1: it is damaged: a record's checksum is "},
-      {in_the_head, ", behind block 1: it is damaged: a record of kind 2 says that it has "},
-      {start + records[0] + records[2] + records[1] + records[3] + records[4],
-       ", behind block 0: the next record is not block 1: blocks are missing, or not in their order"},
-      {start + records[0] + records[1] + records[2] + records[4],
-       ", behind block 2: it has 2 blocks with 6 items; it was written with 3 and 46"},
-      {start + records[1], ": its first record is not a header"},
-      {good.substr(0, 11), ": it is not a replay file"},
-      {start, ": it ends before its end: it was cut off"},
-  };
-  const std::string damaged = folder.path() + "/b.waggle";
-  for (const auto& [bytes, says] : cases) {
-    std::ofstream(damaged, std::ios::binary) << bytes;
-    CHECK_THAT(std::string(ReadAll(damaged).message()), Catch::StartsWith(damaged + says));
+  for (const std::string& bytes :
+       {good + good, start + records[1], start + records[0] + records[2] + records[1] + records[3] + records[4],
+        start + records[0] + records[1] + records[2] + records[4]}) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    REQUIRE_CODE(ReadAll(path), absl::StatusCode::kDataLoss);
   }
 }
 
@@ -207,14 +169,14 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   const std::string path = folder.path() + "/a.waggle";
   v1::ExportResponse header;
   *header.mutable_header()->mutable_config() = ToProto(SimpleTable("t"));
-  SECTION("its header is no message") {
+  SECTION("its header is not a message") {
     WriteRecords(path, {{1, "\xff"}});
   }
-  SECTION("its table cannot be") {
+  SECTION("its table is invalid") {
     header.mutable_header()->mutable_config()->set_max_items(-1);
     WriteRecords(path, {{1, header.SerializeAsString()}});
   }
-  SECTION("a block is no message") {
+  SECTION("a block is not a message") {
     WriteRecords(path, {{1, header.SerializeAsString()}, {2, "\xff"}});
   }
   SECTION("the lists of a block have different lengths") {
@@ -226,13 +188,13 @@ TEST_CASE("A file that was written wrongly is damaged, though its checksums are 
   REQUIRE_CODE(ReadAll(path), absl::StatusCode::kDataLoss);
 }
 
-TEST_CASE("A file of another kind or version says so", "[unit]") {
+TEST_CASE("A file of another kind or version is refused", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a";
   std::ofstream(path) << "name: this is a configuration, and longer than a few bytes";
-  CHECK(absl::StrContains(ReadAll(path).message(), "not a replay file"));
+  REQUIRE_CODE(ReadAll(path), absl::StatusCode::kFailedPrecondition);
   std::ofstream(path, std::ios::binary) << std::string("WAGGLERP\x02\0\0\0", 12);
-  CHECK(absl::StrContains(ReadAll(path).message(), "it has version 2"));
+  REQUIRE_CODE(ReadAll(path), absl::StatusCode::kFailedPrecondition);
   REQUIRE_CODE(ReadAll(folder.path() + "/none"), absl::StatusCode::kNotFound);
 }
 

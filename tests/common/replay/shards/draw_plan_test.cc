@@ -50,7 +50,7 @@ TEST_CASE("an empty shard and one of priority 0 take no draws", "[unit]") {
   REQUIRE(simulated.Take().facts.missing_shards == 0);
 }
 
-TEST_CASE("where all priorities are 0 every item is as likely", "[unit]") {
+TEST_CASE("all items are equally likely if all priorities are 0", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 30);
   std::map<int64_t, int> counts;
   for (int64_t id = 0; id < 10; ++id) {
@@ -117,7 +117,7 @@ TEST_CASE("weights of a batch from two shards with another one empty", "[unit]")
   }
 }
 
-TEST_CASE("importance weights are unbiased where sums are batches old", "[unit]") {
+TEST_CASE("importance weights are unbiased if sums are several batches old", "[unit]") {
   SimulatedShards simulated(Prioritized(), 3, 16, 4);
   constexpr int64_t kItems = 30;
   for (int64_t id = 0; id < kItems; ++id) {
@@ -130,7 +130,7 @@ TEST_CASE("importance weights are unbiased where sums are batches old", "[unit]"
   constexpr int kBatches = 4000;
   for (int i = 0; i < kBatches; ++i) {
     const SimulatedShards::Batch batch = simulated.Take();
-    double estimate = 0;  // Of the number of items.
+    double estimate = 0;  // An estimate of the number of items.
     for (const SimulatedShards::Item& item : batch.items) {
       estimate += 1 / (16 * item.probability);
       const double priority = 0.2 + 3 * rng.Uniform();
@@ -146,9 +146,10 @@ TEST_CASE("importance weights are unbiased where sums are batches old", "[unit]"
   REQUIRE(std::fabs(mean - kItems) < 4 * error);
   REQUIRE(error < 0.5);
 }
-TEST_CASE("the ratio is kept over all shards, within its buffer, whatever their loads, and nobody is stuck", "[unit]") {
+TEST_CASE("the ratio is kept over all shards within its buffer, whatever their loads, and no writer is stuck",
+          "[unit]") {
   const auto shards = GENERATE(int64_t{2}, 3, 5);
-  // How many of 16 inserts go to the first shard; the others share the rest.
+  // The first shard gets so many of 16 inserts; the others share the rest.
   const auto to_first = GENERATE(3, 10, 16);
   CAPTURE(shards, to_first);
   constexpr int64_t kBatch = 32;
@@ -164,7 +165,7 @@ TEST_CASE("the ratio is kept over all shards, within its buffer, whatever their 
   int64_t batches = 0;
   int64_t id = 0;
   int waited = 0;
-  std::vector<size_t> waiting;  // Inserts that wait for room in their shard, of one lane each.
+  std::vector<size_t> waiting;  // The shards of waiting inserts, each from one lane.
   for (int turn = 0; batches < 2000; ++turn) {
     const auto place = static_cast<size_t>(turn % 16 < to_first ? 0 : 1 + turn % (shards - 1));
     if (simulated.CanInsert(place)) {
@@ -173,7 +174,7 @@ TEST_CASE("the ratio is kept over all shards, within its buffer, whatever their 
       ++inserts;
       waited = 0;
     } else {
-      // Only this shard is ever written to from now on, until it has room: samples have to make it.
+      // The writer waits for this shard alone: samples must make room.
       REQUIRE(++waited < 100);
       simulated.Pass(absl::Milliseconds(20));
       --turn;
@@ -194,7 +195,7 @@ TEST_CASE("the ratio is kept over all shards, within its buffer, whatever their 
   }
 }
 
-TEST_CASE("what the limiters have left is used up evenly", "[unit]") {
+TEST_CASE("the allowances of the limiters are used up evenly", "[unit]") {
   TableConfig config = Prioritized();
   config.rate_limiter.samples_per_insert = 1;
   config.rate_limiter.min_items = 2;
@@ -208,12 +209,12 @@ TEST_CASE("what the limiters have left is used up evenly", "[unit]") {
   for (int i = 0; i < 5; ++i) {
     simulated.Take();
   }
-  // Both allow 200 more than they have inserts.
+  // Each allows 200 samples more than it has inserts.
   REQUIRE(simulated.table(0).items_sampled() > 40);
   REQUIRE(simulated.table(1).items_sampled() < 10);
 }
 
-TEST_CASE("where no ratio is kept the shards count alike", "[unit]") {
+TEST_CASE("shards count equally if no ratio is kept", "[unit]") {
   SimulatedShards simulated(Prioritized(), 3, 10);
   for (size_t i = 0; i < 3; ++i) {
     simulated.Insert(i, 1, i == 0 ? 100 : 1);
@@ -276,7 +277,7 @@ TEST_CASE("a batch without replacement has no item twice, whatever the shards' s
 }
 namespace {
 
-// Shards that hold so many items each, all of priority 1, and have no limits.
+// Shards with so many items of priority 1 each, without limits.
 std::vector<ShardStanding> Standing(const TableConfig& table, const std::vector<int64_t>& items) {
   std::vector<ShardStanding> shards;
   for (const int64_t each : items) {
@@ -291,9 +292,9 @@ std::vector<ShardStanding> Standing(const TableConfig& table, const std::vector<
 
 }  // namespace
 
-TEST_CASE("what a lost shard owed is planned from those that the batch is drawn from, or not at all", "[unit]") {
+TEST_CASE("the share of a lost shard is planned from the shards with weight, or not at all", "[unit]") {
   TableConfig table = Prioritized();
-  table.sampler.without_replacement = true;  // A shard gives each of its items once.
+  table.sampler.without_replacement = true;  // A batch has each item of a shard once.
   std::vector<ShardStanding> shards = Standing(table, {5, 5, 5, 5});
   shards[0].open = false;
   const std::vector<double> weights = {1, 1, 1, 0};
@@ -309,7 +310,7 @@ TEST_CASE("what a lost shard owed is planned from those that the batch is drawn 
   REQUIRE_FALSE(PlanReplacement(shards, table, weights, 0, owed, &rng).has_value());
 }
 
-TEST_CASE("a batch is planned only where the shards can give all of it", "[unit]") {
+TEST_CASE("a batch is planned only if the shards can give all of it", "[unit]") {
   TableConfig table = Prioritized();
   Rng rng(1);
   REQUIRE_FALSE(PlanBatch(Standing(table, {0, 0}), table, 1, 1, &rng).has_value());

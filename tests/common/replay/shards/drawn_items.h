@@ -6,7 +6,7 @@
 #include "tests/common/replay/shards/simulated_shards.h"
 #include "tests/support/chi_square.h"
 
-// What is drawn from shards, against what one table would give.
+// Compares draws from shards with those of one table.
 
 namespace waggle::testing {
 
@@ -17,7 +17,7 @@ inline TableConfig Prioritized(bool independent = false) {
   return config;
 }
 
-// Draws batches and compares how often each item came with its part of the sum, which its probability has to be too.
+// Draws batches. Compares how often each item came, and its probability, with its share of the sum.
 inline void CheckDistribution(SimulatedShards* shards, const std::map<int64_t, double>& weights, int batches,
                               double sum_of_all) {
   double sum = 0;

@@ -86,11 +86,11 @@ using Strings = std::vector<std::string>;
 const std::vector<bool> kNoneLost = {false, false};
 
 size_t Never(const std::vector<int64_t>& /*lanes*/) {
-  FAIL("nobody is to be chosen");
+  FAIL("no shard may be chosen");
   return 0;
 }
 
-// Chooses the shards in this order.
+// Chooses these shards in order.
 LaneRouter::Choose Choose(std::vector<size_t> shards) {
   const auto left = std::make_shared<std::vector<size_t>>(std::move(shards));
   return [left](const std::vector<int64_t>& /*lanes*/) {
@@ -117,7 +117,7 @@ TEST_CASE("each stream's rows and items go to its shard, and stay there", "[unit
   REQUIRE(Texts(parts) == Strings{"to 0: 0:2+1 2:2+1", "to 1: 1:2+1 item 1:1+2"});
 }
 
-TEST_CASE("a block of one shard's streams goes there as it is, without a copy", "[unit]") {
+TEST_CASE("a block with one shard's streams goes there without a copy", "[unit]") {
   LaneRouter router(Signature(), 2);
   const InsertBlock block = Block({{0, 0, 2}, {1, 0, 2}});
   const std::vector<Part> parts = router.Split(block, kNoneLost, Choose({1, 1}));
@@ -125,7 +125,7 @@ TEST_CASE("a block of one shard's streams goes there as it is, without a copy", 
   REQUIRE(parts[0].block.data.slices()[0].data == block.data.slices()[0].data);
 }
 
-TEST_CASE("a stream may move where an episode begins; its rows are numbered without a gap at each shard", "[unit]") {
+TEST_CASE("a stream may move when an episode begins, and its rows are numbered without a gap at each shard", "[unit]") {
   LaneRouter router(Signature(), 2);
   router.Split(Block({{0, 0, 3, true}}), kNoneLost, Choose({0}));
   // The end of the first episode and the second one in one block, with items of both.
@@ -142,7 +142,7 @@ TEST_CASE("a stream may move where an episode begins; its rows are numbered with
   REQUIRE(router.items_without_rows() == 0);
 }
 
-TEST_CASE("a stream leaves a lost shard at once; windows that reach back over that are dropped", "[unit]") {
+TEST_CASE("a stream leaves a lost shard at once, and windows that reach back over the move are dropped", "[unit]") {
   LaneRouter router(Signature(), 2);
   router.Split(Block({{0, 0, 4, true}, {1, 0, 4, true}}), kNoneLost, Choose({0, 1}));
   std::vector<Part> parts = router.Split(
@@ -155,14 +155,14 @@ TEST_CASE("a stream leaves a lost shard at once; windows that reach back over th
   REQUIRE(Texts(parts) == Strings{"to 1: 0:7+1 item 0:4+4"});
 }
 
-TEST_CASE("items whose rows have all come before go where these are", "[unit]") {
+TEST_CASE("items with only earlier rows go to the shard of the rows", "[unit]") {
   LaneRouter router(Signature(), 2);
   router.Split(Block({{0, 0, 4}, {1, 0, 4}}), kNoneLost, Choose({0, 1}));
   const std::vector<Part> parts = router.Split(Block({{0, 4, 1}}, {{0, 1, 1, 2, 1}}), kNoneLost, Never);
   REQUIRE(Texts(parts) == Strings{"to 0: 0:4+1", "to 1: item 1:1+2"});
 }
 
-TEST_CASE("a malformed block goes to one server, which says what is wrong", "[unit]") {
+TEST_CASE("a malformed block goes to one server, which reports the mistake", "[unit]") {
   LaneRouter router(Signature(), 2);
   router.Split(Block({{0, 0, 2}, {1, 0, 2}}), kNoneLost, Choose({0, 1}));
   const auto check = [&](InsertBlock block) {
@@ -172,21 +172,21 @@ TEST_CASE("a malformed block goes to one server, which says what is wrong", "[un
   };
   check(Block({{1, 5, 2}, {0, 2, 2}}));                  // A gap.
   check(Block({{1, 2, 2}, {0, 2, 0}}));                  // No rows.
-  check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 7, 0, 1}}));  // An item of a stream that there is none of.
+  check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 7, 0, 1}}));  // An item of an unknown stream.
   check(Block({{1, 2, 2}, {0, 2, 1}}, {{0, 1, 0, 0}}));
   InsertBlock block = Block({{1, 2, 2}, {0, 2, 1}});
-  block.data = Block({{1, 2, 1}}).data;  // Other bytes than rows.
+  block.data = Block({{1, 2, 1}}).data;  // Bytes of another number of rows.
   check(std::move(block));
 }
 
-TEST_CASE("random streams arrive whole at whichever shards, each without a gap and with its windows", "[unit]") {
+TEST_CASE("random streams arrive at their shards without gaps and with their windows", "[unit]") {
   Rng rng(4);
   for (int trial = 0; trial < 40; ++trial) {
     const size_t shards = 1 + rng.UniformInt(4);
     const auto lanes = static_cast<uint32_t>(1 + rng.UniformInt(5));
     LaneRouter router(Signature(), shards);
     std::vector<uint64_t> next(lanes);
-    // By shard and stream: the ids that it holds from its first row on.
+    // By shard and stream, the ids from its first row on.
     std::map<std::pair<size_t, uint32_t>, std::vector<int64_t>> held;
     uint64_t rows = 0;
     uint64_t items = 0;
@@ -221,11 +221,11 @@ TEST_CASE("random streams arrive whole at whichever shards, each without a gap a
           std::vector<int64_t>& stream = held[{part.shard, chunk.stream}];
           const uint64_t first = stream.empty() ? chunk.first_row : 0;
           if (stream.empty()) {
-            stream.assign(first, -1);  // It may begin with any row.
+            stream.assign(first, -1);  // A stream may begin with any row.
           }
           REQUIRE(chunk.first_row == stream.size());
           for (uint32_t i = 0; i < chunk.rows; ++i, ++id) {
-            // Without a mark a chunk goes on where the stream was.
+            // A chunk without a mark continues its stream.
             REQUIRE((i == 0 && (chunk.begins || stream.size() == first) ? true : stream.back() + 1 == *id));
             stream.push_back(*id);
           }

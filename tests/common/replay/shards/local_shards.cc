@@ -9,8 +9,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/tensor/byte_slices.h"
 #include "common/replay/blocks/block_compression.h"
-#include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
+#include "tests/support/local/local_replay.h"
 
 namespace waggle::testing {
 namespace {
@@ -19,14 +19,14 @@ constexpr size_t kManyTasks = 1'000'000;
 
 using Server = LocalShards::Server;
 
-// What can be had, on whatever thread: REQUIRE is for that of the test alone.
+// Returns the value. Usable from any thread, unlike REQUIRE.
 template <class T>
 T Known(absl::StatusOr<T> value) {
   WAGGLE_CHECK(value.ok(), "a shard of a test gives what it is asked for");
   return *std::move(value);
 }
 
-// The stream of a sampler. All but Ask is on the one thread.
+// The stream of a sampler. The one thread makes all calls but Ask.
 class SampleClient final : public LocalShards::Client, public std::enable_shared_from_this<SampleClient> {
  public:
   SampleClient(std::shared_ptr<Server> server, const ReplaySamplerOptions& options, size_t shard,
@@ -65,7 +65,7 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
     }
   }
 
-  // The owner has gone.
+  // The sampler is being destroyed.
   void End() { gone_ = true; }
 
  private:
@@ -100,7 +100,7 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
   const std::shared_ptr<ShardSampleReceiver> receiver_;
   std::shared_ptr<Table> table_;  // While connected.
   int stream_ = 0;
-  std::atomic<int> open_stream_{0};  // The same while connected: that asks go to.
+  std::atomic<int> open_stream_{0};  // The number of the open stream, for Ask.
   bool gone_ = false;
 };
 
@@ -109,7 +109,7 @@ class LocalShardSampler final : public ShardSampler {
   LocalShardSampler(std::shared_ptr<SampleClient> client, std::shared_ptr<Server> server, Executor* executor)
       : client_(std::move(client)), server_(std::move(server)), executor_(executor) {}
   ~LocalShardSampler() override {
-    // On the thread of the events: after this there is none.
+    // Runs on the thread of the events, so that no event follows.
     Mutex mutex;
     CondVar changed;
     bool done = false;
@@ -245,7 +245,7 @@ class WriteClient final : public LocalShards::Client, public std::enable_shared_
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
   std::deque<InsertBlock> pending_ ABSL_GUARDED_BY(mutex_);
   size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t first_ ABSL_GUARDED_BY(mutex_) = 1;  // The sequence of pending_'s first.
+  uint64_t first_ ABSL_GUARDED_BY(mutex_) = 1;  // The sequence of the first pending block.
   ShardWriter::State state_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -15,8 +15,7 @@
 
 namespace waggle::testing {
 
-// Shards in this process, over what replay servers hold, with faults as the test says. Everything between a shard and
-// its clients passes through one thread, in order.
+// Shards in this process, with faults. One thread runs everything between a shard and its clients, in order.
 class LocalShards {
  public:
   explicit LocalShards(size_t count);
@@ -24,18 +23,18 @@ class LocalShards {
 
   std::vector<std::shared_ptr<Shard>> shards() const;
 
-  // The server is gone, with its tables; clients' streams end. This and Start return once that is so: a test that does
-  // it over and over must not be ahead of what happens.
+  // Ends the server, with its tables, and its clients' streams. Like Start, returns after that, so that repeated calls
+  // stay in step.
   void Kill(size_t shard);
-  // Another one is there; clients connect to it.
+  // Starts another server; clients connect to it.
   void Start(size_t shard);
-  // It stands still: nothing comes to it or from it, and nobody knows. Then it goes on.
+  // Delays everything to and from the server until Resume, without a sign.
   void Pause(size_t shard);
   void Resume(size_t shard);
 
   std::shared_ptr<Table> table(size_t shard, const std::string& name) const;
 
-  // A client's stream to a server, on the one thread.
+  // A client's stream to a server. The one thread makes its calls.
   class Client {
    public:
     virtual ~Client() = default;
@@ -48,13 +47,13 @@ class LocalShards {
     Server(std::string name, Executor* executor) : name_(std::move(name)), executor_(executor) {}
 
     const std::string& name() const { return name_; }
-    // Has `task` run on the one thread, once the server does not stand still.
+    // Runs `task` on the one thread, after a pause if there is one.
     void Pass(std::function<void()> task) ABSL_LOCKS_EXCLUDED(mutex_);
-    // Null while it is gone.
+    // Null while the server is down.
     std::shared_ptr<ReplayStore> store() const ABSL_LOCKS_EXCLUDED(mutex_);
-    // Has the table be there, whenever there is a server.
+    // Creates the table on this server and on each later one.
     void Want(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);
-    // Connects it if there is a server, and whenever there is a new one.
+    // Connects the client to this server and to each later one.
     void Add(const std::shared_ptr<Client>& client) ABSL_LOCKS_EXCLUDED(mutex_);
 
     void Kill() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -14,7 +14,7 @@ ShardFacts Facts(int64_t items, double sum, double least) {
   return facts;
 }
 
-// Of two shards of equal weight and one that is empty, each of which has answered.
+// A batch of two shards of equal weight and an empty one, all of which have answered.
 ShardBatch Batch() {
   ShardBatch batch;
   batch.number = 7;
@@ -39,14 +39,14 @@ TEST_CASE("a batch of several shards has the facts of one table", "[unit]") {
   CHECK(complete.shares == std::vector<double>{0.5, 0.5, 0});
   CHECK(complete.table_items == 12);
   CHECK(complete.priority_sum == 16);
-  CHECK(complete.min_probability == 0.05);  // Not that of the shard that nothing is drawn from.
+  CHECK(complete.min_probability == 0.05);  // Leaves out the empty shard.
   CHECK(complete.samples_allowed == 30);
   CHECK(complete.missing_shards == 0);
   CHECK(complete.table_incarnation == Batch().Completed(Standing(1)).table_incarnation);
   CHECK(complete.table_incarnation != Batch().Completed(Standing(2)).table_incarnation);
 }
 
-TEST_CASE("a shard that is lost takes what it was to give with it, not what it gave", "[unit]") {
+TEST_CASE("a lost shard loses its missing rows, not those that it gave", "[unit]") {
   ShardBatch batch = Batch();
   batch.waiting = 1;
   CHECK_FALSE(batch.Ready());

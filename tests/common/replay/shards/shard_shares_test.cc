@@ -14,7 +14,7 @@ int64_t Sum(const std::vector<int64_t>& counts) {
 
 }  // namespace
 
-TEST_CASE("shards' draws add up, and are as many on average as their weights say", "[unit]") {
+TEST_CASE("shards' draws add up, and their means follow the weights", "[unit]") {
   const bool independent = GENERATE(false, true);
   Rng rng(1);
   const std::vector<double> weights = {3, 0, 1, 0.5, 0};
@@ -39,7 +39,7 @@ TEST_CASE("shards' draws add up, and are as many on average as their weights say
   }
 }
 
-TEST_CASE("what exceeds a shard's cap falls to the others", "[unit]") {
+TEST_CASE("draws above a shard's cap fall to the others", "[unit]") {
   const bool independent = GENERATE(false, true);
   Rng rng(2);
   for (int i = 0; i < 200; ++i) {
@@ -51,7 +51,7 @@ TEST_CASE("what exceeds a shard's cap falls to the others", "[unit]") {
   }
 }
 
-TEST_CASE("counts leave as much of each shard's allowance as can be alike", "[unit]") {
+TEST_CASE("counts leave equal remainders of the shards' allowances", "[unit]") {
   REQUIRE(SplitCounts(std::vector<int64_t>{10, 4, 7}, 6) == std::vector<int64_t>{5, 0, 1});
   REQUIRE(SplitCounts(std::vector<int64_t>{10, 4, 7}, 21) == std::vector<int64_t>{10, 4, 7});
   REQUIRE(SplitCounts(std::vector<int64_t>{10, 4, 7}, 100) == std::vector<int64_t>{10, 4, 7});
@@ -85,7 +85,7 @@ TEST_CASE("counts never exceed what is allowed, and add up", "[unit]") {
   }
 }
 
-TEST_CASE("equal parts go to those that take part, and the rest goes round", "[unit]") {
+TEST_CASE("equal parts go to the shards that take part, and the remainder goes round", "[unit]") {
   REQUIRE(SplitEqually({true, false, true}, 5, 0) == std::vector<int64_t>{3, 0, 2});
   REQUIRE(SplitEqually({true, false, true}, 5, 1) == std::vector<int64_t>{2, 0, 3});
   REQUIRE(SplitEqually({false}, 5, 1) == std::vector<int64_t>{0});

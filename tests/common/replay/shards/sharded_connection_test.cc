@@ -47,7 +47,7 @@ TEST_CASE("a table that cannot be divided is refused", "[unit]") {
   REQUIRE_CODE(connection.CreateTable(table, StopToken()), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("processes that have the shards in another order are told", "[unit]") {
+TEST_CASE("processes with the shards in another order get an error", "[unit]") {
   LocalShards shards(2);
   ShardedReplayConnection connection(shards.shards());
   const TableConfig table = testing::SimpleTable("table");
@@ -58,7 +58,7 @@ TEST_CASE("processes that have the shards in another order are told", "[unit]") 
   REQUIRE_CODE(other.CreateTable(table, StopToken()), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a shard that is not there gets its table when it is", "[unit]") {
+TEST_CASE("an absent shard gets its table once it answers", "[unit]") {
   LocalShards shards(2);
   shards.Kill(1);
   ShardedReplayConnection connection(shards.shards(), absl::Milliseconds(100));

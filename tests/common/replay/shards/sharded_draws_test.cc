@@ -20,7 +20,7 @@ const absl::Duration kPatience = ShardedDrawsOptions().patience;
 
 }  // namespace
 
-TEST_CASE("what a shard owed when it died is drawn from the others, and it is missed until it is back", "[unit]") {
+TEST_CASE("the share of a lost shard is drawn from the others, and the shard is missing until it is back", "[unit]") {
   const bool independent = GENERATE(false, true);
   SimulatedShards simulated(Prioritized(independent), 3, 64, 4);
   std::map<int64_t, double> all;
@@ -34,7 +34,7 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
   }
   simulated.OpenAll();
   CheckDistribution(&simulated, all, 200, 180);
-  // It leaves four batches under way at once, time and again: their distribution is that of the rest.
+  // Shard 1 is lost with four batches under way, again and again. Their distribution is that of the rest.
   std::map<int64_t, int64_t> counts;
   double sum_of_rest = 0;
   for (const auto& [id, weight] : rest) {
@@ -44,7 +44,7 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
     simulated.Pause(1, true);
     while (simulated.TryTake().has_value()) {
     }
-    // It owes a part of each of four batches.
+    // Shard 1 owes a part of each of four batches.
     simulated.Pause(1, false);
     simulated.Kill(1);
     for (int j = 0; j < 4; ++j) {
@@ -67,31 +67,31 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
   CheckDistribution(&simulated, all, 200, 180);
 }
 
-TEST_CASE("a shard that gives no sign is left out after a while, and comes back by answering", "[unit]") {
+TEST_CASE("a silent shard is left out after its patience, and comes back with an answer", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 8);
   simulated.Insert(0, 1);
   simulated.Insert(1, 2);
   simulated.OpenAll();
   simulated.Take();
   simulated.Pause(1, true);
-  simulated.TryTake();  // Was complete.
+  simulated.TryTake();  // This batch was complete.
   simulated.Pass(kPatience - absl::Milliseconds(10));
   REQUIRE_FALSE(simulated.TryTake().has_value());
   simulated.Pass(absl::Milliseconds(20));
   for (int i = 0; i < 10; ++i) {
-    const std::optional<SimulatedShards::Batch> batch = simulated.TryTake();  // Without any more delay.
+    const std::optional<SimulatedShards::Batch> batch = simulated.TryTake();  // No further delay.
     REQUIRE(batch.has_value());
     REQUIRE(batch->facts.missing_shards == 1);
     REQUIRE(batch->facts.shares == std::vector<double>{1, 0});
   }
   simulated.Pause(1, false);
-  simulated.Answer();  // What it was asked long ago: not wanted any more.
+  simulated.Answer();  // Answers of old requests are dropped.
   simulated.Take();
   REQUIRE(simulated.Take().facts.missing_shards == 0);
   REQUIRE(simulated.draws().missing_shards() == 0);
 }
 
-TEST_CASE("where all shards are silent none is left out", "[unit]") {
+TEST_CASE("no shard is left out if all are silent", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 8);
   simulated.Insert(0, 1);
   simulated.Insert(1, 2);
@@ -108,7 +108,7 @@ TEST_CASE("where all shards are silent none is left out", "[unit]") {
   REQUIRE(simulated.Take().facts.missing_shards == 0);
 }
 
-TEST_CASE("no shard is asked for more at a time than its server takes, also after a loss", "[unit]") {
+TEST_CASE("no shard gets more open requests than its server takes, also after a loss", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 8, 6, 6);
   for (int64_t id = 0; id < 20; ++id) {
     simulated.Insert(static_cast<size_t>(id % 2), id);
@@ -119,7 +119,7 @@ TEST_CASE("no shard is asked for more at a time than its server takes, also afte
   simulated.Pause(1, true);
   while (simulated.TryTake().has_value()) {
   }
-  simulated.Kill(0);  // What it owed is asked of the other one, which has not answered what it was asked.
+  simulated.Kill(0);  // Its share is requested from the other shard, which still has open requests.
   simulated.Answer();
   simulated.Pause(1, false);
   for (int i = 0; i < 20; ++i) {
@@ -143,7 +143,7 @@ TEST_CASE("a shard whose answer is coming in pieces is not late", "[unit]") {
   REQUIRE(simulated.draws().missing_shards() == 0);
 }
 
-TEST_CASE("when all shards are lost, batches go on with the first that is back", "[unit]") {
+TEST_CASE("after the loss of all shards, batches go on with the first that is back", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 8, 3);
   simulated.Insert(0, 1);
   simulated.Insert(1, 2);
@@ -212,12 +212,12 @@ TEST_CASE("the first batch waits until the whole table has min_items", "[unit]")
   REQUIRE(simulated.Take().facts.table_items == 10);
 }
 
-TEST_CASE("the first batch waits for shards that may be about to come, not for ever", "[unit]") {
+TEST_CASE("the first batch waits for missing shards, but not for ever", "[unit]") {
   SimulatedShards simulated(Prioritized(), 3, 4);
   for (size_t i = 0; i < 3; ++i) {
     simulated.Insert(i, static_cast<int64_t>(i));
   }
-  simulated.Pass(10 * kPatience);  // Nobody is there.
+  simulated.Pass(10 * kPatience);  // All shards are away.
   REQUIRE(simulated.draws().missing_shards() == 0);
   simulated.Open(0);
   simulated.Pass(kPatience / 2);
@@ -233,7 +233,7 @@ TEST_CASE("the first batch waits for shards that may be about to come, not for e
   REQUIRE(simulated.Take().facts.missing_shards == 0);
 }
 
-TEST_CASE("where all shards are lost before the first batch it still waits for the whole table's min_items", "[unit]") {
+TEST_CASE("the first batch waits for the whole table's min_items, also after the loss of all shards", "[unit]") {
   TableConfig config = Prioritized();
   config.rate_limiter.min_items = 10;
   SimulatedShards simulated(config, 2, 4);
@@ -245,7 +245,7 @@ TEST_CASE("where all shards are lost before the first batch it still waits for t
     simulated.Insert(0, id);
   }
   simulated.Pass(10 * kPatience);
-  simulated.Open(0);  // With its own part of min_items.
+  simulated.Open(0);  // This shard has its part of min_items.
   simulated.Pass(kPatience / 2);
   REQUIRE_FALSE(simulated.TryTake().has_value());
   simulated.Open(1);
@@ -257,7 +257,7 @@ TEST_CASE("where all shards are lost before the first batch it still waits for t
   REQUIRE(simulated.Take().facts.table_items == 10);
 }
 
-TEST_CASE("where all servers lost their tables batches wait for the whole table's min_items again", "[unit]") {
+TEST_CASE("batches wait for the whole table's min_items again after all servers lost their tables", "[unit]") {
   TableConfig config = Prioritized();
   config.rate_limiter.min_items = 10;
   SimulatedShards simulated(config, 2, 4);
@@ -275,7 +275,7 @@ TEST_CASE("where all servers lost their tables batches wait for the whole table'
   }
   simulated.OpenAll();
   for (int i = 0; i < 3; ++i) {
-    simulated.TryTake();  // Those that were complete.
+    simulated.TryTake();  // These batches were complete.
   }
   simulated.Pass(2 * kPatience);
   REQUIRE_FALSE(simulated.TryTake().has_value());
@@ -285,7 +285,7 @@ TEST_CASE("where all servers lost their tables batches wait for the whole table'
   REQUIRE(simulated.Take().facts.table_items == 10);
 }
 
-TEST_CASE("what a shard says of its limits is taken within what the numbers can be", "[unit]") {
+TEST_CASE("a shard's reported limits are clamped to possible numbers", "[unit]") {
   const auto allowed = GENERATE(-HUGE_VAL, -1e300, std::nan(""), HUGE_VAL, 1e300);
   CAPTURE(allowed);
   TableConfig config = Prioritized();
@@ -307,7 +307,7 @@ TEST_CASE("what a shard says of its limits is taken within what the numbers can 
   REQUIRE(begins == (allowed > 0));
 }
 
-TEST_CASE("with a prefetch of 0 a batch is drawn when it is wanted, of the items that the shards have then", "[unit]") {
+TEST_CASE("with a prefetch of 0, a batch is drawn when it is wanted, from the items of that time", "[unit]") {
   const int64_t shards = GENERATE(1, 3);
   SimulatedShards simulated(Prioritized(), shards, 8, 0);
   simulated.Insert(0, 0);
@@ -323,7 +323,7 @@ TEST_CASE("with a prefetch of 0 a batch is drawn when it is wanted, of the items
   }
 }
 
-TEST_CASE("a single shard that is lost is no missing one, and what it owed is asked of it again", "[unit]") {
+TEST_CASE("a single lost shard is not missing, and its requests are repeated", "[unit]") {
   SimulatedShards simulated(Prioritized(), 1, 8, 4);
   simulated.Insert(0, 0);
   simulated.OpenAll();
@@ -343,7 +343,7 @@ TEST_CASE("a single shard that is lost is no missing one, and what it owed is as
   }
 }
 
-TEST_CASE("an answer that nobody asked for is told", "[unit]") {
+TEST_CASE("an answer without a request is reported", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 4);
   REQUIRE_FALSE(simulated.draws().Answered(0, ShardFacts(), simulated.now()).has_value());
 }

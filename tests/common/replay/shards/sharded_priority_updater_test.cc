@@ -51,7 +51,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("updates go to the shards that the keys name", "[unit]") {
+TEST_CASE("updates go to the shards of their keys", "[unit]") {
   Fixture fixture;
   REQUIRE_OK(fixture.updater->Update({ShardedKey(2, 7), ShardedKey(0, 8), ShardedKey(2, 9), ShardedKey(3, 1)},
                                      {1, 2, 3, 4}, {0.1, 0.2, 0.3, 0.4}));
@@ -63,10 +63,10 @@ TEST_CASE("updates go to the shards that the keys name", "[unit]") {
   const PriorityUpdateCounts counts = fixture.updater->counts();
   REQUIRE(counts.applied == 3);
   REQUIRE(counts.stale == 3);
-  REQUIRE(counts.unknown == 6 + 1);  // One shard is none of ours.
+  REQUIRE(counts.unknown == 6 + 1);  // One key is of an unknown shard.
 }
 
-TEST_CASE("nothing is sent of updates of which one is wrong", "[unit]") {
+TEST_CASE("no update is sent if one of them is wrong", "[unit]") {
   Fixture fixture;
   REQUIRE_CODE(fixture.updater->Update({1, ShardedKey(1, 1)}, {1, 1}, {1, -1}), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(fixture.updater->Update({1, ShardedKey(1, 1)}, {1, 1}, {1, std::nan("")}),
@@ -77,7 +77,7 @@ TEST_CASE("nothing is sent of updates of which one is wrong", "[unit]") {
   }
 }
 
-TEST_CASE("where magnitudes count, priorities may be negative", "[unit]") {
+TEST_CASE("priorities may be negative if magnitudes count", "[unit]") {
   Received received;
   std::vector<std::unique_ptr<PriorityUpdater>> parts;
   parts.push_back(std::make_unique<FakeUpdater>(&received));
@@ -88,7 +88,7 @@ TEST_CASE("where magnitudes count, priorities may be negative", "[unit]") {
                absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("a flush is of all shards, also after one has failed", "[unit]") {
+TEST_CASE("a flush reaches all shards, also after one has failed", "[unit]") {
   Fixture fixture;
   fixture.received[0].flushed = absl::DeadlineExceededError("slow");
   REQUIRE_CODE(fixture.updater->Flush(absl::Seconds(1)), absl::StatusCode::kDeadlineExceeded);

@@ -54,7 +54,7 @@ struct Fixture {
   std::unique_ptr<ReplaySampler> sampler;
 };
 
-// The shards that a batch's items come from, by their keys, which have to agree with the rewards.
+// The shards of a batch's items, by their keys, which must agree with the rewards.
 std::set<size_t> ShardsOf(const SampledBatch& batch, int64_t items = 32) {
   std::set<size_t> shards;
   for (int64_t i = 0; i < items; ++i) {
@@ -84,11 +84,11 @@ TEST_CASE("a batch comes from all shards, with the facts of the whole table", "[
   REQUIRE(fixture.sampler->stats().missing_shards == 0);
 }
 
-TEST_CASE("batches go on without a shard that has died, and with it when it is back", "[unit]") {
+TEST_CASE("batches go on without a lost shard, and include it when it is back", "[unit]") {
   Fixture fixture(3);
   REQUIRE(ShardsOf(fixture.Next()).size() == 3);
   fixture.shards.Kill(1);
-  while (ShardsOf(fixture.Next()).count(1) > 0) {  // Those that were ready, or complete but for the other shards.
+  while (ShardsOf(fixture.Next()).count(1) > 0) {  // Batches that shard 1 had completed or answered.
   }
   const SampledBatch batch = fixture.Next();
   REQUIRE(batch.missing_shards == 1);
@@ -102,7 +102,7 @@ TEST_CASE("batches go on without a shard that has died, and with it when it is b
   REQUIRE(fixture.sampler->stats().missing_shards == 0);
 }
 
-TEST_CASE("a shard that stands still holds batches up for a while only", "[unit]") {
+TEST_CASE("a shard that hangs delays batches only for its patience", "[unit]") {
   Fixture fixture(2);
   fixture.Next();
   fixture.shards.Pause(1);
@@ -118,7 +118,7 @@ TEST_CASE("a shard that stands still holds batches up for a while only", "[unit]
   }
 }
 
-TEST_CASE("when no shard is left the learner waits until one is back", "[unit]") {
+TEST_CASE("the learner waits if all shards are lost, until one is back", "[unit]") {
   Fixture fixture(2);
   fixture.Next();
   fixture.shards.Kill(0);

@@ -21,7 +21,7 @@ using testing::ValueOf;
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr absl::Duration kPatience = absl::Milliseconds(200);
 
-// A block of `rows` rows of each of the streams, every row an item.
+// A block with `rows` rows of each stream. Every row is an item.
 InsertBlock Rows(const std::vector<uint32_t>& streams, uint64_t first, uint32_t rows, bool begins = false) {
   InsertBlock block = SimpleBlock(first, rows * static_cast<uint32_t>(streams.size()));
   block.chunks.clear();
@@ -81,12 +81,12 @@ TEST_CASE("a single stream's episodes go to each shard in turn", "[unit]") {
   }
 }
 
-TEST_CASE("streams of a shard that dies go on at another one, and its blocks arrive once when it is back", "[unit]") {
+TEST_CASE("streams of a lost shard go on at another one, and its blocks arrive once when it is back", "[unit]") {
   Fixture fixture(2);
   fixture.Append(Rows({0, 1}, 0, 2));
   fixture.Flush();
   fixture.shards.Pause(1);
-  fixture.Append(Rows({0, 1}, 2, 2));  // Its half does not arrive.
+  fixture.Append(Rows({0, 1}, 2, 2));  // Shard 1's half does not arrive.
   fixture.shards.Kill(1);
   while (fixture.shards.table(1, "table") != nullptr) {
     std::this_thread::yield();
@@ -123,11 +123,11 @@ TEST_CASE("windows over a forced move are dropped and counted", "[unit]") {
   REQUIRE(fixture.writer->stats().items_without_rows == 1);
 }
 
-TEST_CASE("an append waits only when all shards that are there are full", "[unit]") {
+TEST_CASE("an append waits only if all present shards are full", "[unit]") {
   Fixture fixture(2, 2);
   fixture.shards.Pause(0);
   fixture.Append(Rows({0, 1}, 0, 1));
-  // Stream 0's shard acknowledges nothing. There is room for two blocks of each shard.
+  // Stream 0's shard acknowledges nothing. Each shard has room for two blocks.
   for (uint64_t row = 1; row < 4; ++row) {
     fixture.Append(Rows({0}, row, 1));
   }
@@ -139,7 +139,7 @@ TEST_CASE("an append waits only when all shards that are there are full", "[unit
     while (!fixture.writer->stats().waiting && deadline.Left() > absl::ZeroDuration()) {
       std::this_thread::yield();
     }
-    // It is not resumed: after a while its stream goes elsewhere.
+    // Shard 0 stays paused, so after a while its stream goes elsewhere.
   }
   REQUIRE_OK(waited);
   REQUIRE(fixture.writer->stats().waited > absl::ZeroDuration());
@@ -149,13 +149,13 @@ TEST_CASE("an append waits only when all shards that are there are full", "[unit
   REQUIRE(fixture.Items(1) == 2);
 }
 
-TEST_CASE("a shard that stands still with little is left when a large block does not fit beside that", "[unit]") {
+TEST_CASE("a hanging shard with few bytes is left if a large block does not fit beside them", "[unit]") {
   const InsertBlock large = Rows({0, 1}, 2, 100);
   Fixture fixture(2, 16, static_cast<int64_t>(large.data.size()));
   fixture.Append(Rows({0, 1}, 0, 1));
   fixture.Flush();
   fixture.shards.Pause(0);
-  fixture.Append(Rows({0, 1}, 1, 1));  // One of the streams is at the shard that stands still.
+  fixture.Append(Rows({0, 1}, 1, 1));  // One of the streams is at the paused shard.
   const StopToken stop;
   std::atomic<bool> done = false;
   absl::Status appended;
@@ -177,7 +177,7 @@ TEST_CASE("a shard that stands still with little is left when a large block does
   REQUIRE(fixture.Items(1) == 202);
 }
 
-TEST_CASE("while no shard is there, as many blocks are taken as there is room for", "[unit]") {
+TEST_CASE("blocks are taken up to the room while all shards are away", "[unit]") {
   Fixture fixture(2, 3);
   fixture.Append(Rows({0, 1}, 0, 1));
   fixture.Flush();

@@ -17,7 +17,7 @@
 
 namespace waggle::testing {
 
-// The tables of shards and what decides on draws from them, with a clock of its own and everything in one thread.
+// The tables of shards, and ShardedDraws for them, in one thread with a simulated clock.
 class SimulatedShards {
  public:
   struct Item {
@@ -53,7 +53,7 @@ class SimulatedShards {
   TableState& table(size_t shard) { return *tables_[shard]; }
   size_t shards() const { return tables_.size(); }
   absl::Time now() const { return now_; }
-  // The most that one was asked at a time.
+  // The most open requests of one shard.
   size_t most_asked() const { return most_asked_; }
 
   void Insert(size_t shard, int64_t id, double priority = 1) {
@@ -70,18 +70,18 @@ class SimulatedShards {
       Open(i);
     }
   }
-  // The stream ends; what it was asked is gone.
+  // Ends the stream, with its open requests.
   void Kill(size_t shard) {
     states_[shard].open = false;
     asked_[shard].clear();
     draws_->Closed(shard, now_);
   }
-  // A server without items in its place.
+  // Replaces the server by one without items.
   void Replace(size_t shard) { tables_[shard] = std::make_unique<TableState>(configs_[shard], 5); }
-  // While it is paused it answers nothing.
+  // A paused shard answers nothing.
   void Pause(size_t shard, bool paused) { states_[shard].paused = paused; }
 
-  // Answers what was asked, and what follows from that.
+  // Answers all requests, and those that follow.
   void Answer() {
     for (;;) {
       for (const ShardAsk& ask : draws_->TakeAsks()) {
@@ -103,7 +103,7 @@ class SimulatedShards {
     }
   }
 
-  // Lets time pass, in steps, with answers between.
+  // Lets time pass in steps, with answers in between.
   void Pass(absl::Duration time) {
     const absl::Time end = now_ + time;
     Answer();
@@ -114,7 +114,7 @@ class SimulatedShards {
     }
   }
 
-  // The next batch, if there is one without time passing. Checks that it is whole.
+  // Returns the next batch if it is complete now. Checks that it is whole.
   std::optional<Batch> TryTake() {
     Answer();
     std::optional<ShardedDraws::Complete> complete = draws_->Take(now_);
@@ -140,7 +140,7 @@ class SimulatedShards {
     parts_.erase(parts_.begin(), parts_.lower_bound({complete->number, 0}));
     return batch;
   }
-  // The next batch, which comes within a second.
+  // Waits up to a second for the next batch.
   Batch Take() {
     for (int i = 0; i < 1000; ++i) {
       if (std::optional<Batch> batch = TryTake(); batch.has_value()) {
@@ -162,7 +162,7 @@ class SimulatedShards {
     const ShardAsk ask = asked_[shard].front();
     asked_[shard].pop_front();
     const DrawRequest request{ask.items, ask.counted};
-    REQUIRE(tables_[shard]->CanSample(request));  // Nothing is ever asked for that would have to wait.
+    REQUIRE(tables_[shard]->CanSample(request));  // No request may have to wait.
     const Sampled sampled = tables_[shard]->Sample(request, &removed_);
     const std::optional<ShardedDraws::Rows> rows =
         draws_->Answered(shard,

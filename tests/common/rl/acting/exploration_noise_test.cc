@@ -16,7 +16,7 @@ torch::Tensor First(std::vector<int64_t> first) {
   return torch::tensor(first, torch::kInt64).to(torch::kBool);
 }
 
-TEST_CASE("slots go their own ways, and start again where an episode does", "[unit]") {
+TEST_CASE("slots have independent noise, which starts again with each episode", "[unit]") {
   OrnsteinUhlenbeckOptions options;
   options.mean = 2;
   options.deviation = 0.3;
@@ -44,7 +44,7 @@ TEST_CASE("slots go their own ways, and start again where an episode does", "[un
   }
 }
 
-TEST_CASE("what was returned stays as it was", "[unit]") {
+TEST_CASE("returned noise does not change later", "[unit]") {
   Noise noise(3, torch::kCPU);
   OrnsteinUhlenbeck process(OrnsteinUhlenbeckOptions(), 2, 1, torch::kCPU);
   const torch::Tensor x = process.Step(Slots({0, 1}), First({1, 1}), &noise);
@@ -53,7 +53,7 @@ TEST_CASE("what was returned stays as it was", "[unit]") {
   CHECK(torch::equal(x, copy));
 }
 
-TEST_CASE("in the long run the process has the variance of its stationary distribution", "[unit]") {
+TEST_CASE("the process approaches the variance of its stationary distribution", "[unit]") {
   OrnsteinUhlenbeckOptions options;
   options.deviation = 0.5;
   options.rate = 1;

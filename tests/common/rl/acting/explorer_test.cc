@@ -28,7 +28,7 @@ Explorer Choosing(const ExplorationOptions& options, int64_t lanes = 1) {
   return Explorer(options, Joint({Discrete("action", 3)}), {lanes, 0, lanes, 0}, 7);
 }
 
-// How often each of three choices is taken.
+// The share of each of three choices.
 std::map<int64_t, double> Shares(Explorer* explorer, const std::vector<float>& values, int64_t best,
                                  const bool* legal = nullptr, int64_t slot = 0) {
   std::map<int64_t, double> shares;
@@ -52,11 +52,11 @@ TEST_CASE("a lane strays as often as its epsilon says, to legal choices alone", 
   CHECK(shares.count(1) == 0);
 }
 
-TEST_CASE("the ladder is the same in whatever order its lanes' actors join", "[unit]") {
+TEST_CASE("the ladder does not depend on the order in which actors join", "[unit]") {
   ExplorationOptions options = Options("epsilon_greedy");
   options.epsilon = 0.5;
   options.ladder_exponent = 2;
-  // Of two actors of one lane each the first was there alone at first: it knew one lane.
+  // The first of two actors, with one lane each, joined alone: it knew one lane.
   Explorer first(options, Joint({Discrete("action", 3)}), {1, 0, 1, 0}, 7);
   Explorer second(options, Joint({Discrete("action", 3)}), {1, 1, 2, 0}, 7);
   Explorer third(options, Joint({Discrete("action", 3)}), {1, 2, 3, 0}, 7);
@@ -92,11 +92,11 @@ TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]")
   CHECK(Shares(&explorer, {0, 2, 4}, 1, legal).count(2) == 0);
 }
 
-TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps together", "[unit]") {
+TEST_CASE("a warm-up is uniform, until the run's lanes together have taken its steps", "[unit]") {
   ExplorationOptions options = Options("none");
   options.warm_up_steps = 40;
-  // Four lanes here of the run's eight: after five steps of each here, the run has had forty. Each row but an episode's
-  // first shows what a step led to.
+  // Four of the run's eight lanes are here: after five steps of each, the run has had forty. The first row of an
+  // episode is no step.
   Explorer explorer(options, Joint({Discrete("action", 3)}), {4, 0, 8, 0}, 7);
   for (int step = 0; step < 5; ++step) {
     CHECK(explorer.progress().env_steps == 8 * step);
@@ -107,7 +107,7 @@ TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps to
   }
   CHECK(explorer.progress().env_steps == 40);
   CHECK(Shares(&explorer, {1, 2, 3}, 2).count(0) == 0);
-  // One that was started again goes on where it was; weights may know more than its own lanes.
+  // A restarted explorer continues. Weights may know of more steps than its own.
   Explorer again(options, Joint({Discrete("action", 3)}), {4, 0, 8, 5}, 7);
   CHECK(Shares(&again, {1, 2, 3}, 2).count(0) == 0);
   Explorer told(options, Joint({Discrete("action", 3)}), {4, 0, 8, 0}, 7);
@@ -137,19 +137,19 @@ TEST_CASE("noise on real actions has its deviation", "[unit]") {
   Explorer drift(options, action, {4, 0, 4, 0}, 3);
   const torch::Tensor one = drift.Explore(torch::zeros({4, 2}), slots, first);
   const torch::Tensor two = drift.Explore(torch::zeros({4, 2}), slots, first);
-  // A step's own deviation is sigma * sqrt(time_step), and what was goes on.
+  // A step adds a deviation of sigma * sqrt(time_step) to the earlier noise.
   CHECK((two - one * 0.95).abs().max().item<double>() < 5 * std::sqrt(0.1));
   CHECK_FALSE(torch::equal(one, two));
 }
 
-TEST_CASE("a warm-up chooses among what is legal, of each element of an action", "[unit]") {
+TEST_CASE("a warm-up chooses among the legal choices of each element", "[unit]") {
   ExplorationOptions options;
   options.warm_up_steps = 1'000'000;
   Explorer explorer(options, Joint({MultiDiscrete("action", {3, 2})}), ExplorerLanes{2, 0, 2, 0}, 1);
   const torch::Tensor actions = torch::zeros({2, 2}, torch::kInt64);
   const torch::Tensor slots = torch::arange(2);
   const torch::Tensor first = torch::zeros({2}, torch::kBool);
-  // Of the second row's first element nothing is legal, which is as if all were.
+  // The second row's first element has no legal choice, so all count.
   const torch::Tensor mask =
       torch::tensor({{0, 1, 1, 1, 0}, {0, 0, 0, 0, 1}}, torch::kInt64).to(torch::kBool).contiguous();
   std::set<int64_t> chosen[4];
@@ -165,7 +165,7 @@ TEST_CASE("a warm-up chooses among what is legal, of each element of an action",
   CHECK(chosen[3] == std::set<int64_t>{1});
 }
 
-TEST_CASE("a warm-up draws choices and real numbers where there are both, and no noise is added to them", "[unit]") {
+TEST_CASE("a warm-up draws both choices and real numbers, without noise", "[unit]") {
   ExplorationOptions options;
   options.warm_up_steps = 1'000'000;
   const JointAction action =
@@ -204,7 +204,7 @@ TEST_CASE("a warm-up draws choices and real numbers where there are both, and no
   }
 }
 
-TEST_CASE("real actions of a warm-up are anywhere in [-1, 1], and no noise leads out of it", "[unit]") {
+TEST_CASE("real actions stay in [-1, 1], in a warm-up and with noise", "[unit]") {
   for (const char* const type : {"none", "gaussian", "ornstein_uhlenbeck"}) {
     for (const int64_t warm_up : {int64_t{0}, int64_t{1'000'000}}) {
       INFO(type << ", " << warm_up);

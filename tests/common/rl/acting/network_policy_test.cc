@@ -74,7 +74,7 @@ TEST_CASE("greedy actions have the largest Q-value of their own observation", "[
   CHECK(fixture.policy->columns().empty());
 }
 
-TEST_CASE("each lane explores by its own epsilon, and says the value of what it took", "[unit]") {
+TEST_CASE("each lane explores by its own epsilon, and returns the value of its action", "[unit]") {
   ApexDqnOptions options;
   options.exploration.epsilon = 0.5;
   options.exploration.ladder_exponent = 3;
@@ -121,7 +121,7 @@ TEST_CASE("the final row of an episode, whose action is not taken, is no step of
   }
 }
 
-TEST_CASE("an actor that is started again explores on where it was", "[unit]") {
+TEST_CASE("a restarted actor continues its exploration", "[unit]") {
   ApexDqnOptions options;
   options.exploration.epsilon = Schedule::Linear(1, 0, Schedule::Clock::kEnvSteps, 1'000'000);
   options.exploration.ladder_exponent = 0;
@@ -144,7 +144,7 @@ TEST_CASE("Q-values that are not finite are an error that names the slot", "[uni
   CHECK_THAT(std::string(status.message()), Catch::StartsWith("slot 2: "));
 }
 
-TEST_CASE("Q-values that are not numbers are an error under a mask, and no choice that is not legal", "[unit]") {
+TEST_CASE("Q-values of NaN are an error under a mask, not an illegal choice", "[unit]") {
   Fixture fixture;
   fixture.context.environment.observations.push_back(MultiBinary("action_mask", {3}));
   fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
@@ -175,7 +175,7 @@ TEST_CASE("slots that the policy does not have are refused", "[unit]") {
   REQUIRE_CODE(NetworkPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("a policy of many slots has room for as many rows at a time as it is asked for", "[unit]") {
+TEST_CASE("a policy takes up to max_rows rows at a time", "[unit]") {
   Fixture fixture;
   fixture.context.max_rows = 2;
   fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
@@ -185,12 +185,12 @@ TEST_CASE("a policy of many slots has room for as many rows at a time as it is a
     fixture.slots = slots;
     REQUIRE_OK(fixture.Act(ActMode::kGreedy));
     CHECK(fixture.actions[0] == 1);
-    CHECK(fixture.actions[1] == 2);  // Of both rounds' rows only the first ones are written.
+    CHECK(fixture.actions[1] == 2);  // Only the rows of a round's slots are written.
     CHECK(fixture.actions[2] == 7);
   }
   fixture.slots = {0, 1, 2};
   REQUIRE_CODE(fixture.Act(ActMode::kGreedy), absl::StatusCode::kInvalidArgument);
-  fixture.context.max_rows = 100;  // As many as there are slots.
+  fixture.context.max_rows = 100;  // Limited to the number of slots.
   fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
   fixture.slots = {0, 1, 2, 3};
   REQUIRE_OK(fixture.Act(ActMode::kGreedy));
@@ -258,7 +258,7 @@ struct RecurrentFixture : MadePolicy {
   explicit RecurrentFixture(const SpaceLeaf& action, const std::string& core = "lstm")
       : MadePolicy({action}, 3, NoOptions(), CoreOfTwoUnits(core), RememberingPlan) {}
 
-  // The column "core_state": what each row's slot remembered before it.
+  // The column "core_state": each slot's memory before its row.
   torch::Tensor Act(const std::vector<int64_t>& slots, const torch::Tensor& observations,
                     const std::vector<uint8_t>& first, ActMode mode = ActMode::kExplore) {
     REQUIRE_OK(TryAct(slots, observations, first, mode));
@@ -282,12 +282,12 @@ struct RecurrentFixture : MadePolicy {
     return policy->Act(input, mode, &output);
   }
 
-  // What the network says of one row.
+  // The network's output for one row.
   Output Step(const torch::Tensor& observation, const torch::Tensor& before) const {
     return Unroll(*network, {observation.unsqueeze(0)}, {}, before.unsqueeze(0));
   }
 
-  torch::Tensor value;  // Of the latest rows.
+  torch::Tensor value;  // For the latest rows.
   torch::Tensor state;
 };
 
@@ -421,7 +421,7 @@ TEST_CASE("each slot remembers its own episode, whichever slots act and in any o
   }
 }
 
-TEST_CASE("new weights leave what a policy remembers as it is", "[unit]") {
+TEST_CASE("new weights do not change a policy's memory", "[unit]") {
   RecurrentFixture fixture(kReal);
   const torch::NoGradGuard no_grad;
   const torch::Tensor observation = torch::ones({1, 2});
@@ -433,7 +433,7 @@ TEST_CASE("new weights leave what a policy remembers as it is", "[unit]") {
   CHECK(after.abs().max().item<double>() > 0);
 }
 
-TEST_CASE("where acting fails each slot remembers what it did before", "[unit]") {
+TEST_CASE("a failed Act does not change the slots' memory", "[unit]") {
   for (const SpaceLeaf& action : {Discrete("action", 3), kReal}) {
     RecurrentFixture fixture(action);
     const torch::NoGradGuard no_grad;

@@ -133,7 +133,7 @@ TEST_CASE("a checkpoint of a newer version is refused, not called damaged", "[un
   const absl::Status status = file.Parse().status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(absl::StrContains(status.message(), "format version 3"));
-  // Whatever a newer version has after that.
+  // Contents of a newer version.
   file.json = absl::StrCat(file.json.substr(0, file.json.find("\"waggle:data_xxh3\"")), "new things");
   REQUIRE(SignCheckpointHeader(&file.json));
   REQUIRE_CODE(file.Parse(), absl::StatusCode::kFailedPrecondition);

@@ -92,7 +92,7 @@ struct Run {
   const std::string path = folder.File("run");
 };
 
-TEST_CASE("what was saved on the disk is loaded, bytes and all", "[unit]") {
+TEST_CASE("a saved checkpoint is loaded from the disk unchanged", "[unit]") {
   const TemporaryFolder folder;
   const std::string path = folder.File("a/b/checkpoints");
   {
@@ -214,10 +214,10 @@ TEST_CASE("a damaged checkpoint does not push out a whole one", "[unit]") {
   for (int64_t step = 1; step <= 2; ++step) {
     REQUIRE_OK(store->Save(ContentsOf(step)));
   }
-  SECTION("that its header shows") {
+  SECTION("damage in the header") {
     run.SetBytes(2, "");
   }
-  SECTION("that only its arrays show") {
+  SECTION("damage in the arrays") {
     run.Damage(2);
     CHECK(ValueOf(store->LoadLatest())->step == 1);
   }
@@ -227,7 +227,7 @@ TEST_CASE("a damaged checkpoint does not push out a whole one", "[unit]") {
   CHECK(run.Names() == std::vector<std::string>{"step-000000000003", "step-000000000004"});
 }
 
-TEST_CASE("a run that went back to an older checkpoint keeps what it saves then", "[unit]") {
+TEST_CASE("a run that went back to an older checkpoint keeps its new saves", "[unit]") {
   const Run run;
   REQUIRE_OK(run.Open(2)->Save(ContentsOf(1)));
   REQUIRE_OK(run.Open(2)->Save(ContentsOf(9)));
@@ -254,7 +254,7 @@ TEST_CASE("other names in the folder are left alone", "[unit]") {
   CHECK(run.LoadsAs(ContentsOf(2)));
 }
 
-TEST_CASE("what a save that was cut short left is removed, and nothing with a similar name", "[unit]") {
+TEST_CASE("remains of an interrupted save are removed, but no similar names", "[unit]") {
   const Run run;
   REQUIRE_OK(CreateFolders(run.path));
   const std::vector<std::string> others = {"tmp-0123456789abcde", "tmp-0123456789abcdef0", "tmp-0123456789abcdeg",
@@ -303,7 +303,7 @@ TEST_CASE("a folder that vanishes is made again, also later and under another lo
   REQUIRE_CODE(CheckpointStore::Open(folder, 2), absl::StatusCode::kUnavailable);
 }
 
-TEST_CASE("a folder that vanished and is another learner's now is left to that one while it lives", "[unit]") {
+TEST_CASE("a vanished folder that another learner has taken stays that learner's while it lives", "[unit]") {
   const TemporaryFolder parent;
   const std::string folder = parent.File("checkpoints");
   const auto store = ValueOf(CheckpointStore::Open(folder, 2));
@@ -348,12 +348,12 @@ TEST_CASE("checkpoints of two runs in one folder are refused by their names", "[
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED
-// All that a save changes, by the failpoints that it passes.
+// The changes of a save, by their failpoints.
 const std::string kChanges[] = {"folder.create", "file.create", "file.write", "file.sync",
                                 "file.rename",   "file.remove", "folder.sync"};
 
-// A store that holds steps 1 and 2, for each change of a save, and each time that the save makes it. `save` saves with
-// that change as its failpoint, and returns whether it came so far.
+// Calls `save` with a store of steps 1 and 2 for each change of a save, and each time that the save makes it. `save`
+// saves with that change as its failpoint, and returns true if it reached the failpoint.
 void ForEachChange(const std::function<bool(const Run& run, const std::string& change, int time)>& save) {
   int changes = 0;
   for (const std::string& change : kChanges) {
@@ -392,7 +392,7 @@ TEST_CASE("a process that is killed before any change leaves the previous or the
     const bool is_next = Same(*loaded, next);
     REQUIRE((is_next || (killed && Same(*loaded, ContentsOf(2)))));
     ++(is_next ? next_seen : previous_seen);
-    // The next one goes through, and what was left is gone after it.
+    // The next save succeeds, and removes the remains.
     REQUIRE_OK(store->Save(ContentsOf(4)));
     REQUIRE(run.LoadsAs(ContentsOf(4)));
     REQUIRE(run.Names().size() == 2);
@@ -421,7 +421,7 @@ TEST_CASE("an error of any change leaves the previous or the new checkpoint and 
     REQUIRE((Same(*loaded, next) || (!status.ok() && Same(*loaded, ContentsOf(2)))));
     REQUIRE_OK(store->Save(ContentsOf(4)));
     REQUIRE(run.LoadsAs(ContentsOf(4)));
-    // What could not be removed goes at the next start.
+    // The next start removes the remains.
     store.reset();
     run.Open();
     REQUIRE(run.Names().size() == 2);

@@ -101,24 +101,24 @@ TEST_CASE("A header as other programs write it is read", "[unit]") {
   CHECK(ValueOf(ParseSafetensorsHeader("{}", 0)).tensors.empty());
 }
 
-TEST_CASE("What no header can say is refused", "[unit]") {
+TEST_CASE("Impossible contents of a header are refused", "[unit]") {
   SafetensorsHeader header = Example();
   SECTION("a text that is not UTF-8") {
     header.texts[1].second = "\xff";
   }
-  SECTION("the name of one that is not UTF-8") {
+  SECTION("a text's name that is not UTF-8") {
     header.texts[1].first = "\xc3";
   }
   SECTION("a tensor with the texts' name") {
     header.tensors[0].spec.name = "__metadata__";
   }
-  SECTION("more than a reader takes") {
+  SECTION("more bytes than a reader takes") {
     header.texts[1].second = std::string(kMaxSafetensorsHeaderBytes, 'x');
   }
   REQUIRE_CODE(EncodeSafetensorsHeader(header), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("A length is believed only where the file has room for it and memory is to be had", "[unit]") {
+TEST_CASE("A length is accepted only within the file and the limit", "[unit]") {
   constexpr int64_t kLarge = int64_t{1} << 40;
   CHECK(ValueOf(ParseSafetensorsLength(Length(0), 8)) == 0);
   CHECK(ValueOf(ParseSafetensorsLength(Length(258), 266)) == 258);

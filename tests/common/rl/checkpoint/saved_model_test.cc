@@ -62,22 +62,22 @@ TEST_CASE("Weights that are written take the place of all others, also of a late
   CHECK(absl::IsFailedPrecondition(reader->RemoveLater(0)));
 }
 
-TEST_CASE("Of weights that a crash left beside the new ones, those of the higher epoch are loaded", "[unit]") {
+TEST_CASE("The weights with the highest epoch are loaded if a crash left several", "[unit]") {
   const TemporaryFolder folder;
   auto store = ValueOf(CheckpointStore::Open(folder.path(), 1));
   SavedModel model = Example();
   REQUIRE_OK(WriteSavedModel(model, store.get()));
   model.snapshot.version = {12, 10};
-  REQUIRE_OK(store->Save(ToCheckpoint(model)));  // And no later ones are removed.
+  REQUIRE_OK(store->Save(ToCheckpoint(model)));  // Unlike WriteSavedModel, this removes no later ones.
   REQUIRE(ValueOf(store->NewestStep()) == 1500);
   CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{12, 10});
   model.snapshot.version = {12, 20};
   REQUIRE_OK(store->Save(ToCheckpoint(model)));
   CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{12, 20});
-  // Those that cannot be read are named, and the best of the others are taken.
+  // Unreadable weights are passed over.
   std::filesystem::resize_file(folder.path() + "/step-000000000020/checkpoint.safetensors", 3);
   CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{3, 1500});
-  // What is written next takes the place of all.
+  // The next write replaces all.
   model.snapshot.version = {12, 30};
   REQUIRE_OK(WriteSavedModel(model, store.get()));
   CHECK(ValueOf(store->NewestStep()) == 30);
@@ -91,7 +91,7 @@ TEST_CASE("A checkpoint of something else is not taken for weights", "[unit]") {
   CHECK(absl::IsInvalidArgument(ToSavedModel(contents).status()));
 }
 
-TEST_CASE("A folder without weights says so", "[unit]") {
+TEST_CASE("A folder without weights is an error", "[unit]") {
   const TemporaryFolder folder;
   CHECK(absl::IsNotFound(LoadSavedModel(folder.path() + "/best").status()));
   REQUIRE_OK(CheckpointStore::Open(folder.path() + "/best", 1).status());

@@ -8,7 +8,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("transitions have the n-step return, what the last value counts, and importance weights", "[unit]") {
+TEST_CASE("transitions have the n-step return, the last value's factor, and importance weights", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   TensorBatch batch = testing::DqnBatch(
       torch::tensor({{1.0F}, {2.0F}}), {1, 0}, torch::tensor({{1.0F, 2.0F, 9.0F}, {3.0F, 9.0F, 9.0F}}),
@@ -55,7 +55,7 @@ TensorBatch UnrollBatch() {
   return batch;
 }
 
-TEST_CASE("unrolls are time-major, and say what begins, ends and counts", "[unit]") {
+TEST_CASE("unrolls are time-major, and mark the steps that begin, end and count", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   const TensorBatch batch = UnrollBatch();
   const Unrolls u = UnrollsOf(Batches(&environment, {{"unrolls", &batch}}), 0.5);
@@ -73,7 +73,7 @@ TEST_CASE("unrolls are time-major, and say what begins, ends and counts", "[unit
   CHECK_FALSE(u.core_state.defined());
 }
 
-TEST_CASE("an unroll's action of several elements is zero as a whole where no step follows", "[unit]") {
+TEST_CASE("an unroll's action of several elements is all zero if no step follows", "[unit]") {
   EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   environment.actions = {Box("action", DType::kFloat32, {3})};
   TensorBatch batch = UnrollBatch();
@@ -145,7 +145,7 @@ TEST_CASE("episodes count up to their own ends, and are as long as the longest o
   CHECK(torch::allclose(u.Column("log_prob"), torch::tensor({{0.1F, 0.4F}, {0.2F, nan}, {0.3F, nan}}), 0, 0, true));
 }
 
-TEST_CASE("items of a single row are no step, and a batch of nothing else has one that does not count", "[unit]") {
+TEST_CASE("items of a single row have no step, and a batch of only these has one that does not count", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   TensorBatch batch = UnrollBatch();
   batch.fields[kItemLength] = torch::ones({2}, torch::kInt64);
@@ -157,7 +157,7 @@ TEST_CASE("items of a single row are no step, and a batch of nothing else has on
   CHECK(torch::equal(u.observation.at(0)[1], torch::zeros({2, 1})));
 }
 
-TEST_CASE("sequences are learned from behind their burn-in, and as a whole where their episode begins", "[unit]") {
+TEST_CASE("sequences count after their burn-in, or as a whole if their episode begins", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   TensorBatch batch = UnrollBatch();
   // The first begins with its episode, which ends after two steps; the second goes on for three.

@@ -28,7 +28,7 @@ torch::Tensor Random(std::vector<int64_t> sizes, uint64_t seed, double scale = 1
   return Noise(seed, torch::kCPU).NormalLike(torch::empty(sizes, torch::kFloat64)) * scale;
 }
 
-// Two of three legal at least: [..., choices] of the logits' shape.
+// At least two of three choices are legal: [..., choices], as the logits.
 torch::Tensor Mask(const torch::Tensor& logits) {
   const torch::Tensor numbers = torch::arange(logits.numel()).view(logits.sizes());
   return numbers.remainder(3) != 1;
@@ -110,7 +110,7 @@ std::vector<int64_t> With(std::vector<int64_t> leading, int64_t last) {
   return leading;
 }
 
-TEST_CASE("a categorical distribution agrees with its definition, whatever stands before", "[unit]") {
+TEST_CASE("a categorical distribution agrees with its definition, for any leading dimensions", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const std::vector<int64_t>& leading : kLeading) {
       for (const bool masked : {false, true}) {
@@ -165,7 +165,7 @@ TEST_CASE("choices are drawn as often as their probabilities say, and illegal on
   CHECK((distribution.Mode() == 3).all().item<bool>());
 }
 
-TEST_CASE("what is not legal leaves values and gradients finite, whatever its logits", "[unit]") {
+TEST_CASE("illegal choices leave values and gradients finite, whatever their logits", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const double illegal : {kNaN, kInfinity, -kInfinity, 1e30}) {
       torch::Tensor logits = torch::tensor({{1.0, illegal, 80.0, -80.0}, {illegal, 0.0, illegal, illegal}}).to(type);
@@ -189,7 +189,7 @@ TEST_CASE("what is not legal leaves values and gradients finite, whatever its lo
   }
 }
 
-TEST_CASE("a row in which nothing is legal is as if all were", "[unit]") {
+TEST_CASE("all choices count in a row without a legal one", "[unit]") {
   const torch::Tensor logits = Random({2, 3}, 5);
   const torch::Tensor mask = torch::tensor({0, 0, 0, 1, 0, 1}).to(torch::kBool).view({2, 3});
   const torch::Tensor got = Distribution::Categorical(logits, mask).LogProbabilities();
@@ -206,7 +206,7 @@ TEST_CASE("several choices are the sum of each by itself", "[unit]") {
         const torch::Tensor other_logits = Random(With(leading, all), 7, 2);
         torch::Tensor mask = masked ? Mask(logits) : torch::Tensor();
         if (masked) {
-          mask.narrow(-1, 0, num_values[0]).fill_(false);  // Of the first choice nothing is legal.
+          mask.narrow(-1, 0, num_values[0]).fill_(false);  // The first element has no legal choice.
         }
         const Distribution distribution = Distribution::MultiCategorical(logits, num_values, mask);
         const Distribution other = Distribution::MultiCategorical(other_logits, num_values, mask);
@@ -305,7 +305,7 @@ TEST_CASE("choices beside real numbers are the sum of both", "[unit]") {
   CHECK_THROWS_AS(mixed.LogProbabilities(), c10::Error);
 }
 
-TEST_CASE("normal distributions agree with their densities, whatever stands before", "[unit]") {
+TEST_CASE("normal distributions agree with their densities, for any leading dimensions", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const std::vector<int64_t>& leading : kLeading) {
       const torch::Tensor mean = Random(With(leading, 2), 10).to(type);
@@ -408,7 +408,7 @@ TEST_CASE("draws have the moments of their distributions", "[unit]") {
   expect(squashed.log_prob, [&](double u) { return NormalLogDensity(u, mean, log_std) - LogTanhDerivative(u); });
 }
 
-TEST_CASE("the tanh-normal is right where its actions round to the ends", "[unit]") {
+TEST_CASE("the tanh-normal is right if its actions round to the ends", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const double u : {-30.0, -12.0, 12.0, 30.0}) {
       torch::Tensor mean = torch::full({1, 1}, u, type).requires_grad_();
@@ -434,7 +434,7 @@ TEST_CASE("the tanh-normal is right where its actions round to the ends", "[unit
   }
 }
 
-TEST_CASE("gradients are what finite differences say", "[unit]") {
+TEST_CASE("gradients equal finite differences", "[unit]") {
   using Tensors = std::vector<torch::Tensor>;
   const torch::Tensor logits = Random({2, 3, 5}, 20);
   for (const torch::Tensor& mask : {torch::Tensor(), Mask(logits)}) {

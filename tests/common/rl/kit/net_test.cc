@@ -125,7 +125,7 @@ TEST_CASE("a tanh-normal head's deviations stay within their bounds", "[unit]") 
              Distribution::TanhNormal(values.narrow(-1, 0, 2), log_std.clamp(-1, 0.5)).LogProb(action)));
 }
 
-TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[unit]") {
+TEST_CASE("illegal choices have the least value and are never drawn", "[unit]") {
   for (const int64_t members : {0, 3}) {
     const std::optional<int64_t> count = members > 0 ? std::make_optional(members) : std::nullopt;
     const Tensor mask = Bools({1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1}).view({3, 4});
@@ -145,7 +145,7 @@ TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[
       const Tensor action = Forward(*policy, observations).policy().Sample(&noise).action;
       CHECK(legal.gather(-1, action.unsqueeze(-1)).all().item<bool>());
     }
-    // Of [T, rows], each with its own mask.
+    // [T, rows], each with its own mask.
     const Observations steps = {torch::stack({observations[0], observations[0]}),
                                 torch::stack({mask, mask.logical_not()})};
     const Tensor masked = Forward(*q, steps).q();
@@ -154,7 +154,7 @@ TEST_CASE("choices that are not legal are worth nothing and are never drawn", "[
   }
 }
 
-TEST_CASE("where no choice is legal each is worth what the network says", "[unit]") {
+TEST_CASE("choices have the network's values if no choice is legal", "[unit]") {
   const auto q = testing::Build(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)}));
   const Observations observations = {torch::randn({2, 3}), Bools({0, 0, 0, 0, 0, 1, 0, 0}).view({2, 4})};
   const Tensor values = Forward(*q, observations).q();
@@ -248,7 +248,7 @@ TEST_CASE("all leading dimensions of observations are rows, in their order", "[u
   }
 }
 
-TEST_CASE("a head that there is not, or of another kind, is an error that names both", "[unit]") {
+TEST_CASE("a missing head, or one of another kind, is an error that names both", "[unit]") {
   const auto network = testing::Build(Case({{"q", HeadKind::kQ}, {"value", HeadKind::kValue}}, Discrete("action", 4)));
   const Output output = Forward(*network, {torch::randn({2, 3})});
   CHECK_THROWS_AS(output.policy(), c10::Error);
@@ -260,7 +260,7 @@ TEST_CASE("a head that there is not, or of another kind, is an error that names 
   CHECK_THROWS_AS(output.policy("value"), c10::Error);
 }
 
-TEST_CASE("inputs that are missing, too many or without rows are errors that say so", "[unit]") {
+TEST_CASE("inputs that are missing, too many or without rows are errors", "[unit]") {
   NetworkCase network_case = Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)});
   const auto q = testing::Build(network_case);
   const Tensor mask = torch::ones({2, 4}, torch::kBool);

@@ -46,7 +46,7 @@ TEST_CASE("a restored generator goes on bit for bit", "[unit]") {
     restored.NormalLike(torch::empty({1}, torch::kFloat64));
     restored.VisitState(state.Loader());
     CHECK(AllEqual(wanted, DrawAll(&restored)));
-    restored.VisitState(state.Loader());  // What was saved is a copy.
+    restored.VisitState(state.Loader());  // The saved state is a copy.
     CHECK(AllEqual(wanted, DrawAll(&restored)));
   }
 }
@@ -95,7 +95,7 @@ TEST_CASE("choices are drawn in proportion to their probabilities, each row by i
   }
 }
 
-TEST_CASE("a choice that is as good as impossible is not drawn because float32's numbers are coarse", "[unit]") {
+TEST_CASE("a nearly impossible choice is not drawn by float32's coarse numbers", "[unit]") {
   Noise noise(13, torch::kCPU);
   // Float32's uniform numbers are 0 once in 2^24 times: here with two or three of the impossible choices.
   torch::Tensor row = torch::full({64}, 1e-30F);

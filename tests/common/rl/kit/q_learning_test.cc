@@ -29,7 +29,7 @@ TEST_CASE("targets are the rewards and the value of the action that the selector
   }
 }
 
-TEST_CASE("the values of choices, and of what a selector prefers, behind any leading dimensions", "[unit]") {
+TEST_CASE("values of choices and of preferred choices, behind any leading dimensions", "[unit]") {
   const torch::Tensor values = torch::tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}});
   const torch::Tensor selector = torch::tensor({{{0, 1}, {1, 0}}, {{1, 0}, {0, 1}}});
   CHECK(torch::equal(ValuesOfChoices(values, torch::tensor({{0, 1}, {1, 0}})), torch::tensor({{1, 4}, {6, 7}})));
@@ -44,7 +44,7 @@ TEST_CASE("after a true end the value does not count even if it is not finite", 
   }
 }
 
-TEST_CASE("a value that is not a number makes the target none, also beside a choice that is not legal", "[unit]") {
+TEST_CASE("a value of NaN makes the target NaN, also beside an illegal choice", "[unit]") {
   constexpr double kIllegal = -1e9;
   for (const torch::ScalarType dtype : kTypes) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -98,7 +98,7 @@ torch::Tensor GradientOf(TdLoss kind, const Case& c) {
   return q.grad();
 }
 
-TEST_CASE("the gradient is what finite differences of the loss say", "[unit]") {
+TEST_CASE("the gradient equals finite differences of the loss", "[unit]") {
   for (const TdLoss kind : {TdLoss::kHuber, TdLoss::kMse}) {
     const Case c = RandomCase(torch::kFloat64);
     const torch::Tensor gradient = GradientOf(kind, c);
@@ -117,7 +117,7 @@ TEST_CASE("the gradient is what finite differences of the loss say", "[unit]") {
   }
 }
 
-TEST_CASE("a loss that is not finite, or an action that there is not, makes the gradient not finite", "[unit]") {
+TEST_CASE("a loss that is not finite, or an impossible action, makes the gradient not finite", "[unit]") {
   for (const torch::ScalarType dtype : kTypes) {
     Case c = RandomCase(dtype);
     c.targets[5] = std::numeric_limits<double>::infinity();

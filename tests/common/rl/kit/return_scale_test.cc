@@ -31,7 +31,7 @@ TEST_CASE("rewards are over the deviation of all returns so far", "[unit]") {
   const double deviation = std::sqrt(26.0 / 3 + 1e-8);
   const torch::Tensor rewards = scale.Rewards(Lane({1, 3, 8}, 0), NoValues(3), 1);
   CHECK(torch::allclose(rewards.flatten(), torch::tensor({1.0, 3.0, 8.0}, torch::kFloat64) / deviation));
-  // 0 makes it that of 1, 3, 8 and 0: 9.5.
+  // The returns 1, 3, 8 and 0 have a variance of 9.5.
   CHECK(scale.Rewards(Lane({0}, 0), NoValues(1), 1).item<double>() == 0);
   CHECK(scale.Rewards(Lane({3}, 0), NoValues(1), 1).item<double>() == Approx(3 / std::sqrt(7.6)).epsilon(1e-6));
 }
@@ -39,11 +39,11 @@ TEST_CASE("rewards are over the deviation of all returns so far", "[unit]") {
 TEST_CASE("values count on the scale that they have, and an episode's last row is no step", "[unit]") {
   ReturnScale scale(/*enabled=*/true, torch::kCPU);
   scale.Rewards(Lane({-2, 2}, 0), NoValues(2), 1);  // A deviation of 2.
-  // The value 2 stands for 4: returns of 1 + 0.5 * 4, and of the last row none.
+  // The value 2 stands for 4, so the return is 1 + 0.5 * 4. The last row has none.
   const Unrolls unroll = Lane({1, 100}, 0.5, {false, true});
   torch::Tensor value = NoValues(2);
   value[1] = 2.0;
-  const double variance = (4 + 4 + 9) / 3.0 - 1;  // Of -2, 2 and 3.
+  const double variance = (4 + 4 + 9) / 3.0 - 1;  // The variance of -2, 2 and 3.
   CHECK(scale.Rewards(unroll, value, 0)[0].item<double>() == Approx(1 / std::sqrt(variance)).epsilon(1e-6));
 }
 

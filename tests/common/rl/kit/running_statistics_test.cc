@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The weighted mean and population variance of one element, in two passes over all that there was.
+// The weighted mean and population variance of one element, in two passes over all batches.
 struct Moments {
   double mean = 0;
   double variance = 0;
 };
 
-// `weights`: of a row of each batch.
+// `weights` are by batch, for one row.
 Moments TwoPasses(const std::vector<torch::Tensor>& batches, int64_t element, const std::vector<double>& weights) {
   const auto visit = [&](const auto& add) {
     for (size_t i = 0; i < batches.size(); ++i) {
@@ -50,7 +50,7 @@ NormalizerSpec Average(const std::string& average) {
   return spec;
 }
 
-// What a row of each batch weighs, batch by batch as the options describe it.
+// By batch, the weight of a row, as the options define it.
 std::vector<double> Weights(const std::vector<torch::Tensor>& batches, const NormalizerSpec& spec) {
   std::vector<double> weights;
   double rows_before = 0;
@@ -127,7 +127,7 @@ TEST_CASE("a number that is not finite leaves a window with its batch", "[unit]"
   CHECK(statistics.mean().item<double>() == 5);
 }
 
-TEST_CASE("what is normalised has mean 0 and variance 1, and is clipped", "[unit]") {
+TEST_CASE("normalised values have mean 0 and variance 1, and are clipped", "[unit]") {
   Noise noise(2, torch::kCPU);
   RunningStatistics statistics({3}, torch::kCPU);
   const torch::Tensor scale = torch::tensor({2.0, 0.5, 40.0});
@@ -184,7 +184,7 @@ TEST_CASE("statistics go on from a checkpoint", "[unit]") {
   }
 }
 
-TEST_CASE("statistics begin elsewhere from what was published, as from a first batch", "[unit]") {
+TEST_CASE("statistics begin with the published ones elsewhere, as with a first batch", "[unit]") {
   for (const char* const average : {"all", "window", "exponential", "adaptive"}) {
     INFO(average);
     Noise noise(3, torch::kCPU);
@@ -201,7 +201,7 @@ TEST_CASE("statistics begin elsewhere from what was published, as from a first b
     if (average != std::string("adaptive")) {
       CHECK(torch::allclose(published.state(), loaded.state()));
     }
-    published.Update(batches[0]);  // The loaded ones are copies.
+    published.Update(batches[0]);  // Loaded statistics are copies.
     CHECK_FALSE(torch::equal(published.state(), loaded.state()));
   }
 }

@@ -19,7 +19,7 @@ UnrollSteps Steps() {
   return steps;
 }
 
-TEST_CASE("the steps of unrolls have all but what is behind the last one", "[unit]") {
+TEST_CASE("the steps of unrolls leave out the row behind the last step", "[unit]") {
   const UnrollSteps steps = Steps();
   CHECK(torch::equal(steps.action, torch::tensor({{100, 101, 102}, {103, 104, 105}})));
   CHECK(steps.observation[0].sizes() == at::IntArrayRef{2, 3, 1});
@@ -27,7 +27,7 @@ TEST_CASE("the steps of unrolls have all but what is behind the last one", "[uni
   CHECK(steps.core_state.size(0) == 3);
 }
 
-TEST_CASE("rows of steps are chosen with all that belongs to them", "[unit]") {
+TEST_CASE("rows of steps are chosen with all their fields", "[unit]") {
   const UnrollSteps chosen = Steps().Select(torch::tensor({2, 0}));
   CHECK(torch::equal(chosen.action, torch::tensor({{102, 100}, {105, 103}})));
   CHECK(torch::equal(chosen.observation[1], torch::tensor({{20, 0}, {50, 30}})));

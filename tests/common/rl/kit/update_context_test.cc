@@ -62,7 +62,7 @@ TEST_CASE("each descent begins with a gradient of its own, at the learning rate 
   CHECK(f.a.value(0) == 0);
 }
 
-TEST_CASE("what is reported has the loss by its group's name, and the mean of what is no scalar", "[unit]") {
+TEST_CASE("reports have the loss by its group's name, and the means of tensors", "[unit]") {
   Fixture f;
   UpdateContext context = f.Context(&f.stepper);
   context.Descend(f.a.leaf.sum() * 3, f.a.group.get());
@@ -78,7 +78,7 @@ TEST_CASE("what is reported has the loss by its group's name, and the mean of wh
   CHECK(metrics[2].second.item<double>() == Approx(3));
 }
 
-TEST_CASE("a stepper that only keeps the gradient leaves the values, and targets are not to follow", "[unit]") {
+TEST_CASE("a stepper that only keeps the gradient changes no values, and targets do not follow", "[unit]") {
   Fixture f;
   CaptureStepper capture;
   UpdateContext context = f.Context(&capture);
@@ -88,7 +88,7 @@ TEST_CASE("a stepper that only keeps the gradient leaves the values, and targets
   CHECK(capture.gradients().at("a")[1].item<double>() == 1);
 }
 
-TEST_CASE("after a loss that is not finite nothing more is stepped", "[unit]") {
+TEST_CASE("nothing is stepped after a loss that is not finite", "[unit]") {
   Fixture f;
   UpdateContext context = f.Context(&f.stepper);
   CHECK_FALSE(context.Descend(f.a.leaf.sum() * std::numeric_limits<double>::infinity(), f.a.group.get()));

@@ -57,7 +57,7 @@ TEST_CASE("a version that waits is replaced by a newer one", "[unit]") {
   CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 3}}));
 }
 
-TEST_CASE("while the server is away publishing is tried again", "[unit]") {
+TEST_CASE("publishing is retried while the server is away", "[unit]") {
   ScriptedPublisher port(
       [](size_t attempt) { return attempt < 2 ? absl::UnavailableError("away") : absl::OkStatus(); });
   AsyncPublisher publisher(&port, {});
@@ -87,7 +87,7 @@ TEST_CASE("the last version of a learner that was fenced off while the server wa
   REQUIRE_CODE(PublishAndFlush(&publisher, 1), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a refusal is final and every later call says so", "[unit]") {
+TEST_CASE("a refusal is final, and every later call returns it", "[unit]") {
   ScriptedPublisher port([](size_t) { return absl::FailedPreconditionError("a later learner has published"); });
   AsyncPublisher publisher(&port, {});
   REQUIRE_CODE(PublishAndFlush(&publisher, 1), absl::StatusCode::kFailedPrecondition);

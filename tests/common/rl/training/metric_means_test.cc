@@ -23,7 +23,7 @@ TEST_CASE("the mean of each metric is over the updates that had it", "[unit]") {
   CHECK(ValueOf(means.Take()) == Means{{"loss", 3}, {"q", -6}});
 }
 
-TEST_CASE("each mean begins anew, and what was in no update since then has none", "[unit]") {
+TEST_CASE("each mean begins anew, and a metric without updates since then has none", "[unit]") {
   MetricMeans means;
   CHECK(ValueOf(means.Take()).empty());
   REQUIRE_OK(means.Add({{"loss", Scalar(1)}, {"rare", Scalar(5)}}));
@@ -41,14 +41,14 @@ TEST_CASE("a tensor that the next update overwrites was counted as it was", "[un
   CHECK(ValueOf(means.Take()) == Means{{"norm", 2}});
 }
 
-TEST_CASE("a metric that is no number stays one", "[unit]") {
+TEST_CASE("a metric of NaN stays NaN", "[unit]") {
   MetricMeans means;
   REQUIRE_OK(means.Add({{"x", Scalar(std::numeric_limits<double>::infinity())}}));
   REQUIRE_OK(means.Add({{"x", Scalar(1)}}));
   CHECK(ValueOf(means.Take()).at("x") == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("a metric that is no scalar is an error", "[unit]") {
+TEST_CASE("a metric that is not a scalar is an error", "[unit]") {
   MetricMeans means;
   CHECK_FALSE(means.Add({{"x", torch::zeros({2})}}).ok());
 }

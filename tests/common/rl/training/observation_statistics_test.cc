@@ -40,7 +40,7 @@ torch::Tensor Parameter(const Network& network, const std::string& name) {
   return {};
 }
 
-TEST_CASE("a network that normalises holds the mean and the deviation of what was learned from, and so does its target",
+TEST_CASE("a normalising network and its target hold the mean and the deviation of the learned observations",
           "[unit]") {
   const auto trainee = Trainee(Normalizing());
   LocalStepper stepper;
@@ -66,13 +66,13 @@ TEST_CASE("a normaliser forgets what its average forgets", "[unit]") {
                         torch::tensor({6.0F, 8.0F})));
 }
 
-TEST_CASE("what a network sees is on that scale, within bounds", "[unit]") {
+TEST_CASE("a network's inputs are on that scale, within bounds", "[unit]") {
   const auto trainee = Trainee(Normalizing());
   const auto plain = Trainee(testing::DqnExperiment(ApexDqnOptions()));
   const Network& network = trainee->model().net("q").network();
   const Network& other = plain->model().net("q").network();
   torch::NoGradGuard no_grad;
-  // The learned part is the same; what is held beside it comes after it.
+  // The learned part is the same. The statistics follow it.
   const int64_t learned = network.plan().num_learned;
   REQUIRE(learned == other.parameters().size());
   other.parameters().values().copy_(network.parameters().values().narrow(0, 0, learned));
@@ -112,7 +112,7 @@ TEST_CASE("no descent changes the scale, and it is published and saved with the 
                      trainee->model().net("q").network().parameters().values()));
 }
 
-TEST_CASE("rows past a window's end are none", "[unit]") {
+TEST_CASE("rows past a window's end do not count", "[unit]") {
   NetworkNeed need{"net", {{"q", HeadKind::kQ}}};
   need.acts = true;
   NetworkSpec spec;
@@ -135,7 +135,7 @@ TEST_CASE("rows past a window's end are none", "[unit]") {
   CHECK(Parameter(model->net("net").network(), "normalizers.observation.mean").item<float>() == 2);
 }
 
-TEST_CASE("where there is nothing to normalise, that is said", "[unit]") {
+TEST_CASE("normalising an environment without real numbers is an error", "[unit]") {
   NetworkNeed need{"net", {{"q", HeadKind::kQ}}};
   NetworkSpec spec;
   spec.normalize_observations = true;
@@ -144,7 +144,7 @@ TEST_CASE("where there is nothing to normalise, that is said", "[unit]") {
   const absl::Status status = PlanNetwork(need, spec, environment).status();
   CHECK(status.message() ==
         "networks.net.normalize_observations: environment test shows no real numbers; wanted false");
-  // A network of another scale is another network: what was learned on one is no use on the other.
+  // A network of another scale is another network, because their weights do not fit each other.
   environment = testing::DqnEnvironment(1, 2);
   const uint64_t with = ValueOf(PlanNetwork(need, spec, environment)).hash;
   CHECK(ValueOf(PlanNetwork(need, NetworkSpec(), environment)).hash != with);

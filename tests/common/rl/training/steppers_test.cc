@@ -42,7 +42,7 @@ TEST_CASE("a captured gradient changes nothing here and steps elsewhere", "[unit
   CaptureStepper capture;
   CHECK_FALSE(testing::ValueOf(capture.Step(worker.group.get(), Progress())));
   CHECK(worker.parameters.values().sum().item<float>() == 0);
-  worker.parameters.gradients().zero_();  // What was captured is a copy.
+  worker.parameters.gradients().zero_();  // The captured gradient is a copy.
   REQUIRE_OK(SetGradients(capture.gradients().at("q"), server.group.get()));
   REQUIRE_OK(LocalStepper().Step(server.group.get(), Progress()));
   CHECK(torch::equal(server.parameters.values(), torch::tensor({0.0F, -1.0F, -2.0F})));

@@ -13,7 +13,7 @@ TensorBatch Batch() {
                            {4, 4});
 }
 
-// Steps a number by what it finds in two tables, of which one has priorities.
+// Steps a number by the items of two tables, one of which has priorities.
 class TwoTables : public Algorithm {
  public:
   explicit TwoTables(Model* model) : scalar_(model->scalar("number")) {}
@@ -50,8 +50,7 @@ absl::StatusOr<AlgorithmPlan> PlanTwoTables(const testing::FakeOptions&, const P
   return plan;
 }
 
-TEST_CASE("an algorithm of several tables is given a batch of each by its name, and says priorities of each",
-          "[unit]") {
+TEST_CASE("an algorithm of several tables gets a batch of each by its name, and returns priorities of each", "[unit]") {
   AlgorithmDefinitions definitions("algorithm");
   REQUIRE_OK(
       definitions.Register("two_tables", Define(
@@ -76,11 +75,11 @@ TEST_CASE("an algorithm of several tables is given a batch of each by its name, 
   CHECK(trainee->model().scalar("number")->value().item<float>() == 23);
   REQUIRE(result.priorities.size() == 2);
   CHECK(result.priorities[0].sizes() == torch::IntArrayRef({3}));
-  // Where a table picks nothing by them, nobody is told.
+  // Not defined for a table that picks nothing by priority.
   CHECK_FALSE(result.priorities[1].defined());
 }
 
-TEST_CASE("what does not fit is refused before anything is built", "[unit]") {
+TEST_CASE("experiments that do not fit are refused before anything is built", "[unit]") {
   Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
   experiment.networks["q"].torso = {LayerSpec()};
   experiment.networks["q"].torso[0].type = "conv";
@@ -90,7 +89,7 @@ TEST_CASE("what does not fit is refused before anything is built", "[unit]") {
   REQUIRE_CODE(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)), absl::StatusCode::kNotFound);
 }
 
-TEST_CASE("what LibTorch throws in an update is its error", "[unit]") {
+TEST_CASE("an exception of LibTorch in an update becomes the update's error", "[unit]") {
   const Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
   const auto trainee = testing::ValueOf(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)));
   TensorBatch batch = Batch();

@@ -20,7 +20,7 @@ ParameterGroup* Group(AlgorithmTrainee* trainee) {
   return trainee->model().net("actor_critic").group();
 }
 
-TEST_CASE("the loss of what the policy itself acted is that of a loop over the steps that count", "[unit]") {
+TEST_CASE("the loss of the policy's own actions is that of a loop over the counted steps", "[unit]") {
   for (const std::string name : {"a2c", "impala"}) {
     for (const EnvironmentSpec& environment : testing::AllKindsOfActions()) {
       for (const bool normalize : {false, true}) {

@@ -32,14 +32,14 @@ TEST_CASE("a window starts with its n-step TD error by the weights that acted", 
   ApexDqnOptions options;
   options.discount = 0.5;
   const InitialPriority priority = PriorityOf(options);
-  // Of each row: the Q-value of the action taken, then of the best one.
+  // By row: the Q-value of the taken action, then of the best one.
   const float q[3][2] = {{2, 3}, {9, 9}, {7, 8}};
   WindowRow rows[3] = {{1, 1, q[0]}, {4, 1, q[1]}, {100, 100, q[2]}};
   // 1 + 0.5 * 4 + 0.25 * 8 - 2 = 3.
   CHECK(priority(rows, 3) == Approx(3));
-  // Cut short by a truncation: the last row's value counts.
+  // After a truncation the last row's value counts.
   CHECK(priority(rows, 2) == Approx(std::abs(1 + 0.5 * 9 - 2)));
-  // A true end: it does not, whatever it is.
+  // After a terminal state it does not.
   const float broken[2] = {0, std::numeric_limits<float>::infinity()};
   rows[1].discount = 0;
   rows[2].extras = broken;

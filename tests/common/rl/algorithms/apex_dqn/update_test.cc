@@ -91,7 +91,7 @@ TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand
   }
 }
 
-TEST_CASE("choices that are not legal next are in no mode's target, and all count where none is legal", "[unit]") {
+TEST_CASE("targets leave out illegal choices, and take all if no choice is legal", "[unit]") {
   EnvironmentSpec environment = DqnEnvironment(2, 2);
   environment.observations.push_back(MultiBinary("action_mask", {2}));
   TensorBatch batch = TwoWindows();
@@ -124,7 +124,7 @@ TEST_CASE("the target follows by its rate", "[unit]") {
   testing::CheckTargetFollows(fixture.algorithm.get(), "q", TwoWindows(), 0.5);
 }
 
-TEST_CASE("the gradient is what finite differences of the loss say, through every kind of head and mode", "[unit]") {
+TEST_CASE("the gradient equals finite differences of the loss, through every kind of head and mode", "[unit]") {
   for (const char* mode : {"vanilla", "fixed_target", "double"}) {
     for (const char* head : {"q", "dueling"}) {
       for (const char* loss : {"huber", "mse"}) {

@@ -14,7 +14,7 @@ using testing::ReferenceStep;
 using testing::Updated;
 
 // With lambda 0 a step's advantage and its value's error are those of the policy itself times the clipped ratio.
-TEST_CASE("IMPALA counts a step by how much likelier it is now than when it was acted", "[unit]") {
+TEST_CASE("IMPALA weights a step by the ratio of its present to its acting probability", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(3, Discrete("action", 4));
   const auto trainee =
       ActorCriticOf("name: impala, unroll: 5, lambda: 0, discount: 0.9, value_weight: 0.3", environment);

@@ -13,7 +13,7 @@ using testing::RandomUnrolls;
 using testing::ReferenceStep;
 using testing::Updated;
 
-// One pass over all at once, with nothing in the way.
+// One pass over all steps at once, without clips.
 constexpr char kOnePass[] = "name: ppo, unroll: 5, epochs: 1, minibatches: 1, discount: 0.9, lambda: 0.7";
 
 EnvironmentSpec Choices() {
@@ -39,8 +39,8 @@ class MovingStepper : public Stepper {
   std::vector<torch::Tensor> gradients;
 };
 
-// By definition, with the clip 0.3: what value_weight 0.3 and entropy weight 0.02 make of steps whose advantages are as
-// they are to be used. `before`: what the values were before the first pass.
+// The loss by definition, with a clip of 0.3, value_weight 0.3 and an entropy weight of 0.02. `before` has the values
+// before the first pass, and the advantages in their final form.
 double LossOf(const std::vector<ReferenceStep>& steps, const std::vector<ReferenceStep>& before, double value_clip) {
   double loss = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
   }
 }
 
-TEST_CASE("one pass of PPO over what its policy has just acted has the gradient of A2C", "[unit]") {
+TEST_CASE("one pass of PPO over its policy's newest actions has A2C's gradient", "[unit]") {
   for (const EnvironmentSpec& environment : testing::AllKindsOfActions()) {
     const std::string same = ", value_weight: 0.3, normalize_advantages: true, entropy: {weight: 0.02}";
     const auto ppo = ActorCriticOf(kOnePass + same, environment);
@@ -148,13 +148,13 @@ TEST_CASE("PPO's passes end once the policy is too far from the one that acted",
   CHECK(steps("", far) == 6);
   CHECK(steps(", max_divergence: 100", far) == 6);
   CHECK(steps(", max_divergence: 0.001", far) == 0);
-  // What acted is where it begins, and the first step moves it away.
+  // The policy begins as the one that acted, and moves away in the first step.
   const auto same = ActorCriticOf(kOnePass, Choices());
   CHECK(steps(", max_divergence: 1e-6", ActedBy(same->model(), far, 0)) == 1);
 }
 
-// Sees each step of an unroll as a number of its own, on a network that is linear in it: the value's gradient says
-// which steps a minibatch has.
+// Makes each step of an unroll a number, on a network that is linear in it: the value's gradient tells the steps of a
+// minibatch.
 TEST_CASE("PPO's minibatches have every step once a pass, in a new order each time", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(24, Discrete("action", 4));
   const auto trainee =
@@ -196,8 +196,8 @@ TEST_CASE("PPO's minibatches have every step once a pass, in a new order each ti
   CHECK(minibatches[3] != minibatches[6]);
 }
 
-// What a core remembered goes with its unroll: mixed up, the policy would not be the one that acted.
-TEST_CASE("PPO's minibatches of a network with a core are whole unrolls, each from where it began", "[unit]") {
+// If the states of a core did not follow their unrolls, the policy would differ from the one that acted.
+TEST_CASE("PPO's minibatches of a network with a core are whole unrolls, each with its first state", "[unit]") {
   for (const std::string minibatches : {"1", "2"}) {
     const auto trainee = testing::TraineeOn("{actor_critic: {core: {type: lstm, units: 5}}}",
                                             "name: ppo, unroll: 5, epochs: 3, minibatches: " + minibatches, Choices(),

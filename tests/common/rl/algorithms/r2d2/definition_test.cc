@@ -34,26 +34,26 @@ TEST_CASE("a sequence starts with the mix of its TD errors by the weights that a
   REQUIRE(priority != nullptr);
   const auto h = [](double value) { return RescaledValue(value, 0.01); };
   const auto value = [](double rescaled) { return UnrescaledValue(rescaled, 0.01); };
-  // Of each row: what the network gives for the action taken, then for the best one.
+  // By row: the network's value of the taken action, then of the best one.
   const float q[4][2] = {{2, 3}, {0.5, 0.75}, {1.5, 2}, {7, 1.25}};
   WindowRow rows[4] = {{1, 1, q[0]}, {4, 1, q[1]}, {-2, 1, q[2]}, {100, 100, q[3]}};
   const double errors[3] = {std::abs(h(1 + 0.5 * 4 + 0.25 * value(2)) - 2),
                             std::abs(h(4 + 0.5 * -2 + 0.25 * value(1.25)) - 0.5),
                             std::abs(h(-2 + 0.5 * value(1.25)) - 1.5)};  // One step before the sequence's end.
-  // Nothing is learned from the burn-in.
+  // The burn-in does not count.
   CHECK(priority(rows, 4) == Approx(0.75 * std::max(errors[1], errors[2]) + 0.25 * (errors[1] + errors[2]) / 2));
-  // Of the first sequence of an episode everything is.
+  // The first sequence of an episode counts as a whole.
   rows[0].first = true;
   CHECK(priority(rows, 4) ==
         Approx(0.75 * std::max({errors[0], errors[1], errors[2]}) + 0.25 * (errors[0] + errors[1] + errors[2]) / 3));
-  // After a true end no value counts, whatever it is.
+  // No value counts after a terminal state.
   const float broken[2] = {0, std::numeric_limits<float>::infinity()};
   rows[0].discount = 0;
   rows[1].extras = broken;
   CHECK(priority(rows, 2) == Approx(std::abs(h(1) - 2)));
 }
 
-TEST_CASE("sequences have no priority where nothing is drawn by one", "[unit]") {
+TEST_CASE("sequences have no priority if the table draws nothing by priority", "[unit]") {
   const ExperimentPlan plan = testing::ValueOf(Plan("n_step: 2", "replay: {sampler: {kind: uniform}}\n"));
   CHECK(plan.algorithm.private_columns.empty());
   CHECK(plan.algorithm.tables[0].initial_priority == nullptr);

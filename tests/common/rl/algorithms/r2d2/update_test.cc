@@ -43,8 +43,8 @@ std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& core, int64_t burn_
 constexpr char kNone[] = "{type: none}";
 constexpr char kLstm[] = "{type: lstm, units: 2}";
 
-// Sequences: one goes on after its end, one terminates, one begins with its episode and is truncated, one is a whole
-// short episode. What counts for nothing is NaN, or a choice.
+// Four sequences: one goes on after its end, one terminates, one begins with its episode and is truncated, and one is a
+// whole short episode. Elements that do not count are NaN, or a choice.
 TensorBatch RandomSequences(bool has_core) {
   torch::manual_seed(5);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -71,7 +71,7 @@ TensorBatch RandomSequences(bool has_core) {
   return batch;
 }
 
-// Of one row of a batch, time after time: [rows of time, choices].
+// The values of a row of a batch: [times, choices].
 Tensor ValuesOf(const Network& network, const TensorBatch& batch, int64_t row, bool has_core) {
   const torch::NoGradGuard no_grad;
   Tensor state;
@@ -131,7 +131,7 @@ TEST_CASE("loss and priorities of r2d2 are those of the definition", "[unit]") {
     }
     LocalStepper local;
     for (int i = 0; i < 3; ++i) {
-      Updated(trainee.get(), batch, &local);  // So that the target is not the network.
+      Updated(trainee.get(), batch, &local);  // Makes the target differ from the network.
     }
     const Net& net = trainee->model().net("q");
     double loss = 0;
@@ -160,8 +160,7 @@ TEST_CASE("loss and priorities of r2d2 are those of the definition", "[unit]") {
 }
 
 TEST_CASE("no gradient flows through the burn-in", "[unit]") {
-  // Sequences that are burnt in have the gradient of those that begin where the burn-in ends, by the state that it
-  // leaves.
+  // The gradient is that of sequences that begin where the burn-in ends, with the state that it leaves.
   const auto trainee = Trainee(kLstm);
   const auto without = Trainee(kLstm, 0);
   const TensorBatch batch = [] {
@@ -192,12 +191,12 @@ TEST_CASE("no gradient flows through the burn-in", "[unit]") {
   CHECK(torch::allclose(gradient, begun.gradients().at("q"), 1e-9, 1e-12));
 }
 
-TEST_CASE("gradients of r2d2 are what finite differences say where nothing is burnt in", "[unit]") {
+TEST_CASE("gradients of r2d2 equal finite differences without a burn-in", "[unit]") {
   const auto trainee = Trainee(kLstm, 0);
   CheckGradients(trainee.get(), {trainee->model().net("q").group()}, RandomSequences(true));
 }
 
-TEST_CASE("the target of r2d2 takes over its share after so many steps", "[unit]") {
+TEST_CASE("the target of r2d2 follows by its share every update_steps updates", "[unit]") {
   const auto trainee =
       TraineeOn("{q: {torso: [], core: {type: none}}}", "name: r2d2, target_update_rate: 0.25, update_steps: 2",
                 Environment(), torch::kFloat64, 1);

@@ -23,15 +23,14 @@ EnvironmentSpec Choices() {
   return testing::EnvironmentOf(3, Discrete("action", 4));
 }
 
-// The same, of which some choices are not legal.
+// The same, with some illegal choices.
 EnvironmentSpec LegalChoices() {
   EnvironmentSpec environment = Choices();
   environment.observations.push_back(MultiBinary("action_mask", {4}));
   return environment;
 }
 
-// Where the environment has a mask: the first choice, which is the one that was taken, is legal in every row, and so is
-// each of the others in every second one.
+// With a mask, the taken first choice is legal in every row, and each other one in every second row.
 TensorBatch BatchOf(const EnvironmentSpec& environment, int64_t rows, uint64_t seed) {
   TensorBatch batch = RandomTransitions(environment, rows, seed);
   if (environment.observations.size() > 1) {
@@ -58,7 +57,7 @@ void Move(AlgorithmTrainee* trainee) {
   temperature.fill_(-0.7);
 }
 
-// A row's action in tanh-normal's own words, from its numbers: by the change of variables as the paper has it.
+// The action of a row for these normal numbers, by the paper's change of variables.
 struct Drawn {
   torch::Tensor action;  // [1, dimensions].
   double log_prob = 0;
@@ -120,11 +119,11 @@ TEST_CASE("SAC's losses of real actions are those of a loop over rows", "[unit]"
   CHECK(Metric(result, "log_temperature_loss") == Approx(temperature_loss));
 }
 
-// What the policy expects of a row, choice by choice.
+// A policy's expectations of a row, as sums over its choices.
 struct Weighed {
-  double q = 0;  // Of the least critic.
+  double q = 0;  // By the least critic.
   double entropy = 0;
-  double most_entropy = 0;  // Of any policy.
+  double most_entropy = 0;  // The largest of any policy.
 };
 template <class Critic>
 Weighed Weigh(const Net& actor, const Critic& critic, const Observations& observation) {
@@ -205,8 +204,8 @@ TEST_CASE("SAC's gradients are finite differences of its losses", "[unit]") {
   }
 }
 
-// In state 0 choice 1 earns nothing and leads to state 1, where choice 0 earns 1 and leads back; other choices earn 0.3
-// and stay. What soft value iteration makes of that (arXiv 1812.05905, (2) and (3)) is the optimum.
+// In state 0, choice 1 earns nothing and leads to state 1, where choice 0 earns 1 and leads back. Other choices earn
+// 0.3 and stay. Soft value iteration (arXiv 1812.05905, (2) and (3)) gives the optimum.
 TEST_CASE("SAC finds the optimal policy of two states at a fixed temperature", "[unit]") {
   constexpr double kStepDiscount = 0.8;
   constexpr double kTemperature = 0.5;

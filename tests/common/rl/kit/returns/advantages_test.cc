@@ -125,7 +125,7 @@ TEST_CASE("advantages are constants, and shapes that do not fit are refused", "[
                   c10::Error);
 }
 
-TEST_CASE("means and standard scores are of what counts alone", "[unit]") {
+TEST_CASE("means and standard scores are over the counted elements", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     const torch::Tensor values = torch::tensor({1.0, kNaN, 4.0, 7.0, kNaN, -2.0}).to(type).view({2, 3});
     const torch::Tensor mask = torch::tensor({1, 0, 1, 1, 0, 1}, torch::kInt64).to(torch::kBool).view({2, 3});
@@ -149,7 +149,7 @@ TEST_CASE("means and standard scores are of what counts alone", "[unit]") {
   }
 }
 
-TEST_CASE("what a mean leaves out gets no gradient", "[unit]") {
+TEST_CASE("elements outside a mean get no gradient", "[unit]") {
   torch::Tensor values = torch::tensor({1.0F, static_cast<float>(kNaN), 3.0F}).requires_grad_();
   MaskedMean(values * 2, torch::tensor({1, 0, 1}, torch::kInt64).to(torch::kBool)).backward();
   CHECK(torch::equal(values.grad(), torch::tensor({1.0F, 0.0F, 1.0F})));

@@ -60,7 +60,7 @@ const double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Float32 takes the sweep over memory, float64 LibTorch's operators.
 const std::vector<torch::ScalarType> kTypes = {torch::kFloat32, torch::kFloat64};
 
-TEST_CASE("n-step returns agree with the definition, whatever lies behind a window's end", "[unit]") {
+TEST_CASE("n-step returns agree with the definition, whatever follows a window's end", "[unit]") {
   const std::vector<Row> rows = {{{1, 2, 3, 4}, {1, 1, 1, 1}, 4},           // Whole.
                                  {{1, 2, 3, 4}, {1, 0, 1, 1}, 4},           // A true end inside.
                                  {{1, 2, kNaN, kNaN}, {1, 0, kNaN, 1}, 3},  // Ends early, terminated.
@@ -75,7 +75,7 @@ TEST_CASE("n-step returns agree with the definition, whatever lies behind a wind
   }
 }
 
-TEST_CASE("no value counts where the bootstrap is 0, nor does it spoil gradients", "[unit]") {
+TEST_CASE("a value with a bootstrap of 0 neither counts nor spoils gradients", "[unit]") {
   const torch::Tensor reward = torch::tensor({1.0, 2.0, 3.0});
   torch::Tensor bootstrap = torch::tensor({0.5, 0.0, 0.0}).requires_grad_();
   for (const double ignored : {kNaN, std::numeric_limits<double>::infinity(), 1e30}) {

@@ -102,7 +102,7 @@ TEST_CASE("V-trace agrees with its definition, over many episodes in an unroll",
   }
 }
 
-TEST_CASE("V-trace of what the learning policy itself acted is the lambda-return", "[unit]") {
+TEST_CASE("V-trace of the learning policy's own actions is the lambda-return", "[unit]") {
   ForRandomLanes([](std::vector<Lane> lanes, torch::ScalarType type) {
     for (Lane& lane : lanes) {
       lane.ratio.assign(lane.ratio.size(), 1);

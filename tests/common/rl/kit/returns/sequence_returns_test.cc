@@ -65,7 +65,7 @@ double Reference(const Row& row, int64_t t, int64_t n_step) {
   return weight == 0 ? sum : sum + weight * row.values[static_cast<size_t>(at)];
 }
 
-TEST_CASE("returns of sequences agree with the definition, whatever lies behind their ends", "[unit]") {
+TEST_CASE("returns of sequences agree with the definition, whatever follows their ends", "[unit]") {
   const std::vector<Row> rows = {
       {{1, 2, 3, 4}, {0.9, 0.9, 0.9, 0.9}, {10, 20, 30, 40, 50}, 4},             // It goes on after the sequence.
       {{1, 2, 3, 4}, {0.9, 0.9, 0.9, 0}, {10, 20, 30, 40, kNaN}, 4},             // A true end.

@@ -1,4 +1,4 @@
-#include "param_server/models/local_models.h"
+#include "tests/support/local/local_models.h"
 
 #include <utility>
 

@@ -9,8 +9,8 @@
 
 namespace waggle {
 
-// A connection to a store in this process, without sockets or additional copies, for tests and for training in one
-// process. Closing the store ends all calls with CANCELLED.
+// A connection to a store in this process, without sockets or additional copies. Closing the store ends all calls with
+// CANCELLED.
 class LocalReplayConnection final : public ReplayConnection {
  public:
   explicit LocalReplayConnection(std::shared_ptr<ReplayStore> store) : store_(std::move(store)) {}

@@ -12,12 +12,12 @@
 
 namespace waggle {
 
-// A writer to a table or a sampler from it, as people see it. A writer has one in each of its tables. Thread-safe.
-class Requester {
+// A table's writer or sampler, with its activity. A writer of several tables is a client of each. Thread-safe.
+class TableClient {
  public:
   enum class Kind { kWriter, kSampler };
 
-  Requester(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
+  TableClient(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
 
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }
@@ -29,28 +29,28 @@ class Requester {
   // By SteadyElapsed(); the infinite past if never.
   absl::Duration last_counted() const;
 
-  // The items that a sampler polls for without a waiting request; 0 if it does not poll. Called by its stream only.
-  void Looks(uint32_t waits_for, int64_t now_ns);
-  uint32_t looks_for() const { return looks_for_.load(std::memory_order_relaxed); }
+  // Notes how many items a sampler polls for without a waiting request; 0 if none. Called by its stream only.
+  void NoteSampleRequest(uint32_t waits_for, int64_t now_ns);
+  uint32_t requested_items() const { return requested_items_.load(std::memory_order_relaxed); }
   // Start of polling, by SteadyElapsed().
-  absl::Duration looks_since() const;
+  absl::Duration requested_since() const;
 
   // True if connected. `left` is when it disconnected, by SteadyElapsed(); the infinite past if never.
   bool present() const { return connections_.load(std::memory_order_relaxed) > 0; }
   absl::Duration left() const;
 
-  // A connection for as long as the object lives.
-  class Presence {
+  // A connection of the clients for as long as the object lives.
+  class Connection {
    public:
-    Presence() = default;
-    explicit Presence(std::vector<std::shared_ptr<Requester>> requesters);
-    Presence(Presence&&) = default;
-    Presence& operator=(Presence&& other) noexcept;
-    ~Presence() { End(); }
+    Connection() = default;
+    explicit Connection(std::vector<std::shared_ptr<TableClient>> clients);
+    Connection(Connection&&) = default;
+    Connection& operator=(Connection&& other) noexcept;
+    ~Connection() { End(); }
 
    private:
     void End();
-    std::vector<std::shared_ptr<Requester>> requesters_;
+    std::vector<std::shared_ptr<TableClient>> clients_;
   };
 
  private:
@@ -59,27 +59,27 @@ class Requester {
   // Atomic: read while other threads write.
   std::atomic<int64_t> items_{0};
   std::atomic<int64_t> last_ns_{0};  // 0 if never.
-  std::atomic<uint32_t> looks_for_{0};
-  std::atomic<int64_t> looks_since_ns_{0};
+  std::atomic<uint32_t> requested_items_{0};
+  std::atomic<int64_t> requested_since_ns_{0};
   std::atomic<int64_t> connections_{0};
   std::atomic<int64_t> left_ns_{0};
 };
 
-// The present and former requesters of a table. Thread-safe. Has its own lock, so it does not block the table.
-class Requesters {
+// The present and former clients of a table. Thread-safe. Has its own lock, so it does not block the table.
+class TableClients {
  public:
-  // Number of former requesters that are kept.
+  // Number of former clients that are kept.
   static constexpr size_t kMaxGone = 64;
 
-  // Returns a former requester of this name with its counts, or a new one.
-  std::shared_ptr<Requester> Add(Requester::Kind kind, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<std::shared_ptr<const Requester>> all() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns a former client of this name with its counts, or a new one.
+  std::shared_ptr<TableClient> Add(TableClient::Kind kind, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<const TableClient>> all() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void ForgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<Requester>> requesters_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<TableClient>> clients_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle

@@ -1,4 +1,4 @@
-#include "replay_server/writers/held_rows.h"
+#include "replay_server/writers/reserved_rows.h"
 
 #include <cstring>
 #include <map>
@@ -8,6 +8,7 @@
 #include "common/base/random.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/id_rows.h"
 
 namespace waggle {
 namespace {
@@ -33,38 +34,27 @@ std::vector<int64_t> Ids(const Window& window) {
   return ids;
 }
 
-// A block whose chunk i is what `infos[i]` says, with rows as the fixture's.
+// A block with these chunks.
 std::vector<ChunkRef> Rows(const std::vector<ChunkInfo>& infos) {
-  const auto layout = std::make_shared<RowLayout>(testing::SmallTable().signature);
   std::vector<uint32_t> rows;
-  size_t total = 0;
   for (const ChunkInfo& info : infos) {
     rows.push_back(info.rows);
-    total += info.rows;
   }
-  NewBlock block = MakeChunks(layout, rows, 2);
-  size_t at = 0;
-  for (const ChunkInfo& info : infos) {
-    for (uint64_t row = info.first_row; row < info.first_row + info.rows; ++row, ++at) {
-      const auto id = static_cast<int64_t>(info.stream * 1000 + row);
-      const float pair[] = {static_cast<float>(id), -static_cast<float>(id)};
-      std::memcpy(block.data + at * 8, &id, 8);
-      std::memcpy(block.data + total * 8 + at * 8, pair, 8);
-    }
-  }
+  const NewBlock block = MakeChunks(std::make_shared<RowLayout>(testing::SmallTable().signature), rows, 2);
+  testing::IdRows(infos).CopyTo(block.data);
   return block.chunks;
 }
 
-HeldRows MakeHeld() {
-  return HeldRows(std::make_shared<RowLayout>(testing::SmallTable().signature), kLongest, 2);
+ReservedRows MakeHeld() {
+  return ReservedRows(std::make_shared<RowLayout>(testing::SmallTable().signature), kLongest, 2);
 }
 
 }  // namespace
 
-TEST_CASE("rows that windows may reach back to are found through any appending, copying and undoing", "[unit]") {
+TEST_CASE("windows find their rows through any appending, copying and undoing", "[unit]") {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     Rng rng(seed);
-    HeldRows held = MakeHeld();
+    ReservedRows held = MakeHeld();
     std::map<uint32_t, uint64_t> next_rows;
     for (int step = 0; step < 300; ++step) {
       std::vector<ChunkInfo> infos;
@@ -89,7 +79,7 @@ TEST_CASE("rows that windows may reach back to are found through any appending, 
       }
       int64_t needed = 0;
       for (const auto& [stream, next] : next_rows) {
-        const HeldRows::Range* range = held.Find(stream);
+        const ReservedRows::Range* range = held.Find(stream);
         if (next == 0) {
           REQUIRE(range == nullptr);
           continue;
@@ -103,20 +93,20 @@ TEST_CASE("rows that windows may reach back to are found through any appending, 
         const uint64_t context = rng.UniformInt(tail - back + 1);
         ItemInfo item{0, stream, next - back, static_cast<uint32_t>(length), 1, static_cast<uint32_t>(context)};
         Window window;
-        REQUIRE(held.FindWindow(item, 100, &window) == HeldRows::Found::kAll);
+        REQUIRE(held.FindWindow(item, 100, &window) == ReservedRows::Found::kAll);
         std::vector<int64_t> wanted;
         REQUIRE(window.context == context);
         REQUIRE(window.rows == length);
-        window.rows += static_cast<uint32_t>(context);  // From here on all that it has.
+        window.rows += static_cast<uint32_t>(context);  // From here on with its context.
         for (uint64_t row = next - back - context; row < next - back + length; ++row) {
           wanted.push_back(static_cast<int64_t>(stream * 1000 + row));
         }
         REQUIRE(Ids(window) == wanted);
         Window cut;
-        REQUIRE(held.FindWindow(item, window.chunks.size() - 1, &cut) == HeldRows::Found::kTooManyChunks);
+        REQUIRE(held.FindWindow(item, window.chunks.size() - 1, &cut) == ReservedRows::Found::kTooManyChunks);
         if (range->first > 0) {
           item.first_row = range->first - 1 + context;
-          REQUIRE(held.FindWindow(item, 100, &window) == HeldRows::Found::kNoRows);
+          REQUIRE(held.FindWindow(item, 100, &window) == ReservedRows::Found::kNoRows);
         }
       }
       REQUIRE(held.NeededBytes({}) == needed + held.streams() * 1024);
@@ -124,8 +114,8 @@ TEST_CASE("rows that windows may reach back to are found through any appending, 
   }
 }
 
-TEST_CASE("what longer streams will need is known before they are appended", "[unit]") {
-  HeldRows held = MakeHeld();
+TEST_CASE("the needed bytes of longer streams are known before rows are appended", "[unit]") {
+  ReservedRows held = MakeHeld();
   const std::vector<ChunkInfo> first = {{0, 10, 2}, {1, 0, 9}};
   held.Append(first, Rows(first));
   REQUIRE(held.NeededBytes({}) == 2 * 1024 + (2 + 5) * testing::kSmallRowBytes);
@@ -136,19 +126,19 @@ TEST_CASE("what longer streams will need is known before they are appended", "[u
   REQUIRE(held.NeededBytes({}) == expected);
 }
 
-TEST_CASE("where an episode begins what came before is forgotten at once", "[unit]") {
-  HeldRows held = MakeHeld();
+TEST_CASE("rows before an episode's beginning are forgotten at once", "[unit]") {
+  ReservedRows held = MakeHeld();
   const std::vector<ChunkInfo> infos = {{0, 0, 3}, {0, 3, 2, /*begins=*/true}, {1, 0, 4}};
   held.Append(infos, Rows(infos));
   Window window;
-  // Windows of the same block may still lie before it.
-  REQUIRE(held.FindWindow({0, 0, 1, 2, 1}, 100, &window) == HeldRows::Found::kAll);
+  // Windows of the same block may still begin before it.
+  REQUIRE(held.FindWindow({0, 0, 1, 2, 1}, 100, &window) == ReservedRows::Found::kAll);
   held.ForgetOld(infos);
   REQUIRE(held.Find(0)->first == 3);
   REQUIRE(held.Find(1)->first == 0);
-  REQUIRE(held.FindWindow({0, 0, 2, 2, 1}, 100, &window) == HeldRows::Found::kNoRows);
-  REQUIRE(held.FindWindow({0, 0, 4, 1, 1, 2}, 100, &window) == HeldRows::Found::kNoRows);
-  REQUIRE(held.FindWindow({0, 0, 4, 1, 1, 1}, 100, &window) == HeldRows::Found::kAll);
+  REQUIRE(held.FindWindow({0, 0, 2, 2, 1}, 100, &window) == ReservedRows::Found::kNoRows);
+  REQUIRE(held.FindWindow({0, 0, 4, 1, 1, 2}, 100, &window) == ReservedRows::Found::kNoRows);
+  REQUIRE(held.FindWindow({0, 0, 4, 1, 1, 1}, 100, &window) == ReservedRows::Found::kAll);
   REQUIRE(held.NeededBytes({}) == (2 + 4) * testing::kSmallRowBytes + 2 * 1024);
   const std::vector<ChunkInfo> later = {{0, 5, 1}, {0, 6, 1, /*begins=*/true}, {1, 4, 1, /*begins=*/true}};
   held.Append(later, Rows(later));
@@ -156,8 +146,8 @@ TEST_CASE("where an episode begins what came before is forgotten at once", "[uni
   REQUIRE(held.NeededBytes({}) == (1 + 1) * testing::kSmallRowBytes + 2 * 1024);
 }
 
-TEST_CASE("a large block is let go of when only a small part of it is needed", "[unit]") {
-  HeldRows held = MakeHeld();
+TEST_CASE("a large block is copied and released if only a small part of it is needed", "[unit]") {
+  ReservedRows held = MakeHeld();
   const std::vector<ChunkInfo> infos = {{0, 0, 200'000}};
   std::vector<ChunkRef> chunks = Rows(infos);
   held.Append(infos, chunks);
@@ -170,37 +160,37 @@ TEST_CASE("a large block is let go of when only a small part of it is needed", "
   REQUIRE(*chunks[0]->pins(1) == 0);
 }
 
-TEST_CASE("recorded rows are held again, and their stream may go on later, once", "[unit]") {
+TEST_CASE("recorded rows are held again, and their stream may jump once", "[unit]") {
   const auto layout = std::make_shared<RowLayout>(testing::SmallTable().signature);
-  HeldRows held(layout, kLongest, 2);
+  ReservedRows held(layout, kLongest, 2);
   const std::vector<ChunkInfo> first = {{3, 0, 2}, {4, 10, 3}};
   const std::vector<ChunkInfo> second = {{3, 2, 4}};
   held.Append(first, Rows(first));
   held.Append(second, Rows(second));
-  HeldRows restored(layout, kLongest, 2);
+  ReservedRows restored(layout, kLongest, 2);
   const std::vector<StreamRecord> records = held.RecordAll();
   const int64_t bytes = held.bytes();
   restored.Restore(records);
   CHECK(restored.streams() == 2);
   CHECK(held.bytes() == bytes);
   Window window;
-  REQUIRE(restored.FindWindow({0, 3, 1, 4}, 8, &window) == HeldRows::Found::kAll);
+  REQUIRE(restored.FindWindow({0, 3, 1, 4}, 8, &window) == ReservedRows::Found::kAll);
   CHECK(Ids(window) == std::vector<int64_t>{3001, 3002, 3003, 3004});
   REQUIRE(restored.MayJump(3));
-  SECTION("it goes on where it was") {
+  SECTION("without a jump") {
     const std::vector<ChunkInfo> next = {{3, 6, 1}};
     restored.Append(next, Rows(next));
     Window across;
-    REQUIRE(restored.FindWindow({0, 3, 5, 2}, 8, &across) == HeldRows::Found::kAll);
+    REQUIRE(restored.FindWindow({0, 3, 5, 2}, 8, &across) == ReservedRows::Found::kAll);
     CHECK(Ids(across) == std::vector<int64_t>{3005, 3006});
   }
-  SECTION("it goes on later") {
+  SECTION("with a jump") {
     const std::vector<ChunkInfo> next = {{3, 20, 2}};
     restored.Append(next, Rows(next));
     CHECK(restored.Find(3)->first == 20);
     Window across;
-    CHECK(restored.FindWindow({0, 3, 19, 2}, 8, &across) == HeldRows::Found::kNoRows);
-    REQUIRE(restored.FindWindow({0, 3, 20, 2}, 8, &across) == HeldRows::Found::kAll);
+    CHECK(restored.FindWindow({0, 3, 19, 2}, 8, &across) == ReservedRows::Found::kNoRows);
+    REQUIRE(restored.FindWindow({0, 3, 20, 2}, 8, &across) == ReservedRows::Found::kAll);
     CHECK(Ids(across) == std::vector<int64_t>{3020, 3021});
     restored.UndoAppend(next);
     CHECK(restored.Find(3) == nullptr);

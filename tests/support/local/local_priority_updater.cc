@@ -1,4 +1,4 @@
-#include "replay_server/store/local_priority_updater.h"
+#include "tests/support/local/local_priority_updater.h"
 
 #include <optional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "replay_server/writers/held_rows.h"
+#include "replay_server/writers/reserved_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ constexpr int64_t kSlackBytes = int64_t{1} << 20;
 
 }  // namespace
 
-const HeldRows::Stream* HeldRows::FindStream(uint32_t stream) const {
+const ReservedRows::Stream* ReservedRows::FindStream(uint32_t stream) const {
   if (found_ == nullptr || found_->first != stream) {
     const auto found = streams_.find(stream);
     found_ = found == streams_.end() ? nullptr : &*found;
@@ -24,35 +24,35 @@ const HeldRows::Stream* HeldRows::FindStream(uint32_t stream) const {
   return found_ == nullptr ? nullptr : &found_->second;
 }
 
-void HeldRows::Forget(Streams::iterator stream) {
+void ReservedRows::Forget(Streams::iterator stream) {
   found_ = nullptr;
   streams_.erase(stream);
 }
 
-const HeldRows::Range* HeldRows::Find(uint32_t stream) const {
+const ReservedRows::Range* ReservedRows::Find(uint32_t stream) const {
   const Stream* const found = FindStream(stream);
   return found == nullptr ? nullptr : &found->range;
 }
 
-bool HeldRows::MayJump(uint32_t stream) const {
+bool ReservedRows::MayJump(uint32_t stream) const {
   const Stream* const found = FindStream(stream);
   return found != nullptr && found->may_jump;
 }
 
-int64_t HeldRows::TailRows(const Range& range) const {
+int64_t ReservedRows::TailRows(const Range& range) const {
   return static_cast<int64_t>(std::min(range.next - range.first, longest_window_));
 }
 
 // At least 1, so that rows without bytes count.
-int64_t HeldRows::RowBytes() const {
+int64_t ReservedRows::RowBytes() const {
   return std::max<int64_t>(1, static_cast<int64_t>(layout_->row_bytes));
 }
 
-int64_t HeldRows::TailBytes() const {
+int64_t ReservedRows::TailBytes() const {
   return tail_rows_ * RowBytes() + streams() * static_cast<int64_t>(sizeof(Chunk));
 }
 
-int64_t HeldRows::NeededBytes(const Ranges& longer) const {
+int64_t ReservedRows::NeededBytes(const Ranges& longer) const {
   int64_t rows = tail_rows_;
   int64_t count = streams();
   for (const auto& [stream, range] : longer) {
@@ -64,7 +64,7 @@ int64_t HeldRows::NeededBytes(const Ranges& longer) const {
   return rows * RowBytes() + count * kStreamBytes;
 }
 
-void HeldRows::Hold(Stream* stream, uint64_t first_row, ChunkRef chunk) {
+void ReservedRows::Hold(Stream* stream, uint64_t first_row, ChunkRef chunk) {
   stream->chunks.push_back({first_row, std::move(chunk)});
   const ChunkRef& held = stream->chunks.back().chunk;
   if ((*held->pins(holders_ - 1))++ == 0) {
@@ -72,13 +72,13 @@ void HeldRows::Hold(Stream* stream, uint64_t first_row, ChunkRef chunk) {
   }
 }
 
-void HeldRows::Release(const ChunkRef& chunk) {
+void ReservedRows::Release(const ChunkRef& chunk) {
   if (--(*chunk->pins(holders_ - 1)) == 0) {
     block_bytes_ -= chunk->block_bytes();
   }
 }
 
-void HeldRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks) {
+void ReservedRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks) {
   for (size_t i = 0; i < infos.size(); ++i) {
     const ChunkInfo& info = infos[i];
     const auto [place, is_new] = streams_.try_emplace(info.stream);
@@ -99,7 +99,7 @@ void HeldRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<Chunk
   }
 }
 
-void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
+void ReservedRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
   for (auto info = infos.rbegin(); info != infos.rend(); ++info) {
     const auto it = streams_.find(info->stream);
     Stream& stream = it->second;
@@ -114,12 +114,12 @@ void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
   }
 }
 
-void HeldRows::PopFront(Stream* stream) {
+void ReservedRows::PopFront(Stream* stream) {
   Release(stream->chunks.front().chunk);
   stream->chunks.pop_front();
 }
 
-void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
+void ReservedRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
   for (const ChunkInfo& info : infos) {
     Stream& stream = streams_.find(info.stream)->second;
     if (info.begins) {
@@ -138,11 +138,11 @@ void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
   }
 }
 
-bool HeldRows::IsWasteful(bool tight) const {
+bool ReservedRows::IsWasteful(bool tight) const {
   return block_bytes_ > 2 * TailBytes() + (tight ? 0 : kSlackBytes);
 }
 
-bool HeldRows::Shrink() {
+bool ReservedRows::Shrink() {
   if (block_bytes_ <= 2 * TailBytes() || tail_rows_ > std::numeric_limits<uint32_t>::max() ||
       tail_rows_ * RowBytes() > std::numeric_limits<uint32_t>::max()) {
     return false;
@@ -181,7 +181,7 @@ bool HeldRows::Shrink() {
   return true;
 }
 
-std::vector<const Chunk*> HeldRows::AllChunks() const {
+std::vector<const Chunk*> ReservedRows::AllChunks() const {
   std::vector<const Chunk*> chunks;
   for (const auto& [number, stream] : streams_) {
     for (const HeldChunk& held : stream.chunks) {
@@ -191,7 +191,7 @@ std::vector<const Chunk*> HeldRows::AllChunks() const {
   return chunks;
 }
 
-StreamRecord HeldRows::Record(uint32_t stream) const {
+StreamRecord ReservedRows::Record(uint32_t stream) const {
   const Stream& held = *FindStream(stream);
   StreamRecord record;
   record.stream = stream;
@@ -204,7 +204,7 @@ StreamRecord HeldRows::Record(uint32_t stream) const {
   return record;
 }
 
-std::vector<StreamRecord> HeldRows::RecordAll() const {
+std::vector<StreamRecord> ReservedRows::RecordAll() const {
   std::vector<StreamRecord> records;
   records.reserve(streams_.size());
   for (const auto& [number, stream] : streams_) {
@@ -213,7 +213,7 @@ std::vector<StreamRecord> HeldRows::RecordAll() const {
   return records;
 }
 
-void HeldRows::Restore(const std::vector<StreamRecord>& streams) {
+void ReservedRows::Restore(const std::vector<StreamRecord>& streams) {
   for (const StreamRecord& record : streams) {
     Stream& stream = streams_[record.stream];
     stream.range = {record.first, record.next};
@@ -226,7 +226,7 @@ void HeldRows::Restore(const std::vector<StreamRecord>& streams) {
 }
 
 // Copies to rows `at` and following of a block of `block_rows` rows.
-void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowSource* source, char* data) const {
+void ReservedRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowSource* source, char* data) const {
   const uint64_t first = stream.range.next - static_cast<uint64_t>(TailRows(stream.range));
   for (const HeldChunk& held : stream.chunks) {
     const uint64_t end = held.first_row + held.chunk->rows();
@@ -250,7 +250,7 @@ void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowS
   }
 }
 
-HeldRows::Found HeldRows::FindWindow(const ItemInfo& item, size_t max_chunks, Window* window) const {
+ReservedRows::Found ReservedRows::FindWindow(const ItemInfo& item, size_t max_chunks, Window* window) const {
   const Stream* const found = FindStream(item.stream);
   const uint64_t begin = item.first_row - item.context_rows;
   if (found == nullptr || found->range.first > begin) {

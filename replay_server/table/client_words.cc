@@ -1,4 +1,4 @@
-#include "replay_server/table/parties.h"
+#include "replay_server/table/client_words.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-using Kind = Requester::Kind;
+using Kind = TableClient::Kind;
 
 constexpr size_t kMaxNamed = 4;
 
@@ -22,7 +22,7 @@ std::string SecondsText(absl::Duration duration) {
   return seconds < 100 ? absl::StrFormat("%.3g s", seconds) : absl::StrFormat("%.0f s", seconds);
 }
 
-std::string DescribeParties(const TablePicture& picture, Requester::Kind kind) {
+std::string DescribeClients(const TablePicture& picture, TableClient::Kind kind) {
   const bool writers = kind == Kind::kWriter;
   std::vector<const TablePicture::Party*> parties;
   for (const TablePicture::Party& party : picture.parties) {
@@ -38,7 +38,7 @@ std::string DescribeParties(const TablePicture& picture, Requester::Kind kind) {
   for (size_t i = 0; i < std::min(kMaxNamed, parties.size()); ++i) {
     const TablePicture::Party& party = *parties[i];
     std::string text = absl::StrCat(
-        party.name.empty() ? "one without a name" : party.name, " (",
+        party.name.empty() ? "unnamed" : party.name, " (",
         party.items == 0 ? absl::StrCat("never ", writers ? "inserted" : "sampled")
                          : absl::StrCat(writers ? "inserted " : "sampled ", SecondsText(party.active_ago), " ago"));
     if (!party.waits_at.empty()) {

@@ -1,4 +1,4 @@
-#include "replay_server/store/local_replay.h"
+#include "tests/support/local/local_replay.h"
 
 #include <algorithm>
 #include <deque>
@@ -17,7 +17,7 @@
 #include "common/replay/blocks/block_compression.h"
 #include "common/replay/ports/sampler_options.h"
 #include "common/replay/ports/writer_options.h"
-#include "replay_server/store/local_priority_updater.h"
+#include "tests/support/local/local_priority_updater.h"
 
 namespace waggle {
 namespace {
@@ -75,7 +75,7 @@ class LocalWriter final : public ReplayWriter {
         max_blocks_(options.max_unacknowledged_blocks),
         max_bytes_(options.max_unacknowledged_bytes),
         codecs_(ColumnCodecs(options.signature, options.compression)),
-        presence_(session_->Connect()),
+        connection_(session_->Connect()),
         sequence_(session_->applied_sequence()) {}
 
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
@@ -149,7 +149,7 @@ class LocalWriter final : public ReplayWriter {
   const int64_t max_blocks_;
   const int64_t max_bytes_;
   const std::vector<Codec> codecs_;
-  const Requester::Presence presence_;
+  const TableClient::Connection connection_;
   const std::shared_ptr<WriterState> state_ = std::make_shared<WriterState>();
   uint64_t sequence_;
 };
@@ -176,8 +176,8 @@ class LocalSampler final : public ReplaySampler {
         layout_(std::move(layout)),
         batch_size_(options.batch_size),
         prefetch_(std::max<int64_t>(1, options.prefetch)),  // Requests are made only in Next.
-        requester_(table_->requesters()->Add(Requester::Kind::kSampler, options.sampler_id)),
-        presence_({requester_}),
+        client_(table_->clients()->Add(TableClient::Kind::kSampler, options.sampler_id)),
+        connection_({client_}),
         pool_(layout_->total_bytes, kKeptBlocks) {}
 
   ~LocalSampler() override {
@@ -225,7 +225,7 @@ class LocalSampler final : public ReplaySampler {
         state->answers.push_back(std::move(answer));
         state->changed.SignalAll();
       };
-      const uint64_t request = table_->Draw(layout_, {batch_size_, batch_size_}, answered, requester_);
+      const uint64_t request = table_->Draw(layout_, {batch_size_, batch_size_}, answered, client_);
       if (request != 0) {
         requests_.push_back(request);
         while (static_cast<int64_t>(requests_.size()) > prefetch_) {
@@ -239,8 +239,8 @@ class LocalSampler final : public ReplaySampler {
   const std::shared_ptr<const BatchLayout> layout_;
   const int64_t batch_size_;
   const int64_t prefetch_;
-  const std::shared_ptr<Requester> requester_;
-  const Requester::Presence presence_;
+  const std::shared_ptr<TableClient> client_;
+  const TableClient::Connection connection_;
   BufferPool pool_;
   const std::shared_ptr<SamplerState> state_ = std::make_shared<SamplerState>();
   int64_t outstanding_ = 0;

@@ -1,4 +1,4 @@
-#include "param_server/models/local_models.h"
+#include "tests/support/local/local_models.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/conformance/model_conformance.h"
@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("The model ports in process do what the ports promise", "[unit]") {
+TEST_CASE("The model ports in process conform to the ports", "[unit]") {
   std::unique_ptr<ModelStore> store;
   testing::CheckModelConformance([&store] {
     store = std::make_unique<ModelStore>(ModelStoreOptions());

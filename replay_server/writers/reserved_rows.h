@@ -24,7 +24,7 @@ class RowSource;
 // later blocks may reach back to them. Not thread-safe.
 //
 // A chunk keeps its block alive. If blocks take much more memory than the needed rows, these are copied to a new one.
-class HeldRows {
+class ReservedRows {
  public:
   // Row numbers of a stream.
   struct Range {
@@ -34,10 +34,10 @@ class HeldRows {
   using Ranges = absl::flat_hash_map<uint32_t, Range>;
 
   // Blocks have `holders` pin counts; this object has the last one. `home` is the home of blocks that it makes.
-  HeldRows(std::shared_ptr<const RowLayout> layout, uint64_t longest_window, size_t holders, BlockHome home = {})
+  ReservedRows(std::shared_ptr<const RowLayout> layout, uint64_t longest_window, size_t holders, BlockHome home = {})
       : layout_(std::move(layout)), longest_window_(longest_window), holders_(holders), home_(std::move(home)) {}
-  HeldRows(const HeldRows&) = delete;
-  HeldRows& operator=(const HeldRows&) = delete;
+  ReservedRows(const ReservedRows&) = delete;
+  ReservedRows& operator=(const ReservedRows&) = delete;
 
   int64_t streams() const { return static_cast<int64_t>(streams_.size()); }
   // The range from the first held row to the next row; null if the stream is unknown.
