@@ -17,6 +17,7 @@
 #include "common/base/threads/mutex.h"
 #include "common/base/threads/thread.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/hub_news.h"
 #include "common/hub/hub_requests.h"
 #include "common/hub/hub_watch.h"
 #include "common/hub/pending_reports.h"
@@ -42,20 +43,13 @@ class GrpcHubLink final : public HubLink {
       : options_(options),
         channel_(NewChannel(options.hub_address, "control")),
         stub_(v1::WorkerService::NewStub(channel_)),
-        shared_(std::make_shared<Shared>()),
-        on_stop_(stop, [shared = shared_, training_over = training_over_, run_over = run_over_] {
-          training_over.RequestStop();
-          run_over.RequestStop();
-          MutexLock lock(&shared->mutex);
-          shared->changed.SignalAll();
-        }) {}
+        on_stop_(stop, [news = news_] { news->Stop(); }) {}
 
   ~GrpcHubLink() override {
     abandon_.RequestStop();
     {
-      MutexLock lock(&shared_->mutex);
-      shared_->ending = true;
-      shared_->changed.SignalAll();
+      MutexLock lock(&mutex_);
+      EndLocked();
     }
     thread_.Join();
     watch_.reset();
@@ -86,82 +80,27 @@ class GrpcHubLink final : public HubLink {
     return absl::OkStatus();
   }
 
-  Assignment assignment() const override {
-    MutexLock lock(&shared_->mutex);
-    return shared_->assignment;
-  }
+  Assignment assignment() const override { return news_->assignment(); }
 
   absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                        const StopToken& stop) override {
-    const StopToken::Callback wake(stop, [shared = shared_] {
-      MutexLock lock(&shared->mutex);
-      shared->changed.SignalAll();
-    });
-    int64_t seen = -1;
-    while (true) {
-      Assignment current;
-      {
-        MutexLock lock(&shared_->mutex);
-        while (shared_->news == seen && shared_->refused.ok() && !shared_->ending && !stop.StopRequested()) {
-          shared_->changed.Wait(&shared_->mutex);
-        }
-        seen = shared_->news;
-        current = shared_->assignment;
-        WAGGLE_RETURN_IF_ERROR(shared_->refused);
-        if (shared_->ending) {
-          return absl::CancelledError("the link to the parameter server has been ended");
-        }
-      }
-      if (stop.StopRequested()) {
-        return absl::CancelledError("stopped while waiting for the parameter server");
-      }
-      if (condition(current)) {
-        return current;
-      }
-      if (IsOver(current.run_state)) {
-        return absl::CancelledError(absl::StrCat("the run is over: ", RunStateName(current.run_state)));
-      }
-    }
+    const StopToken::Callback wake(stop, [news = news_] { news->Wake(); });
+    return news_->WaitUntil(condition, stop);
   }
 
   void ReportEnvironment(const EnvironmentSpec& environment) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.SetEnvironment(environment);
-    HurryLocked();
+    Report(&PendingReports::SetEnvironment, environment);
   }
-
   void ReportEvaluation(const Evaluation& evaluation) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.AddEvaluation(evaluation, absl::Now());
-    HurryLocked();
+    Report(&PendingReports::AddEvaluation, evaluation, absl::Now());
   }
-
-  void ReportFinalVersion(const ModelVersion& version) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.SetFinalVersion(version);
-    HurryLocked();
-  }
-
+  void ReportFinalVersion(const ModelVersion& version) override { Report(&PendingReports::SetFinalVersion, version); }
+  void ReportTurnDone(uint64_t number) override { Report(&PendingReports::SetTurnDone, number); }
+  void ReportBrokenGroup(uint64_t epoch) override { Report(&PendingReports::SetBrokenGroup, epoch); }
+  void ReportFailure(const absl::Status& failure) override { Report(&PendingReports::SetFailure, failure); }
   void ReportFirstStep() override {
-    MutexLock lock(&shared_->mutex);
+    MutexLock lock(&mutex_);
     first_step_.emplace();
-    HurryLocked();
-  }
-  void ReportTurnDone(uint64_t number) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.SetTurnDone(number);
-    HurryLocked();
-  }
-
-  void ReportBrokenGroup(uint64_t epoch) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.SetBrokenGroup(epoch);
-    HurryLocked();
-  }
-
-  void ReportFailure(const absl::Status& failure) override {
-    MutexLock lock(&shared_->mutex);
-    reports_.SetFailure(failure);
     HurryLocked();
   }
 
@@ -176,7 +115,7 @@ class GrpcHubLink final : public HubLink {
       return absl::CancelledError("stopped while asking for environment steps");
     }
     if (absl::IsNotFound(status)) {
-      MutexLock lock(&shared_->mutex);
+      MutexLock lock(&mutex_);
       HurryLocked();  // Hurries the heartbeat that joins again.
     }
     if (absl::IsNotFound(status) || MayPass(status)) {
@@ -186,22 +125,17 @@ class GrpcHubLink final : public HubLink {
     return static_cast<int64_t>(response->allowed());
   }
 
-  const StopToken& run_over() const override { return run_over_; }
-  const StopToken& training_over() const override { return training_over_; }
+  const StopToken& run_over() const override { return news_->run_over(); }
+  const StopToken& training_over() const override { return news_->training_over(); }
 
   void Leave(absl::Duration timeout) override {
     {
       const Deadline deadline(timeout);
-      MutexLock lock(&shared_->mutex);
+      MutexLock lock(&mutex_);
       leaving_ = true;
-      shared_->ending = true;
-      shared_->changed.SignalAll();
-      while (!ended_) {
-        const absl::Duration left = deadline.Left();
-        if (left == absl::ZeroDuration()) {
-          break;
-        }
-        shared_->changed.WaitFor(&shared_->mutex, left);
+      EndLocked();
+      while (!ended_ && deadline.Left() > absl::ZeroDuration()) {
+        changed_.WaitFor(&mutex_, deadline.Left());
       }
     }
     abandon_.RequestStop();
@@ -212,23 +146,27 @@ class GrpcHubLink final : public HubLink {
  private:
   using Stub = v1::WorkerService::Stub;
 
-  // Shared with callbacks of stop tokens, which may outlive the link briefly.
-  struct Shared {
-    Mutex mutex;
-    CondVar changed;  // Anything below, or something to report.
-    Assignment assignment ABSL_GUARDED_BY(mutex);
-    int64_t news ABSL_GUARDED_BY(mutex) = 0;  // Assignments received.
-    absl::Status refused ABSL_GUARDED_BY(mutex);
-    bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, except a last one before a goodbye.
-  };
+  // Passes values to a function of `reports_`, and hurries the next heartbeat.
+  template <class Setter, class... Values>
+  void Report(Setter setter, const Values&... values) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    (reports_.*setter)(values...);
+    HurryLocked();
+  }
 
-  void HurryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
+  void HurryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     hurried_ = true;
-    shared_->changed.SignalAll();
+    changed_.SignalAll();
+  }
+
+  void EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ending_ = true;
+    changed_.SignalAll();
+    news_->End();
   }
 
   // Joins the run; again with the place that the hub gave it first.
-  absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
     v1::JoinRequest request;
     request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(options_.worker_id);
@@ -253,13 +191,16 @@ class GrpcHubLink final : public HubLink {
   // Runs in the heartbeats' thread until the link ends or the hub refuses the worker.
   void Run() {
     bool lost = false;
+    bool refused = false;
     while (WaitUntilDue()) {
       const absl::Status status = BeatOrJoin();
       if (abandon_.StopRequested()) {
         break;
       }
       if (!status.ok() && !MayPass(status)) {
-        Refuse(status);
+        LogError("the parameter server refuses this process: ", status.message());
+        news_->Refuse(status);
+        refused = true;
         break;
       }
       if (lost != !status.ok()) {
@@ -268,34 +209,37 @@ class GrpcHubLink final : public HubLink {
              : LogInfo("the parameter server at ", options_.hub_address, " is back");
       }
     }
-    SayGoodbye();
-    MutexLock lock(&shared_->mutex);
+    if (!refused) {
+      SayGoodbye();
+    }
+    MutexLock lock(&mutex_);
     ended_ = true;
-    shared_->changed.SignalAll();
+    changed_.SignalAll();
   }
 
-  bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  // Returns false once the link must end.
+  bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(mutex_) {
     const Stopwatch since_last;
-    MutexLock lock(&shared_->mutex);
-    while (!shared_->ending) {
+    MutexLock lock(&mutex_);
+    while (!ending_) {
       const absl::Duration left = IntervalLocked() - since_last.Elapsed();
       // Reports do not hurry the calls to an absent hub.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
       }
-      shared_->changed.WaitFor(&shared_->mutex, left);
+      changed_.WaitFor(&mutex_, left);
     }
     hurried_ = false;
-    return !shared_->ending;
+    return !ending_;
   }
 
-  absl::Duration IntervalLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
+  absl::Duration IntervalLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return first_step_.has_value() && !failing_
                ? std::min(interval_, std::max(kLeastInterval, first_step_->Elapsed() * kLagOfAge))
                : interval_;
   }
 
-  absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::Status status = Heartbeat();
     if (absl::IsNotFound(status)) {  // The hub was restarted, or counted this worker as dead.
       LogInfo("joining the parameter server at ", options_.hub_address, " again");
@@ -306,31 +250,31 @@ class GrpcHubLink final : public HubLink {
       // The hub was restarted once more between the two calls.
       status = absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
     }
-    MutexLock lock(&shared_->mutex);
+    MutexLock lock(&mutex_);
     failing_ = !status.ok();
     return status;
   }
 
-  absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(mutex_) {
     v1::HeartbeatRequest request;
     request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(options_.worker_id);
     {
-      MutexLock lock(&shared_->mutex);
+      MutexLock lock(&mutex_);
       reports_.Fill(&request);
     }
     FillFigures(options_, &request);  // After the reports, so that the figures include a finished turn.
     WAGGLE_ASSIGN_OR_RETURN(const v1::HeartbeatResponse response,
                             CallUnary(stub_.get(), &Stub::Heartbeat, request, kCallTimeout, abandon_));
     {
-      MutexLock lock(&shared_->mutex);
+      MutexLock lock(&mutex_);
       reports_.Acknowledge(request);
     }
     return Take(response.assignment(), /*joined=*/false);
   }
 
   // Only the answer to a join has the experiment.
-  absl::Status Take(const v1::Assignment& proto, bool joined) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  absl::Status Take(const v1::Assignment& proto, bool joined) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::StatusOr<Assignment> assignment = FromProto(proto);
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
     assignment->worker_id = options_.worker_id;
@@ -338,45 +282,19 @@ class GrpcHubLink final : public HubLink {
     assignment->epoch = epoch_;
     assignment->life = life_;
     assignment->earlier_env_steps = earlier_env_steps_;
-    const RunState state = assignment->run_state;
-    {
-      MutexLock lock(&shared_->mutex);
-      // News may overtake a heartbeat's answer. A join's answer always holds: another hub has another clock.
-      if (!joined && assignment->said_at < shared_->assignment.said_at) {
-        return absl::OkStatus();
-      }
-      if (!joined) {
-        assignment->experiment_yaml = std::move(shared_->assignment.experiment_yaml);
-      }
-      reports_.SetEnvironmentKnown(assignment->environment.has_value());
-      shared_->assignment = *std::move(assignment);
-      ++shared_->news;
-      shared_->changed.SignalAll();
-    }
-    if (IsTrainingOver(state)) {
-      training_over_.RequestStop();
-    }
-    if (IsOver(state)) {
-      run_over_.RequestStop();
+    const bool environment_known = assignment->environment.has_value();
+    if (news_->Take(*std::move(assignment), joined)) {
+      MutexLock lock(&mutex_);
+      reports_.SetEnvironmentKnown(environment_known);
     }
     return absl::OkStatus();
   }
 
-  void Refuse(const absl::Status& status) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    LogError("the parameter server refuses this process: ", status.message());
+  // Sends the last figures and reports, then the goodbye.
+  void SayGoodbye() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
-      MutexLock lock(&shared_->mutex);
-      shared_->refused = status;
-      shared_->changed.SignalAll();
-    }
-    training_over_.RequestStop();
-    run_over_.RequestStop();
-  }
-
-  void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    {
-      MutexLock lock(&shared_->mutex);
-      if (!leaving_ || !shared_->refused.ok()) {
+      MutexLock lock(&mutex_);
+      if (!leaving_) {
         return;
       }
     }
@@ -396,10 +314,8 @@ class GrpcHubLink final : public HubLink {
   const HubClientOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<Stub> stub_;
-  const std::shared_ptr<Shared> shared_;
-  const StopToken training_over_;
-  const StopToken run_over_;
-  const StopToken abandon_;  // Ends the present call.
+  const std::shared_ptr<HubNews> news_ = std::make_shared<HubNews>();  // Callbacks of stop tokens may outlive the link.
+  const StopToken abandon_;                                            // Ends the present call.
 
   // Owned by the thread that calls Start, and constant once it has joined: other threads read them then.
   bool joined_ = false;
@@ -410,12 +326,15 @@ class GrpcHubLink final : public HubLink {
   // Owned by the thread that calls Start, then by the heartbeats' thread.
   absl::Duration interval_ = kDefaultInterval;
 
-  PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
-  bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
-  std::optional<Stopwatch> first_step_ ABSL_GUARDED_BY(shared_->mutex);  // Since this actor's first step.
-  bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;                 // The last heartbeat was not answered.
-  bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;
-  bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread has ended.
+  Mutex mutex_;
+  CondVar changed_;  // Something to report, or an end.
+  PendingReports reports_ ABSL_GUARDED_BY(mutex_);
+  bool hurried_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Stopwatch> first_step_ ABSL_GUARDED_BY(mutex_);  // Since this actor's first step.
+  bool failing_ ABSL_GUARDED_BY(mutex_) = false;                 // The last heartbeat was not answered.
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;  // No more heartbeats, except a last one before a goodbye.
+  bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // The thread has ended.
 
   const StopToken::Callback on_stop_;
   Thread thread_;

@@ -190,4 +190,35 @@ uint16_t ItemSlots::pins(uint32_t slot) const {
   return window != nullptr ? window->pins : static_cast<uint16_t>(At(slot).pins);
 }
 
+uint32_t ItemSlots::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
+  const uint32_t end = first < size() ? first + std::min(count, size() - first) : first;
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (holds_item(slot)) {
+      items->push_back(FactsAt(slot));
+    }
+  }
+  return end;
+}
+
+ItemFacts ItemSlots::FactsAt(uint32_t slot) const {
+  const Facts its = facts(slot);
+  return {slot, its.generation, its.priority, its.policy_version, its.times_sampled, rows(slot), context(slot)};
+}
+
+ChunkRef ItemSlots::FirstChunk(uint64_t key, uint64_t generation) const {
+  const auto slot = static_cast<uint32_t>(key);
+  const bool there = key < size() && generation != 0 && this->generation(slot) == generation;
+  return there ? first_chunk(slot) : ChunkRef();
+}
+
+bool ItemSlots::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
+  const auto slot = static_cast<uint32_t>(key);
+  if (key >= size() || !holds_item(slot)) {
+    return false;
+  }
+  *facts = FactsAt(slot);
+  *window = this->window(slot);
+  return true;
+}
+
 }  // namespace waggle

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "common/replay/ports/replay.h"
 #include "replay_server/items/numbered_values.h"
 #include "replay_server/rows/chunk.h"
 
@@ -18,6 +19,17 @@ struct Window {
   uint32_t offset = 0;  // The first row's index, with context, in the first chunk.
   uint32_t rows = 0;    // Without context.
   uint8_t context = 0;  // Preceding rows that its view's stacks need.
+};
+
+// An item without its rows.
+struct ItemFacts {
+  uint64_t key = 0;
+  uint64_t generation = 0;
+  double priority = 0;
+  uint64_t policy_version = 0;
+  uint32_t times_sampled = 0;
+  uint32_t rows = 0;
+  uint32_t context_rows = 0;
 };
 
 // A table's items in numbered slots, which are reused. Takes 32 bytes an item, plus a list of chunks for windows over
@@ -68,6 +80,7 @@ class ItemSlots {
   void set_changed(uint32_t slot, bool changed) { At(slot).changed = changed; }
 
   Facts facts(uint32_t slot) const;
+  ItemFacts FactsAt(uint32_t slot) const;
   Window window(uint32_t slot) const;
   // The same without chunks that have no rows of [0, head) or [first, end), counted with the context. `left_out` is the
   // number of rows before `end` in the omitted chunks. head > 0, first < end.
@@ -80,6 +93,18 @@ class ItemSlots {
   template <class Visit>
   size_t VisitChunks(uint32_t slot, const Visit& visit) const;
   uint16_t pins(uint32_t slot) const;
+
+  // True if there is this item. Counts it as applied, and otherwise as stale or unknown.
+  bool Find(uint64_t key, uint64_t generation, PriorityUpdateCounts* counts) const {
+    const uint64_t found = key < size() ? this->generation(static_cast<uint32_t>(key)) : 0;
+    ++(found == 0 ? counts->unknown : found == generation ? counts->applied : counts->stale);
+    return found != 0 && found == generation;
+  }
+
+  // See TableState.
+  uint32_t Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const;
+  ChunkRef FirstChunk(uint64_t key, uint64_t generation) const;
+  bool Hold(uint64_t key, ItemFacts* facts, Window* window) const;
 
   // Prefetch the slot and then, once that is in the cache, the head of its rows.
   void Prefetch(uint32_t slot) const { __builtin_prefetch(&At(slot), 1); }

@@ -23,6 +23,20 @@ inline int64_t LeastMemoryWhenFull(const TableConfig& config) {
   return in_memory + std::min(items * kItemBytes, std::numeric_limits<int64_t>::max() - in_memory);
 }
 
+// The largest max_items, up to the table's own, that needs at most `bytes`; 0 if there is none.
+inline int64_t MostItemsWithin(int64_t bytes, TableConfig config) {
+  int64_t most = 0;
+  for (int64_t step = std::max<int64_t>(config.max_items, 1); step > 0;) {
+    config.max_items = most + step;
+    if (LeastMemoryWhenFull(config) <= bytes) {
+      most += step;
+    } else {
+      step /= 2;
+    }
+  }
+  return most;
+}
+
 // The most that its rows take, in memory and on disk together: no more than max_bytes, nor than those of full windows,
 // no two of which share a row. Columns that are compressed count in full. The configuration is valid.
 inline int64_t MostRowBytes(const TableConfig& config) {

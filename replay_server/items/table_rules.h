@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/config/table/table_config.h"
 #include "replay_server/items/rate_limiter.h"
@@ -87,6 +88,24 @@ inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, con
   const TableCounts left{counts.items - set_aside.items, counts.draws_left - set_aside.draws};
   return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, counted) &&
          !BatchLacksItems(config, left, request.items);
+}
+
+// Explains what a batch waits for; empty if it need not wait. `loses_items` is true if items leave for their bytes.
+inline std::string WhyNoSample(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
+                               const DrawRequest& request, bool loses_items) {
+  std::string why = limiter.WhyNoSample(counts.items, request.counted);
+  if (why.empty() && !MaySample(config, limiter, counts, request)) {
+    why = config.sampler.without_replacement && counts.items < request.items
+              ? absl::StrCat("samples wait for ", request.items - counts.items, " more items: a batch has ",
+                             request.items, " different ones (without_replacement), there are ", counts.items)
+              : absl::StrCat("samples wait for more items: those that there are may be drawn ", counts.draws_left,
+                             " more times (max_times_sampled is ", config.max_times_sampled, "), a batch is ",
+                             request.items);
+  }
+  if (!why.empty() && loses_items && counts.items < config.rate_limiter.min_items) {
+    absl::StrAppend(&why, "; max_bytes, ", config.max_bytes, ", removes items before there are as many");
+  }
+  return why;
 }
 
 // FAILED_PRECONDITION, naming the setting, if the request could never be granted: later ones would wait for ever.

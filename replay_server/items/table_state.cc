@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/config/table/table_name.h"
 #include "replay_server/selectors/new_selector.h"
 
@@ -17,16 +17,6 @@ namespace {
 uint64_t RandomNumber() {
   std::random_device entropy;
   return (((static_cast<uint64_t>(entropy()) << 32) | entropy()) >> 2) + 1;
-}
-
-// True if the items can stay in their selectors.
-bool SameSelectors(const TableConfig& a, const TableConfig& b) {
-  return a.sampler.priority_exponent == b.sampler.priority_exponent &&
-         a.sampler.priority_epsilon == b.sampler.priority_epsilon &&
-         a.sampler.uniform_share == b.sampler.uniform_share && a.sampler.recent_share == b.sampler.recent_share &&
-         a.sampler.recent_items == b.sampler.recent_items && a.sampler.recent_decay == b.sampler.recent_decay &&
-         a.sampler.recent_period == b.sampler.recent_period &&
-         a.remover.priority_exponent == b.remover.priority_exponent;
 }
 
 // Leaves out the rows and what only a draw has.
@@ -45,10 +35,6 @@ SampledItem FactsOfSample(const ItemSlots& items, uint32_t slot) {
 
 TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
 
-TableState::Contents::Contents(Contents&&) noexcept = default;
-TableState::Contents& TableState::Contents::operator=(Contents&&) noexcept = default;
-TableState::Contents::~Contents() = default;
-
 TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory)
     : config_(config),
       has_future_(config.HasFuture()),
@@ -58,43 +44,6 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
       in_(config),
       bytes_(std::move(memory), config.memory_limit),
       next_generation_(RandomNumber()) {}
-
-absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
-  return config.CheckBatchSize(batch_size);
-}
-
-bool TableState::CanInsert(int64_t waiting_batch) const {
-  return MayInsert(config_, limiter_, counts(), waiting_batch);
-}
-
-bool TableState::CanSample(const DrawRequest& request, const SetAside& set_aside) const {
-  return MaySample(config_, limiter_, counts(), request, set_aside);
-}
-
-SetAside TableState::SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
-  return request.items > LargestPossibleBatch()
-             ? SetAside()
-             : SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted);
-}
-
-int64_t TableState::LargestPossibleBatch() const {
-  return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
-}
-
-inline void TableState::NoteChange(uint32_t slot) {
-  if (recording_ && !in_.items.changed(slot)) {
-    in_.items.set_changed(slot, true);
-    changed_.push_back(slot);
-  }
-}
-
-void TableState::NoteAll() {
-  for (uint32_t slot = 0; slot < slots(); ++slot) {
-    if (in_.items.holds_item(slot)) {
-      NoteChange(slot);
-    }
-  }
-}
 
 double TableState::Magnitude(double priority) const {
   return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
@@ -201,7 +150,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
     RebuildSelectors();
   }
   if (times) {
-    NoteAll();  // Their counts may not have mattered before.
+    changes_.NoteAll(&in_.items);  // Their counts may not have mattered before.
     RemoveExhausted(removed);
   }
   while (items_ > config_.max_items || (bytes_.AreShort(config_.max_bytes) && items_ > 1)) {
@@ -246,7 +195,7 @@ void TableState::RebuildSelectors() {
 // Counts the draw.
 SampledItem TableState::Take(const Draw& draw) {
   in_.items.CountSampled(draw.slot);
-  if (recording_draws_ || config_.max_times_sampled > 0) {
+  if (changes_.draws() || config_.max_times_sampled > 0) {
     NoteChange(draw.slot);
   }
   SampledItem item = FactsOfSample(in_.items, draw.slot);
@@ -340,17 +289,6 @@ void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, Remove
   }
 }
 
-TableState::Match TableState::Find(uint64_t key, uint64_t generation) {
-  if (key >= slots()) {
-    return Match::kUnknown;
-  }
-  const uint64_t found = in_.items.generation(static_cast<uint32_t>(key));
-  if (found == 0) {
-    return Match::kUnknown;
-  }
-  return found == generation ? Match::kItem : Match::kStale;
-}
-
 PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> keys,
                                                   absl::Span<const uint64_t> generations,
                                                   absl::Span<const double> priorities) {
@@ -364,23 +302,14 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
     if (i + kAhead < keys.size() && keys[i + kAhead] < slots()) {
       in_.items.Prefetch(static_cast<uint32_t>(keys[i + kAhead]));
     }
-    switch (Find(keys[i], generations[i])) {
-      case Match::kItem:
-        found.push_back(static_cast<uint32_t>(keys[i]));
-        applied.push_back(Magnitude(priorities[i]));
-        SetPriority(found.back(), applied.back());
-        break;
-      case Match::kStale:
-        ++counts.stale;
-        break;
-      case Match::kUnknown:
-        ++counts.unknown;
-        break;
+    if (in_.items.Find(keys[i], generations[i], &counts)) {
+      found.push_back(static_cast<uint32_t>(keys[i]));
+      applied.push_back(Magnitude(priorities[i]));
+      SetPriority(found.back(), applied.back());
     }
   }
   in_.sampler->Update(found, applied);
   in_.remover->Update(found, applied);
-  counts.applied = found.size();
   priority_updates_.applied += counts.applied;
   priority_updates_.stale += counts.stale;
   priority_updates_.unknown += counts.unknown;
@@ -391,17 +320,8 @@ PriorityUpdateCounts TableState::Delete(absl::Span<const uint64_t> keys, absl::S
                                         RemovedRows* removed) {
   PriorityUpdateCounts counts;
   for (size_t i = 0; i < keys.size(); ++i) {
-    switch (Find(keys[i], generations[i])) {
-      case Match::kItem:
-        RemoveSlot(static_cast<uint32_t>(keys[i]), removed);
-        ++counts.applied;
-        break;
-      case Match::kStale:
-        ++counts.stale;
-        break;
-      case Match::kUnknown:
-        ++counts.unknown;
-        break;
+    if (in_.items.Find(keys[i], generations[i], &counts)) {
+      RemoveSlot(static_cast<uint32_t>(keys[i]), removed);
     }
   }
   return counts;
@@ -422,11 +342,50 @@ int64_t TableState::Clear(Contents* contents) {
   draws_left_ = 0;
   byte_shortage_.reset();
   items_removed_ += cleared;
-  if (recording_) {
-    cleared_ = true;
-    changed_.clear();
-  }
+  changes_.NoteCleared();
   return cleared;
+}
+
+void TableState::TakeChanges(size_t most, TableChanges* changes) {
+  changes->counters = {incarnation_,   next_generation_,  limiter_.inserts(), limiter_.samples(),
+                       items_removed_, priority_updates_, limiter_.carried()};
+  changes_.Take(most, &in_.items, changes);
+}
+
+absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
+  // Far more generations than a server gives between a save and its end.
+  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  WAGGLE_RETURN_IF_ERROR(CheckSavedItems(config_, counters, items));
+  uint32_t slots = 0;
+  for (const ItemRecord& item : items) {
+    slots = std::max(slots, item.slot + 1);
+  }
+  std::sort(items.begin(), items.end(),
+            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
+  in_.items.Grow(slots);
+  next_generation_ = counters.next_generation;
+  for (ItemRecord& item : items) {
+    if (in_.items.holds_item(item.slot)) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
+    }
+    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
+                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
+    bytes_.Pin(in_.items, item.slot);
+    in_.sampler->Insert(item.slot, item.priority);
+    in_.remover->Insert(item.slot, item.priority);
+    ++items_;
+    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
+    next_generation_ = std::max(next_generation_, item.generation + 1);
+  }
+  in_.items.CollectFree();
+  incarnation_ = counters.incarnation;
+  // Draws depend on the seed and on the state when it was saved. They do not repeat the first ones.
+  rng_ = Rng::Split(config_.seed, PlainTableName(config_.name), next_generation_);
+  next_generation_ += kNeverGiven;
+  limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
+  items_removed_ = counters.removed;
+  priority_updates_ = counters.priority_updates;
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "common/config/table/table_config.h"
 #include "common/replay/ports/replay.h"
 #include "replay_server/base/memory_account.h"
+#include "replay_server/items/item_records.h"
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"
 #include "replay_server/items/row_bytes.h"
@@ -47,17 +47,6 @@ struct SampledItem {
   double priority = 0;
 };
 
-// An item without its rows.
-struct ItemFacts {
-  uint64_t key = 0;
-  uint64_t generation = 0;
-  double priority = 0;
-  uint64_t policy_version = 0;
-  uint32_t times_sampled = 0;
-  uint32_t rows = 0;
-  uint32_t context_rows = 0;
-};
-
 struct Sampled {
   std::vector<SampledItem> items;
   // The table's, before the draw.
@@ -77,9 +66,6 @@ class TableState {
  public:
   struct Contents {
     explicit Contents(const TableConfig& config);
-    Contents(Contents&&) noexcept;
-    Contents& operator=(Contents&&) noexcept;
-    ~Contents();
 
     std::unique_ptr<Selector> sampler;
     std::unique_ptr<Selector> remover;
@@ -90,16 +76,21 @@ class TableState {
   // counts. With a memory_limit it counts the bytes that may be in memory.
   TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory = nullptr);
 
-  // FAILED_PRECONDITION if a batch of this size could never be sampled. The message names the setting.
-  static absl::Status CheckBatchSize(const TableConfig& config, int64_t batch_size);
-
   // True if an item may be inserted while the largest waiting batch has `waiting_batch` items (0: none). See MayInsert.
-  bool CanInsert(int64_t waiting_batch) const;
-  bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const;
+  bool CanInsert(int64_t waiting_batch) const { return MayInsert(config_, limiter_, counts(), waiting_batch); }
+  bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const {
+    return MaySample(config_, limiter_, counts(), request, set_aside);
+  }
   // The largest batch that the table can probably serve. Items may still leave for their bytes before it has enough.
-  int64_t LargestPossibleBatch() const;
+  int64_t LargestPossibleBatch() const {
+    return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
+  }
   // Reserves for a batch that has been the oldest since `items_inserted`.
-  SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const;
+  SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
+    return request.items > LargestPossibleBatch()
+               ? SetAside()
+               : SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted);
+  }
   // Inserts the item. Surplus items then leave, as the remover picks them.
   void Insert(NewItem item, RemovedRows* removed);
   // CanSample(request) must be true. Removes items that were sampled often enough.
@@ -119,19 +110,13 @@ class TableState {
   int64_t Clear(Contents* contents);
 
   // Starts recording changed slots. Sampling changes an item if `draws` is true or its count matters.
-  void StartRecording(bool draws) {
-    recording_ = true;
-    recording_draws_ = draws;
-  }
-  void StopRecording() { recording_ = false; }
+  void StartRecording(bool draws) { changes_.Start(draws); }
+  void StopRecording() { changes_.Stop(); }
   // Takes up to `most` of the slots that changed since they were taken last, oldest changes first, and the counters.
   void TakeChanges(size_t most, TableChanges* changes);
-  size_t changed_slots() const { return changed_.size(); }
+  size_t changed_slots() const { return changes_.size(); }
   // Restores an empty table. Later generations are new, even after a crash. INVALID_ARGUMENT for impossible items.
   absl::Status Restore(const TableCounters& counters, std::vector<ItemRecord> items);
-  // The same INVALID_ARGUMENT without a table. Does not detect two items in one slot.
-  static absl::Status CheckSaved(const TableConfig& config, const TableCounters& counters,
-                                 const std::vector<ItemRecord>& items);
 
   const TableConfig& config() const { return config_; }
   // A random number that no other table has, nor this one after a restart.
@@ -150,11 +135,13 @@ class TableState {
   double PrioritySum() const { return in_.sampler->Sum(); }
 
   // For people. Appends the items in slots [first, first + count). Returns the slot after those.
-  uint32_t Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const;
+  uint32_t Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
+    return in_.items.Scan(first, count, items);
+  }
   // The chunk of an item's first row; null if it has left.
-  ChunkRef FirstChunk(uint64_t key, uint64_t generation) const;
+  ChunkRef FirstChunk(uint64_t key, uint64_t generation) const { return in_.items.FirstChunk(key, generation); }
   // False if no item has this key.
-  bool Hold(uint64_t key, ItemFacts* facts, Window* window) const;
+  bool Hold(uint64_t key, ItemFacts* facts, Window* window) const { return in_.items.Hold(key, facts, window); }
   // The generation of the next item.
   uint64_t next_generation() const { return next_generation_; }
 
@@ -171,19 +158,16 @@ class TableState {
 
   // Explain what inserts or a batch wait for; empty if they need not wait.
   std::string WhyNoInsert() const { return limiter_.WhyNoInsert(items_); }
-  std::string WhyNoSample(const DrawRequest& request) const;
+  std::string WhyNoSample(const DrawRequest& request) const {
+    return waggle::WhyNoSample(config_, limiter_, counts(), request, byte_shortage_.has_value());
+  }
 
  private:
-  enum class Match { kItem, kStale, kUnknown };
-
-  void NoteChange(uint32_t slot);
-  void NoteAll();
+  void NoteChange(uint32_t slot) { changes_.Note(slot, &in_.items); }
   void RemoveSlot(uint32_t slot, RemovedRows* removed);
   void RemoveOne(RemovedRows* removed);
   void RemoveExhausted(RemovedRows* removed);
   void RebuildSelectors();
-  ItemFacts FactsAt(uint32_t slot) const;
-  Match Find(uint64_t key, uint64_t generation);
   double Magnitude(double priority) const;
   double HighestPriority();
   void SetPriority(uint32_t slot, double priority);
@@ -205,10 +189,7 @@ class TableState {
   std::optional<ByteShortage> byte_shortage_;
   BlockMaxima priorities_;  // By slot. Maintained once the highest was requested.
   PriorityUpdateCounts priority_updates_;
-  bool recording_ = false;
-  bool recording_draws_ = false;
-  bool cleared_ = false;          // Since changes were taken.
-  std::deque<uint32_t> changed_;  // Each slot once, in order of its first change.
+  ChangedSlots changes_;
 };
 
 }  // namespace waggle

@@ -90,4 +90,13 @@ std::optional<double> DrawProbability(const TableConfig& config, double priority
   return sampler.uniform_share * uniform + (1 - sampler.uniform_share) * SamplerWeight(sampler)(priority) / sum;
 }
 
+bool SameSelectors(const TableConfig& a, const TableConfig& b) {
+  return a.sampler.priority_exponent == b.sampler.priority_exponent &&
+         a.sampler.priority_epsilon == b.sampler.priority_epsilon &&
+         a.sampler.uniform_share == b.sampler.uniform_share && a.sampler.recent_share == b.sampler.recent_share &&
+         a.sampler.recent_items == b.sampler.recent_items && a.sampler.recent_decay == b.sampler.recent_decay &&
+         a.sampler.recent_period == b.sampler.recent_period &&
+         a.remover.priority_exponent == b.remover.priority_exponent;
+}
+
 }  // namespace waggle

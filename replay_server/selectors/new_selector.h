@@ -21,4 +21,7 @@ absl::Status ValidatePriority(const TableConfig& config, double priority);
 // if these do not determine it: fifo, lifo, heaps, and draws that favour the newest items.
 std::optional<double> DrawProbability(const TableConfig& config, double priority, int64_t items, double sum);
 
+// True if items can stay in their selectors when the configuration changes from one to the other.
+bool SameSelectors(const TableConfig& a, const TableConfig& b);
+
 }  // namespace waggle

@@ -5,9 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
+#include "common/config/table/table_name.h"
 #include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/items/table_memory.h"
@@ -15,20 +17,6 @@
 
 namespace waggle {
 namespace {
-
-// The largest max_items, up to the table's own, that needs at most `bytes`; 0 if there is none.
-int64_t MostItemsWithin(int64_t bytes, TableConfig config) {
-  int64_t most = 0;
-  for (int64_t step = std::max<int64_t>(config.max_items, 1); step > 0;) {
-    config.max_items = most + step;
-    if (LeastMemoryWhenFull(config) <= bytes) {
-      most += step;
-    } else {
-      step /= 2;
-    }
-  }
-  return most;
-}
 
 // INVALID_ARGUMENT if the table cannot hold a row. The size of compressed columns is unknown, so they do not count.
 absl::Status CheckHoldsRow(const TableConfig& config) {
@@ -39,6 +27,19 @@ absl::Status CheckHoldsRow(const TableConfig& config) {
   return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"", config.name,
                  "\": max_bytes: ", config.max_bytes, " is less than one row has, ", rows.plain_row_bytes,
                  rows.compressed.empty() ? " bytes" : " bytes beside its compressed columns");
+}
+
+// A writer's tables share its rows, so the rows stay in memory if one table keeps them there.
+void WarnOfLimits(const std::string& writer, const std::vector<std::shared_ptr<Table>>& tables) {
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  for (const std::shared_ptr<Table>& table : tables) {
+    (table->tier() != nullptr ? with : without).push_back(table->name());
+  }
+  if (!with.empty() && !without.empty()) {
+    LogWarning("writer \"", writer, "\": memory_limit of ", absl::StrJoin(with, ", "),
+               " does not hold for its rows, because ", absl::StrJoin(without, ", "), " has none and shares them");
+  }
 }
 
 }  // namespace
@@ -58,8 +59,7 @@ ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* 
       log_(log),
       tiers_(tiers),
       memory_(std::make_shared<MemoryAccount>(options.max_bytes)),
-      writer_memory_(options.max_writer_bytes),
-      writers_(options.known_writers) {}
+      writers_(options.known_writers, options.writer, options.max_writer_bytes, log) {}
 
 ReplayStore::~ReplayStore() {
   Close();
@@ -81,11 +81,7 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
     log_->AddTable(std::move(table), /*replaced=*/nullptr);
   }
   for (SavedWriter& saved : writers) {
-    std::shared_ptr<const SavedWriter>& known = saved_writers_[saved.id];
-    if (known != nullptr) {
-      log_->ForgetWriter(known->number);  // The server crashed between two sessions of this writer.
-    }
-    known = std::make_shared<const SavedWriter>(std::move(saved));
+    writers_.Restore(std::move(saved));
   }
   return absl::OkStatus();
 }
@@ -115,6 +111,32 @@ absl::Status ReplayStore::CheckMemory(const TableConfig& config) const {
                  needed, " bytes of memory; all tables of this server may have ", options_.max_bytes,
                  fitting > 0 ? absl::StrCat("; max_items of up to ", fitting, " would fit") : "",
                  config.memory_limit > 0 || tiers_ == nullptr ? "" : "; past a memory_limit rows are kept on disk");
+}
+
+absl::Status ReplayStore::CheckRoomLocked(const TableConfig& config) const {
+  WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
+  return CheckExperimentLocked(config);
+}
+
+absl::Status ReplayStore::CheckExperimentLocked(const TableConfig& config) const {
+  const absl::string_view experiment = ExperimentOfTable(config.name);
+  if (experiment.empty()) {
+    return absl::OkStatus();
+  }
+  int64_t left = options_.max_experiment_bytes;
+  for (const auto& [name, table] : tables_) {
+    if (name != config.name && ExperimentOfTable(name) == experiment) {
+      left -= std::min(left, MostRowBytes(*table->config()));
+    }
+  }
+  const int64_t wanted = MostRowBytes(config);
+  if (wanted <= left) {
+    return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kResourceExhausted, reasons::kExperimentTooLarge, "table \"", config.name,
+                 "\": its rows may take ", wanted, " bytes; the tables of one experiment may take ",
+                 options_.max_experiment_bytes, " bytes on this server (--experiment-bytes), of which ", left,
+                 " are left beside its others; lower max_items or max_bytes");
 }
 
 absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy) {
@@ -245,16 +267,130 @@ std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {
   return tables;
 }
 
+std::vector<std::shared_ptr<Table>> ReplayStore::TablesOf(const std::string& experiment_id) const {
+  MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const auto& [name, table] : tables_) {
+    if (ExperimentOfTable(name) == experiment_id) {
+      tables.push_back(table);
+    }
+  }
+  return tables;
+}
+
+std::vector<std::string> ReplayStore::Experiments() const {
+  MutexLock lock(&mutex_);
+  std::vector<std::string> experiments;
+  for (const auto& [name, table] : tables_) {
+    const absl::string_view experiment = ExperimentOfTable(name);
+    // Names are sorted, but "a.b/t" comes between "a-b/t" and "a/t".
+    if (!experiment.empty() && std::find(experiments.begin(), experiments.end(), experiment) == experiments.end()) {
+      experiments.emplace_back(experiment);
+    }
+  }
+  return experiments;
+}
+
+int64_t ReplayStore::DropExperiment(const std::string& experiment_id) {
+  std::vector<std::shared_ptr<Table>> dropped;
+  KnownWriters::Forgotten forgotten;
+  {
+    MutexLock lock(&mutex_);
+    if (experiment_id.empty() || closed_) {
+      return 0;
+    }
+    for (auto it = tables_.begin(); it != tables_.end();) {
+      if (ExperimentOfTable(it->first) == experiment_id) {
+        saved_tables_.erase(it->first);
+        dropped.push_back(std::move(it->second));
+        it = tables_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    for (const std::shared_ptr<Table>& table : dropped) {
+      if (table->number() != 0) {
+        log_->DropTable(table);  // Under the lock, so that a new table of this name is logged later.
+      }
+    }
+    writers_.ForgetThoseOf(experiment_id, &forgotten);
+  }
+  for (const std::shared_ptr<Table>& table : dropped) {
+    table->Discard();
+  }
+  return static_cast<int64_t>(dropped.size());
+}
+
+absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std::string& writer_id,
+                                                                       const std::vector<std::string>& tables,
+                                                                       const std::vector<ArraySpec>& signature,
+                                                                       std::optional<uint64_t> incarnation) {
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadName, Annotate(ValidateName(writer_id), "writer_id")));
+  if (tables.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id,
+                   "\" names no table");
+  }
+  if (static_cast<int64_t>(tables.size()) > options_.max_tables) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id, "\" names ",
+                   tables.size(), " tables; there are at most ", options_.max_tables);
+  }
+  if (std::set<std::string>(tables.begin(), tables.end()).size() != tables.size()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id,
+                   "\" names a table twice: ", absl::StrJoin(tables, ", "));
+  }
+  KnownWriters::Forgotten forgotten;
+  absl::StatusOr<std::shared_ptr<WriterSession>> session;
+  {
+    MutexLock lock(&mutex_);
+    std::vector<std::shared_ptr<Table>> found;
+    for (const std::string& name : tables) {
+      WAGGLE_ASSIGN_OR_RETURN(found.emplace_back(), FindTableLocked(name));
+    }
+    session = writers_.Open(writer_id, std::move(found), signature, incarnation, &forgotten);
+  }
+  if (session.ok()) {
+    WarnOfLimits(writer_id, (*session)->tables());
+  }
+  return session;
+}
+
+void ReplayStore::TendWriters(absl::Time now) {
+  KnownWriters::Forgotten forgotten;
+  std::vector<std::shared_ptr<WriterSession>> just_gone;
+  {
+    MutexLock lock(&mutex_);
+    writers_.Tend(now, &forgotten, &just_gone);
+  }
+  for (const std::shared_ptr<WriterSession>& session : just_gone) {
+    session->Shrink();
+  }
+  just_gone.clear();  // They count as away again.
+  MutexLock lock(&mutex_);
+  writers_.ForgetForBytes(&forgotten);
+}
+
+std::map<std::string, WriterSession::Unanswered> ReplayStore::unanswered() const {
+  MutexLock lock(&mutex_);
+  return writers_.unanswered();
+}
+
+ReplayStore::WriterInfo ReplayStore::writer_info() const {
+  MutexLock lock(&mutex_);
+  return {writers_.size(), writers_.held_bytes()};
+}
+
+ReplayStore::WriterInfo ReplayStore::WritersOf(const std::string& experiment_id) const {
+  MutexLock lock(&mutex_);
+  const auto [writers, bytes] = writers_.CountThoseOf(experiment_id);
+  return {writers, bytes};
+}
+
 void ReplayStore::Close() {
-  std::vector<std::shared_ptr<Table>> closing;
   {
     MutexLock lock(&mutex_);
     closed_ = true;
-    for (const auto& [name, table] : tables_) {
-      closing.push_back(table);
-    }
   }
-  for (const std::shared_ptr<Table>& table : closing) {
+  for (const std::shared_ptr<Table>& table : tables()) {
     table->Close();
   }
 }

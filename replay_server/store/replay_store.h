@@ -103,13 +103,8 @@ class ReplayStore {
   void Close();
 
  private:
-  using Forgotten = KnownWriters::Forgotten;
-
   absl::StatusOr<std::shared_ptr<Table>> FindTableLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Saved writers that have not come back. They and their rows are freed outside the lock.
-  using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
-
   absl::Status CheckStorage(const TableConfig& config) const;
   // RESOURCE_EXHAUSTED if the table would be too large for the memory of all tables.
   absl::Status CheckMemory(const TableConfig& config) const;
@@ -126,31 +121,15 @@ class ReplayStore {
   // Makes the table in the place of `replaced`, if not null.
   absl::Status MakeTableLocked(const TableConfig& config, const std::shared_ptr<Table>& replaced)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<std::shared_ptr<WriterSession>> OpenWriterLocked(
-      const std::string& writer_id, const std::vector<std::string>& tables, const std::vector<ArraySpec>& signature,
-      std::optional<uint64_t> incarnation, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null if the writer is unknown.
-  std::shared_ptr<const SavedWriter> FindForgottenLocked(const std::string& writer_id, uint64_t incarnation,
-                                                         const std::vector<std::shared_ptr<Table>>& tables) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null if there is none.
-  absl::StatusOr<std::shared_ptr<const SavedWriter>> FindSavedLocked(const std::string& writer_id,
-                                                                     const std::vector<std::string>& tables,
-                                                                     const std::vector<ArraySpec>& signature,
-                                                                     const std::vector<Codec>& codecs)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ReplayStoreOptions options_;
   TableLog* const log_;
   ChunkTiers* const tiers_;
   const std::shared_ptr<MemoryAccount> memory_;
-  const WriterAccounts writer_memory_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Not requested since they were restored.
   KnownWriters writers_ ABSL_GUARDED_BY(mutex_);
-  SavedWriters saved_writers_ ABSL_GUARDED_BY(mutex_);
-  absl::Time saved_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // As TendWriters last saw.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

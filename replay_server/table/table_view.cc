@@ -7,7 +7,7 @@
 #include "common/base/steady_now.h"
 #include "replay_server/table/table.h"
 
-// Read-only functions of Table and TableState, for people and metrics.
+// Read-only functions of Table, for people and metrics.
 
 namespace waggle {
 namespace {
@@ -31,59 +31,6 @@ void AddClients(const std::vector<std::shared_ptr<const TableClient>>& clients, 
 }
 
 }  // namespace
-
-uint32_t TableState::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
-  const uint32_t end = first < slots() ? first + std::min(count, slots() - first) : first;
-  for (uint32_t slot = first; slot < end; ++slot) {
-    if (in_.items.holds_item(slot)) {
-      items->push_back(FactsAt(slot));
-    }
-  }
-  return end;
-}
-
-ItemFacts TableState::FactsAt(uint32_t slot) const {
-  const ItemSlots::Facts facts = in_.items.facts(slot);
-  return {slot,
-          facts.generation,
-          facts.priority,
-          facts.policy_version,
-          facts.times_sampled,
-          in_.items.rows(slot),
-          in_.items.context(slot)};
-}
-
-ChunkRef TableState::FirstChunk(uint64_t key, uint64_t generation) const {
-  const auto slot = static_cast<uint32_t>(key);
-  const bool there = key < slots() && generation != 0 && in_.items.generation(slot) == generation;
-  return there ? in_.items.first_chunk(slot) : ChunkRef();
-}
-
-bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
-  const auto slot = static_cast<uint32_t>(key);
-  if (key >= slots() || !in_.items.holds_item(slot)) {
-    return false;
-  }
-  *facts = FactsAt(slot);
-  *window = in_.items.window(slot);
-  return true;
-}
-
-std::string TableState::WhyNoSample(const DrawRequest& request) const {
-  std::string why = limiter_.WhyNoSample(items_, request.counted);
-  if (why.empty() && !CanSample(request)) {
-    why = config_.sampler.without_replacement && items_ < request.items
-              ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
-                             " different items (without_replacement), there are ", items_)
-              : absl::StrCat("samples wait for more items: the present items may be drawn ", draws_left_,
-                             " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
-                             request.items);
-  }
-  if (!why.empty() && byte_shortage_.has_value() && items_ < config_.rate_limiter.min_items) {
-    absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are enough");
-  }
-  return why;
-}
 
 // Explains each size of batch: different sizes wait for different things.
 void Table::AddWhySamplesWaitLocked(std::string* text) const {

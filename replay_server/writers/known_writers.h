@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "replay_server/writers/forgotten_writers.h"
 #include "replay_server/writers/writer_session.h"
@@ -27,44 +29,36 @@ struct KnownWritersOptions {
   absl::Status Validate() const;
 };
 
-// The writers of a server, connected or away. Not thread-safe. Callers must free forgotten sessions outside the lock.
+// The writers of a server: connected, away, or saved and not back since the server started. Not thread-safe.
 class KnownWriters {
  public:
-  using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
+  // Sessions and saved writers. Callers must free them outside the lock.
+  using Forgotten = std::vector<std::shared_ptr<const void>>;
+  using Tables = std::vector<std::shared_ptr<Table>>;
 
-  explicit KnownWriters(const KnownWritersOptions& options);
+  // `log` must outlive this; null if all tables are in memory only. The held rows of all writers may take `max_bytes`.
+  KnownWriters(const KnownWritersOptions& options, const WriterSessionOptions& writer, int64_t max_bytes,
+               TableLog* log);
 
-  // Null if unknown.
-  std::shared_ptr<WriterSession> Find(const std::string& id) const;
-  // Called when a writer comes or comes back.
-  void Open(const std::string& id, const std::shared_ptr<WriterSession>& session);
-  // False if max_writers are connected.
-  bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
-  // Makes room for one more writer, if possible.
-  void MakeRoom(Forgotten* forgotten);
-  void Forget(const std::string& id, Forgotten* forgotten);
-  // Forgets writers that write only to `tables`.
-  void ForgetThoseOf(const std::vector<std::shared_ptr<Table>>& tables, Forgotten* forgotten);
-  // Forgets the writer with this id if it has another incarnation and has ended.
-  void ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten);
-  // See ForgottenWriters.
-  std::optional<ForgottenWriters::Writer> FindForgotten(const std::string& id, uint64_t incarnation,
-                                                        const std::vector<std::shared_ptr<Table>>& tables) const {
-    return forgotten_.Find(id, incarnation, tables);
-  }
-  void DropForgotten(const std::string& id, uint64_t incarnation) { forgotten_.Drop(id, incarnation); }
-
+  // Must be called before other functions.
+  void Restore(SavedWriter writer);
+  // See ReplayStore::OpenWriter.
+  absl::StatusOr<std::shared_ptr<WriterSession>> Open(const std::string& id, Tables tables,
+                                                      const std::vector<ArraySpec>& signature,
+                                                      std::optional<uint64_t> incarnation, Forgotten* forgotten);
+  // Forgets writers that write only to this experiment's tables.
+  void ForgetThoseOf(absl::string_view experiment, Forgotten* forgotten);
   // Forgets writers that have been away too long. Also returns those that have just left, so that they can be shrunk.
   void Tend(absl::Time now, Forgotten* forgotten, std::vector<std::shared_ptr<WriterSession>>* just_gone);
   // Forgets writers that are away while those keep too many bytes alive.
   void ForgetForBytes(Forgotten* forgotten);
 
-  int64_t size() const { return static_cast<int64_t>(writers_.size()); }
+  int64_t size() const { return Sessions() + static_cast<int64_t>(saved_.size()); }
   int64_t held_bytes() const;  // See WriterSession::held_bytes.
-  // The number of writers to one of these tables, and their held bytes.
-  std::pair<int64_t, int64_t> CountThoseOf(const std::vector<std::shared_ptr<Table>>& tables) const;
+  // The number of sessions that write to this experiment's tables, and their held bytes.
+  std::pair<int64_t, int64_t> CountThoseOf(absl::string_view experiment) const;
   // The unanswered blocks of each table's writers. A block for several tables counts at each.
-  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
+  std::map<std::string, WriterSession::Unanswered> unanswered() const;
 
  private:
   struct Writer {
@@ -76,15 +70,36 @@ class KnownWriters {
     bool away() const { return session.use_count() == 1; }
   };
   using Writers = std::map<std::string, Writer>;
+  using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
 
+  int64_t Sessions() const { return static_cast<int64_t>(writers_.size()); }
+  // False if max_writers are connected.
+  bool HasRoom() { return Sessions() < options_.max_writers || LongestAway() != writers_.end(); }
+  // Makes room for one more writer, if possible.
+  void MakeRoom(Forgotten* forgotten);
+  // Called when a writer comes or comes back.
+  void SetOpened(const std::string& id, const std::shared_ptr<WriterSession>& session);
   // The writer that has been away longest; the end if all are connected.
   Writers::iterator LongestAway();
   void Forget(Writers::iterator writer, Forgotten* forgotten);
+  // Forgets the writer with this id if it has another incarnation and has ended.
+  void ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten);
+  void ForgetSaved(SavedWriters::iterator writer, Forgotten* forgotten);
+  // Both return null if the writer is unknown.
+  std::shared_ptr<const SavedWriter> FindForgotten(const std::string& id, uint64_t incarnation,
+                                                   const Tables& tables) const;
+  absl::StatusOr<std::shared_ptr<const SavedWriter>> FindSaved(const std::string& id, const Tables& tables,
+                                                               const std::vector<ArraySpec>& signature);
 
   const KnownWritersOptions options_;
+  const WriterSessionOptions writer_options_;
+  const WriterAccounts memory_;
+  TableLog* const log_;
   Writers writers_;
+  SavedWriters saved_;  // By id.
   ForgottenWriters forgotten_;
   uint64_t openings_ = 0;
+  absl::Time saved_since_ = absl::InfiniteFuture();  // As Tend last saw.
 };
 
 }  // namespace waggle

@@ -28,8 +28,9 @@ uint64_t Fingerprint(const InsertBlock& block) {
   return sum.Digest();
 }
 
-void WriterChangeLog::Restore(const SavedWriter& saved) {
+void WriterChangeLog::Restore(const SavedWriter& saved, std::vector<WriterMark> marks) {
   saved_blocks_ = saved.fingerprints;
+  saved_marks_ = std::move(marks);
   added_up_ = saved.counts;
 }
 
@@ -80,6 +81,19 @@ WriterChanges WriterChangeLog::Take() {
 bool WriterChangeLog::IsSaved(uint64_t sequence, uint64_t fingerprint) const {
   return std::find(saved_blocks_.begin(), saved_blocks_.end(), std::make_pair(sequence, fingerprint)) !=
          saved_blocks_.end();
+}
+
+std::vector<uint64_t> WriterChangeLog::CountSaved(uint64_t sequence,
+                                                  const std::vector<std::vector<NewItem>>& items) const {
+  std::vector<uint64_t> counts(items.size());
+  for (size_t i = 0; has_saved() && i < items.size(); ++i) {
+    if (sequence <= saved_marks_[i].sequence) {
+      counts[i] = items[i].size();
+    } else if (sequence == saved_marks_[i].sequence + 1) {
+      counts[i] = std::min<uint64_t>(saved_marks_[i].items, items[i].size());
+    }
+  }
+  return counts;
 }
 
 void WriterChangeLog::ForgetSavedUpTo(uint64_t sequence) {

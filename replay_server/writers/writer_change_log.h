@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/replay/ports/replay.h"
 #include "replay_server/items/table_log.h"
+#include "replay_server/items/table_state.h"
 
 namespace waggle {
 
@@ -24,8 +25,8 @@ struct BlockChanges {
 // A writer's unsaved changes: the sum up to one of its blocks, and each later block's. Not thread-safe.
 class WriterChangeLog {
  public:
-  // The writer continues from there.
-  void Restore(const SavedWriter& saved);
+  // The writer continues from there. `marks` are its marks by table.
+  void Restore(const SavedWriter& saved, std::vector<WriterMark> marks = {});
 
   // Blocks must come in order.
   void Add(BlockChanges changes) { later_.push_back(std::move(changes)); }
@@ -40,6 +41,8 @@ class WriterChangeLog {
   // another block comes instead. Until then they are saved with later changes: the server may crash again.
   bool has_saved() const { return !saved_blocks_.empty(); }
   bool IsSaved(uint64_t sequence, uint64_t fingerprint) const;
+  // By table: the number of a block's items that it had before the server restarted.
+  std::vector<uint64_t> CountSaved(uint64_t sequence, const std::vector<std::vector<NewItem>>& items) const;
   void ForgetSaved() { saved_blocks_.clear(); }
   void ForgetSavedUpTo(uint64_t sequence);
 
@@ -51,6 +54,7 @@ class WriterChangeLog {
   absl::flat_hash_map<uint32_t, StreamRecord> changed_;
   std::deque<BlockChanges> later_;
   BlockFingerprints saved_blocks_;
+  std::vector<WriterMark> saved_marks_;
 };
 
 }  // namespace waggle

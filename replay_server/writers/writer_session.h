@@ -19,8 +19,7 @@
 #include "replay_server/rows/row_layout.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/table.h"
-#include "replay_server/writers/block_checks.h"
-#include "replay_server/writers/reserved_rows.h"
+#include "replay_server/writers/block_intake.h"
 #include "replay_server/writers/writer_change_log.h"
 
 namespace waggle {
@@ -58,9 +57,15 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   absl::Status Claim(uint64_t incarnation);
 
   // Its stream has ended with all blocks acknowledged. Another writer may take its id; it may claim the session again.
-  void SetEnded() ABSL_LOCKS_EXCLUDED(mutex_);
+  void SetEnded() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    ended_ = true;
+  }
   // True after SetEnded, unless a block waits.
-  bool ended() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return ended_ && waiting_.empty();
+  }
 
   // Applies block `sequence`: checks it, copies its rows out of `block.data` once, and inserts its items. `done` is
   // called in the order of blocks when all items are in their tables and, if these have a memory_limit, there is room
@@ -105,9 +110,15 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   uint64_t number() const { return number_; }
   // The block before its first one: 0 for a new writer.
   uint64_t first_sequence() const { return first_sequence_; }
-  uint64_t incarnation() const ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t incarnation() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return incarnation_.value_or(0);
+  }
   // Keeps later blocks' changes separate until TakeChanges is called for the present block.
-  void HoldChanges() ABSL_LOCKS_EXCLUDED(mutex_);
+  void HoldChanges() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    hold_ = true;
+  }
   // Returns the changes since the last call, up to block `sequence` or to an earlier one if unlogged tables lack later
   // ones, which must come again. `sequence` must not decrease. It is the last block applied now or at HoldChanges.
   WriterChanges TakeChanges(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -126,7 +137,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     int64_t unlogged_left = 0;  // Answers of its unlogged tables.
     Done done;                  // Null once called.
   };
-  using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
   // A block that enters the tables.
   struct EnteringBlock {
@@ -137,11 +147,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   // Takes a new block in: checks it, copies its rows, extends the streams and makes the items.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
-  // RESOURCE_EXHAUSTED if these streams would need more than the memory of all writers.
-  absl::Status CountNeeded(const ReservedRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // Appends a block with these streams and items to the waiting ones.
-  void Accept(uint64_t sequence, const InsertBlock& block, const ReservedRows::Ranges& streams, ItemsByTable items,
-              WaitingBlock waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Appends a block with these items to the waiting ones.
+  void Accept(uint64_t sequence, const InsertBlock& block, BlockItems made, Done done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
   void ShrinkHeld(std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Passes blocks to the tables in order, whichever threads received them.
@@ -149,16 +157,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns kNew if the block may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
-  absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
-  // RESOURCE_EXHAUSTED if the windows have too many chunks together.
-  absl::StatusOr<ItemsByTable> MakeItems(const InsertBlock& block, WaitingBlock* waiting) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // Forgets the saved blocks unless this is the block that had this sequence before the server restarted.
   void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By table: the number of the block's items that it had before the server restarted.
-  std::vector<uint64_t> CountSaved(uint64_t sequence, const ItemsByTable& items) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // Notes that a table has all of the block's items or refuses them, or that the tier has room.
   void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -175,7 +176,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   std::vector<std::shared_ptr<TableClient>> clients_;  // One of each table. Constant.
   const std::shared_ptr<const RowLayout> rows_;
   const WriterSessionOptions options_;
-  const BlockChecks checks_;
   TableLog* const log_;  // Null if the writer is not saved.
   const uint64_t number_;
   const uint64_t first_sequence_;
@@ -185,11 +185,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const bool awaits_progress_;
 
   Mutex insert_mutex_;  // Held while a block is taken in; locked before mutex_.
-  ReservedRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  MemoryAccount::Hold held_memory_ ABSL_GUARDED_BY(insert_mutex_);      // Bytes of held_, also in held_bytes_.
-  MemoryAccount::Hold needed_memory_ ABSL_GUARDED_BY(insert_mutex_);    // The least such bytes.
-  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table: marks of the saved blocks.
-  std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
+  BlockIntake intake_ ABSL_GUARDED_BY(insert_mutex_);
+  std::atomic<int64_t> held_bytes_{0};  // Atomic: read while a block is taken in.
 
   mutable Mutex mutex_;
   std::optional<uint64_t> incarnation_ ABSL_GUARDED_BY(mutex_);

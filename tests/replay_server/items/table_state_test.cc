@@ -275,7 +275,7 @@ TEST_CASE("inserts for a waiting batch that lacks items pass the limiter", "[uni
   }
   REQUIRE(state.items() == 9);
   REQUIRE_FALSE(state.CanSample({12, 12}));
-  REQUIRE_OK(TableState::CheckBatchSize(config, 12));
+  REQUIRE_OK(config.CheckBatchSize(12));
   while (state.CanInsert(12)) {
     state.Insert(OneRow(50), &removed);
   }
