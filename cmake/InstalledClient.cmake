@@ -41,15 +41,13 @@ install(FILES "${CMAKE_SOURCE_DIR}/cmake/WaggleConfig.cmake" "${CMAKE_BINARY_DIR
 
 # The headers that <waggle/replay.h> includes.
 set(include_folder "${CMAKE_INSTALL_INCLUDEDIR}/waggle")
-file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/*.h)
-file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/tensor/*.h)
+set(headers common/config/table/batch_layout.h common/config/table/table_config.h common/net/keepalive.h
+    common/replay/blocks/row_writer.h common/replay/ports/replay.h common/replay/replay_client.h
+    common/replay/replay_tables.h)
+file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS
+  common/base/*.h common/base/tensor/*.h common/base/threads/*.h)
+foreach(header IN LISTS headers base_headers)
+  get_filename_component(folder "${header}" DIRECTORY)
+  install(FILES "${header}" COMPONENT replay_client DESTINATION "${include_folder}/${folder}")
+endforeach()
 install(FILES common/replay/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
-install(FILES ${base_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base")
-install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base/tensor")
-install(FILES common/config/table/batch_layout.h common/config/table/table_config.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/config/table")
-install(FILES common/replay/ports/replay.h COMPONENT replay_client DESTINATION "${include_folder}/common/api")
-install(FILES common/replay/blocks/row_writer.h COMPONENT replay_client DESTINATION "${include_folder}/common/replay/blocks")
-install(FILES common/net/keepalive.h COMPONENT replay_client DESTINATION "${include_folder}/common/net")
-install(FILES common/replay/replay_client.h common/replay/replay_tables.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/replay")
