@@ -58,7 +58,7 @@ class BlockIntake {
   const BlockHome& home_;
   ReservedRows held_;
   MemoryAccount::Hold held_memory_;    // Bytes of held_.
-  MemoryAccount::Hold needed_memory_;  // The least such bytes.
+  MemoryAccount::Hold needed_memory_;  // Bytes if the rows lay in blocks of their own.
 };
 
 }  // namespace waggle

@@ -61,7 +61,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     MutexLock lock(&mutex_);
     ended_ = true;
   }
-  // True after SetEnded, unless a block waits.
+  // True from SetEnded until the next Claim, unless a block waits.
   bool ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     return ended_ && waiting_.empty();
