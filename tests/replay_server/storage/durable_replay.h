@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -72,14 +73,26 @@ inline DurableReplay OpenReplay(const std::string& path, ReplayStoreOptions opti
   return ValueOf(TryOpenReplay(path, options));
 }
 
-// Copies a folder as a crash would leave it now.
+inline std::set<std::string> FilesIn(const std::string& folder) {
+  std::set<std::string> files;
+  std::error_code gone;
+  for (std::filesystem::recursive_directory_iterator at(folder, gone), end; at != end && !gone; at.increment(gone)) {
+    files.insert(at->path().string());
+  }
+  return files;
+}
+
+// Copies a folder as a crash would leave it now. RocksDB may make and remove files during the copy, which then has not
+// the files of one moment: another copy is made.
 inline void CopyAfterCrash(const std::string& from, const std::string& to) {
-  std::error_code gone;  // RocksDB may remove a file while the others are copied.
+  std::error_code gone;
+  std::set<std::string> files;
   do {
+    files = FilesIn(from);
     std::filesystem::remove_all(to);
     gone.clear();
     std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, gone);
-  } while (gone == std::errc::no_such_file_or_directory);
+  } while (gone == std::errc::no_such_file_or_directory || FilesIn(from) != files);
   REQUIRE(!gone);
 }
 
