@@ -19,8 +19,8 @@ inline ByteSlices IdRows(const std::vector<ChunkInfo>& chunks) {
   }
   const size_t size = ids.size() * 16;
   const std::shared_ptr<char> bytes = AllocateBytes(size);
-  std::memcpy(bytes.get(), ids.data(), size / 2);
   for (size_t i = 0; i < ids.size(); ++i) {
+    std::memcpy(bytes.get() + i * 8, &ids[i], 8);
     const float pair[] = {static_cast<float>(ids[i]), -static_cast<float>(ids[i])};
     std::memcpy(bytes.get() + size / 2 + i * 8, pair, 8);
   }
