@@ -48,6 +48,9 @@ std::vector<int64_t> Ids(const InsertBlock& block) {
     rows += chunk.rows;
   }
   REQUIRE(block.data.size() == rows * 16);
+  if (rows == 0) {
+    return {};
+  }
   std::vector<char> data(rows * 16);
   block.data.CopyTo(data.data());
   std::vector<int64_t> ids(rows);
