@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "replay_server/items/table_state.h"
+
 namespace waggle {
 
 // Work for after a lock is released: gathering, freeing, calling back.
@@ -30,5 +32,16 @@ inline void RunAfterLock(Actions actions) noexcept {
   }
   running = nullptr;
 }
+
+// All that a change of a table leaves for after its lock. Rows are freed before answers are given.
+struct AfterLock {
+  RemovedRows removed;
+  Actions actions;
+
+  void Run() {
+    removed.clear();
+    RunAfterLock(std::move(actions));
+  }
+};
 
 }  // namespace waggle

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,36 +11,45 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/base/tensor/byte_slices.h"
-#include "common/replay/blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/selectors/new_selector.h"
+#include "replay_server/table/after_lock.h"
 
 namespace waggle {
 namespace {
 
-// Far more than there are learners, but bounds the memory of requests.
-constexpr size_t kMaxWaitingSamples = 65536;
-
-// Each insert checks one batch of each size.
-constexpr size_t kMaxWaitingSizes = 256;
-
-constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-
-std::string In(const TableConfig& config) {
-  return absl::StrCat("table \"", config.name, "\"");
+absl::Status CheckConfigs(const TableConfig& created, const TableConfig& config) {
+  WAGGLE_RETURN_IF_ERROR(created.Validate());
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  if (const std::vector<std::string> fixed = FixedDifferences(created, config); !fixed.empty()) {
+    return absl::DataLossError(absl::StrCat("settings that cannot be changed have changed (at first and since): ",
+                                            absl::StrJoin(fixed, "; ")));
+  }
+  return created.durability == Durability::kNone ? absl::DataLossError("durability: got none; wanted checkpoint or log")
+                                                 : absl::OkStatus();
 }
 
-absl::Status ClosedError(const TableConfig& config) {
-  return absl::CancelledError(absl::StrCat(In(config), " is closed"));
+absl::Status Damaged(const std::string& table, const absl::Status& status) {
+  return status.ok()
+             ? status
+             : absl::DataLossError(absl::StrCat("table \"", table, "\": its saved state is wrong: ", status.message()));
 }
 
-void SayWhatIsAllowed(const RateLimiter& limiter, int64_t items, Table::Reconfigured* result) {
-  result->samples_allowed = limiter.CanSample(items, /*batch_size=*/0) ? limiter.SamplesAllowed() : 0;
-  result->inserts_allowed = limiter.InsertsAllowed(items);
-  for (std::string why : {limiter.WhyNoInsert(items), limiter.WhyNoSample(items, /*batch_size=*/1)}) {
-    if (!why.empty()) {
-      result->waits.push_back(std::move(why));
+void AddClients(const std::vector<std::shared_ptr<const TableClient>>& clients, absl::Duration now,
+                TablePicture* picture) {
+  for (const std::shared_ptr<const TableClient>& client : clients) {
+    TablePicture::Party party;
+    party.kind = client->kind();
+    party.name = client->name();
+    party.present = client->present();
+    party.items = client->items();
+    party.active_ago = now - client->last_counted();
+    party.left_ago = now - client->left();
+    if (const int64_t items = client->requested_items(); items > 0 && party.present) {
+      picture->first_samples.push_back({party.name, true, {items, items}, now - client->requested_since(), true});
+      ++picture->samples_waiting;
     }
+    picture->parties.push_back(std::move(party));
   }
 }
 
@@ -55,120 +65,52 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_
   return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number, std::move(tier)));
 }
 
+absl::Status Table::CheckSaved(const SavedTable& saved) {
+  WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, CheckConfigs(saved.created, saved.config)));
+  return Damaged(saved.created.name, CheckSavedItems(saved.config, saved.counters, saved.items));
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryAccount> memory,
+                                                      TableLog* log) {
+  WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, CheckConfigs(saved.created, saved.config)));
+  std::shared_ptr<Table> table(
+      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
+  MutexLock lock(&table->mutex_);
+  WAGGLE_RETURN_IF_ERROR(Damaged(table->name(), table->core_.Restore(std::move(saved))));
+  return table;
+}
+
 Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory,
              TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier)
-    : created_(std::move(created)),
-      max_rows_(created_.max_window + created_.MaxContextRows()),
-      min_window_(created_.MinWindow()),
-      rows_(created_.signature, ColumnCodecs(created_.signature, created_.compression)),
-      log_(log),
-      number_(number),
-      tier_(std::move(tier)),
-      config_(std::make_shared<const TableConfig>(config)),
-      state_(config, seed, std::move(memory)) {
-  if (log_ != nullptr) {
-    MutexLock lock(&mutex_);
-    state_.StartRecording(created_.durability == Durability::kCheckpoint);
-  }
-}
+    : TableBase(std::move(created), log, number, std::move(tier)), core_(this, config, seed, std::move(memory)) {}
 
 std::shared_ptr<const TableConfig> Table::config() const {
   MutexLock lock(&mutex_);
-  return config_;
+  return core_.config();
 }
 
 absl::StatusOr<Table::Reconfigured> Table::Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
-  Actions actions;
-  RemovedRows removed;
+  AfterLock after;
   absl::StatusOr<Reconfigured> result;
   {
     MutexLock lock(&mutex_);
-    result = ReconfigureLocked(config, generation, dry_run, &removed);
-    RefuseSamplesLocked(&actions);
-    ServeLocked(&actions, &removed);
+    result = core_.Reconfigure(config, generation, dry_run, &after.removed);
+    core_.requests().RefuseImpossible(&after);
+    core_.requests().Serve(&after);
   }
-  removed.clear();
-  RunAfterLock(std::move(actions));
+  after.Run();
   return result;
-}
-
-absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& config, uint64_t generation,
-                                                             bool dry_run, RemovedRows* removed) {
-  const std::vector<std::string> fixed = FixedDifferences(*config_, config);
-  if (!fixed.empty()) {
-    return Refusal(
-        absl::StatusCode::kFailedPrecondition, reasons::kOtherConfiguration, In(created_),
-        ": settings that cannot be changed while it is in use differ (there and wanted): ", absl::StrJoin(fixed, "; "));
-  }
-  if (generation != config_generation_) {
-    return Refusal(absl::StatusCode::kAborted, reasons::kConfigGeneration, In(created_),
-                   ": the configuration has changed meanwhile: the change is of generation ", generation, ", it is at ",
-                   config_generation_);
-  }
-  Reconfigured result;
-  result.differences = Differences(*config_, config);
-  result.generation = config_generation_;
-  result.items_removed = state_.ItemsOver(config);
-  if (dry_run || result.differences.empty()) {
-    RateLimiter limiter = state_.limiter();
-    limiter.Reconfigure(config.rate_limiter, state_.items());
-    SayWhatIsAllowed(limiter, state_.items() - result.items_removed, &result);
-    return result;
-  }
-  const int64_t before = state_.items_removed();
-  state_.Reconfigure(config, removed);
-  SayWhatIsAllowed(state_.limiter(), state_.items(), &result);
-  if (tier_ != nullptr) {
-    tier_->SetLimit(config.memory_limit);
-  }
-  config_ = std::make_shared<const TableConfig>(config);
-  config_changed_ = true;
-  checked_layout_ = nullptr;
-  result.generation = ++config_generation_;
-  result.items_removed = state_.items_removed() - before;
-  return result;
-}
-
-void Table::RefuseSamplesLocked(Actions* actions) {
-  for (WaitingSample& sample : samples_.TakeAll()) {
-    absl::Status refused = WithReason(reasons::kImpossibleBatch, CheckDraw(*config_, sample.draw));
-    if (refused.ok()) {
-      samples_.Push(std::move(sample));
-    } else {
-      actions->push_back([refused = Annotate(refused, In(created_)), done = std::move(sample.done)] { done(refused); });
-    }
-  }
 }
 
 void Table::Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<TableClient>& client,
                    const BlockOrigin& origin) {
-  Actions actions;
-  RemovedRows removed;
+  AfterLock after;
   {
     MutexLock lock(&mutex_);
-    if (closed_) {
-      actions.push_back([self = shared_from_this(), done = std::move(done)] { done(ClosedError(self->created_)); });
-    } else if (items.empty()) {
-      if (log_ != nullptr) {
-        marks_.NoteCome(origin, /*empty=*/true);
-      }
-      actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
-    } else {
-      if (log_ != nullptr) {
-        marks_.NoteCome(origin, /*empty=*/false);
-      }
-      WaitingInsert insert{std::move(items), 0, std::move(done), origin, client.get()};
-      if (!inserts_.empty() || !InsertLocked(&insert, kAll, &actions, &removed)) {
-        insert.keeps_client = client;
-        insert.since = SteadyElapsed();
-        inserts_.Push(std::move(insert));
-      }
-      ServeLocked(&actions, &removed);
-    }
+    core_.requests().Insert(std::move(items), std::move(done), client, origin, &after);
   }
-  removed.clear();
-  RunAfterLock(std::move(actions));
+  after.Run();
 }
 
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {
@@ -189,82 +131,51 @@ absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layou
   std::shared_ptr<const TableConfig> config;
   {
     MutexLock lock(&mutex_);
-    if (layout == checked_layout_ && draw.items == checked_batch_size_ && draw.counted <= draw.items) {
+    if (layout == checked_.layout && draw.items == checked_.items && draw.counted <= draw.items &&
+        core_.config() == checked_.config) {
       return absl::OkStatus();
     }
-    config = config_;
+    config = core_.config();
   }
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kImpossibleBatch, CheckDraw(*config, draw)));
   if (draw.items == 0) {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(CheckLayout(*config, *layout, draw.items));
-  std::shared_ptr<const BatchLayout> before;  // Destroyed outside the lock.
+  CheckedRequest checked{std::move(config), layout, draw.items};
   MutexLock lock(&mutex_);
-  if (config == config_) {
-    before = std::exchange(checked_layout_, layout);
-    checked_batch_size_ = draw.items;
-  }
+  std::swap(checked, checked_);  // The old one is destroyed outside the lock.
   return absl::OkStatus();
 }
 
 uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone done,
                      const std::shared_ptr<TableClient>& client) {
   const bool only_looks = draw.items == 0 && draw.counted == 0;
-  absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw);
-  if (!refused.ok()) {
-    done(Annotate(refused, In(created_)));
+  if (const absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw); !refused.ok()) {
+    done(Annotate(refused, title()));
     return 0;
   }
-  Actions actions;
-  RemovedRows removed;
-  uint64_t request = 0;
+  AfterLock after;
+  absl::StatusOr<uint64_t> request;
   {
     MutexLock lock(&mutex_);
-    if (closed_) {
-      refused = ClosedError(created_);
-    } else if (samples_.size() >= kMaxWaitingSamples ||
-               (samples_.kinds() >= kMaxWaitingSizes && samples_.Newest(draw) == nullptr)) {
-      refused = Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, In(created_), ": ",
-                        samples_.size(), " requests for samples wait already, of ", samples_.kinds(), " sizes");
-    } else {
-      request = ++last_request_;
-      samples_.Push({request, std::move(layout), draw, std::move(done), client.get()});
-      ServeLocked(&actions, &removed);
-      WaitingSample* const waits = samples_.Newest(draw);
-      if (waits == nullptr || waits->request != request) {
-        request = 0;
-      } else {
-        waits->keeps_client = client;
-        waits->since = SteadyElapsed();
-      }
-    }
+    request = core_.requests().Draw(std::move(layout), draw, &done, client, &after);
   }
-  if (!refused.ok()) {
-    done(refused);
+  if (!request.ok()) {
+    done(request.status());
     return 0;
   }
-  removed.clear();
-  RunAfterLock(std::move(actions));
-  return request;
+  after.Run();
+  return *request;
 }
 
 void Table::CancelSample(uint64_t request) {
-  DrawDone done;
-  Actions actions;
-  RemovedRows removed;
+  AfterLock after;
   {
     MutexLock lock(&mutex_);
-    WaitingSample* const sample = samples_.Find(request);
-    if (sample == nullptr) {
-      return;
-    }
-    done = std::move(samples_.Take(sample).done);
-    ServeLocked(&actions, &removed);  // It may have had items set aside.
+    core_.requests().CancelSample(request, &after);
   }
-  removed.clear();
-  actions.push_back([done = std::move(done)] { done(absl::CancelledError("the request for a sample was cancelled")); });
-  RunAfterLock(std::move(actions));
+  after.Run();
 }
 
 absl::StatusOr<PriorityUpdateCounts> Table::UpdatePriorities(absl::Span<const uint64_t> keys,
@@ -272,76 +183,64 @@ absl::StatusOr<PriorityUpdateCounts> Table::UpdatePriorities(absl::Span<const ui
                                                              absl::Span<const double> priorities,
                                                              absl::string_view who) {
   if (keys.size() != generations.size() || keys.size() != priorities.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(In(created_), ": got ", keys.size(), " keys, ", generations.size(),
+    return absl::InvalidArgumentError(absl::StrCat(title(), ": got ", keys.size(), " keys, ", generations.size(),
                                                    " generations and ", priorities.size(),
                                                    " priorities; they must be as many"));
   }
   const std::shared_ptr<const TableConfig> config = this->config();
   for (size_t i = 0; i < priorities.size(); ++i) {
     if (absl::Status status = ValidatePriority(*config, priorities[i]); !status.ok()) {
-      return WithReason(reasons::kBadPriority, Annotate(status, absl::StrCat(In(created_), ", update ", i)));
+      return WithReason(reasons::kBadPriority, Annotate(status, absl::StrCat(title(), ", update ", i)));
     }
   }
   MutexLock lock(&mutex_);
-  updated_ns_ = CoarseSteadyNanoseconds();
-  if (updated_by_ != who) {
-    updated_by_.assign(who.data(), who.size());
-  }
-  return state_.UpdatePriorities(keys, generations, priorities);
+  return core_.UpdatePriorities(keys, generations, priorities, who);
 }
 
 PriorityUpdateCounts Table::Delete(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> generations) {
-  Actions actions;
-  RemovedRows removed;
+  AfterLock after;
   PriorityUpdateCounts counts;
   {
     MutexLock lock(&mutex_);
-    counts = state_.Delete(keys, generations, &removed);
-    ServeLocked(&actions, &removed);
+    counts = core_.state().Delete(keys, generations, &after.removed);
+    core_.requests().Serve(&after);
   }
-  removed.clear();
-  RunAfterLock(std::move(actions));
+  after.Run();
   return counts;
 }
 
 int64_t Table::Clear() {
-  Actions actions;
-  RemovedRows removed;
+  AfterLock after;
   for (;;) {
     const std::shared_ptr<const TableConfig> config = this->config();
     TableState::Contents contents(*config);  // Made and freed outside the lock.
     int64_t cleared;
     {
       MutexLock lock(&mutex_);
-      if (config != config_) {
+      if (config != core_.config()) {
         continue;  // Made for an old configuration.
       }
-      cleared = state_.Clear(&contents);
-      ServeLocked(&actions, &removed);
+      cleared = core_.state().Clear(&contents);
+      core_.requests().Serve(&after);
     }
-    removed.clear();
-    RunAfterLock(std::move(actions));
+    after.Run();
     return cleared;
   }
 }
 
 void Table::Close() {
-  Actions actions;
   std::vector<WaitingInsert> inserts;
   std::vector<WaitingSample> samples;
   {
     MutexLock lock(&mutex_);
-    closed_ = true;
-    inserts = inserts_.TakeAll();
-    samples = samples_.TakeAll();
+    core_.requests().Close(&inserts, &samples);
   }
+  Actions actions;
   for (WaitingInsert& insert : inserts) {
-    actions.push_back(
-        [self = shared_from_this(), done = std::move(insert.done)] { done(ClosedError(self->created_)); });
+    actions.push_back([self = shared_from_this(), done = std::move(insert.done)] { done(self->ClosedError()); });
   }
   for (WaitingSample& sample : samples) {
-    actions.push_back(
-        [self = shared_from_this(), done = std::move(sample.done)] { done(ClosedError(self->created_)); });
+    actions.push_back([self = shared_from_this(), done = std::move(sample.done)] { done(self->ClosedError()); });
   }
   RunAfterLock(std::move(actions));
 }
@@ -350,9 +249,122 @@ void Table::Discard() {
   Close();
   {
     MutexLock lock(&mutex_);
-    state_.StopRecording();
+    core_.state().StopRecording();
   }
   Clear();
+}
+
+void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
+                        const std::function<void()>& while_locked) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // Always in order of numbers. Other code never holds two of these locks.
+  changes->resize(tables.size());
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Lock();
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    tables[i]->core_.TakeChanges(std::numeric_limits<size_t>::max(), &(*changes)[i]);
+  }
+  while_locked();
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Unlock();
+  }
+}
+
+void Table::TakeSomeChanges(size_t most, TableChanges* changes) {
+  MutexLock lock(&mutex_);
+  core_.TakeChanges(most, changes);
+}
+
+size_t Table::changed_slots() const {
+  MutexLock lock(&mutex_);
+  return core_.state().changed_slots();
+}
+
+void Table::ForgetWriter(uint64_t writer) {
+  MutexLock lock(&mutex_);
+  core_.marks().Forget(writer);
+}
+
+void Table::TouchMark(uint64_t writer) {
+  MutexLock lock(&mutex_);
+  if (log() != nullptr) {
+    core_.marks().Touch(writer);
+  }
+}
+
+void Table::RestartMark(uint64_t writer, uint64_t sequence) {
+  MutexLock lock(&mutex_);
+  if (log() != nullptr) {
+    core_.marks().Restart(writer, sequence);
+  }
+}
+
+Table::Info Table::info() const {
+  MutexLock lock(&mutex_);
+  return core_.info();
+}
+
+TablePicture Table::picture() const {
+  const std::vector<std::shared_ptr<const TableClient>> clients = clients_.all();
+  const absl::Duration now = SteadyElapsed();
+  TablePicture picture;
+  {
+    MutexLock lock(&mutex_);
+    picture = core_.picture(now);
+  }
+  AddClients(clients, now, &picture);
+  return picture;
+}
+
+bool Table::ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const {
+  MutexLock lock(&mutex_);
+  const TableState& state = core_.state();
+  const uint32_t end = std::min(state.slots(), first + count);
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (const uint64_t generation = state.GenerationAt(slot); generation != 0) {
+      items->push_back({generation, slot});
+    }
+  }
+  return end < state.slots();
+}
+
+std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) const {
+  std::vector<SampledItem> copies;
+  copies.reserve(items.size());
+  MutexLock lock(&mutex_);
+  const TableState& state = core_.state();
+  for (const ItemAddress& item : items) {
+    if (item.slot < state.slots() && state.GenerationAt(item.slot) == item.generation) {
+      copies.push_back(state.ItemAt(item.slot));
+    }
+  }
+  return copies;
+}
+
+bool Table::Scan(uint32_t* slot, std::vector<ItemFacts>* items) const {
+  MutexLock lock(&mutex_);
+  *slot = core_.state().Scan(*slot, kScanSlots, items);
+  return *slot < core_.state().slots();
+}
+
+std::vector<ChunkRef> Table::FirstChunks(absl::Span<const ItemFacts> items) const {
+  std::vector<ChunkRef> chunks(items.size());
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < items.size(); ++i) {
+    chunks[i] = core_.state().FirstChunk(items[i].key, items[i].generation);
+  }
+  return chunks;
+}
+
+std::optional<Table::HeldItem> Table::Hold(uint64_t key) const {
+  HeldItem item;
+  MutexLock lock(&mutex_);
+  return core_.state().Hold(key, &item.facts, &item.window) ? std::optional<HeldItem>(std::move(item)) : std::nullopt;
+}
+
+Table::Ages Table::ages() const {
+  MutexLock lock(&mutex_);
+  return {core_.state().next_generation(), core_.requests().insert_times()};
 }
 
 }  // namespace waggle

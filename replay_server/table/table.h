@@ -1,46 +1,40 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/threads/mutex.h"
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/table_config.h"
 #include "common/replay/ports/replay.h"
 #include "replay_server/batches/drawn_batch.h"
-#include "replay_server/items/insert_times.h"
 #include "replay_server/items/table_log.h"
 #include "replay_server/items/table_state.h"
 #include "replay_server/rows/chunk.h"
 #include "replay_server/rows/chunk_tier.h"
-#include "replay_server/rows/row_layout.h"
-#include "replay_server/table/after_lock.h"
+#include "replay_server/table/table_base.h"
 #include "replay_server/table/table_client.h"
+#include "replay_server/table/table_core.h"
 #include "replay_server/table/table_picture.h"
+#include "replay_server/table/table_requests.h"
 #include "replay_server/table/table_view.h"
-#include "replay_server/table/waiting_inserts.h"
-#include "replay_server/table/waiting_samples.h"
 #include "replay_server/table/writer_marks.h"
 
 namespace waggle {
 
-// A table that threads share: TableState under a lock, with queues of requests that wait for room or items.
-// Thread-safe. No call blocks, and no callback runs under the lock.
+// A table that threads share. TableBase has what never changes, TableCore what the lock guards. Thread-safe. No call
+// blocks, and no callback runs under the lock.
 //
 // The lock covers index work only. The calling thread frees removed items' rows and calls back after it has released
 // the lock. A batch's receiver gathers its rows.
-//
-// Requests are received in table.cc and served in table_serving.cc. table_records.cc saves and restores, table_view.cc
-// shows the table, each with its part of TableState.
-class Table : public std::enable_shared_from_this<Table> {
+class Table : public TableBase {
  public:
   // INVALID_ARGUMENT if the configuration is wrong. `seed` decides the draws. `memory` may be shared with other tables;
   // null if only the table's own limit counts. `log` saves the table by its durability, and must outlive it; null if
@@ -55,26 +49,10 @@ class Table : public std::enable_shared_from_this<Table> {
   static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryAccount> memory,
                                                         TableLog* log);
 
-  // The initial configuration. Its fixed settings (FixedDifferences) never change.
-  const TableConfig& created() const { return created_; }
-  const std::string& name() const { return created_.name; }
-  int64_t max_window() const { return created_.max_window; }
-  int64_t min_window() const { return min_window_; }
-  // Rows of an item, with context.
-  int64_t max_rows() const { return max_rows_; }
-
   // The current configuration.
   std::shared_ptr<const TableConfig> config() const;
 
-  struct Reconfigured {
-    std::vector<std::string> differences;
-    int64_t items_removed = 0;
-    uint64_t generation = 0;  // The new configuration's.
-    // The rate limiter's new allowance: see RateLimiter.
-    double samples_allowed = 0;
-    double inserts_allowed = 0;
-    std::vector<std::string> waits;  // Reasons why inserts and single samples wait then.
-  };
+  using Reconfigured = TableCore::Reconfigured;
   // Changes the configuration if it is of this generation. ABORTED if it is not, FAILED_PRECONDITION if the change is
   // impossible while the table is in use, INVALID_ARGUMENT if the new one is wrong. Errors and dry runs change nothing.
   absl::StatusOr<Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
@@ -89,7 +67,7 @@ class Table : public std::enable_shared_from_this<Table> {
   void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<TableClient>& client = nullptr,
               const BlockOrigin& origin = {});
 
-  using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
+  using DrawDone = TableRequests::DrawDone;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
   // Draws items when the rate limiter allows it and they exist. Waiting batches do not delay others, except by the
@@ -118,16 +96,6 @@ class Table : public std::enable_shared_from_this<Table> {
   // Returns the number of removed items.
   int64_t Clear();
 
-  // Calls `answer` once earlier updates and deletions, and the table itself, are as safe as its durability promises.
-  void AfterCommit(const TableLog::Answer& answer) const;
-  // UNAVAILABLE while the disk refuses changes of this table.
-  absl::Status log_status() const { return logged() ? log_->status() : absl::OkStatus(); }
-
-  // For the log. Unique among tables; 0 without a log.
-  uint64_t number() const { return number_; }
-  // Holds rows beyond the memory_limit; null without a limit.
-  const std::shared_ptr<ChunkTier>& tier() const { return tier_; }
-  bool logged() const { return log_ != nullptr && created_.durability == Durability::kLog; }
   // Takes up to `most` of the slots that changed since they were taken last, and all other changes. Slots that change
   // again are taken again, so changes can be copied ahead of TakeChanges without long locks.
   void TakeSomeChanges(size_t most, TableChanges* changes);
@@ -169,7 +137,6 @@ class Table : public std::enable_shared_from_this<Table> {
   std::vector<ChunkRef> FirstChunks(absl::Span<const ItemFacts> items) const;
   std::optional<HeldItem> Hold(uint64_t key) const;
   Ages ages() const;
-  const RowLayout& rows() const { return rows_; }
 
   // Answers all waiting and later requests with CANCELLED.
   void Close();
@@ -180,55 +147,20 @@ class Table : public std::enable_shared_from_this<Table> {
   Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryAccount> memory,
         TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier);
 
-  void TakeChangesLocked(size_t most, TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, const DrawRequest& draw)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<Reconfigured> ReconfigureLocked(const TableConfig& config, uint64_t generation, bool dry_run,
-                                                 RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Refuses the batches that the configuration no longer allows.
-  void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts and samples as far as possible: writers in turns, batches of one size in order.
-  void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts up to `most` of the items as far as possible. If all are in, answers the insert and returns true.
-  bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool ServeInsertsLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The oldest batch that can be drawn now; null if there is none.
-  WaitingSample* NextSampleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Appends the reasons why batches wait, for the first few sizes.
-  void AddWhySamplesWaitLocked(std::string* text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last valid request, which the next usually equals.
+  struct CheckedRequest {
+    std::shared_ptr<const TableConfig> config;
+    std::shared_ptr<const BatchLayout> layout;
+    int64_t items = 0;
+  };
 
-  const TableConfig created_;
-  const int64_t max_rows_;  // Read once an item.
-  const int64_t min_window_;
-  const RowLayout rows_;
   TableClients clients_;
-  TableLog* const log_;  // Null if nothing is saved.
-  const uint64_t number_;
-  const std::shared_ptr<ChunkTier> tier_;
   mutable Mutex mutex_;
-  std::shared_ptr<const TableConfig> config_ ABSL_GUARDED_BY(mutex_);
-  uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;
-  mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Mutable: reading a sum may update it.
-  WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
-  WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
-  // The oldest batch when it last waited, and the number of inserts when it became the oldest. It gets half of the
-  // items that come while it is the oldest, however many large ones wait behind it.
-  uint64_t set_aside_for_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t set_aside_since_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The last valid layout, which the next request usually has too.
-  std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);
-  int64_t checked_batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t last_request_ ABSL_GUARDED_BY(mutex_) = 0;
-  InsertTimes insert_times_ ABSL_GUARDED_BY(mutex_);
-  int64_t updated_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // When priorities were updated last; 0: never.
-  std::string updated_by_ ABSL_GUARDED_BY(mutex_);
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool config_changed_ ABSL_GUARDED_BY(mutex_) = true;  // Since changes were taken.
-  WriterMarks marks_ ABSL_GUARDED_BY(mutex_);           // Empty without a log.
+  TableCore core_ ABSL_GUARDED_BY(mutex_);
+  CheckedRequest checked_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle
