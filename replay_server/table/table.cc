@@ -151,22 +151,26 @@ absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layou
 uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone done,
                      const std::shared_ptr<TableClient>& client) {
   const bool only_looks = draw.items == 0 && draw.counted == 0;
-  if (const absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw); !refused.ok()) {
+  absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw);
+  if (!refused.ok()) {
     done(Annotate(refused, title()));
     return 0;
   }
   AfterLock after;
-  absl::StatusOr<uint64_t> request;
+  uint64_t request = 0;
   {
     MutexLock lock(&mutex_);
-    request = core_.requests().Draw(std::move(layout), draw, &done, client, &after);
+    refused = core_.requests().CheckRoom(draw);
+    if (refused.ok()) {
+      request = core_.requests().Draw(std::move(layout), draw, std::move(done), client, &after);
+    }
   }
-  if (!request.ok()) {
-    done(request.status());
+  if (!refused.ok()) {
+    done(refused);
     return 0;
   }
   after.Run();
-  return *request;
+  return request;
 }
 
 void Table::CancelSample(uint64_t request) {

@@ -22,7 +22,7 @@ constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-void TableRequests::Insert(std::vector<NewItem> items, TableLog::Answer done,
+void TableRequests::Insert(std::vector<NewItem>&& items, TableLog::Answer&& done,
                            const std::shared_ptr<TableClient>& client, const BlockOrigin& origin, AfterLock* after) {
   if (closed_) {
     after->actions.push_back(
@@ -46,9 +46,7 @@ void TableRequests::Insert(std::vector<NewItem> items, TableLog::Answer done,
   Serve(after);
 }
 
-absl::StatusOr<uint64_t> TableRequests::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw,
-                                             DrawDone* done, const std::shared_ptr<TableClient>& client,
-                                             AfterLock* after) {
+absl::Status TableRequests::CheckRoom(const DrawRequest& draw) {
   if (closed_) {
     return table_->ClosedError();
   }
@@ -57,12 +55,17 @@ absl::StatusOr<uint64_t> TableRequests::Draw(std::shared_ptr<const BatchLayout> 
     return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, table_->title(), ": ",
                    samples_.size(), " requests for samples wait already, of ", samples_.kinds(), " sizes");
   }
+  return absl::OkStatus();
+}
+
+uint64_t TableRequests::Draw(std::shared_ptr<const BatchLayout>&& layout, const DrawRequest& draw, DrawDone&& done,
+                             const std::shared_ptr<TableClient>& client, AfterLock* after) {
   const uint64_t request = ++last_request_;
-  samples_.Push({request, std::move(layout), draw, std::move(*done), client.get()});
+  samples_.Push({request, std::move(layout), draw, std::move(done), client.get()});
   Serve(after);
   WaitingSample* const waits = samples_.Newest(draw);
   if (waits == nullptr || waits->request != request) {
-    return uint64_t{0};
+    return 0;
   }
   waits->keeps_client = client;
   waits->since = SteadyElapsed();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/config/table/batch_layout.h"
 #include "replay_server/batches/drawn_batch.h"
@@ -32,11 +33,13 @@ class TableRequests {
       : table_(table), state_(state), marks_(marks) {}
 
   // See Table::Insert.
-  void Insert(std::vector<NewItem> items, TableLog::Answer done, const std::shared_ptr<TableClient>& client,
+  void Insert(std::vector<NewItem>&& items, TableLog::Answer&& done, const std::shared_ptr<TableClient>& client,
               const BlockOrigin& origin, AfterLock* after);
-  // See Table::Draw. The request must be possible. Takes `done` unless it returns an error.
-  absl::StatusOr<uint64_t> Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone* done,
-                                const std::shared_ptr<TableClient>& client, AfterLock* after);
+  // CANCELLED if the table is closed, RESOURCE_EXHAUSTED if too many batches wait for another like this.
+  absl::Status CheckRoom(const DrawRequest& draw);
+  // See Table::Draw. The request must be possible, and CheckRoom OK.
+  uint64_t Draw(std::shared_ptr<const BatchLayout>&& layout, const DrawRequest& draw, DrawDone&& done,
+                const std::shared_ptr<TableClient>& client, AfterLock* after);
   // See Table::CancelSample.
   void CancelSample(uint64_t request, AfterLock* after);
   // Refuses the batches that the state's configuration no longer allows.
