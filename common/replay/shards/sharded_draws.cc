@@ -111,7 +111,7 @@ void ShardedDraws::Advance(absl::Time now) {
 }
 
 std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
-  if (batches_.empty() || !batches_.front().Ready()) {
+  if (!ready()) {
     return std::nullopt;
   }
   const Complete complete = batches_.front().Completed(shards_);

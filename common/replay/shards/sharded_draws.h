@@ -58,6 +58,8 @@ class ShardedDraws {
   void Want(absl::Time now);
   void Tick(absl::Time now);
 
+  // True if the oldest begun batch is complete.
+  bool ready() const { return !batches_.empty() && batches_.front().Ready(); }
   // Returns the oldest begun batch if it is complete.
   std::optional<Complete> Take(absl::Time now);
 

@@ -45,9 +45,13 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 
   // No request is sent before this call. The samplers must live until End.
   void SetSamplers(std::vector<ShardSampler*> samplers) ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    samplers_ = std::move(samplers);
-    FollowUpLocked();
+    Outgoing outgoing;
+    {
+      MutexLock lock(&mutex_);
+      samplers_ = std::move(samplers);
+      outgoing = FollowUpLocked();
+    }
+    Send(std::move(outgoing));
   }
 
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -84,6 +88,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (bool ending = false; !ending;) {
       std::vector<Change> changes;
+      Outgoing outgoing;
       {
         MutexLock lock(&mutex_);
         absl::Time now = SteadyNow();
@@ -94,27 +99,36 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         }
         if (now >= wakes_at_ && !ending_) {
           draws_.Tick(now);
-          FollowUpLocked();
+          outgoing = FollowUpLocked();
         }
         changes.swap(unlogged_);
         ending = ending_;
       }
+      Send(std::move(outgoing));
       for (const Change& change : changes) {
         Log(change);
       }
     }
   }
 
+  // No sampler is called after it has returned.
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     ending_ = true;
     earlier_.SignalAll();
+    while (sending_) {
+      changed_.Wait(&mutex_);
+    }
   }
 
   void Opened(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    draws_.Opened(shard, SteadyNow());
-    FollowUpLocked();
+    Outgoing outgoing;
+    {
+      MutexLock lock(&mutex_);
+      draws_.Opened(shard, SteadyNow());
+      outgoing = FollowUpLocked();
+    }
+    Send(std::move(outgoing));
   }
 
   void Heard(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -131,6 +145,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
                            answer.sampled_at};
     const int64_t items = ItemsOf(*answer.layout);
     std::optional<ShardedDraws::Rows> rows;
+    Outgoing outgoing;
     {
       MutexLock lock(&mutex_);
       const absl::Time now = SteadyNow();
@@ -143,22 +158,30 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         bytes_[rows->batch] = std::move(answer.bytes);
         draws_.Stored(*std::exchange(rows, ShardedDraws::Rows()), now);
       }
-      FollowUpLocked();
+      outgoing = FollowUpLocked();
     }
+    Send(std::move(outgoing));
     if (rows->batch != 0 && rows->count > 0) {
       // Copied outside the lock, because parts come from several threads.
       PlacePart(*layout_, answer, rows->first, BytesOf(rows->batch).get());
-      MutexLock lock(&mutex_);
-      draws_.Stored(*rows, SteadyNow());
-      FollowUpLocked();
+      {
+        MutexLock lock(&mutex_);
+        draws_.Stored(*rows, SteadyNow());
+        outgoing = FollowUpLocked();
+      }
+      Send(std::move(outgoing));
     }
     return absl::OkStatus();
   }
 
   void Closed(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    draws_.Closed(shard, SteadyNow());
-    FollowUpLocked();
+    Outgoing outgoing;
+    {
+      MutexLock lock(&mutex_);
+      draws_.Closed(shard, SteadyNow());
+      outgoing = FollowUpLocked();
+    }
+    Send(std::move(outgoing));
   }
 
   void Failed(size_t /*shard*/, absl::Status failure) override ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -176,22 +199,29 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     bool missing = false;
   };
 
+  // Requests for each shard, in order.
+  struct ToShard {
+    ShardSampler* sampler = nullptr;
+    std::vector<ShardAsk> asks;
+  };
+  using Outgoing = std::vector<ToShard>;
+
   std::optional<ShardedDraws::Complete> TryTake() ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    draws_.Want(SteadyNow());
-    std::optional<ShardedDraws::Complete> complete = TakeLocked();
-    if (!complete.has_value()) {
-      FollowUpLocked();
+    std::optional<ShardedDraws::Complete> complete;
+    Outgoing outgoing;
+    {
+      MutexLock lock(&mutex_);
+      draws_.Want(SteadyNow());
+      complete = TakeLocked();
+      outgoing = FollowUpLocked();
     }
+    Send(std::move(outgoing));
     return complete;
   }
 
   std::optional<ShardedDraws::Complete> TakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::optional<ShardedDraws::Complete> complete = draws_.Take(SteadyNow());
-    if (complete.has_value()) {
-      ++batches_;
-      FollowUpLocked();
-    }
+    batches_ += complete.has_value() ? 1 : 0;
     return complete;
   }
 
@@ -200,18 +230,26 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
       MutexLock lock(&self->mutex_);
       self->changed_.SignalAll();
     });
-    MutexLock lock(&mutex_);
-    waiting_.Begin();
-    std::optional<ShardedDraws::Complete> complete = TakeLocked();
-    while (!complete.has_value() && failure_.ok() && !stop.StopRequested()) {
-      changed_.Wait(&mutex_);
+    std::optional<ShardedDraws::Complete> complete;
+    absl::Status failure;
+    Outgoing outgoing;
+    {
+      MutexLock lock(&mutex_);
+      waiting_.Begin();
       complete = TakeLocked();
+      while (!complete.has_value() && failure_.ok() && !stop.StopRequested()) {
+        changed_.Wait(&mutex_);
+        complete = TakeLocked();
+      }
+      waiting_.End();
+      failure = failure_;
+      outgoing = FollowUpLocked();
     }
-    waiting_.End();
+    Send(std::move(outgoing));
     if (complete.has_value()) {
       return *std::move(complete);
     }
-    return failure_.ok() ? absl::CancelledError("stopped while waiting for a batch from replay") : failure_;
+    return failure.ok() ? absl::CancelledError("stopped while waiting for a batch from replay") : failure;
   }
 
   // Returns the batch's memory. Allocates it outside the lock at the first use.
@@ -237,16 +275,40 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     return bytes;
   }
 
-  // Sends the requests and wakes waiting threads. Called after every event.
-  void FollowUpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    // The lock orders the requests of each shard as its answers are expected.
-    if (!samplers_.empty() && !ending_) {
-      const std::vector<ShardAsk> asks = draws_.TakeAsks();
-      for (auto begin = asks.begin(), end = begin; begin != asks.end(); begin = end) {
-        end = std::find_if(begin, asks.end(), [&](const ShardAsk& ask) { return ask.shard != begin->shard; });
-        samplers_[begin->shard]->Ask(absl::MakeConstSpan(&*begin, static_cast<size_t>(end - begin)));
+  // Takes the requests to send unless a thread sends some already, which takes these afterwards. So each shard gets its
+  // requests in the order in which its answers are expected.
+  Outgoing TakeOutgoingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Outgoing outgoing;
+    if (sending_ || samplers_.empty() || ending_) {
+      return outgoing;
+    }
+    for (const ShardAsk& ask : draws_.TakeAsks()) {
+      if (outgoing.empty() || outgoing.back().sampler != samplers_[ask.shard]) {
+        outgoing.push_back({samplers_[ask.shard], {}});
+      }
+      outgoing.back().asks.push_back(ask);
+    }
+    sending_ = !outgoing.empty();
+    return outgoing;
+  }
+
+  // Sends without the lock, because a receiving thread would wait for a write.
+  void Send(Outgoing outgoing) ABSL_LOCKS_EXCLUDED(mutex_) {
+    while (!outgoing.empty()) {
+      for (const ToShard& shard : outgoing) {
+        shard.sampler->Ask(shard.asks);
+      }
+      MutexLock lock(&mutex_);
+      sending_ = false;
+      outgoing = TakeOutgoingLocked();
+      if (ending_) {
+        changed_.SignalAll();
       }
     }
+  }
+
+  // Wakes waiting threads, and returns what the caller must Send. Called after every event.
+  Outgoing FollowUpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (size_t i = 0; i < shards_.size(); ++i) {
       const bool missing = draws_.Missing(i);
       if (missing != missing_[i]) {
@@ -254,10 +316,13 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         unlogged_.push_back({i, missing});
       }
     }
-    changed_.SignalAll();
+    if (draws_.ready()) {
+      changed_.SignalAll();
+    }
     if (draws_.NextTick() < wakes_at_ || !unlogged_.empty()) {
       earlier_.SignalAll();
     }
+    return TakeOutgoingLocked();
   }
 
   void Log(const Change& change) const {
@@ -276,6 +341,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   CondVar earlier_;  // Wakes Run before wakes_at_.
   ShardedDraws draws_ ABSL_GUARDED_BY(mutex_);
   std::vector<ShardSampler*> samplers_ ABSL_GUARDED_BY(mutex_);
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                             // A thread is in Send.
   std::map<uint64_t, std::shared_ptr<char>> bytes_ ABSL_GUARDED_BY(mutex_);  // For begun batches.
   std::vector<bool> missing_ ABSL_GUARDED_BY(mutex_);     // The log's state once unlogged_ is written.
   std::vector<Change> unlogged_ ABSL_GUARDED_BY(mutex_);  // Run logs it without the lock.
