@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config/plan/head_kinds.h"
 #include "xxhash.h"
 
 namespace waggle {
@@ -28,7 +29,11 @@ int64_t RowValues(const std::vector<LayerPlan>& layers) {
 }
 
 bool Chooses(const HeadPlan& head) {
-  return head.kind == HeadKind::kQ || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
+  return GivesChoicesValues(head.kind) || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
+}
+
+const char* JoinText(TrunkPlan::Join join) {
+  return join == TrunkPlan::Join::kSum ? "sum" : join == TrunkPlan::Join::kProduct ? "product" : "concat";
 }
 
 }  // namespace
@@ -36,15 +41,15 @@ bool Chooses(const HeadPlan& head) {
 uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environment) {
   std::string text = "waggle network 2\n";
   for (const TrunkPlan& trunk : plan.trunks) {
-    absl::StrAppend(&text, trunk.sum ? "sum" : "concat", "\n");
+    absl::StrAppend(&text, JoinText(trunk.join), "\n");
     for (const EncoderPlan& encoder : trunk.encoders) {
       absl::StrAppend(&text, encoder.array.DebugString(), "\n");
       HashLayers(encoder.layers, &text);
     }
     absl::StrAppend(&text, "torso\n");
     HashLayers(trunk.torso, &text);
-    if (trunk.core.has_value()) {
-      absl::StrAppend(&text, "core ", static_cast<int>(trunk.core->kind), " ", trunk.core->weight, "\n");
+    for (const CorePlan& core : trunk.cores) {
+      absl::StrAppend(&text, "core ", static_cast<int>(core.kind), " ", core.weight, "\n");
     }
   }
   if (environment.actions.size() > 1) {
@@ -56,11 +61,22 @@ uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environmen
     absl::StrAppend(&text, head.name, " ", static_cast<int>(head.kind), " ", head.trunk, " ", head.outputs, " [",
                     Chooses(head) ? absl::StrJoin(plan.action.num_values, ",") : "", "] ", head.free_log_std, " ",
                     head.min_log_std, " ", head.max_log_std, " ", masks, "\n");
+    if (head.size != 1 || head.low != 0 || head.high != 0) {
+      absl::StrAppend(&text, "size ", head.size, " from ", head.low, " to ", head.high, "\n");
+    }
     HashLayers(head.layers, &text);
     absl::StrAppend(&text, "value\n");
     HashLayers(head.value, &text);
   }
   absl::StrAppend(&text, DebugString(plan.parameters));
+  return XXH3_64bits(text.data(), text.size());
+}
+
+uint64_t IdentityHash(const std::vector<const NetworkPlan*>& networks) {
+  std::string text;
+  for (const NetworkPlan* const network : networks) {
+    absl::StrAppend(&text, network->name, " ", network->hash, "\n");
+  }
   return XXH3_64bits(text.data(), text.size());
 }
 
@@ -74,8 +90,8 @@ int64_t RowValues(const NetworkPlan& plan) {
       values += encoder.array.NumElements() + RowValues(encoder.layers);
     }
     values += RowValues(trunk.torso);
-    if (trunk.core.has_value()) {
-      values += trunk.core->gates() * trunk.core->units + trunk.core->state_size();
+    if (!trunk.cores.empty()) {
+      values += trunk.cores[0].gates() * trunk.cores[0].units + trunk.cores[0].state_size();
     }
   }
   for (const HeadPlan& head : plan.heads) {

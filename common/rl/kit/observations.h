@@ -9,4 +9,7 @@ namespace waggle {
 // A tensor for each leaf of an environment's observations, in order, [rows, …] each.
 using Observations = std::vector<torch::Tensor>;
 
+// A tensor for each of NetworkNeed::extra, in order, [rows, width] each.
+using ExtraInputs = std::vector<torch::Tensor>;
+
 }  // namespace waggle

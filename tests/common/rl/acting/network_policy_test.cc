@@ -29,12 +29,12 @@ struct Fixture {
     const std::unique_ptr<Network> network = NewNetwork();
     network->parameters().value_views()[0].copy_(weight);
     network->parameters().value_views()[1].zero_();
-    return policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash)));
+    return policy->LoadWeights(testing::ValueOf(EncodeWeights({{"q", &network->parameters()}}, network->plan().hash)));
   }
 
   std::unique_ptr<Network> NewNetwork() const {
     const ExperimentPlan plan = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
-    return testing::ValueOf(Network::Create(*plan.acting(), torch::kCPU, 1));
+    return testing::ValueOf(Network::Create(*plan.acting()[0], torch::kCPU, 1));
   }
 
   absl::Status Act(ActMode mode) {
@@ -225,8 +225,8 @@ struct MadePolicy {
 
   void Load(uint64_t seed) {
     const ExperimentPlan plan = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
-    network = testing::ValueOf(Network::Create(*plan.acting(), torch::kCPU, seed));
-    REQUIRE_OK(policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash))));
+    network = testing::ValueOf(Network::Create(*plan.acting()[0], torch::kCPU, seed));
+    REQUIRE_OK(policy->LoadWeights(testing::ValueOf(EncodeWeights({{"q", &network->parameters()}}, network->plan().hash))));
   }
 
   AlgorithmDefinitions definitions = AlgorithmDefinitions("algorithm");
@@ -242,7 +242,7 @@ absl::StatusOr<AlgorithmPlan> RememberingPlan(const NoOptions&, const PlanContex
   need.heads["policy"] = discrete ? HeadKind::kQ : HeadKind::kNormal;
   need.acts = true;
   AlgorithmPlan algorithm{{need}};
-  algorithm.columns = {"value"};
+  algorithm.columns = {NumberColumn("value")};
   return algorithm;
 }
 
@@ -302,7 +302,7 @@ absl::StatusOr<AlgorithmPlan> ExploringPlan(const ExploringOptions& options, con
   NetworkNeed need{"net", {{"policy", options.head}}};
   need.acts = true;
   AlgorithmPlan algorithm{{need}};
-  algorithm.columns = {"log_prob"};
+  algorithm.columns = {NumberColumn("log_prob")};
   algorithm.exploration = options.exploration;
   return algorithm;
 }

@@ -19,7 +19,7 @@ using torch::Tensor;
 
 const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
 
-NetworkCase Case(std::map<std::string, HeadKind> heads, const SpaceLeaf& action, std::optional<int64_t> members = {},
+NetworkCase Case(std::map<std::string, HeadNeed> heads, const SpaceLeaf& action, std::optional<int64_t> members = {},
                  std::vector<SpaceLeaf> observations = {Vector(3)}) {
   NetworkCase network;
   network.need.name = "net";
