@@ -139,7 +139,9 @@ class ActorWork final : public PoolWork {
     ports.new_subscriber = [&run, &holder](const std::string& model) {
       return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(run, model, holder));
     };
-    ports.new_policy = [this](const PolicyRequest& request) { return NewPolicy(definitions_, implementations_, request); };
+    ports.new_policy = [this](const PolicyRequest& request) {
+      return NewPolicy(definitions_, implementations_, request);
+    };
     ports.new_remote_policy = &NewRemotePolicy;
     ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
       return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);

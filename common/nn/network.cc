@@ -139,9 +139,8 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
     }
     heads_.push_back(std::move(head));
   }
-  ForEachLayer(plan_, [this](const LayerPlan& layer) {
-    noisy_ = noisy_ || layer.kind == LayerPlan::Kind::kNoisyDense;
-  });
+  ForEachLayer(plan_,
+               [this](const LayerPlan& layer) { noisy_ = noisy_ || layer.kind == LayerPlan::Kind::kNoisyDense; });
 }
 
 void Network::SetNoise(const DrawNormal& draw) const {

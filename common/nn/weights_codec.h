@@ -21,8 +21,9 @@ struct NamedParameters {
 // `model` and `version`.
 absl::StatusOr<ModelSnapshot> EncodeWeights(const std::vector<NamedParameters>& networks, uint64_t network_hash);
 
-// Copies a snapshot's values into the networks' parameters. FAILED_PRECONDITION, with both sides in the message, if it is another
-// network's; INVALID_ARGUMENT for values that are not finite or data of the wrong size. Errors change nothing.
+// Copies a snapshot's values into the networks' parameters. FAILED_PRECONDITION, with both sides in the message, if it
+// is another network's; INVALID_ARGUMENT for values that are not finite or data of the wrong size. Errors change
+// nothing.
 absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash,
                            const std::vector<NamedParameters>& networks);
 

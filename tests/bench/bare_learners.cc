@@ -228,7 +228,9 @@ Learner DqnByFlatBuffers(const Setting& setting) {
     return Must(Network::Create(*setting.plan.acting()[0], setting.device, 1, torch::kFloat32, learns));
   };
   const auto forward = [](const std::shared_ptr<Network>& net) {
-    return [net](const Tensor& observation) { return net->Forward({observation}, {}, {}, /*by_autograd=*/true)[0].values; };
+    return [net](const Tensor& observation) {
+      return net->Forward({observation}, {}, {}, /*by_autograd=*/true)[0].values;
+    };
   };
   const auto online = network(/*learns=*/true);
   const auto target = network(/*learns=*/false);

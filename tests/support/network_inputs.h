@@ -10,7 +10,8 @@
 
 namespace waggle::testing {
 
-// The inputs of a network: a tensor for each leaf of the observation, an action if it takes one, and an algorithm's own.
+// The inputs of a network: a tensor for each leaf of the observation, an action if it takes one, and an algorithm's
+// own.
 struct NetworkInputs {
   std::vector<torch::Tensor> leaves;
   torch::Tensor action;

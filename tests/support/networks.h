@@ -225,8 +225,8 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
                    need({{"value", HeadNeed(HeadKind::kQuantiles, 5)}, {"numbers", HeadNeed(HeadKind::kVector, 2)}},
                         /*takes_action=*/true),
                    spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, real)});
-  cases.push_back({"noisy layers", q, spec({Conv(2, 3, 2), NoisyMlp({4, 3}, "tanh"), Mlp({4})}),
-                   Environment({image}, discrete)});
+  cases.push_back(
+      {"noisy layers", q, spec({Conv(2, 3, 2), NoisyMlp({4, 3}, "tanh"), Mlp({4})}), Environment({image}, discrete)});
   NetworkCase noisy{"a noisy dueling head", q, spec({NoisyMlp({4}, "silu")}, {{"q", Head("dueling", {3}, "tanh")}}),
                     Environment({Vector(3)}, discrete)};
   noisy.spec.heads["q"].noise = 0.3;

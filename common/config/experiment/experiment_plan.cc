@@ -131,6 +131,10 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   const std::string& type = plan.exploration.type;
   const bool is_real = PolicyHead(environment) == HeadKind::kNormal;
   Problems problems;
+  problems.AddUnless(
+      type != "parameter_noise" || (!plan.own_policy && (has_values || is_real)),
+      "algorithm.exploration.type: parameter_noise is for an acting network that gives values of choices "
+      "or real actions; wanted none");
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
                      " is for networks that give choices their values; wanted none",
@@ -255,9 +259,15 @@ absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need,
   if (!need.acts) {
     return absl::OkStatus();
   }
+  if (plan->exploration.type == "parameter_noise") {
+    return absl::InvalidArgumentError(absl::StrCat("networks.", network.name,
+                                                   ".core: a core cannot act with the exploration parameter_noise; "
+                                                   "wanted the type none"));
+  }
   if (plan->own_policy) {
     return absl::InvalidArgumentError(absl::StrCat("networks.", network.name, ".core: the policy of algorithm ",
-                                                   experiment.algorithm, " keeps no state of a core; wanted the type none"));
+                                                   experiment.algorithm,
+                                                   " keeps no state of a core; wanted the type none"));
   }
   plan->columns.push_back(CoreStateColumn(network));
   for (TablePlan& table : plan->tables) {

@@ -59,9 +59,9 @@ struct NetworkNeed {
   bool acts = false;
   // The head that chooses the action, if NetworkPolicy acts; empty: the only head that can.
   std::string acting_head = {};
-  bool takes_action = false;       // The action is one more input, beside the observation's leaves.
+  bool takes_action = false;          // The action is one more input, beside the observation's leaves.
   std::vector<InputNeed> extra = {};  // More inputs, after the action.
-  bool has_target = false;    // A copy that follows it (Net::FollowTarget).
+  bool has_target = false;            // A copy that follows it (Net::FollowTarget).
   // Copies side by side, each with weights of its own. Present, even 1: outputs are [members, rows, …].
   std::optional<int64_t> members = {};
   bool learns = true;  // False: it keeps its first values, and has no optimizer.

@@ -251,11 +251,11 @@ absl::StatusOr<std::vector<CorePlan>> LayerPlanner::AddCores(const std::string& 
     core.weight = static_cast<int64_t>(parameters_->size());
     const std::string own = members_.has_value() ? absl::StrCat(name, ".member", member) : name;
     const int64_t rows = core.gates() * core.units;
-    for (const auto& [parameter, shape] : std::initializer_list<std::pair<const char*, std::vector<int64_t>>>{
-             {".weight_ih_l0", {rows, width()}},
-             {".weight_hh_l0", {rows, core.units}},
-             {".bias_ih_l0", {rows}},
-             {".bias_hh_l0", {rows}}}) {
+    for (const auto& [parameter, shape] :
+         std::initializer_list<std::pair<const char*, std::vector<int64_t>>>{{".weight_ih_l0", {rows, width()}},
+                                                                             {".weight_hh_l0", {rows, core.units}},
+                                                                             {".bias_ih_l0", {rows}},
+                                                                             {".bias_hh_l0", {rows}}}) {
       parameters_->push_back(ArraySpec{absl::StrCat(own, parameter), DType::kFloat32, shape});
     }
     WAGGLE_RETURN_IF_ERROR((*parameters_)[static_cast<size_t>(core.weight)].Validate());

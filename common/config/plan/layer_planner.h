@@ -37,8 +37,8 @@ class LayerPlanner {
   absl::Status AddDense(const std::string& name, int64_t outputs, Activation activation, Initialization initialization,
                         std::optional<double> gain, double noise, std::vector<LayerPlan>* layers);
   absl::Status AddOneHot(std::vector<LayerPlan>* layers);
-  // For rows that are vectors. One core for each member, as CorePlan's parameters have no members. The first one's state
-  // begins at `state`.
+  // For rows that are vectors. One core for each member, as CorePlan's parameters have no members. The first one's
+  // state begins at `state`.
   absl::StatusOr<std::vector<CorePlan>> AddCores(const std::string& name, const CoreSpec& core, int64_t state);
   void AddFlatten(std::vector<LayerPlan>* layers);
 

@@ -261,8 +261,8 @@ class Planner {
       const bool concat = trunk->join == TrunkPlan::Join::kConcat;
       if (!concat && i > 0 && own != width) {
         return absl::InvalidArgumentError(absl::StrCat(Key("join"), ": ", network_.join,
-                                                       " wants outputs of one width; encoder ",
-                                                       encoder.name, " has ", own, ", those before it ", width));
+                                                       " wants outputs of one width; encoder ", encoder.name, " has ",
+                                                       own, ", those before it ", width));
       }
       width = concat ? width + own : own;
     }

@@ -114,12 +114,19 @@ absl::StatusOr<std::unique_ptr<Policy>> NetworkPolicy::Create(const PolicyContex
     WAGGLE_ASSIGN_OR_RETURN(networks.back(),
                             Network::Create(*network, context.device, seed, torch::kFloat32, /*learns=*/false));
   }
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPolicy> policy, CatchTorch("making a policy", [&] {
-                            return std::unique_ptr<NetworkPolicy>(
-                                new NetworkPolicy(context, std::move(plan), std::move(networks)));
-                          }));
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::unique_ptr<NetworkPolicy> policy, CatchTorch("making a policy", [&] {
+        return std::unique_ptr<NetworkPolicy>(new NetworkPolicy(context, std::move(plan), std::move(networks)));
+      }));
   if (own) {
     WAGGLE_RETURN_IF_ERROR(policy->MakeOwn(context));
+  }
+  if (policy->plan_.algorithm.exploration.type == "parameter_noise") {
+    const Network* const clean = policy->networks_[0].get();
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> noisy,
+                            Network::Create(clean->plan(), context.device, seed, torch::kFloat32, /*learns=*/false));
+    policy->parameter_noise_ =
+        std::make_unique<ParameterNoise>(policy->plan_.algorithm.exploration, clean, std::move(noisy), policy->head_);
   }
   return policy;
 }
@@ -147,7 +154,8 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
       device_(context.device),
       networks_(std::move(networks)),
       parameters_(ParametersOf(networks_)),
-      head_(plan_.algorithm.own_policy ? nullptr : ActingHead(NeedOf(plan_, networks_[0]->plan()), networks_[0]->plan())),
+      head_(plan_.algorithm.own_policy ? nullptr
+                                       : ActingHead(NeedOf(plan_, networks_[0]->plan()), networks_[0]->plan())),
       lanes_(context.lanes),
       max_rows_(context.max_rows > 0 ? std::min(context.max_rows, lanes_) : lanes_),
       columns_(plan_.algorithm.columns),
@@ -173,13 +181,14 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
 }
 
 Acted NetworkPolicy::ActByHead(const ActingRows& rows) {
-  const Network& network = *networks_[0];
+  const bool noisy = parameter_noise_ != nullptr && !rows.greedy;
+  const Network& network = noisy ? parameter_noise_->Next(rows.observation, rows.noise) : *networks_[0];
   const bool has_core = network.plan().state_size > 0;
   if (has_core) {
     before_ = states_.index_select(0, rows.slots).masked_fill_(rows.first.unsqueeze(1), 0);
   }
-  const Output out = has_core ? Unroll(network, rows.observation, /*first=*/{}, before_)
-                              : Forward(network, rows.observation);
+  const Output out =
+      has_core ? Unroll(network, rows.observation, /*first=*/{}, before_) : Forward(network, rows.observation);
   Acted acted;
   acted.mask = out.mask();
   if (has_core) {
@@ -374,7 +383,9 @@ absl::Status NetworkPolicy::LoadWeights(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, plan_.acting_hash(), parameters_));
   explorer_.SetProgress(snapshot.progress);
   has_noise_ = false;
-  return absl::OkStatus();
+  return parameter_noise_ == nullptr
+             ? absl::OkStatus()
+             : CatchTorch("adding noise to weights", [this] { parameter_noise_->FollowClean(); });
 }
 
 }  // namespace waggle

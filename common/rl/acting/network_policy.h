@@ -14,6 +14,7 @@
 #include "common/nn/torch.h"
 #include "common/nn/weights_codec.h"
 #include "common/rl/acting/explorer.h"
+#include "common/rl/acting/parameter_noise.h"
 #include "common/rl/acting/policy.h"
 #include "common/rl/kit/algorithm.h"
 #include "common/rl/kit/algorithm_policy.h"
@@ -42,8 +43,8 @@ struct PolicyContext {
 
 // Acts by any plan: by the algorithm's own policy, or by the acting head of its network, greedily or as the head's
 // distribution draws. Then explores as the plan says, and makes the plan's columns by name. With a core, a slot's state
-// is kept until an episode begins, also with new weights. Noise in weights is drawn for each exploring step, or for each
-// version if actors wait for versions.
+// is kept until an episode begins, also with new weights. Noise in weights is drawn for each exploring step, or for
+// each version if actors wait for versions.
 class NetworkPolicy : public Policy {
  public:
   // INVALID_ARGUMENT if the experiment does not fit the environment, no head gives a wanted column, or the plan's own
@@ -90,7 +91,8 @@ class NetworkPolicy : public Policy {
   torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;
   Explorer explorer_;
-  bool has_noise_ = false;  // The present version's noise in weights is drawn.
+  std::unique_ptr<ParameterNoise> parameter_noise_;  // Null without this exploration.
+  bool has_noise_ = false;                           // The present version's noise in weights is drawn.
 };
 
 }  // namespace waggle

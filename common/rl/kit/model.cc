@@ -128,8 +128,8 @@ std::vector<NamedParameters> Model::ActingParts() const {
 void Model::DrawNoise(Noise* noise) {
   const DrawNormal draw = [noise](const torch::Tensor& like) { return noise->NormalLike(like); };
   for (const auto& [name, net] : nets_) {
-    for (const Network* const network : {static_cast<const Network*>(&net->network()),
-                                         static_cast<const Network*>(net->target_network())}) {
+    for (const Network* const network :
+         {static_cast<const Network*>(&net->network()), static_cast<const Network*>(net->target_network())}) {
       if (network != nullptr && network->noisy()) {
         network->SetNoise(draw);
       }

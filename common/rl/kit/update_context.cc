@@ -57,9 +57,8 @@ torch::Tensor UpdateContext::GradientGraph(const torch::Tensor& scalar, Paramete
   }
   std::vector<torch::Tensor> leaves = group->parameters().leaves();
   // All leaves are views of one buffer.
-  std::sort(leaves.begin(), leaves.end(), [](const torch::Tensor& a, const torch::Tensor& b) {
-    return a.storage_offset() < b.storage_offset();
-  });
+  std::sort(leaves.begin(), leaves.end(),
+            [](const torch::Tensor& a, const torch::Tensor& b) { return a.storage_offset() < b.storage_offset(); });
   std::vector<torch::Tensor> parts = torch::autograd::grad({scalar}, leaves, {}, /*retain_graph=*/true,
                                                            /*create_graph=*/true, /*allow_unused=*/true);
   for (size_t i = 0; i < parts.size(); ++i) {

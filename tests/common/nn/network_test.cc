@@ -86,7 +86,8 @@ TEST_CASE("every network has the outputs and the gradients that autograd has", "
         const auto pass = [&](bool by_autograd) {
           const NetworkInputs inputs = RandomInputs(network_case, rows, dtype);
           network->parameters().gradients().zero_();
-          const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action, inputs.extra, by_autograd);
+          const std::vector<Network::HeadOutput> outputs =
+              network->Forward(inputs.leaves, inputs.action, inputs.extra, by_autograd);
           LossOf(outputs).backward();
           std::vector<Tensor> result = {network->parameters().gradients().clone()};
           for (const Network::HeadOutput& output : outputs) {
@@ -119,7 +120,8 @@ TEST_CASE("every network's gradients are those of finite differences", "[unit]")
     LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra)).backward();
     const auto check = [&](const Tensor& values, const Tensor& gradients) {
       testing::CheckFiniteDifferences(
-          values, gradients, [&] { return LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra)).item<double>(); },
+          values, gradients,
+          [&] { return LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra)).item<double>(); },
           1e-6 * (1 + gradients.abs().max().item<double>()));
     };
     check(network->parameters().values(), network->parameters().gradients());
@@ -135,7 +137,9 @@ TEST_CASE("a loss's gradients reach only the requested leaves", "[unit]") {
     const std::unique_ptr<Network> one = Build(network_case);
     const std::unique_ptr<Network> other = Build(network_case, torch::kFloat32, 8);
     const NetworkInputs inputs = RandomInputs(network_case, 3, torch::kFloat32);
-    const auto loss = [&](const Network& network) { return LossOf(network.Forward(inputs.leaves, inputs.action, inputs.extra)); };
+    const auto loss = [&](const Network& network) {
+      return LossOf(network.Forward(inputs.leaves, inputs.action, inputs.extra));
+    };
     loss(*one).backward();
     const Tensor wanted = one->parameters().gradients().clone();
     one->parameters().gradients().zero_();
@@ -337,8 +341,8 @@ TEST_CASE("a noisy layer's weights are their means without noise, and else move 
   network->SetNoise([&](const Tensor& like) { return torch::full_like(like, std::exchange(next, -9.0F)); });
   const Tensor noise = torch::full({3}, -3.0F);
   const Tensor weight = values[0] + values[2] * noise.unsqueeze(1) * 2;
-  CHECK(torch::allclose(network->Forward({input})[0].values, torch::linear(input, weight, values[1] + values[3] * noise),
-                        1e-4, 1e-4));
+  CHECK(torch::allclose(network->Forward({input})[0].values,
+                        torch::linear(input, weight, values[1] + values[3] * noise), 1e-4, 1e-4));
   network->SetNoise(nullptr);
   CHECK(torch::allclose(network->Forward({input})[0].values, mean));
 }
@@ -375,7 +379,8 @@ NetworkInputs Step(const NetworkInputs& inputs, int64_t step, int64_t rows) {
 }
 
 Network::Unrolled Unroll(const Network& network, const UnrollInputs& unroll, bool by_autograd = false) {
-  return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, unroll.inputs.extra, by_autograd);
+  return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, unroll.inputs.extra,
+                        by_autograd);
 }
 
 Tensor LossOf(const Network::Unrolled& unrolled) {

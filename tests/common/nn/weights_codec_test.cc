@@ -62,7 +62,8 @@ TEST_CASE("weights of the wrong size or that are not finite are refused, and the
   ModelSnapshot snapshot = Encode(Make());
   ModelSnapshot truncated = snapshot;
   truncated.data = ByteSlices(ByteSlice{snapshot.data.slices()[0].data, 28, snapshot.data.slices()[0].owner});
-  CHECK(DecodeWeights(truncated, 77, {{"net", &parameters}}).message() == "model \"test\": 28 bytes of weights; wanted 32");
+  CHECK(DecodeWeights(truncated, 77, {{"net", &parameters}}).message() ==
+        "model \"test\": 28 bytes of weights; wanted 32");
 
   FlatParameters bad = Make();
   bad.values()[3] = std::numeric_limits<float>::quiet_NaN();

@@ -59,8 +59,9 @@ std::string Text(const AlgorithmPlan& plan) {
   std::string text;
   for (const NetworkNeed& need : plan.networks) {
     const std::string heads = absl::StrJoin(
-        need.heads, " ",
-        absl::PairFormatter(absl::AlphaNumFormatter(), ":", [](auto* out, const HeadNeed& head) { out->append(Name(head.kind)); }));
+        need.heads, " ", absl::PairFormatter(absl::AlphaNumFormatter(), ":", [](auto* out, const HeadNeed& head) {
+          out->append(Name(head.kind));
+        }));
     absl::StrAppend(&text, need.name, "(", heads, need.acts ? " acts" : "", need.takes_action ? " takes_action" : "",
                     need.has_target ? " target" : "", need.members ? absl::StrCat(" x", *need.members) : "", "), ");
   }
