@@ -45,14 +45,14 @@ Tensor Joined(const TrunkPlan& trunk, std::vector<Tensor> parts) {
       part = part.expand(shape);
     }
   }
-  if (trunk.join == TrunkPlan::Join::kConcat) {
+  if (!trunk.sum) {
     return torch::cat(parts, -1);
   }
-  Tensor joined = parts[0];
+  Tensor sum = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
-    joined = trunk.join == TrunkPlan::Join::kSum ? joined + parts[i] : joined * parts[i];
+    sum = sum + parts[i];
   }
-  return joined;
+  return sum;
 }
 
 // A normalised observation beyond it is an outlier.
@@ -76,6 +76,9 @@ void ForEachLayer(const NetworkPlan& plan, const Visit& visit) {
       ForEachLayer(encoder.layers, visit);
     }
     ForEachLayer(trunk.torso, visit);
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      ForEachLayer(multiplier.layers, visit);
+    }
   }
   for (const HeadPlan& head : plan.heads) {
     ForEachLayer(head.value, visit);
@@ -127,6 +130,9 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
     for (const CorePlan& core : planned.cores) {
       trunk.cores.emplace_back(core, learns, &parameters_);
     }
+    for (const EncoderPlan& multiplier : planned.multipliers) {
+      trunk.multipliers.push_back(stack(multiplier.layers));
+    }
     trunks_.push_back(std::move(trunk));
   }
   for (const HeadPlan& planned : plan_.heads) {
@@ -149,6 +155,9 @@ void Network::SetNoise(const DrawNormal& draw) const {
       encoder.SetNoise(draw);
     }
     trunk.torso.SetNoise(draw);
+    for (const LayerStack& multiplier : trunk.multipliers) {
+      multiplier.SetNoise(draw);
+    }
   }
   for (const Head& head : heads_) {
     head.layers.SetNoise(draw);
@@ -222,6 +231,24 @@ Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const 
   return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
 }
 
+Tensor Network::Multiplied(size_t index, Tensor features, const std::vector<Tensor>& extra, bool by_autograd) const {
+  const TrunkPlan& plan = plan_.trunks[index];
+  for (size_t i = 0; i < plan.multipliers.size(); ++i) {
+    const Tensor& input = extra[static_cast<size_t>(-2 - plan.multipliers[i].leaf)];
+    const bool samples = input.dim() == 3;
+    TORCH_CHECK(!samples || !plan_.members.has_value(), "the network ", plan_.name,
+                " has members, and takes no samples of the input ", plan.multipliers[i].name);
+    const Tensor rows = samples ? input.flatten(0, 1) : input;
+    const Tensor factors = trunks_[index].multipliers[i](
+        Enter(plan.multipliers[i], rows, parameters_.values().scalar_type()), by_autograd);
+    if (samples && features.size(0) != rows.size(0)) {
+      features = features.repeat_interleave(input.size(1), 0);
+    }
+    features = features * factors;
+  }
+  return features;
+}
+
 Tensor Network::Dueling(const HeadPlan& plan, const Tensor& advantage, const Tensor& value) {
   std::vector<int64_t> shape = advantage.sizes().vec();
   shape.back() = -1;
@@ -252,7 +279,7 @@ std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& lea
   std::vector<Tensor> features;
   features.reserve(trunks_.size());
   for (size_t i = 0; i < trunks_.size(); ++i) {
-    features.push_back(Features(i, leaves, action, extra, by_autograd));
+    features.push_back(Multiplied(i, Features(i, leaves, action, extra, by_autograd), extra, by_autograd));
   }
   return Heads(features, by_autograd);
 }
@@ -281,7 +308,8 @@ Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tenso
       outputs.push_back(std::move(unrolled.outputs));
       after.push_back(std::move(unrolled.state));
     }
-    features.push_back(plan_.members.has_value() ? torch::stack(outputs) : outputs[0]);
+    features.push_back(
+        Multiplied(i, plan_.members.has_value() ? torch::stack(outputs) : outputs[0], extra, by_autograd));
   }
   return {Heads(features, by_autograd), torch::cat(after, 1)};
 }

@@ -32,8 +32,9 @@ class Network {
 
   // Returns one output for each head of the plan. `leaves` are the environment's observations, in order, [rows, …] of
   // their own type; those without an encoder, for example masks, may be undefined. `action`: [rows, …], in the stream's
-  // form, if the network takes it. `extra`: NetworkPlan::extra, float32 [rows, width] each. `by_autograd`: see
-  // LayerStack. A c10::Error if the plan has a core.
+  // form, if the network takes it. `extra`: NetworkPlan::extra, [rows, width] each, or [rows, samples, width] for all
+  // that multiply; then outputs have rows * samples rows. `by_autograd`: see LayerStack. A c10::Error if the plan has a
+  // core.
   std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
                                   const std::vector<torch::Tensor>& extra = {}, bool by_autograd = false) const;
 
@@ -62,6 +63,7 @@ class Network {
     std::vector<LayerStack> encoders;
     LayerStack torso;
     std::vector<RecurrentCore> cores;  // CorePlans'.
+    std::vector<LayerStack> multipliers;
   };
   struct Head {
     LayerStack layers;
@@ -76,6 +78,9 @@ class Network {
   torch::Tensor Normalized(size_t leaf, const torch::Tensor& input) const;
   torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
                          const std::vector<torch::Tensor>& extra, bool by_autograd) const;
+  // Features of torso or core times those of the inputs that multiply; [rows * samples, …] if these have samples.
+  torch::Tensor Multiplied(size_t trunk, torch::Tensor features, const std::vector<torch::Tensor>& extra,
+                           bool by_autograd) const;
   // A head's outputs from its two streams, [rows, choices * size] and [rows, size].
   static torch::Tensor Dueling(const HeadPlan& plan, const torch::Tensor& advantage, const torch::Tensor& value);
   // Computes the heads from each trunk's features.

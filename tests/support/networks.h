@@ -231,15 +231,14 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
                     Environment({Vector(3)}, discrete)};
   noisy.spec.heads["q"].noise = 0.3;
   cases.push_back(noisy);
-  NetworkCase extra{"an algorithm's own inputs in a product", q, spec({Mlp({3}, "tanh")}),
-                    Environment({Vector(3)}, discrete)};
-  extra.need.extra = {{"fractions", 5}, {"skill", 3}};
+  NetworkCase extra{"an algorithm's own inputs", q, spec({Mlp({3}, "tanh")}), Environment({Vector(3)}, discrete)};
+  extra.need.extra = {{"fractions", 5, true}, {"skill", 3}};
   extra.spec.encoders = {{"fractions", {Mlp({3}, "tanh")}}};
-  extra.spec.join = "product";
   cases.push_back(extra);
   extra.name = "an algorithm's own inputs beside an action";
   extra.need.takes_action = true;
-  extra.spec.join = "concat";
+  extra.spec.torso = {};
+  extra.spec.encoders = {{"skill", {Mlp({2}, "silu")}}};
   cases.push_back(extra);
 
   const NetworkNeed critic = need({{"q", HeadKind::kValue}}, /*takes_action=*/true);

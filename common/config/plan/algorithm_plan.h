@@ -47,6 +47,10 @@ struct HeadNeed {
 struct InputNeed {
   std::string name;  // A key of the network's `encoders:`.
   int64_t width = 1;
+  // Its features multiply those of torso and core, element by element. It may have one more dimension,
+  // [rows, samples, width]; then all outputs are [rows, samples, …], and torso and core compute each row once. Not for
+  // networks with members.
+  bool multiplies = false;
 };
 
 // A network that an algorithm learns with. Its inside comes from the configuration (NetworkSpec).

@@ -32,16 +32,12 @@ bool Chooses(const HeadPlan& head) {
   return GivesChoicesValues(head.kind) || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
 }
 
-const char* JoinText(TrunkPlan::Join join) {
-  return join == TrunkPlan::Join::kSum ? "sum" : join == TrunkPlan::Join::kProduct ? "product" : "concat";
-}
-
 }  // namespace
 
 uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environment) {
   std::string text = "waggle network 2\n";
   for (const TrunkPlan& trunk : plan.trunks) {
-    absl::StrAppend(&text, JoinText(trunk.join), "\n");
+    absl::StrAppend(&text, trunk.sum ? "sum" : "concat", "\n");
     for (const EncoderPlan& encoder : trunk.encoders) {
       absl::StrAppend(&text, encoder.array.DebugString(), "\n");
       HashLayers(encoder.layers, &text);
@@ -50,6 +46,10 @@ uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environmen
     HashLayers(trunk.torso, &text);
     for (const CorePlan& core : trunk.cores) {
       absl::StrAppend(&text, "core ", static_cast<int>(core.kind), " ", core.weight, "\n");
+    }
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      absl::StrAppend(&text, "times ", multiplier.array.DebugString(), "\n");
+      HashLayers(multiplier.layers, &text);
     }
   }
   if (environment.actions.size() > 1) {
@@ -88,6 +88,9 @@ int64_t RowValues(const NetworkPlan& plan) {
   for (const TrunkPlan& trunk : plan.trunks) {
     for (const EncoderPlan& encoder : trunk.encoders) {
       values += encoder.array.NumElements() + RowValues(encoder.layers);
+    }
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      values += multiplier.array.NumElements() + RowValues(multiplier.layers);
     }
     values += RowValues(trunk.torso);
     if (!trunk.cores.empty()) {

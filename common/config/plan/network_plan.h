@@ -87,10 +87,11 @@ struct NormalizerPlan {
 // From inputs to features.
 struct TrunkPlan {
   std::vector<EncoderPlan> encoders;
-  enum class Join { kConcat, kSum, kProduct };
-  Join join = Join::kConcat;  // Of the encoders' outputs.
+  bool sum = false;  // The encoders' outputs are added; otherwise they are concatenated.
   std::vector<LayerPlan> torso;
   std::vector<CorePlan> cores;  // Empty, or one for each member; one without members.
+  // Encoders of InputNeeds that multiply; their outputs have the width of the features.
+  std::vector<EncoderPlan> multipliers;
 };
 
 // From features to the algorithm's head.

@@ -162,7 +162,7 @@ void NetworkSpec::Visit(ConfigVisitor& visitor) {
     visitor.Section("normalizer", &normalizer);
   }
   visitor.MapOfLists("encoders", &encoders);
-  visitor.Choice("join", &join, {"concat", "sum", "product"});
+  visitor.Choice("join", &join, {"concat", "sum"});
   visitor.List("torso", &torso);
   visitor.Section("core", &core);
   visitor.Map("heads", &heads);

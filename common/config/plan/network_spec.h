@@ -114,8 +114,7 @@ struct NetworkSpec {
   // "observation" if that is its whole name), or for "action" if the network takes it. A leaf without layers goes in
   // unchanged; choices as one-hot vectors.
   std::map<std::string, std::vector<LayerSpec>> encoders;
-  // Joins the encoders' outputs: concat, in the order of the leaves, or sum or product, element by element.
-  std::string join = "concat";
+  std::string join = "concat";  // Joins the encoders' outputs: concat, in the order of the leaves, or sum.
   std::vector<LayerSpec> torso = {LayerSpec()};
   CoreSpec core;
   std::map<std::string, HeadSpec> heads;

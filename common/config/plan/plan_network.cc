@@ -143,9 +143,7 @@ class Planner {
   // `prefix` begins the names of its parameters: "" for the heads' shared trunk.
   absl::Status AddTrunk(const std::string& prefix) {
     TrunkPlan trunk;
-    trunk.join = network_.join == "sum"       ? TrunkPlan::Join::kSum
-                 : network_.join == "product" ? TrunkPlan::Join::kProduct
-                                              : TrunkPlan::Join::kConcat;
+    trunk.sum = network_.join == "sum";
     for (size_t i = 0; i < environment_.observations.size(); ++i) {
       if (!IsActionMask(environment_.observations[i]) && !Ignores(environment_.observations[i])) {
         WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, static_cast<int64_t>(i), environment_.observations[i], &trunk));
@@ -161,17 +159,46 @@ class Planner {
       WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, *action, &trunk));
     }
     for (size_t i = 0; i < need_.extra.size(); ++i) {
-      SpaceLeaf leaf;
-      leaf.array = {need_.extra[i].name, DType::kFloat32, {need_.extra[i].width}};
-      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -2 - static_cast<int64_t>(i), leaf, &trunk));
+      if (!need_.extra[i].multiplies) {
+        WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, ExtraIndex(i), ExtraLeaf(i), &trunk));
+      }
     }
     if (trunk.encoders.size() > 1) {
       WAGGLE_RETURN_IF_ERROR(Join(&trunk));
     }
     WAGGLE_RETURN_IF_ERROR(AddLayers("torso", absl::StrCat(prefix, "torso"), network_.torso, &trunk.torso));
     WAGGLE_RETURN_IF_ERROR(Annotate(AddCore(absl::StrCat(prefix, "core"), &trunk), Key("core")));
-    plan_.trunks.push_back(std::move(trunk));
     features_ = layers_;
+    WAGGLE_RETURN_IF_ERROR(AddMultipliers(prefix, &trunk));
+    layers_ = features_;
+    plan_.trunks.push_back(std::move(trunk));
+    return absl::OkStatus();
+  }
+
+  static int64_t ExtraIndex(size_t i) { return -2 - static_cast<int64_t>(i); }
+  SpaceLeaf ExtraLeaf(size_t i) const {
+    SpaceLeaf leaf;
+    leaf.array = {need_.extra[i].name, DType::kFloat32, {need_.extra[i].width}};
+    return leaf;
+  }
+
+  absl::Status AddMultipliers(const std::string& prefix, TrunkPlan* trunk) {
+    for (size_t i = 0; i < need_.extra.size(); ++i) {
+      if (!need_.extra[i].multiplies) {
+        continue;
+      }
+      if (features_.raw() || features_.shape().size() != 1) {
+        return absl::InvalidArgumentError(absl::StrCat(Key("torso"), ": the input ", need_.extra[i].name,
+                                                       " multiplies its output; wanted one that is a vector"));
+      }
+      TrunkPlan parts;
+      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, ExtraIndex(i), ExtraLeaf(i), &parts));
+      EncoderPlan& multiplier = parts.encoders[0];
+      WAGGLE_RETURN_IF_ERROR(layers_.AddDense(absl::StrCat(prefix, "multipliers.", multiplier.name), features_.width(),
+                                              Activation::kRelu, Initialization::kDefault, std::nullopt, /*noise=*/0,
+                                              &multiplier.layers));
+      trunk->multipliers.push_back(std::move(multiplier));
+    }
     return absl::OkStatus();
   }
 
@@ -258,13 +285,11 @@ class Planner {
         layers_.AddFlatten(&encoder.layers);
       }
       const int64_t own = layers_.width();
-      const bool concat = trunk->join == TrunkPlan::Join::kConcat;
-      if (!concat && i > 0 && own != width) {
-        return absl::InvalidArgumentError(absl::StrCat(Key("join"), ": ", network_.join,
-                                                       " wants outputs of one width; encoder ", encoder.name, " has ",
-                                                       own, ", those before it ", width));
+      if (trunk->sum && i > 0 && own != width) {
+        return absl::InvalidArgumentError(absl::StrCat(Key("join"), ": sum wants outputs of one width; encoder ",
+                                                       encoder.name, " has ", own, ", those before it ", width));
       }
-      width = concat ? width + own : own;
+      width = trunk->sum ? own : width + own;
     }
     layers_.Begin({width});
     return Annotate(ArraySpec{"joined", DType::kFloat32, {width}}.Validate(), Key("join"));

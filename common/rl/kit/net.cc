@@ -106,8 +106,18 @@ Output OfAllRows(const Network& network, const Observations& observations, const
   const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
   TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
               "; wanted one dimension or more before those of a row");
-  const Tensor mask = MaskOf(plan.action, observations);
-  if (lead == 1) {
+  // Samples of inputs that multiply.
+  int64_t samples = 0;
+  for (const Tensor& input : extra) {
+    samples = input.dim() == lead + 2 ? input.size(lead) : samples;
+  }
+  Tensor mask = MaskOf(plan.action, observations);
+  if (samples > 0 && mask.defined()) {
+    std::vector<int64_t> shape = mask.sizes().vec();
+    shape.insert(shape.end() - 1, samples);
+    mask = mask.unsqueeze(-2).expand(shape);
+  }
+  if (lead == 1 && samples == 0) {
     Network::Unrolled unrolled = compute(observations, action, extra);
     return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
   }
@@ -129,6 +139,9 @@ Output OfAllRows(const Network& network, const Observations& observations, const
     }
     for (int64_t i = 0; i < lead; ++i) {
       shape.push_back(rows.size(i));
+    }
+    if (samples > 0) {
+      shape.push_back(samples);
     }
     shape.push_back(head.values.size(-1));
     head.values = head.values.reshape(shape);

@@ -18,7 +18,8 @@
 namespace waggle {
 
 // A network's outputs for rows of observations, by head: [rows, …], or [members, rows, …] if the plan has members.
-// "rows" are all leading dimensions of the observations. A missing head, or one of another kind, is a c10::Error.
+// "rows" are all leading dimensions of the observations, and then the samples of inputs that multiply. A missing head,
+// or one of another kind, is a c10::Error.
 class Output {
  public:
   // `plan` must outlive it.

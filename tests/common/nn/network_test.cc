@@ -347,7 +347,20 @@ TEST_CASE("a noisy layer's weights are their means without noise, and else move 
   CHECK(torch::allclose(network->Forward({input})[0].values, mean));
 }
 
-TEST_CASE("encoders' outputs stand one after the other, or are added or multiplied", "[unit]") {
+TEST_CASE("samples of an input that multiplies are rows of their own with the same observation", "[unit]") {
+  const NetworkCase network_case = Case("an algorithm's own inputs");
+  const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+  const NetworkInputs inputs = RandomInputs(network_case, 4, torch::kFloat64);
+  const Tensor fractions = torch::randn({4, 3, 5}, torch::kFloat64);
+  const torch::NoGradGuard no_grad;
+  const Tensor all = network->Forward(inputs.leaves, {}, {fractions, inputs.extra[1]})[0].values.view({4, 3, 3});
+  for (int64_t sample = 0; sample < 3; ++sample) {
+    const Tensor one = network->Forward(inputs.leaves, {}, {fractions.select(1, sample), inputs.extra[1]})[0].values;
+    CheckClose(all.select(1, sample), one);
+  }
+}
+
+TEST_CASE("encoders' outputs stand one after the other, or are added", "[unit]") {
   NetworkCase network_case{
       "",
       {"net", {{"value", HeadKind::kValue}}},
@@ -355,14 +368,13 @@ TEST_CASE("encoders' outputs stand one after the other, or are added or multipli
       testing::Environment({Box("observation/a", DType::kFloat32, {2}), Discrete("observation/b", 2)},
                            Discrete("action", 2))};
   network_case.spec.torso = {};
-  for (const char* join : {"concat", "sum", "product"}) {
+  for (const char* join : {"concat", "sum"}) {
     network_case.spec.join = join;
     const std::unique_ptr<Network> network = Build(network_case);
     const Tensor a = torch::tensor({{3.0F, 4.0F}});
     const Tensor b = torch::tensor({1}, torch::kInt64);
-    const Tensor joined = network_case.spec.join == "sum"       ? torch::tensor({{3.0F, 5.0F}})
-                          : network_case.spec.join == "product" ? torch::tensor({{0.0F, 4.0F}})
-                                                                : torch::tensor({{3.0F, 4.0F, 0.0F, 1.0F}});
+    const Tensor joined =
+        network_case.spec.join == "sum" ? torch::tensor({{3.0F, 5.0F}}) : torch::tensor({{3.0F, 4.0F, 0.0F, 1.0F}});
     const std::vector<Tensor>& values = network->parameters().value_views();
     CHECK(torch::allclose(network->Forward({a, b})[0].values, torch::linear(joined, values[0], values[1])));
   }

@@ -242,6 +242,22 @@ TEST_CASE("an algorithm's own inputs must be as many as its plan has", "[unit]")
   CHECK_THROWS_AS(Forward(*network, rows, {}, {torch::randn({2, 2}), torch::randn({2, 2})}), c10::Error);
 }
 
+TEST_CASE("samples of an input that multiplies are one more dimension of all outputs", "[unit]") {
+  NetworkCase network_case = Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)});
+  network_case.need.extra = {{"fractions", 2, true}};
+  const auto network = testing::Build(network_case);
+  const Tensor legal = Bools({1, 0, 1, 1}).expand({5, 4}).contiguous();
+  const torch::NoGradGuard no_grad;
+  const Tensor observation = torch::randn({5, 3});
+  const Tensor fractions = torch::randn({5, 6, 2});
+  const Tensor values = Forward(*network, {observation, legal}, {}, {fractions}).q();
+  REQUIRE(values.sizes() == at::IntArrayRef({5, 6, 4}));
+  CHECK(Same(values.select(1, 4), Forward(*network, {observation, legal}, {}, {fractions.select(1, 4)}).q()));
+  const auto twice = [](const Tensor& rows) { return torch::stack({rows, rows}); };
+  const Tensor wide = Forward(*network, {twice(observation), twice(legal)}, {}, {twice(fractions)}).q();
+  CHECK(Same(wide, twice(values)));
+}
+
 TEST_CASE("all leading dimensions of observations are rows, in their order", "[unit]") {
   for (NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
