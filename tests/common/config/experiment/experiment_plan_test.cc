@@ -16,7 +16,7 @@ TEST_CASE("an experiment's plan has its networks resolved and its tables named a
   const ExperimentPlan plan =
       testing::ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), testing::FakeAlgorithms()));
   REQUIRE(plan.networks.size() == 1);
-  CHECK(plan.acting() == &plan.networks[0]);
+  CHECK((plan.acting() == std::vector<const NetworkPlan*>{&plan.networks[0]}));
   CHECK(plan.networks[0].name == "q");
   CHECK(plan.networks[0].num_parameters > 0);
   REQUIRE(plan.algorithm.tables.size() == 1);
