@@ -22,7 +22,7 @@ TEST_CASE("an experiment's plan has its networks resolved and its tables named a
   REQUIRE(plan.algorithm.tables.size() == 1);
   CHECK(plan.algorithm.tables[0].table.name == "pole/replay");
   CHECK(plan.algorithm.tables[0].table.seed == 5);
-  CHECK(ExperimentPlan().acting() == nullptr);
+  CHECK(ExperimentPlan().acting().empty());
 }
 
 TEST_CASE("an algorithm refuses the options of another", "[unit]") {
