@@ -45,6 +45,7 @@ namespace {
 constexpr int64_t kEvaluatorOrders = 8;
 
 absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& definitions,
+                                                  const AlgorithmImplementations& implementations,
                                                   const PolicyRequest& request) {
   const ActorOptions& actor = request.experiment->actor;
   ConfigureTorch(actor.threads);
@@ -52,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& de
   WAGGLE_ASSIGN_OR_RETURN(context.device, ParseDevice(actor.device));
   context.experiment = request.experiment;
   context.definitions = &definitions;
+  context.implementations = &implementations;
   context.environment = request.environment;
   context.lanes = request.lanes;
   context.first_lane = request.first_lane;
@@ -85,7 +87,7 @@ absl::StatusOr<std::unique_ptr<GradientWorker>> NewGradientWorker(const Algorith
                                                                   Metrics* metrics) {
   const GradientServerOptions& server = experiment.learner.gradient_server;
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
-  const NetworkPlan& network = *plan.acting();
+  const NetworkPlan& network = *plan.acting()[0];  // Pushed gradients are of one network.
   auto linked = std::make_unique<LinkedWorker>();
   linked->link = NewGradientLink(experiment_id, [hub, reducers = server.reducers](int64_t failed) {
     return GradientAddress(hub->assignment(), reducers, failed);
@@ -137,7 +139,9 @@ class ActorWork final : public PoolWork {
     ports.new_subscriber = [&run, &holder](const std::string& model) {
       return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(run, model, holder));
     };
-    ports.new_policy = [this](const PolicyRequest& request) { return NewPolicy(definitions_, request); };
+    ports.new_policy = [this](const PolicyRequest& request) {
+      return NewPolicy(definitions_, implementations_, request);
+    };
     ports.new_remote_policy = &NewRemotePolicy;
     ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
       return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);
@@ -152,6 +156,7 @@ class ActorWork final : public PoolWork {
   const std::string hub_address_;
   const EnvironmentDefinitions environments_ = BuiltinEnvironments();
   const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
+  const AlgorithmImplementations implementations_ = BuiltinAlgorithms();
 };
 
 absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
@@ -191,7 +196,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
   SavedEvaluationPorts ports;
   ports.environments = &environments;
   ports.algorithms = &definitions;
-  ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
+  ports.new_policy = [&](const PolicyRequest& request) { return NewPolicy(definitions, algorithms, request); };
   ports.learner_weights = [&](const CheckpointContents& learner, const PolicyRequest& request) {
     return LearnerWeights(definitions, algorithms, learner, request);
   };

@@ -170,9 +170,9 @@ absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, 
   options.index = setting->assignment.index;
   options.lanes = setting->experiment.actor.lanes;
   options.environment = setting->environment;
-  options.columns = plan.PolicyColumns();
+  options.columns = plan.algorithm.columns;
   options.private_columns = plan.algorithm.private_columns;
-  options.network_hash = plan.acting()->hash;
+  options.network_hash = plan.acting_hash();
   return ports.new_remote_policy(std::move(options), ports.hub->training_over());
 }
 

@@ -171,7 +171,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   LearnerInference inference(connections.serve_inference);
   if (job->experiment.actor.asks_learner()) {
     WAGGLE_RETURN_IF_ERROR(inference.Begin(job->experiment, *job->assignment.environment, *connections.definitions,
-                                           job->device, connections.hub, connections.metrics));
+                                           *connections.algorithms, job->device, connections.hub, connections.metrics));
   }
   const std::unique_ptr<ModelPublisher> publisher = inference.Publisher(connections.new_publisher());
   TrainLoopPorts ports;

@@ -37,7 +37,9 @@ std::string NotPublished(const AlgorithmPlan& plan) {
     if (!network.acts) {
       parts.push_back(absl::StrCat("the network ", network.name, network.has_target ? " and its target" : ""));
     }
-    optimized.push_back(network.name);
+    if (network.learns) {
+      optimized.push_back(network.name);
+    }
   }
   for (const ScalarNeed& scalar : plan.scalars) {
     parts.push_back(absl::StrCat("the scalar ", scalar.name));

@@ -42,8 +42,8 @@ std::string NetworkText(const NetworkNeed& need, const NetworkPlan& network) {
     absl::StrAppend(&text, " ", encoder.array.DebugString(), LayersText(encoder.layers), ";");
   }
   absl::StrAppend(&text, LayersText(network.trunks[0].torso));
-  if (const std::optional<CorePlan>& core = network.trunks[0].core) {
-    absl::StrAppend(&text, core->kind == CorePlan::Kind::kLstm ? " lstm [" : " gru [", core->units, "]");
+  if (const std::vector<CorePlan>& cores = network.trunks[0].cores; !cores.empty()) {
+    absl::StrAppend(&text, cores[0].kind == CorePlan::Kind::kLstm ? " lstm [" : " gru [", cores[0].units, "]");
   }
   for (const HeadPlan& head : network.heads) {
     absl::StrAppend(&text, "; ", head.name, LayersText(head.layers));
@@ -51,7 +51,8 @@ std::string NetworkText(const NetworkNeed& need, const NetworkPlan& network) {
   if (network.members.has_value()) {
     absl::StrAppend(&text, "; ", *network.members, " members");
   }
-  absl::StrAppend(&text, "; ", network.num_parameters, " parameters", need.has_target ? " and a target" : "");
+  absl::StrAppend(&text, "; ", network.num_parameters, " parameters", need.has_target ? " and a target" : "",
+                  need.learns ? "" : ", not learned");
   if (need.acts) {
     absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(network.num_parameters) * sizeof(float)),
                     " a publication");

@@ -26,6 +26,18 @@ Tensor Positions(const Tensor& choices, const std::vector<int64_t>& num_values) 
   return positions + torch::tensor(offsets, positions.options());
 }
 
+// x Wᵀ + b for [rows, in], or for [members, rows, in] or a shared [rows, in] with members' weights.
+Tensor Dense(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return weight.dim() == 2 ? torch::linear(x, weight, bias)
+                           : torch::matmul(x, weight.transpose(-1, -2)) + bias.unsqueeze(1);
+}
+
+// The noise of one side of a layer: f(x) = sgn(x) √|x| of normal numbers.
+Tensor SideNoise(const Tensor& like, const DrawNormal& draw) {
+  const Tensor normal = draw(like);
+  return normal.sign() * normal.abs().sqrt();
+}
+
 int64_t RankOf(const std::vector<int64_t>& shape) {
   return static_cast<int64_t>(shape.size());
 }
@@ -52,8 +64,14 @@ LayerStack::LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64
     if (single.plan.weight >= 0) {
       single.weight = parameter(single.plan.weight);
     }
-    if (single.plan.kind == LayerPlan::Kind::kLayerNorm) {
+    const bool noisy = single.plan.kind == LayerPlan::Kind::kNoisyDense;
+    if (noisy || single.plan.kind == LayerPlan::Kind::kLayerNorm) {
       single.bias = parameter(single.plan.weight + 1);
+    }
+    if (noisy) {
+      single.weight_deviation = parameter(single.plan.weight + 2);
+      single.bias_deviation = parameter(single.plan.weight + 3);
+      single.noise = std::make_shared<LayerNoise>();
     }
     if (!single.plan.inner.empty()) {
       single.inner = std::make_shared<const LayerStack>(single.plan.inner, members, learns, parameters);
@@ -100,12 +118,42 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_auto
       return torch::zeros({positions.size(0), plan.output_shape[0]}, positions.options().dtype(dtype_))
           .scatter_(1, positions, 1);
     }
+    case LayerPlan::Kind::kNoisyDense: {
+      Tensor output = Dense(features, layer.weight, layer.bias);
+      if (layer.noise->inputs.defined()) {
+        output = output + Dense(features * layer.noise->inputs, layer.weight_deviation, layer.bias_deviation) *
+                              layer.noise->outputs;
+      }
+      return Activate(plan.activation, output);
+    }
     case LayerPlan::Kind::kDense:
     case LayerPlan::Kind::kConv:
       break;
   }
   TORCH_CHECK(false, "a layer of an unknown kind");
   return features;
+}
+
+void LayerStack::SetNoise(const DrawNormal& draw) const {
+  const torch::NoGradGuard no_grad;
+  for (const auto& step : steps_) {
+    const auto* const layer = std::get_if<Single>(&step);
+    if (layer == nullptr || layer->noise == nullptr) {
+      continue;
+    }
+    if (draw == nullptr) {
+      *layer->noise = {};
+      continue;
+    }
+    const Tensor weight = layer->weight.detach();
+    const Tensor inputs = weight.select(-2, 0);   // [inputs] or [members, inputs].
+    const Tensor outputs = weight.select(-1, 0);  // Likewise.
+    const auto side = [&](const Tensor& like) {
+      const Tensor noise = SideNoise(like, draw);
+      return members_.has_value() ? noise.unsqueeze(1) : noise;
+    };
+    *layer->noise = {side(inputs), side(outputs)};
+  }
 }
 
 }  // namespace waggle

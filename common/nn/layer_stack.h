@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -12,6 +13,9 @@
 #include "common/nn/torch.h"
 
 namespace waggle {
+
+// Draws standard normal numbers of the shape and type of a tensor.
+using DrawNormal = std::function<torch::Tensor(const torch::Tensor& like)>;
 
 // Consecutive layers of a plan. Not thread-safe; may throw as LibTorch does.
 class LayerStack {
@@ -25,13 +29,23 @@ class LayerStack {
   // Chain's backward pass, for comparisons.
   torch::Tensor operator()(torch::Tensor features, bool by_autograd = false) const;
 
+  // New noise for every noisy layer; without `draw` none, so that weights are their means, as at first.
+  void SetNoise(const DrawNormal& draw) const;
+
   bool empty() const { return steps_.empty(); }
 
  private:
+  // A noisy layer's present noise: [inputs] and [outputs], or [members, 1, …]; undefined if it has none.
+  struct LayerNoise {
+    torch::Tensor inputs, outputs;
+  };
+
   // A layer outside of chains. Its parameters are leaves if they are learned.
   struct Single {
     LayerPlan plan;
     torch::Tensor weight, bias;
+    torch::Tensor weight_deviation, bias_deviation;  // kNoisyDense.
+    std::shared_ptr<LayerNoise> noise;               // kNoisyDense.
     std::shared_ptr<const LayerStack> inner;
   };
 

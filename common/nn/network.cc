@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
@@ -75,6 +76,9 @@ void ForEachLayer(const NetworkPlan& plan, const Visit& visit) {
       ForEachLayer(encoder.layers, visit);
     }
     ForEachLayer(trunk.torso, visit);
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      ForEachLayer(multiplier.layers, visit);
+    }
   }
   for (const HeadPlan& head : plan.heads) {
     ForEachLayer(head.value, visit);
@@ -123,8 +127,11 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
       trunk.encoders.push_back(stack(encoder.layers));
     }
     trunk.torso = stack(planned.torso);
-    if (planned.core.has_value()) {
-      trunk.core.emplace(*planned.core, learns, &parameters_);
+    for (const CorePlan& core : planned.cores) {
+      trunk.cores.emplace_back(core, learns, &parameters_);
+    }
+    for (const EncoderPlan& multiplier : planned.multipliers) {
+      trunk.multipliers.push_back(stack(multiplier.layers));
     }
     trunks_.push_back(std::move(trunk));
   }
@@ -137,6 +144,24 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
                             : parameters_.value_views()[static_cast<size_t>(planned.free_log_std)];
     }
     heads_.push_back(std::move(head));
+  }
+  ForEachLayer(plan_,
+               [this](const LayerPlan& layer) { noisy_ = noisy_ || layer.kind == LayerPlan::Kind::kNoisyDense; });
+}
+
+void Network::SetNoise(const DrawNormal& draw) const {
+  for (const Trunk& trunk : trunks_) {
+    for (const LayerStack& encoder : trunk.encoders) {
+      encoder.SetNoise(draw);
+    }
+    trunk.torso.SetNoise(draw);
+    for (const LayerStack& multiplier : trunk.multipliers) {
+      multiplier.SetNoise(draw);
+    }
+  }
+  for (const Head& head : heads_) {
+    head.layers.SetNoise(draw);
+    head.value.SetNoise(draw);
   }
 }
 
@@ -160,11 +185,17 @@ void Network::Initialize(uint64_t seed) {
       if (values.bias.defined()) {
         view(layer.weight + 1).copy_(values.bias);
       }
+      if (layer.kind == LayerPlan::Kind::kNoisyDense) {
+        const double deviation = layer.noise / std::sqrt(static_cast<double>(weight.size(1)));
+        view(layer.weight + 2).fill_(deviation);
+        view(layer.weight + 3).fill_(deviation);
+      }
     });
     for (const TrunkPlan& trunk : plan_.trunks) {
-      for (int64_t i = 0; trunk.core.has_value() && i < 4; ++i) {
-        Tensor values = view(trunk.core->weight + i);
-        values.copy_(InitializeCore(*trunk.core, values.sizes().vec(), generator));
+      for (int64_t i = 0; !trunk.cores.empty() && i < 4; ++i) {
+        const CorePlan& core = trunk.cores[static_cast<size_t>(member)];
+        Tensor values = parameters_.value_views()[static_cast<size_t>(core.weight + i)];
+        values.copy_(InitializeCore(core, values.sizes().vec(), generator));
       }
     }
     for (const auto& [index, value] : plan_.initial_log_std) {
@@ -183,20 +214,47 @@ Tensor Network::Normalized(size_t leaf, const Tensor& input) const {
 }
 
 Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action,
-                         bool by_autograd) const {
+                         const std::vector<Tensor>& extra, bool by_autograd) const {
   const TrunkPlan& plan = plan_.trunks[index];
   const Trunk& trunk = trunks_[index];
   std::vector<Tensor> parts;
   parts.reserve(plan.encoders.size());
   for (size_t i = 0; i < plan.encoders.size(); ++i) {
     const EncoderPlan& encoder = plan.encoders[i];
-    const Tensor input = encoder.leaf < 0
-                             ? action
+    const Tensor input = encoder.leaf == -1 ? action
+                         : encoder.leaf < 0
+                             ? extra[static_cast<size_t>(-2 - encoder.leaf)]
                              : Normalized(static_cast<size_t>(encoder.leaf), leaves[static_cast<size_t>(encoder.leaf)]);
     const torch::ScalarType dtype = parameters_.values().scalar_type();
     parts.push_back(trunk.encoders[i](Enter(encoder, input, dtype), by_autograd));
   }
   return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
+}
+
+Tensor Network::Multiplied(size_t index, Tensor features, const std::vector<Tensor>& extra, bool by_autograd) const {
+  const TrunkPlan& plan = plan_.trunks[index];
+  for (size_t i = 0; i < plan.multipliers.size(); ++i) {
+    const Tensor& input = extra[static_cast<size_t>(-2 - plan.multipliers[i].leaf)];
+    const bool samples = input.dim() == 3;
+    TORCH_CHECK(!samples || !plan_.members.has_value(), "the network ", plan_.name,
+                " has members, and takes no samples of the input ", plan.multipliers[i].name);
+    const Tensor rows = samples ? input.flatten(0, 1) : input;
+    const Tensor factors = trunks_[index].multipliers[i](
+        Enter(plan.multipliers[i], rows, parameters_.values().scalar_type()), by_autograd);
+    if (samples && features.size(0) != rows.size(0)) {
+      features = features.repeat_interleave(input.size(1), 0);
+    }
+    features = features * factors;
+  }
+  return features;
+}
+
+Tensor Network::Dueling(const HeadPlan& plan, const Tensor& advantage, const Tensor& value) {
+  std::vector<int64_t> shape = advantage.sizes().vec();
+  shape.back() = -1;
+  shape.push_back(plan.size);  // [rows, choices, size].
+  const Tensor advantages = advantage.reshape(shape);
+  return (advantages - advantages.mean(-2, /*keepdim=*/true) + value.unsqueeze(-2)).reshape(advantage.sizes());
 }
 
 std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& features, bool by_autograd) const {
@@ -207,7 +265,7 @@ std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& featu
     HeadOutput output;
     output.values = heads_[i].layers(input, by_autograd);
     if (!heads_[i].value.empty()) {
-      output.values = output.values - output.values.mean(-1, /*keepdim=*/true) + heads_[i].value(input, by_autograd);
+      output.values = Dueling(plan_.heads[i], output.values, heads_[i].value(input, by_autograd));
     }
     output.log_std = heads_[i].log_std;
     outputs.push_back(std::move(output));
@@ -216,35 +274,42 @@ std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& featu
 }
 
 std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& leaves, const Tensor& action,
-                                                  bool by_autograd) const {
+                                                  const std::vector<Tensor>& extra, bool by_autograd) const {
   TORCH_CHECK(plan_.state_size == 0, "the network ", plan_.name, " has a core: it is unrolled, from a state");
   std::vector<Tensor> features;
   features.reserve(trunks_.size());
   for (size_t i = 0; i < trunks_.size(); ++i) {
-    features.push_back(Features(i, leaves, action, by_autograd));
+    features.push_back(Multiplied(i, Features(i, leaves, action, extra, by_autograd), extra, by_autograd));
   }
   return Heads(features, by_autograd);
 }
 
 Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tensor& first, const Tensor& state,
-                                  const Tensor& action, bool by_autograd) const {
+                                  const Tensor& action, const std::vector<Tensor>& extra, bool by_autograd) const {
   if (plan_.state_size == 0) {
-    return {Forward(leaves, action, by_autograd), state};
+    return {Forward(leaves, action, extra, by_autograd), state};
   }
   CheckState(plan_, state);
   const Tensor before = state.to(parameters_.values().scalar_type());
   std::vector<Tensor> features;
   std::vector<Tensor> after;
   for (size_t i = 0; i < trunks_.size(); ++i) {
-    Tensor own = Features(i, leaves, action, by_autograd);
-    CheckSteps(plan_, own.size(0), first, before.size(0));
-    const CorePlan& core = *plan_.trunks[i].core;
+    const Tensor own = Features(i, leaves, action, extra, by_autograd);
+    CheckSteps(plan_, own.size(-2), first, before.size(0));
     const Tensor begins = first.defined() ? first.reshape({-1, before.size(0)}) : first;
-    const Tensor remembered = before.narrow(1, core.state, core.state_size());
-    RecurrentCore::Unrolled unrolled = by_autograd ? trunks_[i].core->ByAutograd(own, begins, remembered)
-                                                   : (*trunks_[i].core)(own, begins, remembered);
-    features.push_back(std::move(unrolled.outputs));
-    after.push_back(std::move(unrolled.state));
+    std::vector<Tensor> outputs;
+    for (size_t member = 0; member < trunks_[i].cores.size(); ++member) {
+      const CorePlan& core = plan_.trunks[i].cores[member];
+      const Tensor remembered = before.narrow(1, core.state, core.state_size());
+      const Tensor input = own.dim() == 3 ? own.select(0, static_cast<int64_t>(member)) : own;
+      const RecurrentCore& unroll = trunks_[i].cores[member];
+      RecurrentCore::Unrolled unrolled =
+          by_autograd ? unroll.ByAutograd(input, begins, remembered) : unroll(input, begins, remembered);
+      outputs.push_back(std::move(unrolled.outputs));
+      after.push_back(std::move(unrolled.state));
+    }
+    features.push_back(
+        Multiplied(i, plan_.members.has_value() ? torch::stack(outputs) : outputs[0], extra, by_autograd));
   }
   return {Heads(features, by_autograd), torch::cat(after, 1)};
 }

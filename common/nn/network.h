@@ -32,9 +32,11 @@ class Network {
 
   // Returns one output for each head of the plan. `leaves` are the environment's observations, in order, [rows, …] of
   // their own type; those without an encoder, for example masks, may be undefined. `action`: [rows, …], in the stream's
-  // form, if the network takes it. `by_autograd`: see LayerStack. A c10::Error if the plan has a core.
+  // form, if the network takes it. `extra`: NetworkPlan::extra, [rows, width] each, or [rows, samples, width] for all
+  // that multiply; then outputs have rows * samples rows. `by_autograd`: see LayerStack. A c10::Error if the plan has a
+  // core.
   std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
-                                  bool by_autograd = false) const;
+                                  const std::vector<torch::Tensor>& extra = {}, bool by_autograd = false) const;
 
   struct Unrolled {
     std::vector<HeadOutput> heads;  // For T * rows rows.
@@ -44,7 +46,13 @@ class Network {
   // `first`, T * rows bools, marks rows that begin an episode, whose state is zero; undefined if none does. `state` is
   // [rows, state_size] before the first step. Without a core both are ignored and the state is returned.
   Unrolled Unroll(const std::vector<torch::Tensor>& leaves, const torch::Tensor& first, const torch::Tensor& state,
-                  const torch::Tensor& action = {}, bool by_autograd = false) const;
+                  const torch::Tensor& action = {}, const std::vector<torch::Tensor>& extra = {},
+                  bool by_autograd = false) const;
+
+  // True if a layer's weights have noise, which is none at first.
+  bool noisy() const { return noisy_; }
+  // Draws new noise for all noisy layers, on the parameters' device; null removes it.
+  void SetNoise(const DrawNormal& draw) const;
 
   const NetworkPlan& plan() const { return plan_; }
   FlatParameters& parameters() { return parameters_; }
@@ -54,7 +62,8 @@ class Network {
   struct Trunk {
     std::vector<LayerStack> encoders;
     LayerStack torso;
-    std::optional<RecurrentCore> core;
+    std::vector<RecurrentCore> cores;  // CorePlans'.
+    std::vector<LayerStack> multipliers;
   };
   struct Head {
     LayerStack layers;
@@ -68,7 +77,12 @@ class Network {
   // Normalises a leaf for the encoders.
   torch::Tensor Normalized(size_t leaf, const torch::Tensor& input) const;
   torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
-                         bool by_autograd) const;
+                         const std::vector<torch::Tensor>& extra, bool by_autograd) const;
+  // Features of torso or core times those of the inputs that multiply; [rows * samples, …] if these have samples.
+  torch::Tensor Multiplied(size_t trunk, torch::Tensor features, const std::vector<torch::Tensor>& extra,
+                           bool by_autograd) const;
+  // A head's outputs from its two streams, [rows, choices * size] and [rows, size].
+  static torch::Tensor Dueling(const HeadPlan& plan, const torch::Tensor& advantage, const torch::Tensor& value);
   // Computes the heads from each trunk's features.
   std::vector<HeadOutput> Heads(const std::vector<torch::Tensor>& features, bool by_autograd) const;
 
@@ -77,6 +91,7 @@ class Network {
   std::vector<const NormalizerPlan*> normalizers_;  // By leaf; null if it is not normalised.
   std::vector<Trunk> trunks_;
   std::vector<Head> heads_;
+  bool noisy_ = false;
 };
 
 }  // namespace waggle

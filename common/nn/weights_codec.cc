@@ -24,24 +24,50 @@ std::string FirstDifference(const std::vector<ArraySpec>& got, const std::vector
   return "";
 }
 
+std::vector<ArraySpec> LayoutOf(const std::vector<NamedParameters>& networks) {
+  std::vector<ArraySpec> layout;
+  for (const NamedParameters& network : networks) {
+    for (ArraySpec spec : network.parameters->layout()) {
+      if (networks.size() > 1) {
+        spec.name = absl::StrCat(network.network, ".", spec.name);
+      }
+      layout.push_back(std::move(spec));
+    }
+  }
+  return layout;
+}
+
+int64_t SizeOf(const std::vector<NamedParameters>& networks) {
+  int64_t size = 0;
+  for (const NamedParameters& network : networks) {
+    size += network.parameters->size();
+  }
+  return size;
+}
+
 }  // namespace
 
-absl::StatusOr<ModelSnapshot> EncodeWeights(const FlatParameters& parameters, uint64_t network_hash) {
+absl::StatusOr<ModelSnapshot> EncodeWeights(const std::vector<NamedParameters>& networks, uint64_t network_hash) {
   return CatchTorch("copying weights", [&] {
     torch::NoGradGuard no_grad;
-    const size_t bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
+    const size_t bytes = static_cast<size_t>(SizeOf(networks)) * sizeof(float);
     const std::shared_ptr<char> data = AllocateBytes(bytes);
-    torch::from_blob(data.get(), {parameters.size()}, torch::kFloat32).copy_(parameters.values());
+    auto* to = reinterpret_cast<float*>(data.get());
+    for (const NamedParameters& network : networks) {
+      torch::from_blob(to, {network.parameters->size()}, torch::kFloat32).copy_(network.parameters->values());
+      to += network.parameters->size();
+    }
     ModelSnapshot snapshot;
-    snapshot.tensors = parameters.layout();
+    snapshot.tensors = LayoutOf(networks);
     snapshot.network_hash = network_hash;
     snapshot.data = ByteSlices(ByteSlice{data.get(), bytes, data});
     return snapshot;
   });
 }
 
-absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash, FlatParameters* parameters) {
-  const std::string difference = FirstDifference(snapshot.tensors, parameters->layout());
+absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash,
+                           const std::vector<NamedParameters>& networks) {
+  const std::string difference = FirstDifference(snapshot.tensors, LayoutOf(networks));
   if (!difference.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("model \"", snapshot.model, "\": the weights are of another network: ", difference));
@@ -51,7 +77,7 @@ absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash,
         "model \"", snapshot.model, "\": the weights are of another network: its hash is ",
         absl::StrFormat("%016x", snapshot.network_hash), ", wanted ", absl::StrFormat("%016x", network_hash)));
   }
-  const int64_t count = parameters->size();
+  const int64_t count = SizeOf(networks);
   const size_t bytes = static_cast<size_t>(count) * sizeof(float);
   if (snapshot.data.size() != bytes) {
     return absl::InvalidArgumentError(
@@ -64,7 +90,11 @@ absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash,
   }
   return CatchTorch("loading weights", [&] {
     torch::NoGradGuard no_grad;
-    parameters->values().copy_(torch::from_blob(const_cast<char*>(data.get()), {count}, torch::kFloat32));
+    auto* from = reinterpret_cast<float*>(const_cast<char*>(data.get()));
+    for (const NamedParameters& network : networks) {
+      network.parameters->values().copy_(torch::from_blob(from, {network.parameters->size()}, torch::kFloat32));
+      from += network.parameters->size();
+    }
   });
 }
 

@@ -18,6 +18,7 @@ class AllReduceStepper : public Stepper {
       : average_(std::move(average)), local_(local) {}
 
   absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
+  absl::Status Average(const torch::Tensor& tensor) override { return average_(tensor); }
 
  private:
   const std::function<absl::Status(const torch::Tensor& tensor)> average_;

@@ -38,8 +38,9 @@ LearnerInference::~LearnerInference() {
 }
 
 absl::Status LearnerInference::Begin(const Experiment& experiment, const EnvironmentSpec& environment,
-                                     const AlgorithmDefinitions& definitions, torch::Device device, HubLink* hub,
-                                     Metrics* metrics) {
+                                     const AlgorithmDefinitions& definitions,
+                                     const AlgorithmImplementations& implementations, torch::Device device,
+                                     HubLink* hub, Metrics* metrics) {
   if (serve_ == nullptr) {
     return absl::FailedPreconditionError(
         "actor.inference: server: this learner must compute the actors' actions, but was started without --listen");
@@ -56,6 +57,7 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
   PolicyContext context;
   context.experiment = &experiment;
   context.definitions = &definitions;
+  context.implementations = &implementations;
   context.environment = environment;
   context.device = device;
   context.lanes = parts.actors * parts.lanes;
@@ -67,7 +69,7 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
   context.first_step = assignment.progress.env_steps / std::max<int64_t>(1, context.all_lanes);
   WAGGLE_ASSIGN_OR_RETURN(parts.policy, NetworkPolicy::Create(context));
   batcher_ = std::make_shared<InferenceBatcher>(inference, std::move(parts));
-  serve_(batcher_, plan.acting()->hash);
+  serve_(batcher_, plan.acting_hash());
   return absl::OkStatus();
 }
 

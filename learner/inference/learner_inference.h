@@ -10,6 +10,7 @@
 #include "common/hub/ports/hub.h"
 #include "common/hub/ports/model.h"
 #include "common/nn/torch.h"
+#include "common/rl/kit/algorithm.h"
 #include "learner/inference/inference_batcher.h"
 
 namespace waggle {
@@ -30,7 +31,8 @@ class LearnerInference {
   // Answers from the first weights on. `hub` and `metrics` must outlive this. FAILED_PRECONDITION if this process does
   // not listen; otherwise the errors of NetworkPolicy::Create.
   absl::Status Begin(const Experiment& experiment, const EnvironmentSpec& environment,
-                     const AlgorithmDefinitions& definitions, torch::Device device, HubLink* hub, Metrics* metrics);
+                     const AlgorithmDefinitions& definitions, const AlgorithmImplementations& implementations,
+                     torch::Device device, HubLink* hub, Metrics* metrics);
 
   // A publisher that gives the weights to the policy here before it publishes them; `publisher` itself if no actors are
   // answered here.

@@ -195,9 +195,9 @@ struct RecurrentHead {
 
 RecurrentHead NewRecurrentHead(const NetworkPlan& plan, const HeadPlan& head, torch::Device device) {
   const TrunkPlan& trunk = plan.trunks[head.trunk];
-  const int64_t units = trunk.core->units;
+  const int64_t units = trunk.cores[0].units;
   RecurrentHead made{Modules(plan, trunk.torso), torch::nn::LSTM(trunk.torso.back().output_shape[0], units),
-                     Modules(plan, head.layers), trunk.core->state, units};
+                     Modules(plan, head.layers), trunk.cores[0].state, units};
   made.torso->to(device);
   made.core->to(device);
   made.output->to(device);
@@ -214,8 +214,8 @@ Learner DqnByModules(const Setting& setting) {
                                                                          : observation);
     };
   };
-  torch::nn::Sequential online = Modules(setting, *setting.plan.acting());
-  torch::nn::Sequential target = Modules(setting, *setting.plan.acting());
+  torch::nn::Sequential online = Modules(setting, *setting.plan.acting()[0]);
+  torch::nn::Sequential target = Modules(setting, *setting.plan.acting()[0]);
   const double rate = options.EffectiveTargetUpdateRate();
   return Dqn({forward(online), forward(target), DescendByAdam(online->parameters(), options.optimizer),
               [=, from = online->parameters(), to = target->parameters()] { Follow(from, to, rate); }},
@@ -225,10 +225,12 @@ Learner DqnByModules(const Setting& setting) {
 Learner DqnByFlatBuffers(const Setting& setting) {
   const auto& options = setting.options<ApexDqnOptions>();
   const auto network = [&](bool learns) -> std::shared_ptr<Network> {
-    return Must(Network::Create(*setting.plan.acting(), setting.device, 1, torch::kFloat32, learns));
+    return Must(Network::Create(*setting.plan.acting()[0], setting.device, 1, torch::kFloat32, learns));
   };
   const auto forward = [](const std::shared_ptr<Network>& net) {
-    return [net](const Tensor& observation) { return net->Forward({observation}, {}, /*by_autograd=*/true)[0].values; };
+    return [net](const Tensor& observation) {
+      return net->Forward({observation}, {}, {}, /*by_autograd=*/true)[0].values;
+    };
   };
   const auto online = network(/*learns=*/true);
   const auto target = network(/*learns=*/false);
@@ -240,7 +242,7 @@ Learner DqnByFlatBuffers(const Setting& setting) {
 
 Learner PpoByModules(const Setting& setting) {
   const auto& options = setting.options<PpoOptions>();
-  const NetworkPlan& plan = *setting.plan.acting();
+  const NetworkPlan& plan = *setting.plan.acting()[0];
   RecurrentHead policy = NewRecurrentHead(plan, *plan.FindHead("policy"), setting.device);
   RecurrentHead value = NewRecurrentHead(plan, *plan.FindHead("value"), setting.device);
   std::vector<Tensor> parameters;
@@ -259,13 +261,13 @@ Learner PpoByModules(const Setting& setting) {
 
 Learner PpoByFlatBuffers(const Setting& setting) {
   const auto& options = setting.options<PpoOptions>();
-  const std::shared_ptr<Network> network = Must(Network::Create(*setting.plan.acting(), setting.device, 1));
+  const std::shared_ptr<Network> network = Must(Network::Create(*setting.plan.acting()[0], setting.device, 1));
   const auto head = [&network](const char* name) {
     return static_cast<size_t>(network->plan().FindHead(name) - network->plan().heads.data());
   };
   return Ppo(
       {[network, policy = head("policy"), value = head("value")](const Tensor& observation, const Tensor& state) {
-         const auto heads = network->Unroll({observation.flatten(0, 1)}, {}, state, {}, /*by_autograd=*/true).heads;
+         const auto heads = network->Unroll({observation.flatten(0, 1)}, {}, state, {}, {}, /*by_autograd=*/true).heads;
          return PpoNetwork::Outputs{heads[policy].values, heads[value].values.squeeze(-1)};
        },
        DescendFlat(network, options.optimizer)},

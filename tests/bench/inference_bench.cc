@@ -124,7 +124,7 @@ double AskedRows(int64_t actors, const InferenceOptions& options) {
   const auto batcher = std::make_shared<InferenceBatcher>(options, std::move(parts));
   batcher->SetWeights(made.weights);
   InferenceService service;
-  service.SetBatcher(batcher, made.plan.acting()->hash);
+  service.SetBatcher(batcher, made.plan.acting_hash());
   const std::unique_ptr<RpcServer> server = Must(RpcServer::Start("127.0.0.1:0", {&service}));
   std::atomic<int64_t> asked{0};
   std::atomic<bool> over{false};
@@ -139,8 +139,8 @@ double AskedRows(int64_t actors, const InferenceOptions& options) {
         remote.index = actor;
         remote.lanes = kLanes;
         remote.environment = CartPoleSpaces();
-        remote.columns = made.plan.PolicyColumns();
-        remote.network_hash = made.plan.acting()->hash;
+        remote.columns = made.plan.algorithm.columns;
+        remote.network_hash = made.plan.acting_hash();
         const std::unique_ptr<Policy> policy = NewRemotePolicy(std::move(remote), stop);
         Rows rows(kLanes);
         while (!over) {

@@ -80,8 +80,8 @@ Multiplications MultiplicationsOf(const NetworkPlan& plan) {
     for (const LayerPlan& layer : trunk.torso) {
       count.all += of_layer(layer);
     }
-    if (trunk.core.has_value()) {
-      count.all += elements(trunk.core->weight) + elements(trunk.core->weight + 1);
+    for (const CorePlan& core : trunk.cores) {
+      count.all += elements(core.weight) + elements(core.weight + 1);
     }
   }
   for (const HeadPlan& head : plan.heads) {
@@ -94,14 +94,14 @@ Multiplications MultiplicationsOf(const NetworkPlan& plan) {
 
 // Three passes forward, and one back, for weights and for inputs.
 double DqnMultiplications(const Setting& setting) {
-  const Multiplications count = MultiplicationsOf(*setting.plan.acting());
+  const Multiplications count = MultiplicationsOf(*setting.plan.acting()[0]);
   return static_cast<double>(setting.experiment.learner.batch_size) * (5 * count.all - count.first);
 }
 
 // One pass forward over all rows, then in each epoch one forward and back over the steps.
 double PpoMultiplications(const Setting& setting) {
   const auto& options = setting.options<PpoOptions>();
-  const Multiplications count = MultiplicationsOf(*setting.plan.acting());
+  const Multiplications count = MultiplicationsOf(*setting.plan.acting()[0]);
   const auto rows = static_cast<double>(setting.experiment.learner.batch_size);
   const auto steps = static_cast<double>(options.unroll);
   const auto epochs = static_cast<double>(options.epochs);

@@ -175,7 +175,7 @@ TEST_CASE("a core is for algorithms with tables of sequences, and others refuse 
     if (std::any_of(tables.begin(), tables.end(),
                     [](const TablePlan& table) { return table.window.kind == WindowPlan::Kind::kNStep; })) {
       REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-      CHECK(absl::StartsWith(status.message(), absl::StrCat("networks.", plan.acting()->name, ".core")));
+      CHECK(absl::StartsWith(status.message(), absl::StrCat("networks.", plan.acting()[0]->name, ".core")));
     } else {
       REQUIRE_OK(status);
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/base/random.h"
+#include "common/config/plan/head_kinds.h"
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
 
@@ -18,8 +19,8 @@ constexpr double kStep = 1e-6;
 bool IsItsOwnTarget(const AlgorithmPlan& plan, const ParameterGroup& group) {
   for (const NetworkNeed& need : plan.networks) {
     if (need.name == group.name() && !need.has_target) {
-      for (const auto& [name, kind] : need.heads) {
-        if (kind == HeadKind::kQ || kind == HeadKind::kValue) {
+      for (const auto& [name, head] : need.heads) {
+        if (!GivesPolicy(head.kind)) {
           return true;
         }
       }

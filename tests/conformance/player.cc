@@ -8,6 +8,7 @@ std::unique_ptr<Policy> NewPolicy(const Subject& subject, const Experiment& expe
   PolicyContext context;
   context.experiment = &experiment;
   context.definitions = &Definitions();
+  context.implementations = &Implementations();
   context.environment = SpecOf(subject.kind);
   context.lanes = lanes;
   context.all_lanes = lanes;

@@ -172,6 +172,7 @@ int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& act
   PolicyContext context;
   context.experiment = &experiment;
   context.definitions = &Definitions();
+  context.implementations = &Implementations();
   context.lanes = context.all_lanes = kLanes;
   context.environment.name = "masks";
   context.environment.actions = actions;

@@ -173,7 +173,9 @@ absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* s
 std::vector<ParameterGroup*> GroupsOf(const AlgorithmPlan& plan, const Model& model) {
   std::vector<ParameterGroup*> groups;
   for (const NetworkNeed& need : plan.networks) {
-    groups.push_back(model.net(need.name).group());
+    for (const auto& [name, group] : model.net(need.name).groups()) {
+      groups.push_back(group.get());
+    }
   }
   for (const ScalarNeed& need : plan.scalars) {
     groups.push_back(model.scalar(need.name)->group());

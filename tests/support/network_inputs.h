@@ -10,10 +10,12 @@
 
 namespace waggle::testing {
 
-// The inputs of a network: a tensor for each leaf of the observation, and an action if it takes one.
+// The inputs of a network: a tensor for each leaf of the observation, an action if it takes one, and an algorithm's
+// own.
 struct NetworkInputs {
   std::vector<torch::Tensor> leaves;
   torch::Tensor action;
+  std::vector<torch::Tensor> extra;
 
   // The inputs with gradients.
   std::vector<torch::Tensor> Differentiable() const {
@@ -26,6 +28,7 @@ struct NetworkInputs {
     if (action.defined() && action.requires_grad()) {
       result.push_back(action);
     }
+    result.insert(result.end(), extra.begin(), extra.end());
     return result;
   }
 };
@@ -60,6 +63,9 @@ inline NetworkInputs RandomInputs(const NetworkCase& network, int64_t rows, torc
   }
   if (network.need.takes_action) {
     inputs.action = RandomLeaf(ValueOf(AsOneLeaf(network.environment)), rows, dtype);
+  }
+  for (const InputNeed& input : network.need.extra) {
+    inputs.extra.push_back(torch::randn({rows, input.width}, dtype).requires_grad_());
   }
   return inputs;
 }

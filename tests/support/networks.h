@@ -30,6 +30,12 @@ inline LayerSpec Mlp(std::vector<int64_t> units, const std::string& activation =
   return layer;
 }
 
+inline LayerSpec NoisyMlp(std::vector<int64_t> units, const std::string& activation = "relu") {
+  LayerSpec layer = Mlp(std::move(units), activation);
+  layer.noise = 0.5;
+  return layer;
+}
+
 inline LayerSpec Residual(std::vector<int64_t> units, const std::string& activation = "relu") {
   LayerSpec layer = Layer("residual", activation);
   layer.units = std::move(units);
@@ -92,7 +98,7 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
   const SpaceLeaf several = MultiDiscrete("action", {2, 3});
   const SpaceLeaf real = Box("action", DType::kFloat32, {2}, -1, 1);
   const SpaceLeaf image = Box("observation", DType::kFloat32, {2, 6, 5});
-  const auto need = [](std::map<std::string, HeadKind> heads, bool takes_action = false) {
+  const auto need = [](std::map<std::string, HeadNeed> heads, bool takes_action = false) {
     NetworkNeed result;
     result.name = "net";
     result.heads = std::move(heads);
@@ -209,6 +215,32 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
   mixed.spec.heads["policy"].std = "of_state";
   cases.push_back(mixed);
 
+  cases.push_back({"a head of atoms", need({{"q", HeadNeed(HeadKind::kCategoricalQ, 4, -2, 7)}}), spec({Mlp({4})}),
+                   Environment({Vector(3)}, discrete)});
+  cases.push_back({"a dueling head of atoms", need({{"q", HeadNeed(HeadKind::kCategoricalQ, 4, -2, 7)}}),
+                   spec({Mlp({4})}, {{"q", Head("dueling", {3}, "tanh")}}), Environment({Vector(3)}, discrete)});
+  cases.push_back({"a dueling head of quantiles", need({{"q", HeadNeed(HeadKind::kQuantileQ, 2)}}),
+                   spec({Mlp({4})}, {{"q", Head("dueling")}}), Environment({Vector(3)}, discrete)});
+  cases.push_back({"quantiles of a value, and numbers",
+                   need({{"value", HeadNeed(HeadKind::kQuantiles, 5)}, {"numbers", HeadNeed(HeadKind::kVector, 2)}},
+                        /*takes_action=*/true),
+                   spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, real)});
+  cases.push_back(
+      {"noisy layers", q, spec({Conv(2, 3, 2), NoisyMlp({4, 3}, "tanh"), Mlp({4})}), Environment({image}, discrete)});
+  NetworkCase noisy{"a noisy dueling head", q, spec({NoisyMlp({4}, "silu")}, {{"q", Head("dueling", {3}, "tanh")}}),
+                    Environment({Vector(3)}, discrete)};
+  noisy.spec.heads["q"].noise = 0.3;
+  cases.push_back(noisy);
+  NetworkCase extra{"an algorithm's own inputs", q, spec({Mlp({3}, "tanh")}), Environment({Vector(3)}, discrete)};
+  extra.need.extra = {{"fractions", 5, true}, {"skill", 3}};
+  extra.spec.encoders = {{"fractions", {Mlp({3}, "tanh")}}};
+  cases.push_back(extra);
+  extra.name = "an algorithm's own inputs beside an action";
+  extra.need.takes_action = true;
+  extra.spec.torso = {};
+  extra.spec.encoders = {{"skill", {Mlp({2}, "silu")}}};
+  cases.push_back(extra);
+
   const NetworkNeed critic = need({{"q", HeadKind::kValue}}, /*takes_action=*/true);
   cases.push_back({"a critic", critic, spec({Mlp({4})}), Environment({Vector(3)}, real)});
   NetworkCase encoded_critic{"a critic whose action is encoded", critic, spec({Mlp({4}, "tanh")}),
@@ -265,6 +297,15 @@ inline std::vector<NetworkCase> RecurrentNetworkCases() {
     cases.back().need.heads = {{"q", HeadKind::kValue}};
     cases.back().need.takes_action = true;
     cases.back().environment = Environment({Vector(3)}, Box("action", DType::kFloat32, {2}, -1, 1));
+    for (const int64_t members : {1, 3}) {
+      cases.push_back(cases.back());
+      cases.back().name = name + " of critics, members: " + std::to_string(members);
+      cases.back().need.members = members;
+    }
+    cases.push_back(network);
+    cases.back().name = name + " of two members on an observation";
+    cases.back().spec.torso = {};
+    cases.back().need.members = 2;
   }
   return cases;
 }

@@ -14,6 +14,7 @@
 #include "common/config/experiment/lock_step.h"
 #include "common/config/experiment/space_checks.h"
 #include "common/config/plan/head_kinds.h"
+#include "common/config/plan/network_identity.h"
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/shard_config.h"
 #include "common/replay/ports/replay.h"
@@ -123,13 +124,17 @@ absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan
 absl::Status CheckExploration(const EnvironmentSpec& environment, const AlgorithmPlan& plan) {
   bool has_values = false;
   for (const NetworkNeed& need : plan.networks) {
-    for (const auto& [name, kind] : need.heads) {
-      has_values = has_values || (need.acts && kind == HeadKind::kQ);
+    for (const auto& [name, head] : need.heads) {
+      has_values = has_values || (need.acts && GivesChoicesValues(head.kind));
     }
   }
   const std::string& type = plan.exploration.type;
   const bool is_real = PolicyHead(environment) == HeadKind::kNormal;
   Problems problems;
+  problems.AddUnless(
+      type != "parameter_noise" || (!plan.own_policy && (has_values || is_real)),
+      "algorithm.exploration.type: parameter_noise is for an acting network that gives values of choices "
+      "or real actions; wanted none");
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
                      " is for networks that give choices their values; wanted none",
@@ -254,7 +259,17 @@ absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need,
   if (!need.acts) {
     return absl::OkStatus();
   }
-  plan->columns.emplace_back(kCoreState);
+  if (plan->exploration.type == "parameter_noise") {
+    return absl::InvalidArgumentError(absl::StrCat("networks.", network.name,
+                                                   ".core: a core cannot act with the exploration parameter_noise; "
+                                                   "wanted the type none"));
+  }
+  if (plan->own_policy) {
+    return absl::InvalidArgumentError(absl::StrCat("networks.", network.name, ".core: the policy of algorithm ",
+                                                   experiment.algorithm,
+                                                   " keeps no state of a core; wanted the type none"));
+  }
+  plan->columns.push_back(CoreStateColumn(network));
   for (TablePlan& table : plan->tables) {
     table.table.signature.push_back(CoreStateColumn(network));
     table.table.view.push_back({kCoreState, kCoreState, ViewField::Rows::kFirst});
@@ -340,21 +355,19 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
 
 }  // namespace
 
-const NetworkPlan* ExperimentPlan::acting() const {
+std::vector<const NetworkPlan*> ExperimentPlan::acting() const {
+  std::vector<const NetworkPlan*> acting;
   for (size_t i = 0; i < networks.size(); ++i) {
     if (algorithm.networks[i].acts) {
-      return &networks[i];
+      acting.push_back(&networks[i]);
     }
   }
-  return nullptr;
+  return acting;
 }
 
-std::vector<ArraySpec> ExperimentPlan::PolicyColumns() const {
-  std::vector<ArraySpec> columns;
-  for (const std::string& column : algorithm.columns) {
-    columns.push_back(column == kCoreState ? CoreStateColumn(*acting()) : ArraySpec{column, DType::kFloat32, {}});
-  }
-  return columns;
+uint64_t ExperimentPlan::acting_hash() const {
+  const std::vector<const NetworkPlan*> plans = acting();
+  return plans.size() == 1 ? plans[0]->hash : IdentityHash(plans);
 }
 
 absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,

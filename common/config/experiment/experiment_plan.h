@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,10 +18,10 @@ struct ExperimentPlan {
   AlgorithmPlan algorithm;            // Its tables have the run's seed, and are named EXPERIMENT/TABLE.
   std::vector<NetworkPlan> networks;  // For algorithm.networks, in their order.
 
-  // The network that acts; null if there is none.
-  const NetworkPlan* acting() const;
-  // The acting network's additions to every row of the stream, as arrays.
-  std::vector<ArraySpec> PolicyColumns() const;
+  // The networks that act, in their order.
+  std::vector<const NetworkPlan*> acting() const;
+  // Identifies the published weights: the acting network's hash, or one over all of them.
+  uint64_t acting_hash() const;
 };
 
 // INVALID_ARGUMENT, one problem a line, each behind its key, if the options of the sections do not fit each other or

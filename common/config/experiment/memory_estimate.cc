@@ -61,7 +61,13 @@ struct LearnerArrays {
 
 LearnerArrays CountArrays(const NetworkNeed& need) {
   const double targets = need.has_target ? 1 : 0;
-  const auto state = static_cast<double>(need.optimizer.StateArrays());
+  if (!need.learns) {
+    return {1 + targets, 1 + targets};
+  }
+  auto state = static_cast<double>(need.optimizer.StateArrays());
+  for (const auto& [name, optimizer] : need.more_optimizers) {
+    state += static_cast<double>(optimizer.StateArrays());
+  }
   return {2 + targets + state, 1 + targets + state};
 }
 
@@ -90,9 +96,9 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
     sizes.checkpoint += arrays.saved * bytes;
     sizes.row_values += static_cast<double>(network.row_values) * sizeof(float);
   }
-  if (const NetworkPlan* const acting = plan.acting()) {
-    sizes.weights = static_cast<double>(acting->num_parameters) * sizeof(float);
-    sizes.acting_row_values = static_cast<double>(acting->row_values) * sizeof(float);
+  for (const NetworkPlan* const acting : plan.acting()) {
+    sizes.weights += static_cast<double>(acting->num_parameters) * sizeof(float);
+    sizes.acting_row_values += static_cast<double>(acting->row_values) * sizeof(float);
   }
   const ArraySpec& observation = environment.observations[0].array;
   sizes.observation = static_cast<double>(BytesARow(ArraysOf(environment.observations)));

@@ -33,9 +33,7 @@ void AddAllColumns(const PlanContext& context, const AlgorithmPlan& algorithm, T
   append(ArraysOf(context.environment.actions));
   append(context.environment.rewards);
   append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
-  for (const std::string& column : algorithm.columns) {
-    append({ArraySpec{column, DType::kFloat32, {}}});
-  }
+  append(algorithm.columns);
   for (const ArraySpec& column : columns) {
     table->signature.push_back(column);
     table->view.push_back({column.name, column.name, ViewField::Rows::kAll});

@@ -4,8 +4,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/tensor/array_spec.h"
 #include "common/config/plan/exploration_options.h"
 #include "common/config/plan/optimizer_options.h"
 #include "common/config/plan/table_plan.h"
@@ -22,19 +24,59 @@ enum class HeadKind {
   kTanhNormal,     // The same before tanh, which puts the action into (-1, 1).
   kDeterministic,  // The action itself, in (-1, 1), by tanh.
   kMixed,          // Those of kCategorical, then those of kNormal, if some elements are choices and others real.
+  // For each choice of a discrete action a distribution of its value: logits of `size` atoms, evenly spaced from low to
+  // high (C51, arXiv 1707.06887).
+  kCategoricalQ,
+  kQuantileQ,  // `size` quantiles of each choice's value (QR-DQN, arXiv 1710.10044).
+  kQuantiles,  // `size` quantiles of one value.
+  kVector,     // `size` numbers.
+};
+
+// A head that an algorithm needs. A kind alone is a need of size 1.
+struct HeadNeed {
+  HeadNeed(HeadKind kind_of_head = HeadKind::kQ, int64_t size_of_head = 1, double lowest = 0, double highest = 0)
+      : kind(kind_of_head), size(size_of_head), low(lowest), high(highest) {}
+
+  HeadKind kind;
+  int64_t size;  // kCategoricalQ, kQuantileQ, kQuantiles, kVector: atoms, quantiles or numbers; at least 1.
+  double low;    // kCategoricalQ: the lowest atom's value, below `high`, the highest's.
+  double high;
+};
+
+// A network's input that is no leaf of the environment: the algorithm gives it with each call.
+struct InputNeed {
+  std::string name;  // A key of the network's `encoders:`.
+  int64_t width = 1;
+  // Its features multiply those of torso and core, element by element. It may have one more dimension,
+  // [rows, samples, width]; then all outputs are [rows, samples, …], and torso and core compute each row once. Not for
+  // networks with members.
+  bool multiplies = false;
 };
 
 // A network that an algorithm learns with. Its inside comes from the configuration (NetworkSpec).
 struct NetworkNeed {
   std::string name;                       // A key of `networks:`; metrics, messages and checkpoints use it.
-  std::map<std::string, HeadKind> heads;  // By name.
+  std::map<std::string, HeadNeed> heads;  // By name.
   OptimizerOptions optimizer = {};
-  bool acts = false;          // Published: actors and evaluators hold nothing else. One network of an algorithm acts.
-  bool takes_action = false;  // The action is one more input, beside the observation's leaves.
-  bool has_target = false;    // A copy that follows it (Net::FollowTarget).
+  // Published: actors and evaluators hold these networks and nothing else. Several act only by the algorithm's own
+  // policy (AlgorithmImplementation::new_policy).
+  bool acts = false;
+  // The head that chooses the action, if NetworkPolicy acts; empty: the only head that can.
+  std::string acting_head = {};
+  bool takes_action = false;          // The action is one more input, beside the observation's leaves.
+  std::vector<InputNeed> extra = {};  // More inputs, after the action.
+  bool has_target = false;            // A copy that follows it (Net::FollowTarget).
   // Copies side by side, each with weights of its own. Present, even 1: outputs are [members, rows, …].
   std::optional<int64_t> members = {};
+  bool learns = true;  // False: it keeps its first values, and has no optimizer.
+  // More optimizers of the same parameters, for losses that are descended in turn, by name (Net::group).
+  std::map<std::string, OptimizerOptions> more_optimizers = {};
 };
+
+// A policy's column of one float32 number.
+inline ArraySpec NumberColumn(std::string name) {
+  return {std::move(name), DType::kFloat32, {}};
+}
 
 // A learned number, such as the logarithm of a temperature.
 struct ScalarNeed {
@@ -48,13 +90,15 @@ struct ScalarNeed {
 struct AlgorithmPlan {
   std::vector<NetworkNeed> networks = {};
   std::vector<ScalarNeed> scalars = {};
-  // The columns that the acting network adds to every row of the stream: "value", and "log_prob", which is the policy's
-  // for the taken action, even if exploration has changed that. PlanExperiment adds "core_state" if the network has a
-  // core, here and to the tables.
-  std::vector<std::string> columns = {};
+  // The columns that the policy adds to every row of the stream. NetworkPolicy gives float32 numbers: "value", and
+  // "log_prob", which is the policy's for the taken action, even if exploration has changed that. An algorithm's own
+  // policy gives any. PlanExperiment adds "core_state" if the acting network has a core, here and to the tables.
+  std::vector<ArraySpec> columns = {};
   // The same for initial priorities alone; they stay in the actor: "q_taken", "q_max".
   std::vector<std::string> private_columns = {};
   ExplorationOptions exploration = {};
+  // True if the algorithm has its own policy (AlgorithmImplementation::new_policy).
+  bool own_policy = false;
   // Present: actors wait for the learner. Each acts this many rows in every lane by one version of the weights, all
   // lanes in step, and then waits for the next version: a learner step learns only from the weights that it changes.
   // All tables are of kUnroll windows one row longer than that, which do not overlap: their last row only has the

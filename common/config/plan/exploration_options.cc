@@ -8,7 +8,8 @@
 namespace waggle {
 
 void ExplorationOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Choice("type", &type, {"none", "epsilon_greedy", "boltzmann", "gaussian", "ornstein_uhlenbeck"});
+  visitor.Choice("type", &type,
+                 {"none", "epsilon_greedy", "boltzmann", "gaussian", "ornstein_uhlenbeck", "parameter_noise"});
   visitor.Int("warm_up_steps", &warm_up_steps, In(0, 1e12));
   const auto applies = [&](const char* key, const std::vector<std::string>& types) {
     return visitor.Applies(key, std::find(types.begin(), types.end(), type) != types.end(),
@@ -32,6 +33,18 @@ void ExplorationOptions::Visit(ConfigVisitor& visitor) {
   }
   if (applies("time_step", {"ornstein_uhlenbeck"})) {
     visitor.Double("time_step", &time_step, Above(0, 1));
+  }
+  if (applies("parameter_deviation", {"parameter_noise"})) {
+    visitor.Double("parameter_deviation", &parameter_deviation, Above(0, 100));
+  }
+  if (applies("parameter_distance", {"parameter_noise"})) {
+    visitor.Double("parameter_distance", &parameter_distance, Above(0, 100));
+  }
+  if (applies("parameter_factor", {"parameter_noise"})) {
+    visitor.Double("parameter_factor", &parameter_factor, Above(1, 10));
+  }
+  if (applies("parameter_steps", {"parameter_noise"})) {
+    visitor.Int("parameter_steps", &parameter_steps, In(1, 1e9));
   }
 }
 

@@ -13,7 +13,7 @@ namespace waggle {
 struct ExplorationOptions {
   // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
   // choice is drawn by softmax(q / temperature). gaussian, ornstein_uhlenbeck: noise that is added to a real action in
-  // [-1, 1].
+  // [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
   std::string type = "none";
   // Environment steps of the run whose actions are uniformly random, without the policy.
   int64_t warm_up_steps = 0;
@@ -29,6 +29,14 @@ struct ExplorationOptions {
   Schedule sigma = 0.1;
   double theta = 0.15;
   double time_step = 0.01;
+
+  // parameter_noise: the first deviation of the noise; the wanted distance between noisy and clean actions (the root of
+  // the mean square of their elements, or the mean divergence of the softmax of values); the factor by which the
+  // deviation follows it; and the acting steps between draws.
+  double parameter_deviation = 0.1;
+  double parameter_distance = 0.1;
+  double parameter_factor = 1.01;
+  int64_t parameter_steps = 50;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -27,6 +27,14 @@ std::vector<std::string> TypesOf(HeadKind kind) {
       return {"deterministic"};
     case HeadKind::kMixed:
       return {"mixed"};
+    case HeadKind::kCategoricalQ:
+      return {"categorical_q", "dueling"};
+    case HeadKind::kQuantileQ:
+      return {"quantile_q", "dueling"};
+    case HeadKind::kQuantiles:
+      return {"quantiles"};
+    case HeadKind::kVector:
+      return {"vector"};
   }
   return {};
 }
@@ -77,8 +85,12 @@ bool Suits(HeadKind kind, const JointAction& action) {
   const bool has_reals = action.num_reals > 0;
   switch (kind) {
     case HeadKind::kQ:
+    case HeadKind::kCategoricalQ:
+    case HeadKind::kQuantileQ:
       return action.is_scalar;
     case HeadKind::kValue:
+    case HeadKind::kQuantiles:
+    case HeadKind::kVector:
       return true;
     case HeadKind::kCategorical:
       return !has_reals;
@@ -92,9 +104,18 @@ bool Suits(HeadKind kind, const JointAction& action) {
   return false;
 }
 
-int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const JointAction& action) {
+bool GivesChoicesValues(HeadKind kind) {
+  return kind == HeadKind::kQ || kind == HeadKind::kCategoricalQ || kind == HeadKind::kQuantileQ;
+}
+
+bool GivesPolicy(HeadKind kind) {
+  return kind == HeadKind::kCategorical || kind == HeadKind::kNormal || kind == HeadKind::kTanhNormal ||
+         kind == HeadKind::kDeterministic || kind == HeadKind::kMixed;
+}
+
+int64_t NumOutputs(const HeadNeed& need, const HeadSpec& head, const JointAction& action) {
   const int64_t normals = head.has_free_std() ? action.num_reals : 2 * action.num_reals;
-  switch (kind) {
+  switch (need.kind) {
     case HeadKind::kQ:
     case HeadKind::kCategorical:
       return action.TotalChoices();
@@ -108,6 +129,12 @@ int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const JointAction& actio
       return action.num_reals;
     case HeadKind::kMixed:
       return action.TotalChoices() + normals;
+    case HeadKind::kCategoricalQ:
+    case HeadKind::kQuantileQ:
+      return action.TotalChoices() * need.size;
+    case HeadKind::kQuantiles:
+    case HeadKind::kVector:
+      return need.size;
   }
   return 0;
 }

@@ -11,7 +11,8 @@
 
 namespace waggle {
 
-// "q", "value", "categorical", "normal", "tanh_normal", "deterministic" or "mixed".
+// "q", "value", "categorical", "normal", "tanh_normal", "deterministic", "mixed", "categorical_q", "quantile_q",
+// "quantiles" or "vector".
 std::string Name(HeadKind kind);
 
 // The head's type: the configuration's, or the kind's first.
@@ -28,7 +29,13 @@ HeadKind PolicyHead(const EnvironmentSpec& environment);
 // True if a head of this kind can describe such an action.
 bool Suits(HeadKind kind, const JointAction& action);
 
+// True for kinds that give each choice of a discrete action a value: kQ, kCategoricalQ and kQuantileQ.
+bool GivesChoicesValues(HeadKind kind);
+
+// True for kinds that a policy can draw or take an action from.
+bool GivesPolicy(HeadKind kind);
+
 // The outputs for a row; the action suits the kind.
-int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const JointAction& action);
+int64_t NumOutputs(const HeadNeed& need, const HeadSpec& head, const JointAction& action);
 
 }  // namespace waggle

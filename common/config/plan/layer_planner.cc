@@ -1,6 +1,7 @@
 #include "common/config/plan/layer_planner.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -109,7 +110,7 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
   for (size_t k = 0; k < layer.units.size(); ++k) {
     WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), layer.units[k],
                                     ParseActivation(layer.ActivationOrDefault()),
-                                    ParseInitialization(layer.initialization), layer.gain, layers));
+                                    ParseInitialization(layer.initialization), layer.gain, layer.noise, layers));
   }
   return absl::OkStatus();
 }
@@ -124,15 +125,23 @@ absl::Status LayerPlanner::CheckIsVector() const {
 }
 
 absl::Status LayerPlanner::AddDense(const std::string& name, int64_t outputs, Activation activation,
-                                    Initialization initialization, std::optional<double> gain,
+                                    Initialization initialization, std::optional<double> gain, double noise,
                                     std::vector<LayerPlan>* layers) {
   WAGGLE_RETURN_IF_ERROR(CheckIsVector());
+  if (noise > 0 && shape_.size() != 1) {
+    AddFlatten(layers);  // A convolution's output.
+  }
   LayerPlan layer;
-  layer.kind = LayerPlan::Kind::kDense;
+  layer.kind = noise > 0 ? LayerPlan::Kind::kNoisyDense : LayerPlan::Kind::kDense;
   layer.activation = activation;
   layer.initialization = initialization;
   layer.gain = gain;
+  layer.noise = noise;
   WAGGLE_RETURN_IF_ERROR(AddParameters(name, {outputs, width()}, {outputs}, &layer));
+  if (noise > 0) {
+    AddParameter(absl::StrCat(name, ".weight_deviation"), {outputs, width()});
+    AddParameter(absl::StrCat(name, ".bias_deviation"), {outputs});
+  }
   shape_ = {outputs};
   raw_ = false;
   layer.output_shape = shape_;
@@ -180,7 +189,7 @@ absl::Status LayerPlanner::AddResidual(const std::string& name, const LayerSpec&
     const bool back = k == spec.units.size();
     WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), back ? inputs : spec.units[k],
                                     back ? Activation::kNone : ParseActivation(spec.ActivationOrDefault()),
-                                    ParseInitialization(spec.initialization), spec.gain, &layer.inner));
+                                    ParseInitialization(spec.initialization), spec.gain, /*noise=*/0, &layer.inner));
   }
   layer.output_shape = shape_;
   layers->push_back(std::move(layer));
@@ -230,21 +239,31 @@ absl::Status LayerPlanner::AddOneHot(std::vector<LayerPlan>* layers) {
   return ArraySpec{"one_hot", DType::kFloat32, shape_}.Validate();
 }
 
-absl::StatusOr<CorePlan> LayerPlanner::AddCore(const std::string& name, const CoreSpec& spec, int64_t state) {
+absl::StatusOr<std::vector<CorePlan>> LayerPlanner::AddCores(const std::string& name, const CoreSpec& spec,
+                                                             int64_t state) {
   WAGGLE_RETURN_IF_ERROR(CheckIsVector());
-  CorePlan core;
-  core.kind = spec.type == "lstm" ? CorePlan::Kind::kLstm : CorePlan::Kind::kGru;
-  core.units = spec.units;
-  core.state = state;
-  const int64_t rows = core.gates() * core.units;
-  core.weight = AddParameter(absl::StrCat(name, ".weight_ih_l0"), {rows, width()});
-  AddParameter(absl::StrCat(name, ".weight_hh_l0"), {rows, core.units});
-  AddParameter(absl::StrCat(name, ".bias_ih_l0"), {rows});
-  AddParameter(absl::StrCat(name, ".bias_hh_l0"), {rows});
-  WAGGLE_RETURN_IF_ERROR((*parameters_)[static_cast<size_t>(core.weight)].Validate());
-  shape_ = {core.units};
+  std::vector<CorePlan> cores;
+  for (int64_t member = 0; member < members_.value_or(1); ++member) {
+    CorePlan core;
+    core.kind = spec.type == "lstm" ? CorePlan::Kind::kLstm : CorePlan::Kind::kGru;
+    core.units = spec.units;
+    core.state = state + member * core.state_size();
+    core.weight = static_cast<int64_t>(parameters_->size());
+    const std::string own = members_.has_value() ? absl::StrCat(name, ".member", member) : name;
+    const int64_t rows = core.gates() * core.units;
+    for (const auto& [parameter, shape] :
+         std::initializer_list<std::pair<const char*, std::vector<int64_t>>>{{".weight_ih_l0", {rows, width()}},
+                                                                             {".weight_hh_l0", {rows, core.units}},
+                                                                             {".bias_ih_l0", {rows}},
+                                                                             {".bias_hh_l0", {rows}}}) {
+      parameters_->push_back(ArraySpec{absl::StrCat(own, parameter), DType::kFloat32, shape});
+    }
+    WAGGLE_RETURN_IF_ERROR((*parameters_)[static_cast<size_t>(core.weight)].Validate());
+    cores.push_back(core);
+  }
+  shape_ = {spec.units};
   raw_ = false;
-  return core;
+  return cores;
 }
 
 void LayerPlanner::AddFlatten(std::vector<LayerPlan>* layers) {

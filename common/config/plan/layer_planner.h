@@ -35,10 +35,11 @@ class LayerPlanner {
   // INVALID_ARGUMENT, with both shapes, if the layer does not fit. `name` begins its parameters' names.
   absl::Status Add(const std::string& name, const LayerSpec& layer, std::vector<LayerPlan>* layers);
   absl::Status AddDense(const std::string& name, int64_t outputs, Activation activation, Initialization initialization,
-                        std::optional<double> gain, std::vector<LayerPlan>* layers);
+                        std::optional<double> gain, double noise, std::vector<LayerPlan>* layers);
   absl::Status AddOneHot(std::vector<LayerPlan>* layers);
-  // For rows that are vectors. Its state begins at `state`.
-  absl::StatusOr<CorePlan> AddCore(const std::string& name, const CoreSpec& core, int64_t state);
+  // For rows that are vectors. One core for each member, as CorePlan's parameters have no members. The first one's
+  // state begins at `state`.
+  absl::StatusOr<std::vector<CorePlan>> AddCores(const std::string& name, const CoreSpec& core, int64_t state);
   void AddFlatten(std::vector<LayerPlan>* layers);
 
   // Adds a parameter that belongs to no layer, and returns its index.

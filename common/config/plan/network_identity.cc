@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config/plan/head_kinds.h"
 #include "xxhash.h"
 
 namespace waggle {
@@ -28,7 +29,7 @@ int64_t RowValues(const std::vector<LayerPlan>& layers) {
 }
 
 bool Chooses(const HeadPlan& head) {
-  return head.kind == HeadKind::kQ || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
+  return GivesChoicesValues(head.kind) || head.kind == HeadKind::kCategorical || head.kind == HeadKind::kMixed;
 }
 
 }  // namespace
@@ -43,8 +44,12 @@ uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environmen
     }
     absl::StrAppend(&text, "torso\n");
     HashLayers(trunk.torso, &text);
-    if (trunk.core.has_value()) {
-      absl::StrAppend(&text, "core ", static_cast<int>(trunk.core->kind), " ", trunk.core->weight, "\n");
+    for (const CorePlan& core : trunk.cores) {
+      absl::StrAppend(&text, "core ", static_cast<int>(core.kind), " ", core.weight, "\n");
+    }
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      absl::StrAppend(&text, "times ", multiplier.array.DebugString(), "\n");
+      HashLayers(multiplier.layers, &text);
     }
   }
   if (environment.actions.size() > 1) {
@@ -56,11 +61,22 @@ uint64_t IdentityHash(const NetworkPlan& plan, const EnvironmentSpec& environmen
     absl::StrAppend(&text, head.name, " ", static_cast<int>(head.kind), " ", head.trunk, " ", head.outputs, " [",
                     Chooses(head) ? absl::StrJoin(plan.action.num_values, ",") : "", "] ", head.free_log_std, " ",
                     head.min_log_std, " ", head.max_log_std, " ", masks, "\n");
+    if (head.size != 1 || head.low != 0 || head.high != 0) {
+      absl::StrAppend(&text, "size ", head.size, " from ", head.low, " to ", head.high, "\n");
+    }
     HashLayers(head.layers, &text);
     absl::StrAppend(&text, "value\n");
     HashLayers(head.value, &text);
   }
   absl::StrAppend(&text, DebugString(plan.parameters));
+  return XXH3_64bits(text.data(), text.size());
+}
+
+uint64_t IdentityHash(const std::vector<const NetworkPlan*>& networks) {
+  std::string text;
+  for (const NetworkPlan* const network : networks) {
+    absl::StrAppend(&text, network->name, " ", network->hash, "\n");
+  }
   return XXH3_64bits(text.data(), text.size());
 }
 
@@ -73,9 +89,12 @@ int64_t RowValues(const NetworkPlan& plan) {
     for (const EncoderPlan& encoder : trunk.encoders) {
       values += encoder.array.NumElements() + RowValues(encoder.layers);
     }
+    for (const EncoderPlan& multiplier : trunk.multipliers) {
+      values += multiplier.array.NumElements() + RowValues(multiplier.layers);
+    }
     values += RowValues(trunk.torso);
-    if (trunk.core.has_value()) {
-      values += trunk.core->gates() * trunk.core->units + trunk.core->state_size();
+    if (!trunk.cores.empty()) {
+      values += trunk.cores[0].gates() * trunk.cores[0].units + trunk.cores[0].state_size();
     }
   }
   for (const HeadPlan& head : plan.heads) {

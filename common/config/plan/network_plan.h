@@ -28,6 +28,9 @@ struct LayerPlan {
     kResidual,   // The input plus the output of `inner`.
     kEmbedding,  // weight [choices, dimensions].
     kOneHot,
+    // weight [out, in], bias [out] and their deviations, of the same shapes: y = (W + D ∘ e f(in)ᵀ) x + …, with noise
+    // that factorises over inputs and outputs (arXiv 1706.10295).
+    kNoisyDense,
   };
   Kind kind = Kind::kDense;
   int64_t weight = -1;  // Index into NetworkPlan::parameters; the layer's other parameters come next. -1: none.
@@ -36,6 +39,7 @@ struct LayerPlan {
   Activation activation = Activation::kNone;
   Initialization initialization = Initialization::kDefault;
   std::optional<double> gain;
+  double noise = 0;                   // kNoisyDense: the first deviation times the root of the number of inputs.
   std::vector<int64_t> num_values;    // kEmbedding, kOneHot: choices of each element.
   std::vector<LayerPlan> inner;       // kResidual.
   int64_t input_rank = 1;             // Dimensions of one row of the input.
@@ -45,7 +49,7 @@ struct LayerPlan {
 // Layers for one leaf of the observation, or for the action, before they are joined.
 struct EncoderPlan {
   std::string name;  // The configuration's name.
-  // The index into the environment's observations; -1: the action.
+  // The index into the environment's observations; -1: the action; -2 - i: input i of NetworkNeed::extra.
   int64_t leaf = 0;
   ArraySpec array;
   std::vector<LayerPlan> layers;
@@ -85,7 +89,9 @@ struct TrunkPlan {
   std::vector<EncoderPlan> encoders;
   bool sum = false;  // The encoders' outputs are added; otherwise they are concatenated.
   std::vector<LayerPlan> torso;
-  std::optional<CorePlan> core;
+  std::vector<CorePlan> cores;  // Empty, or one for each member; one without members.
+  // Encoders of InputNeeds that multiply; their outputs have the width of the features.
+  std::vector<EncoderPlan> multipliers;
 };
 
 // From features to the algorithm's head.
@@ -96,6 +102,8 @@ struct HeadPlan {
   std::vector<LayerPlan> layers;  // To the outputs; for a dueling head to the advantages.
   std::vector<LayerPlan> value;   // A dueling head's other stream; otherwise empty.
   int64_t outputs = 0;            // For a row.
+  int64_t size = 1;               // HeadNeed's. Outputs of several choices are [choices, size], choice by choice.
+  double low = 0, high = 0;       // HeadNeed's.
   // kNormal, kMixed: the parameter [real elements] that is learned by itself; -1: the network gives it.
   int64_t free_log_std = -1;
   double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
@@ -108,6 +116,7 @@ struct NetworkPlan {
   std::vector<HeadPlan> heads;    // In the order of their names.
   JointAction action;             // The heads describe it, and the network takes it if takes_action.
   bool takes_action = false;
+  std::vector<InputNeed> extra;  // NetworkNeed's.
   bool has_target = false;
   std::optional<int64_t> members;  // See NetworkNeed.
 

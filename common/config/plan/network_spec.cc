@@ -61,6 +61,9 @@ void LayerSpec::Visit(ConfigVisitor& visitor) {
   if (applies(HasUnits(type), "units", "an mlp or a residual")) {
     visitor.IntList("units", &units, In(1, kMaxUnits));
   }
+  if (applies(type == "mlp", "noise", "an mlp")) {
+    visitor.Double("noise", &noise, In(0, 10));
+  }
   const bool conv = type == "conv";
   if (applies(conv, "channels", "a conv")) {
     visitor.Int("channels", &channels, In(1, kMaxChannels));
@@ -110,6 +113,7 @@ void HeadSpec::Visit(ConfigVisitor& visitor) {
   visitor.Choice("activation", &activation, Activations());
   visitor.Choice("initialization", &initialization, Initializations());
   visitor.OptionalDouble("gain", &gain, In(0, kMaxGain));
+  visitor.Double("noise", &noise, In(0, 10));
   // Only some kinds have these keys; PlanNetwork knows which.
   if (visitor.MayBeGiven(!std.empty())) {
     visitor.String("std", &std);

@@ -32,6 +32,10 @@ struct LayerSpec {
   // embedding: for a leaf of choices, a learned vector of this many numbers for each choice.
   int64_t dimensions = 16;
 
+  // mlp: above 0, layers whose weights have noise with learned deviations, in place of an exploration (noisy networks,
+  // arXiv 1706.10295). A deviation begins at this over the root of the layer's number of inputs; the paper's is 0.5.
+  double noise = 0;
+
   // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and
   // residual, none for the others.
   std::string activation;
@@ -66,6 +70,7 @@ struct HeadSpec {
   std::string activation = "relu";
   std::string initialization = "default";
   std::optional<double> gain;  // For the output layer's weights, as a layer's.
+  double noise = 0;            // Of all its layers, as a layer's.
 
   // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free, or empty),
   // or outputs of the network beside the means (of_state).

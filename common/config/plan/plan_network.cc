@@ -58,6 +58,7 @@ class Planner {
     plan_.name = need_.name;
     plan_.action = JointActionOf(environment_);
     plan_.takes_action = need_.takes_action;
+    plan_.extra = need_.extra;
     plan_.has_target = need_.has_target;
     plan_.members = need_.members;
     absl::Status trunk = CheckEncoders();
@@ -69,8 +70,8 @@ class Planner {
     problems.AddIfBad("", trunk);
     problems.AddIfBad("", CheckHeads());
     WAGGLE_RETURN_IF_ERROR(problems.ToStatus());
-    for (const auto& [name, kind] : need_.heads) {
-      WAGGLE_RETURN_IF_ERROR(AddHead(name, kind, SpecOf(name)));
+    for (const auto& [name, head] : need_.heads) {
+      WAGGLE_RETURN_IF_ERROR(AddHead(name, head, SpecOf(name)));
     }
     for (const ArraySpec& parameter : plan_.parameters) {
       plan_.num_learned += parameter.NumElements();
@@ -119,6 +120,13 @@ class Planner {
                          environment_.name, "; wanted another name for the observation");
       inputs.emplace_back(kActionRoot);
     }
+    for (const InputNeed& input : need_.extra) {
+      problems.AddUnless(std::find(inputs.begin(), inputs.end(), input.name) == inputs.end(),
+                         Key(absl::StrCat("encoders.", input.name)), ": is the algorithm's own input, and ",
+                         input.name == kActionRoot ? "the action" : "an observation of environment ",
+                         input.name == kActionRoot ? "" : environment_.name, "; wanted another name");
+      inputs.push_back(input.name);
+    }
     problems.AddIfBad("", CheckKnown("encoders", KeysOf(network_.encoders), inputs));
     return problems.ToStatus();
   }
@@ -126,8 +134,8 @@ class Planner {
   absl::Status CheckHeads() const {
     Problems problems;
     problems.AddIfBad("", CheckKnown("heads", KeysOf(network_.heads), KeysOf(need_.heads)));
-    for (const auto& [name, kind] : need_.heads) {
-      problems.AddIfBad("", Behind(Key(absl::StrCat("heads.", name, ".")), CheckHead(kind, SpecOf(name))));
+    for (const auto& [name, head] : need_.heads) {
+      problems.AddIfBad("", Behind(Key(absl::StrCat("heads.", name, ".")), CheckHead(head.kind, SpecOf(name))));
     }
     return problems.ToStatus();
   }
@@ -141,7 +149,7 @@ class Planner {
         WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, static_cast<int64_t>(i), environment_.observations[i], &trunk));
       }
     }
-    if (trunk.encoders.empty() && !need_.takes_action) {
+    if (trunk.encoders.empty() && !need_.takes_action && need_.extra.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
           Key("encoders"), ": all leaves of the observation are ignored; wanted one at least that is not"));
     }
@@ -150,13 +158,47 @@ class Planner {
       WAGGLE_RETURN_IF_ERROR(Annotate(action.status(), absl::StrCat("networks.", need_.name)));
       WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, *action, &trunk));
     }
+    for (size_t i = 0; i < need_.extra.size(); ++i) {
+      if (!need_.extra[i].multiplies) {
+        WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, ExtraIndex(i), ExtraLeaf(i), &trunk));
+      }
+    }
     if (trunk.encoders.size() > 1) {
       WAGGLE_RETURN_IF_ERROR(Join(&trunk));
     }
     WAGGLE_RETURN_IF_ERROR(AddLayers("torso", absl::StrCat(prefix, "torso"), network_.torso, &trunk.torso));
     WAGGLE_RETURN_IF_ERROR(Annotate(AddCore(absl::StrCat(prefix, "core"), &trunk), Key("core")));
-    plan_.trunks.push_back(std::move(trunk));
     features_ = layers_;
+    WAGGLE_RETURN_IF_ERROR(AddMultipliers(prefix, &trunk));
+    layers_ = features_;
+    plan_.trunks.push_back(std::move(trunk));
+    return absl::OkStatus();
+  }
+
+  static int64_t ExtraIndex(size_t i) { return -2 - static_cast<int64_t>(i); }
+  SpaceLeaf ExtraLeaf(size_t i) const {
+    SpaceLeaf leaf;
+    leaf.array = {need_.extra[i].name, DType::kFloat32, {need_.extra[i].width}};
+    return leaf;
+  }
+
+  absl::Status AddMultipliers(const std::string& prefix, TrunkPlan* trunk) {
+    for (size_t i = 0; i < need_.extra.size(); ++i) {
+      if (!need_.extra[i].multiplies) {
+        continue;
+      }
+      if (features_.raw() || features_.shape().size() != 1) {
+        return absl::InvalidArgumentError(absl::StrCat(Key("torso"), ": the input ", need_.extra[i].name,
+                                                       " multiplies its output; wanted one that is a vector"));
+      }
+      TrunkPlan parts;
+      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, ExtraIndex(i), ExtraLeaf(i), &parts));
+      EncoderPlan& multiplier = parts.encoders[0];
+      WAGGLE_RETURN_IF_ERROR(layers_.AddDense(absl::StrCat(prefix, "multipliers.", multiplier.name), features_.width(),
+                                              Activation::kRelu, Initialization::kDefault, std::nullopt, /*noise=*/0,
+                                              &multiplier.layers));
+      trunk->multipliers.push_back(std::move(multiplier));
+    }
     return absl::OkStatus();
   }
 
@@ -196,22 +238,19 @@ class Planner {
     if (network_.core.type == "none") {
       return absl::OkStatus();
     }
-    if (need_.members.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("got ", network_.core.type,
-                                                     " for a network that has members, which cannot have one; wanted "
-                                                     "none"));
-    }
     if (!layers_.raw() && layers_.shape().size() != 1) {
       layers_.AddFlatten(&trunk->torso);  // A convolution's output.
     }
-    WAGGLE_ASSIGN_OR_RETURN(trunk->core, layers_.AddCore(name, network_.core, plan_.state_size));
-    plan_.state_size += trunk->core->state_size();
+    WAGGLE_ASSIGN_OR_RETURN(trunk->cores, layers_.AddCores(name, network_.core, plan_.state_size));
+    for (const CorePlan& core : trunk->cores) {
+      plan_.state_size += core.state_size();
+    }
     return absl::OkStatus();
   }
 
   absl::Status AddEncoder(const std::string& prefix, int64_t index, const SpaceLeaf& leaf, TrunkPlan* trunk) {
     EncoderPlan encoder;
-    encoder.name = index < 0 ? kActionRoot : EncoderName(leaf.array.name);
+    encoder.name = index == -1 ? kActionRoot : index < 0 ? leaf.array.name : EncoderName(leaf.array.name);
     encoder.leaf = index;
     encoder.array = leaf.array;
     const bool number = leaf.array.shape.empty() && leaf.num_values.empty();  // Becomes a vector of one.
@@ -265,11 +304,15 @@ class Planner {
     return absl::OkStatus();
   }
 
-  absl::Status AddHead(const std::string& name, HeadKind kind, const HeadSpec& spec) {
+  absl::Status AddHead(const std::string& name, const HeadNeed& need, const HeadSpec& spec) {
     const std::string key = Key(absl::StrCat("heads.", name));
+    const HeadKind kind = need.kind;
     HeadPlan head;
     head.name = name;
     head.kind = kind;
+    head.size = need.size;
+    head.low = need.low;
+    head.high = need.high;
     if (spec.shares == "nothing") {
       head.trunk = plan_.trunks.size();
       const LayerPlanner shared = features_;
@@ -286,10 +329,10 @@ class Planner {
           absl::StrJoin(environment_.actions, ", ",
                         [](std::string* text, const SpaceLeaf& action) { *text += action.DebugString(); })));
     }
-    head.outputs = NumOutputs(kind, spec, plan_.action);
+    head.outputs = NumOutputs(need, spec, plan_.action);
     const std::string prefix = absl::StrCat("heads.", name);
     if (TypeOf(kind, spec) == "dueling") {
-      WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value), key));
+      WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(absl::StrCat(prefix, ".value"), spec, need.size, &head.value), key));
       WAGGLE_RETURN_IF_ERROR(
           Annotate(AddStream(absl::StrCat(prefix, ".advantage"), spec, head.outputs, &head.layers), key));
     } else {
@@ -311,10 +354,11 @@ class Planner {
     const Initialization initialization = ParseInitialization(head.initialization);
     for (size_t k = 0; k < head.units.size(); ++k) {
       WAGGLE_RETURN_IF_ERROR(stream.AddDense(absl::StrCat(name, ".linear", k + 1), head.units[k],
-                                             ParseActivation(head.activation), initialization, std::nullopt, layers));
+                                             ParseActivation(head.activation), initialization, std::nullopt, head.noise,
+                                             layers));
     }
     return stream.AddDense(absl::StrCat(name, ".output"), outputs, Activation::kNone, initialization, head.gain,
-                           layers);
+                           head.noise, layers);
   }
 
   absl::StatusOr<NetworkPlan> Finish() {

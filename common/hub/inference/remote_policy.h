@@ -19,7 +19,7 @@ struct RemotePolicyOptions {
   int64_t index = 0;  // The actor's.
   int64_t lanes = 0;
   EnvironmentSpec environment;
-  std::vector<ArraySpec> columns;  // The remote policy's: PolicyColumns of the plan.
+  std::vector<ArraySpec> columns;  // The remote policy's: AlgorithmPlan::columns.
   std::vector<std::string> private_columns;
   uint64_t network_hash = 0;
 };

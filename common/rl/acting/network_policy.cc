@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/config/plan/head_kinds.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
 #include "common/rl/kit/best_choice.h"
@@ -17,14 +18,18 @@ namespace {
 
 using torch::Tensor;
 
-// The only head that can choose actions.
-const HeadPlan* ActingHead(const NetworkPlan& network) {
+// The head that chooses actions; null if none or several can.
+const HeadPlan* ActingHead(const NetworkNeed& need, const NetworkPlan& network) {
+  const HeadPlan* found = nullptr;
   for (const HeadPlan& head : network.heads) {
-    if (head.kind != HeadKind::kValue) {
-      return &head;
+    const bool acts = need.acting_head.empty() ? GivesChoicesValues(head.kind) || GivesPolicy(head.kind)
+                                               : head.name == need.acting_head;
+    if (acts && found != nullptr) {
+      return nullptr;
     }
+    found = acts ? &head : found;
   }
-  return nullptr;
+  return found;
 }
 
 bool HasValue(const NetworkPlan& network) {
@@ -37,9 +42,26 @@ Tensor SlotsOf(const PolicyInput& input) {
   return torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
 }
 
+// The same of `first`, bytes [rows].
+Tensor FirstOf(const PolicyInput& input) {
+  return torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
+}
+
+const NetworkNeed& NeedOf(const ExperimentPlan& plan, const NetworkPlan& network) {
+  return *std::find_if(plan.algorithm.networks.begin(), plan.algorithm.networks.end(),
+                       [&](const NetworkNeed& need) { return need.name == network.name; });
+}
+
+std::vector<NamedParameters> ParametersOf(const std::vector<std::unique_ptr<Network>>& networks) {
+  std::vector<NamedParameters> parameters;
+  for (const std::unique_ptr<Network>& network : networks) {
+    parameters.push_back({network->plan().name, &network->parameters()});
+  }
+  return parameters;
+}
+
 absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
-  const bool samples = head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal ||
-                       head.kind == HeadKind::kTanhNormal || head.kind == HeadKind::kMixed;
+  const bool samples = GivesPolicy(head.kind) && head.kind != HeadKind::kDeterministic;
   std::vector<std::string> known;
   if (samples) {
     known.emplace_back("log_prob");
@@ -50,14 +72,14 @@ absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network,
   if (network.state_size > 0) {
     known.emplace_back(kCoreState);
   }
-  for (const std::string& column : plan.columns) {
-    if (std::find(known.begin(), known.end(), column) == known.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("the network ", network.name, " gives no column \"", column,
+  for (const ArraySpec& column : plan.columns) {
+    if (std::find(known.begin(), known.end(), column.name) == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("the network ", network.name, " gives no column \"", column.name,
                                                      "\"; it gives ", absl::StrJoin(known, ", ")));
     }
   }
   const std::vector<std::string> values = {"q_taken", "q_max"};
-  if (!plan.private_columns.empty() && (head.kind != HeadKind::kQ || plan.private_columns != values)) {
+  if (!plan.private_columns.empty() && (!GivesChoicesValues(head.kind) || plan.private_columns != values)) {
     return absl::InvalidArgumentError(absl::StrCat("the network ", network.name,
                                                    " gives the private columns q_taken, q_max of a q head or none; "
                                                    "asked for ",
@@ -72,39 +94,81 @@ absl::StatusOr<std::unique_ptr<Policy>> NetworkPolicy::Create(const PolicyContex
   if (context.lanes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(context.lanes, " lanes; wanted at least 1"));
   }
-  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(*context.experiment, context.environment, *context.definitions));
-  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan,
-                          PlanExperiment(*context.experiment, context.environment, *context.definitions));
-  const NetworkPlan* const acting = plan.acting();
-  if (acting == nullptr || ActingHead(*acting) == nullptr) {
+  const Experiment& experiment = *context.experiment;
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, context.environment, *context.definitions));
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan, PlanExperiment(experiment, context.environment, *context.definitions));
+  const bool own = plan.algorithm.own_policy;
+  const std::vector<const NetworkPlan*> acting = plan.acting();
+  const HeadPlan* const head = own || acting.size() != 1 ? nullptr : ActingHead(NeedOf(plan, *acting[0]), *acting[0]);
+  if (acting.empty() || (!own && head == nullptr)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("algorithm ", context.experiment->algorithm, " has no network that chooses actions"));
+        absl::StrCat("algorithm ", experiment.algorithm, " has no network, or several, that choose actions"));
   }
-  WAGGLE_RETURN_IF_ERROR(CheckColumns(plan.algorithm, *acting, *ActingHead(*acting)));
-  const auto seed = static_cast<uint64_t>(context.experiment->experiment.seed);
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          Network::Create(*acting, context.device, seed, torch::kFloat32, /*learns=*/false));
-  return CatchTorch("making a policy", [&] {
-    return std::unique_ptr<Policy>(new NetworkPolicy(context, std::move(plan), std::move(network)));
-  });
+  if (!own) {
+    WAGGLE_RETURN_IF_ERROR(CheckColumns(plan.algorithm, *acting[0], *head));
+  }
+  const auto seed = static_cast<uint64_t>(experiment.experiment.seed);
+  std::vector<std::unique_ptr<Network>> networks;
+  for (const NetworkPlan* const network : acting) {
+    networks.emplace_back();
+    WAGGLE_ASSIGN_OR_RETURN(networks.back(),
+                            Network::Create(*network, context.device, seed, torch::kFloat32, /*learns=*/false));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::unique_ptr<NetworkPolicy> policy, CatchTorch("making a policy", [&] {
+        return std::unique_ptr<NetworkPolicy>(new NetworkPolicy(context, std::move(plan), std::move(networks)));
+      }));
+  if (own) {
+    WAGGLE_RETURN_IF_ERROR(policy->MakeOwn(context));
+  }
+  if (policy->plan_.algorithm.exploration.type == "parameter_noise") {
+    const Network* const clean = policy->networks_[0].get();
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> noisy,
+                            Network::Create(clean->plan(), context.device, seed, torch::kFloat32, /*learns=*/false));
+    policy->parameter_noise_ =
+        std::make_unique<ParameterNoise>(policy->plan_.algorithm.exploration, clean, std::move(noisy), policy->head_);
+  }
+  return policy;
 }
 
-NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::unique_ptr<Network> network)
+absl::Status NetworkPolicy::MakeOwn(const PolicyContext& context) {
+  const std::string& name = context.experiment->algorithm;
+  const auto found = context.implementations == nullptr
+                         ? absl::StatusOr<const AlgorithmImplementation*>(absl::NotFoundError(name))
+                         : context.implementations->Find(name);
+  if (!found.ok() || (*found)->new_policy == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm ", name, " has no policy of its own here"));
+  }
+  ActingNets nets{environment_, device_, lanes_, {}};
+  for (const std::unique_ptr<Network>& network : networks_) {
+    nets.nets.emplace(network->plan().name, NetView(network.get()));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(own_, (*found)->new_policy(*context.experiment->algorithm_options, std::move(nets)));
+  return absl::OkStatus();
+}
+
+NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
+                             std::vector<std::unique_ptr<Network>> networks)
     : plan_(std::move(plan)),
       environment_(context.environment),
       device_(context.device),
-      network_(std::move(network)),
-      head_(ActingHead(network_->plan())),
+      networks_(std::move(networks)),
+      parameters_(ParametersOf(networks_)),
+      head_(plan_.algorithm.own_policy ? nullptr
+                                       : ActingHead(NeedOf(plan_, networks_[0]->plan()), networks_[0]->plan())),
       lanes_(context.lanes),
       max_rows_(context.max_rows > 0 ? std::min(context.max_rows, lanes_) : lanes_),
+      columns_(plan_.algorithm.columns),
       private_columns_(plan_.algorithm.private_columns),
       noise_(Rng::Split(context.seed, "policy", static_cast<uint64_t>(context.first_lane)).Next(), device_),
-      explorer_(plan_.algorithm.exploration, network_->plan().action,
+      explorer_(plan_.algorithm.exploration, networks_[0]->plan().action,
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
-  columns_ = plan_.PolicyColumns();
   for (size_t i = 0; i < environment_.observations.size(); ++i) {
     const SpaceLeaf& leaf = environment_.observations[i];
-    if (!network_->plan().Sees(static_cast<int64_t>(i))) {
+    const auto sees = [i](const std::unique_ptr<Network>& network) {
+      return network->plan().Sees(static_cast<int64_t>(i));
+    };
+    if (std::none_of(networks_.begin(), networks_.end(), sees)) {
       staged_.emplace_back();
       continue;
     }
@@ -113,24 +177,52 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
     staged_.push_back(torch::zeros(
         shape, torch::TensorOptions().dtype(ToScalarType(leaf.array.dtype)).pinned_memory(!device_.is_cpu())));
   }
-  states_ = torch::zeros({lanes_, network_->plan().state_size}, device_);
+  states_ = torch::zeros({lanes_, networks_[0]->plan().state_size}, device_);
 }
 
-Output NetworkPolicy::Decide(const PolicyInput& input) {
-  const Observations observations = Stage(input);
-  if (network_->plan().state_size == 0) {
-    return Forward(*network_, observations);
+Acted NetworkPolicy::ActByHead(const ActingRows& rows) {
+  const bool noisy = parameter_noise_ != nullptr && !rows.greedy;
+  const Network& network = noisy ? parameter_noise_->Next(rows.observation, rows.noise) : *networks_[0];
+  const bool has_core = network.plan().state_size > 0;
+  if (has_core) {
+    before_ = states_.index_select(0, rows.slots).masked_fill_(rows.first.unsqueeze(1), 0);
   }
-  const Tensor slots = SlotsOf(input).to(device_);
-  const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows(), 1}, torch::kUInt8);
-  before_ = states_.index_select(0, slots).masked_fill_(first.to(device_, torch::kBool), 0);
-  Output out = Unroll(*network_, observations, /*first=*/{}, before_);
-  Remember(input, out.core_state());
-  return out;
+  const Output out =
+      has_core ? Unroll(network, rows.observation, /*first=*/{}, before_) : Forward(network, rows.observation);
+  Acted acted;
+  acted.mask = out.mask();
+  if (has_core) {
+    states_.index_copy_(0, rows.slots, out.core_state());
+    acted.columns[kCoreState] = before_;
+  }
+  if (GivesChoicesValues(head_->kind)) {
+    acted.values = out.q(head_->name);
+  } else {
+    acted.policy = out.policy(head_->name);
+    if (rows.greedy) {
+      acted.action = acted.policy->Mode();
+    } else {
+      SampledAction sampled = acted.policy->Sample(rows.noise);
+      acted.action = std::move(sampled.action);
+      acted.columns["log_prob"] = std::move(sampled.log_prob);
+    }
+  }
+  if (HasValue(network.plan())) {
+    acted.columns["value"] = out.value();
+  }
+  return acted;
 }
 
-void NetworkPolicy::Remember(const PolicyInput& input, const Tensor& states) {
-  states_.index_copy_(0, SlotsOf(input).to(device_), states);
+void NetworkPolicy::SetNoise(ActMode mode) {
+  const bool explores = mode == ActMode::kExplore;
+  const bool keeps = explores && has_noise_ && plan_.algorithm.rows_per_version.has_value();
+  for (const std::unique_ptr<Network>& network : networks_) {
+    if (network->noisy() && !keeps) {
+      network->SetNoise(explores ? DrawNormal([this](const Tensor& like) { return noise_.NormalLike(like); })
+                                 : DrawNormal());
+    }
+  }
+  has_noise_ = explores;
 }
 
 Observations NetworkPolicy::Stage(const PolicyInput& input) {
@@ -166,28 +258,43 @@ absl::Status NetworkPolicy::CheckSlots(absl::Span<const int64_t> slots) const {
 absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) {
   WAGGLE_RETURN_IF_ERROR(CheckSlots(input.slots));
   return CatchTorch("acting", [&]() -> absl::Status {
-    const c10::InferenceMode inference;
-    const Output out = Decide(input);
+    const c10::InferenceMode inference(own_ == nullptr || !own_->differentiates());
+    SetNoise(mode);
+    const Observations observations = Stage(input);
+    ActingRows rows{observations, {}, {}, mode == ActMode::kGreedy, &noise_};
+    if (own_ != nullptr || states_.size(1) > 0) {
+      rows.slots = SlotsOf(input).to(device_);
+      rows.first = FirstOf(input).to(device_, torch::kBool);
+    }
+    Acted acted = own_ != nullptr ? own_->Act(rows) : ActByHead(rows);
     if (mode == ActMode::kExplore) {
       explorer_.Advance(absl::MakeConstSpan(input.first, input.slots.size()));
     }
-    const absl::Status acted = head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
-                                                           : ActByDistribution(out, input, mode, output);
-    if (!acted.ok() && before_.defined()) {
-      Remember(input, before_);  // Restores the states of rows without an action.
+    acted.mask = acted.mask.defined() ? acted.mask.to(torch::kCPU).contiguous() : acted.mask;
+    const absl::StatusOr<Tensor> taken =
+        acted.values.defined() ? Choose(input, mode, &acted) : Explored(input, mode, &acted);
+    if (!taken.ok()) {
+      if (before_.defined()) {
+        states_.index_copy_(0, rows.slots, before_);  // Restores the states of rows without an action.
+      }
+      return taken.status();
     }
-    return acted;
+    if (own_ != nullptr) {
+      own_->NoteTaken(rows, taken->to(device_));
+    }
+    WriteActions(*taken, output);
+    return WriteColumns(acted, input.rows(), mode, output);
   });
 }
 
-absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& input, ActMode mode,
-                                        PolicyOutput* output) {
-  const Tensor values = out.q(head_->name).to(torch::kCPU, torch::kFloat32).contiguous();
-  const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
+absl::StatusOr<Tensor> NetworkPolicy::Choose(const PolicyInput& input, ActMode mode, Acted* acted) {
+  const Tensor values = acted->values.to(torch::kCPU, torch::kFloat32).contiguous();
   const int64_t choices = values.size(1);
+  const Tensor actions = torch::empty({input.rows()}, torch::kInt64);
+  const bool wants_values = !private_columns_.empty();
+  const Tensor taken = wants_values ? torch::empty({2, input.rows()}, torch::kFloat32) : Tensor();
   const float* q = values.data_ptr<float>();
-  const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
-  int64_t* const actions = static_cast<int64_t*>(output->actions[0]);
+  const bool* legal = acted->mask.defined() ? acted->mask.data_ptr<bool>() : nullptr;
   for (int64_t row = 0; row < input.rows(); ++row, q += choices) {
     const int64_t slot = input.slots[static_cast<size_t>(row)];
     const int64_t best = BestChoice(q, choices);
@@ -196,71 +303,89 @@ absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& in
       return absl::InvalidArgumentError(
           absl::StrCat("slot ", slot, ": the Q-values of its observation are not finite"));
     }
-    actions[row] = action;
-    if (output->private_values != nullptr && !private_columns_.empty()) {
-      output->private_values[2 * row] = q[action];
-      output->private_values[2 * row + 1] = q[best];
+    actions.data_ptr<int64_t>()[row] = action;
+    if (wants_values) {
+      taken.data_ptr<float>()[row] = q[action];
+      taken.data_ptr<float>()[input.rows() + row] = q[best];
     }
     legal = legal == nullptr ? nullptr : legal + choices;
   }
-  return WriteColumns(out, /*log_prob=*/Tensor(), output);
+  if (wants_values) {
+    acted->columns["q_taken"] = taken[0];
+    acted->columns["q_max"] = taken[1];
+  }
+  return actions;
 }
 
-absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode,
-                                              PolicyOutput* output) {
-  const Distribution policy = out.policy(head_->name);
-  Tensor action;
-  Tensor log_prob;
-  if (mode == ActMode::kGreedy) {
-    action = policy.Mode().to(torch::kCPU);
-  } else {
-    SampledAction sampled = policy.Sample(&noise_);
-    action = sampled.action.to(torch::kCPU);
-    log_prob = sampled.log_prob;
-  }
+absl::StatusOr<Tensor> NetworkPolicy::Explored(const PolicyInput& input, ActMode mode, Acted* acted) {
+  Tensor action = acted->action.to(torch::kCPU);
   if (mode == ActMode::kExplore) {
     const Tensor slots = SlotsOf(input);
-    const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
-    const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
-    const Tensor explored = explorer_.Explore(action, slots, first.to(torch::kBool), mask);
-    if (log_prob.defined() && !explored.is_same(action)) {
-      log_prob = policy.LogProb(explored.to(device_));
+    const Tensor explored = explorer_.Explore(action, slots, FirstOf(input).to(torch::kBool), acted->mask);
+    Tensor& log_prob = acted->columns["log_prob"];
+    if (acted->policy.has_value() && log_prob.defined() && !explored.is_same(action)) {
+      log_prob = acted->policy->LogProb(explored.to(device_));
     }
     action = explored;
   }
   if (action.is_floating_point() && !torch::isfinite(action).all().item<bool>()) {
     return absl::InvalidArgumentError("the actions that the network chooses are not all finite");
   }
-  WriteActions(action, output);
-  return WriteColumns(out, log_prob, output);
+  return action;
 }
 
 void NetworkPolicy::WriteActions(const Tensor& actions, PolicyOutput* output) const {
   const Tensor elements = actions.reshape({actions.size(0), -1});
-  for (const JointAction::Part& part : network_->plan().action.parts) {
+  for (const JointAction::Part& part : networks_[0]->plan().action.parts) {
     const DType type = environment_.actions[part.leaf].array.dtype;
     const Tensor written = elements.narrow(1, part.first, part.elements).to(ToScalarType(type)).contiguous();
     std::memcpy(output->actions[part.leaf], written.data_ptr(), written.nbytes());
   }
 }
 
-absl::Status NetworkPolicy::WriteColumns(const Output& out, const Tensor& log_prob, PolicyOutput* output) {
+absl::Status NetworkPolicy::WriteColumns(const Acted& acted, int64_t rows, ActMode mode, PolicyOutput* output) const {
+  // Null if it is not given. Only a greedy action may lack one: it has no probability.
+  const auto find = [&](const std::string& name) -> const Tensor* {
+    const auto it = acted.columns.find(name);
+    return it == acted.columns.end() || !it->second.defined() ? nullptr : &it->second;
+  };
+  const auto missing = [](const std::string& name, int64_t elements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column ", name, ": the policy has not given ", elements, " numbers a row"));
+  };
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const std::string& name = columns_[i].name;
-    const Tensor values = name == kCoreState ? before_ : name == "value" ? out.value() : log_prob;
-    if (!values.defined()) {
-      continue;  // A greedy action has no probability.
+    const int64_t elements = columns_[i].NumElements();
+    const Tensor* const values = find(columns_[i].name);
+    if (values == nullptr && mode == ActMode::kGreedy) {
+      continue;
     }
-    const Tensor column = values.to(torch::kCPU, torch::kFloat32).contiguous();
+    if (values == nullptr || values->numel() != rows * elements) {
+      return missing(columns_[i].name, elements);
+    }
+    const Tensor column = values->to(torch::kCPU, ToScalarType(columns_[i].dtype)).contiguous();
     std::memcpy(output->columns[i], column.data_ptr(), column.nbytes());
+  }
+  const size_t count = private_columns_.size();
+  for (size_t i = 0; output->private_values != nullptr && i < count; ++i) {
+    const Tensor* const values = find(private_columns_[i]);
+    if (values == nullptr || values->numel() != rows) {
+      return missing(private_columns_[i], 1);
+    }
+    const Tensor column = values->to(torch::kCPU, torch::kFloat32).contiguous();
+    for (int64_t row = 0; row < rows; ++row) {
+      output->private_values[static_cast<size_t>(row) * count + i] = column.data_ptr<float>()[row];
+    }
   }
   return absl::OkStatus();
 }
 
 absl::Status NetworkPolicy::LoadWeights(const ModelSnapshot& snapshot) {
-  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, network_->plan().hash, &network_->parameters()));
+  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, plan_.acting_hash(), parameters_));
   explorer_.SetProgress(snapshot.progress);
-  return absl::OkStatus();
+  has_noise_ = false;
+  return parameter_noise_ == nullptr
+             ? absl::OkStatus()
+             : CatchTorch("adding noise to weights", [this] { parameter_noise_->FollowClean(); });
 }
 
 }  // namespace waggle

@@ -12,8 +12,12 @@
 #include "common/config/experiment/experiment_plan.h"
 #include "common/nn/network.h"
 #include "common/nn/torch.h"
+#include "common/nn/weights_codec.h"
 #include "common/rl/acting/explorer.h"
+#include "common/rl/acting/parameter_noise.h"
 #include "common/rl/acting/policy.h"
+#include "common/rl/kit/algorithm.h"
+#include "common/rl/kit/algorithm_policy.h"
 #include "common/rl/kit/net.h"
 #include "common/rl/kit/noise.h"
 
@@ -23,6 +27,8 @@ namespace waggle {
 struct PolicyContext {
   const Experiment* experiment = nullptr;             // Must outlive the call.
   const AlgorithmDefinitions* definitions = nullptr;  // Must outlive the call.
+  // Must outlive the call; null if the algorithm has no policy of its own.
+  const AlgorithmImplementations* implementations = nullptr;
   EnvironmentSpec environment;
   torch::Device device = torch::kCPU;
   int64_t lanes = 0;
@@ -35,11 +41,14 @@ struct PolicyContext {
   int64_t first_step = 0;
 };
 
-// Acts by the acting network of any plan: greedily, or as its distribution draws with the plan's exploration. Makes the
-// plan's columns by name. With a core, a slot's state is kept until an episode begins, also with new weights.
+// Acts by any plan: by the algorithm's own policy, or by the acting head of its network, greedily or as the head's
+// distribution draws. Then explores as the plan says, and makes the plan's columns by name. With a core, a slot's state
+// is kept until an episode begins, also with new weights. Noise in weights is drawn for each exploring step, or for
+// each version if actors wait for versions.
 class NetworkPolicy : public Policy {
  public:
-  // INVALID_ARGUMENT if the experiment does not fit the environment, or no head gives a wanted column.
+  // INVALID_ARGUMENT if the experiment does not fit the environment, no head gives a wanted column, or the plan's own
+  // policy is missing.
   static absl::StatusOr<std::unique_ptr<Policy>> Create(const PolicyContext& context);
 
   std::vector<ArraySpec> columns() const override { return columns_; }
@@ -49,26 +58,30 @@ class NetworkPolicy : public Policy {
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
 
  private:
-  NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::unique_ptr<Network> network);
+  NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::vector<std::unique_ptr<Network>> networks);
 
+  absl::Status MakeOwn(const PolicyContext& context);
   absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
   // Copies the rows to the network's inputs.
   Observations Stage(const PolicyInput& input);
-  // The network's outputs. Advances the states of the rows' slots.
-  Output Decide(const PolicyInput& input);
-  void Remember(const PolicyInput& input, const torch::Tensor& states);
-  // INVALID_ARGUMENT, naming the slot, if the network's outputs are not finite.
-  absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
-  absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
+  void SetNoise(ActMode mode);
+  // The network's decisions by its acting head. Advances the states of the rows' slots.
+  Acted ActByHead(const ActingRows& rows);
+  // INVALID_ARGUMENT, naming the slot, if values or actions are not finite. Returns the taken actions, on the CPU.
+  absl::StatusOr<torch::Tensor> Choose(const PolicyInput& input, ActMode mode, Acted* acted);
+  absl::StatusOr<torch::Tensor> Explored(const PolicyInput& input, ActMode mode, Acted* acted);
   // Writes each leaf's elements of actions [rows, …], which must be on the CPU.
   void WriteActions(const torch::Tensor& actions, PolicyOutput* output) const;
-  absl::Status WriteColumns(const Output& out, const torch::Tensor& log_prob, PolicyOutput* output);
+  // INVALID_ARGUMENT if the algorithm's policy has not given a column, or in another shape.
+  absl::Status WriteColumns(const Acted& acted, int64_t rows, ActMode mode, PolicyOutput* output) const;
 
   const ExperimentPlan plan_;
   const EnvironmentSpec environment_;
   const torch::Device device_;
-  const std::unique_ptr<Network> network_;
-  const HeadPlan* const head_;  // Chooses the action.
+  const std::vector<std::unique_ptr<Network>> networks_;  // Those that act.
+  const std::vector<NamedParameters> parameters_;         // Theirs.
+  const HeadPlan* const head_;  // Chooses the action; null if the algorithm's own policy does.
+  std::unique_ptr<AlgorithmPolicy> own_;
   const int64_t lanes_;
   const int64_t max_rows_;
   std::vector<ArraySpec> columns_;
@@ -78,6 +91,8 @@ class NetworkPolicy : public Policy {
   torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;
   Explorer explorer_;
+  std::unique_ptr<ParameterNoise> parameter_noise_;  // Null without this exploration.
+  bool has_noise_ = false;                           // The present version's noise in weights is drawn.
 };
 
 }  // namespace waggle

@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "common/base/registry.h"
 #include "common/config/experiment/algorithm_definition.h"
 #include "common/nn/state_visitor.h"
+#include "common/rl/kit/algorithm_policy.h"
 #include "common/rl/kit/batches.h"
 #include "common/rl/kit/model.h"
 #include "common/rl/kit/update_context.h"
@@ -30,20 +32,34 @@ class Algorithm {
 struct AlgorithmImplementation {
   // `model` must be of these options' plan and outlive this. INVALID_ARGUMENT for another algorithm's options.
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const AlgorithmOptions& options, Model* model)> create;
+  // Its own policy if AlgorithmPlan::own_policy; null: NetworkPolicy acts (common/rl/acting/network_policy.h).
+  // INVALID_ARGUMENT as above.
+  std::function<absl::StatusOr<std::unique_ptr<AlgorithmPolicy>>(const AlgorithmOptions& options, ActingNets nets)>
+      new_policy = {};
 };
 
 using AlgorithmImplementations = Registry<AlgorithmImplementation>;
 
+// Made from its own options.
+template <class Base, class Made, class Options, class Argument>
+absl::StatusOr<std::unique_ptr<Base>> MakeOf(const AlgorithmOptions& options, Argument argument) {
+  const auto* const own = dynamic_cast<const Options*>(&options);
+  if (own == nullptr) {
+    return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
+  }
+  return std::make_unique<Made>(*own, std::move(argument));
+}
+
 // For a class whose constructor takes its own options and the model.
 template <class Implementation, class Options>
 AlgorithmImplementation Implement() {
-  return {[](const AlgorithmOptions& options, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
-    const auto* const own = dynamic_cast<const Options*>(&options);
-    if (own == nullptr) {
-      return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
-    }
-    return std::make_unique<Implementation>(*own, model);
-  }};
+  return {MakeOf<Algorithm, Implementation, Options, Model*>};
+}
+
+// The same with a policy whose constructor takes the options and ActingNets.
+template <class Implementation, class Policy, class Options>
+AlgorithmImplementation ImplementWithPolicy() {
+  return {MakeOf<Algorithm, Implementation, Options, Model*>, MakeOf<AlgorithmPolicy, Policy, Options, ActingNets>};
 }
 
 }  // namespace waggle

@@ -25,6 +25,8 @@ class DistributionForm {
   virtual torch::Tensor Entropy() const { return Refuse("entropy"); }
   // `other` must be of the same kind.
   virtual torch::Tensor DivergenceFrom(const DistributionForm& /*other*/) const { return Refuse("divergence"); }
+  virtual torch::Tensor Mean() const { return Refuse("mean of real elements"); }
+  virtual torch::Tensor Stddev() const { return Refuse("deviation of real elements"); }
   virtual torch::Tensor LogProbabilities() const { return Refuse("list of its choices' log-probabilities"); }
 
  private:
@@ -149,6 +151,8 @@ class NormalForm : public DistributionForm {
     return {draw.value, draw.log_densities.sum(-1)};
   }
   torch::Tensor Mode() const override { return mean_; }
+  torch::Tensor Mean() const override { return mean_; }
+  torch::Tensor Stddev() const override { return log_std_.exp(); }
   torch::Tensor LogProb(const torch::Tensor& action) const override {
     CheckTensor("the action", action, mean_.scalar_type(), mean_.sizes());
     return LogDensities(action).sum(-1);
@@ -223,6 +227,8 @@ class MixedForm : public DistributionForm {
     return {Joined(choices.action, reals.action), choices.log_prob + reals.log_prob};
   }
   torch::Tensor Mode() const override { return Joined(choices_.Mode(), reals_.Mode()); }
+  torch::Tensor Mean() const override { return reals_.Mean(); }
+  torch::Tensor Stddev() const override { return reals_.Stddev(); }
   torch::Tensor LogProb(const torch::Tensor& action) const override {
     TORCH_CHECK(action.defined() && action.dim() > 0 && action.size(-1) > num_choosing_, "the action is ",
                 DescribeTensor(action), "; wanted [..., ", num_choosing_, " choices, then real elements]");
@@ -253,6 +259,8 @@ class DeterministicForm : public DistributionForm {
 
   SampledAction Sample(Noise* /*noise*/) const override { return {action_, {}}; }
   torch::Tensor Mode() const override { return action_; }
+  torch::Tensor Mean() const override { return action_; }
+  torch::Tensor Stddev() const override { return torch::zeros_like(action_); }
 
  private:
   const torch::Tensor action_;
@@ -324,6 +332,25 @@ torch::Tensor Legal(const torch::Tensor& mask) {
 
 SampledAction Distribution::Sample(Noise* noise) const {
   return form_->Sample(noise);
+}
+
+SampledAction Distribution::Samples(int64_t count, Noise* noise) const {
+  std::vector<torch::Tensor> actions;
+  std::vector<torch::Tensor> log_probs;
+  for (int64_t i = 0; i < count; ++i) {
+    SampledAction sample = Sample(noise);
+    actions.push_back(std::move(sample.action));
+    log_probs.push_back(std::move(sample.log_prob));
+  }
+  return {torch::stack(actions), log_probs[0].defined() ? torch::stack(log_probs) : torch::Tensor()};
+}
+
+torch::Tensor Distribution::mean() const {
+  return form_->Mean();
+}
+
+torch::Tensor Distribution::stddev() const {
+  return form_->Stddev();
 }
 
 torch::Tensor Distribution::Mode() const {

@@ -54,6 +54,14 @@ class Distribution {
   // LogProb(action.detach()) has the score's gradient alone.
   SampledAction Sample(Noise* noise) const;
 
+  // `count` draws, side by side: [count, ...].
+  SampledAction Samples(int64_t count, Noise* noise) const;
+
+  // The means and standard deviations of real elements, [..., dimensions]; the tanh-normal's are the normal's, before
+  // tanh. A deterministic action is its own mean. Errors for choices alone.
+  torch::Tensor mean() const;
+  torch::Tensor stddev() const;
+
   // The most likely action. For the tanh-normal tanh of the mean, its median.
   torch::Tensor Mode() const;
 

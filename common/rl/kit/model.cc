@@ -23,15 +23,28 @@ std::string Identity(const OptimizerOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Net>> MakeNet(const NetworkNeed& need, const NetworkPlan& plan, torch::Device device,
                                              uint64_t seed, torch::ScalarType dtype) {
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> online, Network::Create(plan, device, seed, dtype));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> online, Network::Create(plan, device, seed, dtype, need.learns));
   std::unique_ptr<Network> target;
   if (need.has_target) {
     // The same seed, so that target and online network begin equal.
     WAGGLE_ASSIGN_OR_RETURN(target, Network::Create(plan, device, seed, dtype, /*learns=*/false));
   }
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ParameterGroup> group,
-                          ParameterGroup::Create(need.name, &online->parameters(), need.optimizer, plan.num_learned));
-  return std::make_unique<Net>(std::move(online), std::move(target), std::move(group));
+  Net::Groups groups;
+  const auto add = [&](const std::string& key, const std::string& name, const OptimizerOptions& options) {
+    absl::StatusOr<std::unique_ptr<ParameterGroup>> group =
+        ParameterGroup::Create(name, &online->parameters(), options, plan.num_learned);
+    if (group.ok()) {
+      groups[key] = *std::move(group);
+    }
+    return group.status();
+  };
+  if (need.learns) {
+    WAGGLE_RETURN_IF_ERROR(add("", need.name, need.optimizer));
+    for (const auto& [key, options] : need.more_optimizers) {
+      WAGGLE_RETURN_IF_ERROR(add(key, absl::StrCat(need.name, "_", key), options));
+    }
+  }
+  return std::make_unique<Net>(std::move(online), std::move(target), std::move(groups));
 }
 
 absl::StatusOr<std::unique_ptr<Scalar>> MakeScalar(const ScalarNeed& need, torch::Device device,
@@ -55,13 +68,19 @@ absl::StatusOr<std::unique_ptr<Scalar>> MakeScalar(const ScalarNeed& need, torch
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(const ExperimentPlan& plan, const EnvironmentSpec& environment,
                                                      torch::Device device, uint64_t seed, torch::ScalarType dtype) {
   std::unique_ptr<Model> model(new Model(environment, device));
+  model->acting_hash_ = plan.acting_hash();
   for (size_t i = 0; i < plan.networks.size(); ++i) {
     const NetworkNeed& need = plan.algorithm.networks[i];
     auto net =
         MakeNet(need, plan.networks[i], device, Rng::Split(seed, absl::StrCat("network ", need.name), 0).Next(), dtype);
     WAGGLE_RETURN_IF_ERROR(Annotate(net.status(), absl::StrCat("network ", need.name)));
-    model->acting_ = need.acts ? net->get() : model->acting_;
+    if (need.acts) {
+      model->acting_.push_back(net->get());
+    }
     model->optimizers_[need.name] = Identity(need.optimizer);
+    for (const auto& [key, options] : need.more_optimizers) {
+      model->optimizers_[absl::StrCat(need.name, "_", key)] = Identity(options);
+    }
     model->nets_[need.name] = *std::move(net);
   }
   for (const ScalarNeed& need : plan.algorithm.scalars) {
@@ -86,19 +105,41 @@ Scalar* Model::scalar(const std::string& name) const {
 }
 
 absl::StatusOr<ModelSnapshot> Model::Publish() const {
-  const Network& network = acting_->network();
-  return EncodeWeights(network.parameters(), network.plan().hash);
+  return EncodeWeights(ActingParts(), acting_hash_);
 }
 
 absl::Status Model::LoadPublished(const ModelSnapshot& snapshot) {
-  Network& network = acting_->network();
-  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, network.plan().hash, &network.parameters()));
-  return CatchTorch("loading a target", [this] { acting_->FollowTarget(1); });
+  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, acting_hash_, ActingParts()));
+  return CatchTorch("loading a target", [this] {
+    for (Net* const net : acting_) {
+      net->FollowTarget(1);
+    }
+  });
+}
+
+std::vector<NamedParameters> Model::ActingParts() const {
+  std::vector<NamedParameters> parts;
+  for (Net* const net : acting_) {
+    parts.push_back({net->network().plan().name, &net->network().parameters()});
+  }
+  return parts;
+}
+
+void Model::DrawNoise(Noise* noise) {
+  const DrawNormal draw = [noise](const torch::Tensor& like) { return noise->NormalLike(like); };
+  for (const auto& [name, net] : nets_) {
+    for (const Network* const network :
+         {static_cast<const Network*>(&net->network()), static_cast<const Network*>(net->target_network())}) {
+      if (network != nullptr && network->noisy()) {
+        network->SetNoise(draw);
+      }
+    }
+  }
 }
 
 void Model::VisitState(StateVisitor* visitor) {
-  const auto visit_group = [&](ParameterGroup* group) {
-    visitor->Scope("optimizer", [&] {
+  const auto visit_group = [&](const std::string& scope, ParameterGroup* group) {
+    visitor->Scope(scope, [&] {
       visitor->Identity("identity", optimizers_.at(group->name()));
       group->optimizer().VisitState(visitor);
     });
@@ -118,14 +159,16 @@ void Model::VisitState(StateVisitor* visitor) {
       if (net->target_network() != nullptr) {
         visit_values("target", &net->target_network()->parameters());
       }
-      visit_group(net->group());
+      for (const auto& [key, group] : net->groups()) {
+        visit_group(key.empty() ? "optimizer" : absl::StrCat("optimizer_", key), group.get());
+      }
     });
   }
   for (const auto& [name, scalar] : scalars_) {
     visitor->Scope(name, [&, scalar = scalar.get()] {
       torch::Tensor values = scalar->parameters().values();
       visitor->Tensor("value", &values);
-      visit_group(scalar->group());
+      visit_group("optimizer", scalar->group());
     });
   }
 }

@@ -13,7 +13,9 @@
 #include "common/nn/parameter_group.h"
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
+#include "common/nn/weights_codec.h"
 #include "common/rl/kit/net.h"
+#include "common/rl/kit/noise.h"
 
 namespace waggle {
 
@@ -49,15 +51,20 @@ class Model {
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }
 
-  // Copies the acting network's values to the CPU. The caller sets `model` and `version`.
+  // Copies the acting networks' values to the CPU. The caller sets `model` and `version`.
   absl::StatusOr<ModelSnapshot> Publish() const;
-  // Loads values into the acting network and its target. FAILED_PRECONDITION if they are another network's,
+  // Loads values into the acting networks and their targets. FAILED_PRECONDITION if they are another network's,
   // INVALID_ARGUMENT if some are not finite; nothing is changed then.
   absl::Status LoadPublished(const ModelSnapshot& snapshot);
+
+  // Draws new noise for the weights of all noisy layers, of targets too.
+  void DrawNoise(Noise* noise);
 
   void VisitState(StateVisitor* visitor);
 
  private:
+  std::vector<NamedParameters> ActingParts() const;
+
   Model(EnvironmentSpec environment, torch::Device device) : environment_(std::move(environment)), device_(device) {}
 
   const EnvironmentSpec environment_;
@@ -65,7 +72,8 @@ class Model {
   std::map<std::string, std::unique_ptr<Net>> nets_;
   std::map<std::string, std::unique_ptr<Scalar>> scalars_;
   std::map<std::string, std::string> optimizers_;  // Identities, by network or scalar.
-  Net* acting_ = nullptr;                          // Null if none acts.
+  std::vector<Net*> acting_;                       // In the plan's order.
+  uint64_t acting_hash_ = 0;
 };
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/check.h"
 #include "common/config/plan/head_kinds.h"
 
 namespace waggle {
@@ -19,7 +20,10 @@ void CheckKind(const HeadPlan& head, HeadKind wanted) {
 }
 
 // Checks that all inputs exist, because LibTorch's messages for missing ones are unreadable.
-void CheckInputs(const NetworkPlan& plan, const Observations& observations, const Tensor& action) {
+void CheckInputs(const NetworkPlan& plan, const Observations& observations, const Tensor& action,
+                 const ExtraInputs& extra) {
+  TORCH_CHECK(extra.size() == plan.extra.size(), "the network ", plan.name, " got ", extra.size(),
+              " inputs of the algorithm's own; wanted ", plan.extra.size());
   TORCH_CHECK(action.defined() == plan.takes_action, "the network ", plan.name,
               plan.takes_action ? " takes an action, and got none" : " takes no action, and got one");
   for (const EncoderPlan& encoder : plan.trunks[0].encoders) {
@@ -81,20 +85,40 @@ Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& l
   return {values, log_std.view(shape).expand_as(values)};
 }
 
+// A head's outputs as [rows, choices, size].
+Tensor ByChoice(const HeadPlan& head, const Tensor& values) {
+  std::vector<int64_t> shape = values.sizes().vec();
+  shape.back() = head.outputs / head.size;
+  shape.push_back(head.size);
+  return values.reshape(shape);
+}
+
 // Applies `compute` to all leading dimensions flattened to rows.
 template <class Compute>
 Output OfAllRows(const Network& network, const Observations& observations, const Tensor& action,
-                 const Compute& compute) {
+                 const ExtraInputs& extra, const Compute& compute) {
   const NetworkPlan& plan = network.plan();
-  CheckInputs(plan, observations, action);
+  CheckInputs(plan, observations, action, extra);
   const EncoderPlan& first = plan.trunks[0].encoders[0];
-  const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
+  const Tensor& rows = first.leaf == -1  ? action
+                       : first.leaf < -1 ? extra[static_cast<size_t>(-2 - first.leaf)]
+                                         : observations[static_cast<size_t>(first.leaf)];
   const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
   TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
               "; wanted one dimension or more before those of a row");
-  const Tensor mask = MaskOf(plan.action, observations);
-  if (lead == 1) {
-    Network::Unrolled unrolled = compute(observations, action);
+  // Samples of inputs that multiply.
+  int64_t samples = 0;
+  for (const Tensor& input : extra) {
+    samples = input.dim() == lead + 2 ? input.size(lead) : samples;
+  }
+  Tensor mask = MaskOf(plan.action, observations);
+  if (samples > 0 && mask.defined()) {
+    std::vector<int64_t> shape = mask.sizes().vec();
+    shape.insert(shape.end() - 1, samples);
+    mask = mask.unsqueeze(-2).expand(shape);
+  }
+  if (lead == 1 && samples == 0) {
+    Network::Unrolled unrolled = compute(observations, action, extra);
     return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
   }
   Observations flat;
@@ -103,7 +127,11 @@ Output OfAllRows(const Network& network, const Observations& observations, const
     const bool seen = leaf.defined() && plan.Sees(static_cast<int64_t>(i));
     flat.push_back(seen ? leaf.flatten(0, lead - 1) : Tensor());
   }
-  Network::Unrolled unrolled = compute(flat, action.defined() ? action.flatten(0, lead - 1) : action);
+  ExtraInputs flat_extra;
+  for (const Tensor& input : extra) {
+    flat_extra.push_back(input.flatten(0, lead - 1));
+  }
+  Network::Unrolled unrolled = compute(flat, action.defined() ? action.flatten(0, lead - 1) : action, flat_extra);
   for (Network::HeadOutput& head : unrolled.heads) {
     std::vector<int64_t> shape;
     if (plan.members.has_value()) {
@@ -111,6 +139,9 @@ Output OfAllRows(const Network& network, const Observations& observations, const
     }
     for (int64_t i = 0; i < lead; ++i) {
       shape.push_back(rows.size(i));
+    }
+    if (samples > 0) {
+      shape.push_back(samples);
     }
     shape.push_back(head.values.size(-1));
     head.values = head.values.reshape(shape);
@@ -131,25 +162,53 @@ const Network::HeadOutput& Output::Head(absl::string_view name, const HeadPlan**
   return heads_[0];
 }
 
+const Tensor& Output::Values(absl::string_view name, HeadKind kind) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(name, &plan).values;
+  CheckKind(*plan, kind);
+  return values;
+}
+
 Tensor Output::q(absl::string_view head) const {
   const HeadPlan* plan = nullptr;
-  const Tensor& values = Head(head, &plan).values;
-  CheckKind(*plan, HeadKind::kQ);
+  Tensor values = Head(head, &plan).values;
+  if (plan->kind == HeadKind::kCategoricalQ) {
+    values = (ByChoice(*plan, values).softmax(-1) * AtomValues(*plan, values)).sum(-1);
+  } else if (plan->kind == HeadKind::kQuantileQ) {
+    values = ByChoice(*plan, values).mean(-1);
+  } else {
+    CheckKind(*plan, HeadKind::kQ);
+  }
   return mask_.defined() ? values.masked_fill(Like(Legal(mask_), values).logical_not(), kIllegal) : values;
 }
 
-Tensor Output::value(absl::string_view head) const {
+Tensor Output::atoms(absl::string_view head) const {
   const HeadPlan* plan = nullptr;
   const Tensor& values = Head(head, &plan).values;
-  CheckKind(*plan, HeadKind::kValue);
-  return values.squeeze(-1);
+  CheckKind(*plan, HeadKind::kCategoricalQ);
+  return ByChoice(*plan, values).log_softmax(-1);
+}
+
+Tensor Output::quantiles(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  if (plan->kind == HeadKind::kQuantiles) {
+    return values;
+  }
+  CheckKind(*plan, HeadKind::kQuantileQ);
+  return ByChoice(*plan, values);
+}
+
+Tensor Output::vector(absl::string_view head) const {
+  return Values(head, HeadKind::kVector);
+}
+
+Tensor Output::value(absl::string_view head) const {
+  return Values(head, HeadKind::kValue).squeeze(-1);
 }
 
 Tensor Output::action(absl::string_view head) const {
-  const HeadPlan* plan = nullptr;
-  const Tensor& values = Head(head, &plan).values;
-  CheckKind(*plan, HeadKind::kDeterministic);
-  return values.tanh();
+  return Values(head, HeadKind::kDeterministic).tanh();
 }
 
 Distribution Output::policy(absl::string_view head) const {
@@ -181,23 +240,40 @@ Distribution Output::policy(absl::string_view head) const {
       return Distribution::Deterministic(output.values.tanh());
     case HeadKind::kQ:
     case HeadKind::kValue:
+    case HeadKind::kCategoricalQ:
+    case HeadKind::kQuantileQ:
+    case HeadKind::kQuantiles:
+    case HeadKind::kVector:
       break;
   }
   TORCH_CHECK(false, "the head ", plan->name, " is of kind ", Name(plan->kind), ", which is no policy");
   return Distribution::Deterministic(output.values);
 }
 
-Output Forward(const Network& network, const Observations& observations, const Tensor& action) {
-  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
-    return Network::Unrolled{network.Forward(rows, actions), Tensor()};
-  });
+Tensor AtomValues(const HeadPlan& head, const Tensor& like) {
+  return torch::linspace(head.low, head.high, head.size, like.options().requires_grad(false));
+}
+
+Output Forward(const Network& network, const Observations& observations, const Tensor& action, const ExtraInputs& extra,
+               bool by_autograd) {
+  return OfAllRows(network, observations, action, extra,
+                   [&](const Observations& rows, const Tensor& actions, const ExtraInputs& own) {
+                     return Network::Unrolled{network.Forward(rows, actions, own, by_autograd), Tensor()};
+                   });
 }
 
 Output Unroll(const Network& network, const Observations& observations, const Tensor& first, const Tensor& core_state,
-              const Tensor& action) {
-  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
-    return network.Unroll(rows, first, core_state, actions);
-  });
+              const Tensor& action, const ExtraInputs& extra, bool by_autograd) {
+  return OfAllRows(network, observations, action, extra,
+                   [&](const Observations& rows, const Tensor& actions, const ExtraInputs& own) {
+                     return network.Unroll(rows, first, core_state, actions, own, by_autograd);
+                   });
+}
+
+ParameterGroup* Net::group(absl::string_view optimizer) const {
+  const auto it = groups_.find(optimizer);
+  WAGGLE_CHECK(it != groups_.end(), "an algorithm asked for an optimizer that its own plan does not have");
+  return it->second.get();
 }
 
 void Net::FollowTarget(double rate) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +18,8 @@
 namespace waggle {
 
 // A network's outputs for rows of observations, by head: [rows, …], or [members, rows, …] if the plan has members.
-// "rows" are all leading dimensions of the observations. A missing head, or one of another kind, is a c10::Error.
+// "rows" are all leading dimensions of the observations, and then the samples of inputs that multiply. A missing head,
+// or one of another kind, is a c10::Error.
 class Output {
  public:
   // `plan` must outlive it.
@@ -24,8 +27,15 @@ class Output {
          torch::Tensor core_state = {})
       : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)), core_state_(std::move(core_state)) {}
 
-  // [rows, choices]: a discrete action's values. Illegal choices have -1e9, unless none is legal.
+  // [rows, choices]: a discrete action's values; for a head that gives distributions of values their expectations.
+  // Illegal choices have -1e9, unless none is legal.
   torch::Tensor q(absl::string_view head = "q") const;
+  // [rows, choices, atoms] of a categorical_q head: logarithms of the probabilities of AtomValues.
+  torch::Tensor atoms(absl::string_view head = "q") const;
+  // [rows, choices, quantiles] of a quantile_q head, [rows, quantiles] of a quantiles head, of any order.
+  torch::Tensor quantiles(absl::string_view head = "q") const;
+  // [rows, size] of a vector head.
+  torch::Tensor vector(absl::string_view head) const;
   // [rows].
   torch::Tensor value(absl::string_view head = "value") const;
   // [rows, dimensions] in (-1, 1), of a deterministic head.
@@ -41,6 +51,7 @@ class Output {
 
  private:
   const Network::HeadOutput& Head(absl::string_view name, const HeadPlan** plan) const;
+  const torch::Tensor& Values(absl::string_view name, HeadKind kind) const;
 
   const NetworkPlan* plan_;
   std::vector<Network::HeadOutput> heads_;
@@ -48,52 +59,74 @@ class Output {
   torch::Tensor core_state_;
 };
 
-// Applies `network` to observations, each leaf [rows, …] or with more leading dimensions, and to actions if it takes
-// them. A c10::Error if it has a core.
-Output Forward(const Network& network, const Observations& observations, const torch::Tensor& action = {});
+// The values of a categorical_q head's atoms, [atoms], of the type and device of `like`.
+torch::Tensor AtomValues(const HeadPlan& head, const torch::Tensor& like);
+
+// Applies `network` to observations, each leaf [rows, …] or with more leading dimensions, to actions if it takes them,
+// and to the algorithm's own inputs. `by_autograd`: by operations that can be differentiated twice. A c10::Error if it
+// has a core.
+Output Forward(const Network& network, const Observations& observations, const torch::Tensor& action = {},
+               const ExtraInputs& extra = {}, bool by_autograd = false);
 
 // The same over time, with or without a core. Leaves are [T, rows, …], or [rows, …] for a single step. `first`, bool of
 // these dimensions, marks rows that begin an episode, whose state is zero; undefined if none does. `core_state` is
 // [rows, state_size] before the first step. Without a core both are ignored.
 Output Unroll(const Network& network, const Observations& observations, const torch::Tensor& first,
-              const torch::Tensor& core_state, const torch::Tensor& action = {});
+              const torch::Tensor& core_state, const torch::Tensor& action = {}, const ExtraInputs& extra = {},
+              bool by_autograd = false);
 
-// A learned network of an algorithm, and its target if the plan has one. Not thread-safe; may throw as LibTorch does.
-class Net {
+// A network that is called and not changed. Copies share it. Not thread-safe; may throw as LibTorch does.
+class NetView {
  public:
-  // `target` may be null. `group` must be of `online`'s parameters.
-  Net(std::unique_ptr<Network> online, std::unique_ptr<Network> target, std::unique_ptr<ParameterGroup> group)
-      : online_(std::move(online)), target_(std::move(target)), group_(std::move(group)) {}
+  // `network` must outlive it.
+  explicit NetView(const Network* network, bool by_autograd = false) : network_(network), by_autograd_(by_autograd) {}
 
-  Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
-    return Forward(*online_, observations, action);
+  Output operator()(const Observations& observations, const torch::Tensor& action = {},
+                    const ExtraInputs& extra = {}) const {
+    return Forward(*network_, observations, action, extra, by_autograd_);
   }
   Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
-                const torch::Tensor& action = {}) const {
-    return waggle::Unroll(*online_, observations, first, core_state, action);
+                const torch::Tensor& action = {}, const ExtraInputs& extra = {}) const {
+    return waggle::Unroll(*network_, observations, first, core_state, action, extra, by_autograd_);
   }
 
-  // The target, or the network if there is none, called likewise. Passes gradients to inputs, but not to parameters.
-  class Target {
-   public:
-    explicit Target(const Network* network) : network_(network) {}
-    Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
-      return Forward(*network_, observations, action);
-    }
-    Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
-                  const torch::Tensor& action = {}) const {
-      return waggle::Unroll(*network_, observations, first, core_state, action);
-    }
+  const NetworkPlan& plan() const { return network_->plan(); }
 
-   private:
-    const Network* network_;
-  };
-  Target target() const { return Target(target_ != nullptr ? target_.get() : online_.get()); }
+ private:
+  const Network* network_;
+  bool by_autograd_;
+};
+
+// A network of an algorithm, and its target if the plan has one. Not thread-safe; may throw as LibTorch does.
+class Net {
+ public:
+  // Optimizers by name, of the network's parameters; the network's own has the name "". Empty if it does not learn.
+  using Groups = std::map<std::string, std::unique_ptr<ParameterGroup>, std::less<>>;
+
+  // `target` may be null.
+  Net(std::unique_ptr<Network> online, std::unique_ptr<Network> target, Groups groups)
+      : online_(std::move(online)), target_(std::move(target)), groups_(std::move(groups)) {}
+
+  Output operator()(const Observations& observations, const torch::Tensor& action = {},
+                    const ExtraInputs& extra = {}) const {
+    return Forward(*online_, observations, action, extra);
+  }
+  Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
+                const torch::Tensor& action = {}, const ExtraInputs& extra = {}) const {
+    return waggle::Unroll(*online_, observations, first, core_state, action, extra);
+  }
+
+  // The network, called likewise, by operations that can be differentiated twice (UpdateContext::Gradient).
+  NetView Differentiable() const { return NetView(online_.get(), /*by_autograd=*/true); }
+  // The target, or the network if there is none, called likewise. Passes gradients to inputs, but not to parameters.
+  NetView target() const { return NetView(target_ != nullptr ? target_.get() : online_.get()); }
 
   // target <- rate * online + (1 - rate) * target: 1 copies. Does nothing without a target.
   void FollowTarget(double rate);
 
-  ParameterGroup* group() const { return group_.get(); }
+  // The network's own optimizer, or that of this name in NetworkNeed::more_optimizers. It must exist.
+  ParameterGroup* group(absl::string_view optimizer = "") const;
+  const Groups& groups() const { return groups_; }
   Network& network() const { return *online_; }
   // May be null.
   Network* target_network() const { return target_.get(); }
@@ -101,7 +134,7 @@ class Net {
  private:
   const std::unique_ptr<Network> online_;
   const std::unique_ptr<Network> target_;
-  const std::unique_ptr<ParameterGroup> group_;
+  const Groups groups_;
 };
 
 }  // namespace waggle

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/config/schedule.h"
 #include "common/nn/parameter_group.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 
@@ -14,6 +16,9 @@ class Stepper {
   // Takes group.gradients(), at the learning rate of `progress`. Returns true if the group's values changed, so that
   // targets may follow. INVALID_ARGUMENT, with no change, if a gradient is not finite (see Optimizer::Step).
   virtual absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) = 0;
+
+  // Replaces a tensor, on the model's device, by its mean over all learners that step together.
+  virtual absl::Status Average(const torch::Tensor& /*tensor*/) { return absl::OkStatus(); }
 };
 
 }  // namespace waggle

@@ -1,6 +1,8 @@
 #include "common/rl/kit/update_context.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -8,28 +10,83 @@
 
 namespace waggle {
 
-bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
+bool UpdateContext::Try(const absl::Status& status) {
+  status_.Update(status);
+  return status_.ok();
+}
+
+bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* group) {
   if (!status_.ok()) {
     return false;
   }
   Report(absl::StrCat(group->name(), "_loss"), loss);
   // A check is free on the CPU. Elsewhere the gradient tells the stepper.
   if (loss.is_cpu() && !std::isfinite(loss.item<double>())) {
-    status_ = absl::InvalidArgumentError(
+    return Try(absl::InvalidArgumentError(
         absl::StrCat(group->name(), "_loss is ", loss.item<double>(),
-                     ": a reward, an observation or an action of the batch is out of bounds, or learning diverged"));
-    return false;
+                     ": a reward, an observation or an action of the batch is out of bounds, or learning diverged")));
   }
   torch::Tensor gradients = group->gradients();
   gradients.zero_();
   torch::autograd::backward({loss}, {}, c10::nullopt, /*create_graph=*/false, group->parameters().leaves());
+  return true;
+}
+
+bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
+  if (!Differentiate(loss, group)) {
+    return false;
+  }
   const absl::StatusOr<bool> stepped = stepper_->Step(group, progress_);
-  status_ = stepped.status();
-  if (!stepped.ok() || !*stepped) {
+  if (!Try(stepped.status()) || !*stepped) {
     return false;
   }
   Report(absl::StrCat(group->name(), "_gradient_norm"), group->optimizer().gradient_norm());
   return true;
+}
+
+torch::Tensor UpdateContext::Gradient(const torch::Tensor& loss, ParameterGroup* group) {
+  if (!Differentiate(loss, group) || !Try(stepper_->Average(group->gradients()))) {
+    return torch::zeros_like(group->gradients());
+  }
+  return group->gradients().clone();
+}
+
+torch::Tensor UpdateContext::GradientGraph(const torch::Tensor& scalar, ParameterGroup* group) {
+  if (!status_.ok()) {
+    return torch::zeros_like(group->gradients());
+  }
+  std::vector<torch::Tensor> leaves = group->parameters().leaves();
+  // All leaves are views of one buffer.
+  std::sort(leaves.begin(), leaves.end(),
+            [](const torch::Tensor& a, const torch::Tensor& b) { return a.storage_offset() < b.storage_offset(); });
+  std::vector<torch::Tensor> parts = torch::autograd::grad({scalar}, leaves, {}, /*retain_graph=*/true,
+                                                           /*create_graph=*/true, /*allow_unused=*/true);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = (parts[i].defined() ? parts[i] : torch::zeros_like(leaves[i])).reshape({-1});
+  }
+  return torch::cat(parts);
+}
+
+torch::Tensor UpdateContext::Mean(const torch::Tensor& tensor) {
+  torch::Tensor mean = tensor.detach().clone();
+  if (status_.ok()) {
+    Try(stepper_->Average(mean));
+  }
+  return mean;
+}
+
+void UpdateContext::Assign(const torch::Tensor& values, ParameterGroup* group) {
+  const torch::Tensor mean = Mean(values);
+  if (!status_.ok()) {
+    return;
+  }
+  if (!torch::isfinite(mean).all().item<bool>()) {
+    Try(absl::InvalidArgumentError(absl::StrCat(group->name(), ": new values are not all finite")));
+    return;
+  }
+  const torch::NoGradGuard no_grad;
+  torch::Tensor own = group->values();
+  own.copy_(mean);
 }
 
 void UpdateContext::Report(const std::string& name, const torch::Tensor& value) {

@@ -26,6 +26,21 @@ class UpdateContext {
   // elsewhere.
   bool Descend(const torch::Tensor& loss, ParameterGroup* group);
 
+  // The gradient of the loss by the group's parameters, [parameters], without a step, as the mean over all learners. A
+  // loss that is not finite fails as in Descend. Zeros after an error.
+  torch::Tensor Gradient(const torch::Tensor& loss, ParameterGroup* group);
+
+  // The gradient of this learner's rows, [parameters], which can be differentiated again. `scalar` must come from
+  // Net::Differentiable. Zeros after an error.
+  torch::Tensor GradientGraph(const torch::Tensor& scalar, ParameterGroup* group);
+
+  // The mean of a tensor over all learners, so that each decides alike.
+  torch::Tensor Mean(const torch::Tensor& tensor);
+
+  // Sets the group's parameters to the mean of these values, [parameters], over all learners. Optimizers keep their
+  // state. Reports nothing. Fails, with no change, if some are not finite.
+  void Assign(const torch::Tensor& values, ParameterGroup* group);
+
   // Reports the mean of `value`, which stays on the device until metrics are logged.
   void Report(const std::string& name, const torch::Tensor& value);
 
@@ -45,6 +60,11 @@ class UpdateContext {
   std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
 
  private:
+  // Sets the group's gradient to the loss's. False, with the status set, if the loss is not finite or after an error.
+  bool Differentiate(const torch::Tensor& loss, ParameterGroup* group);
+  // Sets the status from what may throw. True if all is well.
+  bool Try(const absl::Status& status);
+
   Stepper* const stepper_;
   const Progress progress_;
   Noise* const noise_;

@@ -64,18 +64,16 @@ void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches,
 }
 
 void ObservationStatistics::Adopt(Model* model) {
-  const NetworkPlan* const acting = plan_->acting();
-  if (acting == nullptr) {
-    return;
-  }
-  const std::vector<torch::Tensor>& values = model->net(acting->name).network().parameters().value_views();
-  for (const NormalizerPlan& normalizer : acting->normalizers) {
-    const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
-    const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
-    const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
-    statistics_.at(normalizer.array.name)
-        .at(normalizer.StatisticsName())
-        .Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
+  for (const NetworkPlan* const acting : plan_->acting()) {
+    const std::vector<torch::Tensor>& values = model->net(acting->name).network().parameters().value_views();
+    for (const NormalizerPlan& normalizer : acting->normalizers) {
+      const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
+      const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
+      const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
+      statistics_.at(normalizer.array.name)
+          .at(normalizer.StatisticsName())
+          .Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
+    }
   }
   Tell(model);
 }

@@ -50,6 +50,7 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   }
   UpdateContext context(stepper, progress, &noise_);
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
+    model_->DrawNoise(&noise_);
     algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());

@@ -1,7 +1,9 @@
 #include "common/nn/network.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -42,6 +44,10 @@ void Randomize(Network* network) {
   network->parameters().values().normal_(0, 0.5);
 }
 
+Tensor RandomLike(const Tensor& like) {
+  return torch::randn_like(like);
+}
+
 TEST_CASE("every network has the parameters and the outputs that were planned", "[unit]") {
   for (const NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
@@ -50,7 +56,7 @@ TEST_CASE("every network has the parameters and the outputs that were planned", 
     CHECK(network->parameters().size() == plan.num_parameters);
     CHECK((network->parameters().layout() == plan.parameters));
     const NetworkInputs inputs = RandomInputs(network_case, 5, torch::kFloat32);
-    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action);
+    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action, inputs.extra);
     REQUIRE(outputs.size() == plan.heads.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       std::vector<int64_t> shape = {5, plan.heads[i].outputs};
@@ -74,12 +80,14 @@ TEST_CASE("every network has the outputs and the gradients that autograd has", "
     for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
       const std::unique_ptr<Network> network = Build(network_case, dtype);
       Randomize(network.get());
+      network->SetNoise(RandomLike);
       for (const int64_t rows : {1, 7}) {
         INFO(network_case.name << " " << dtype << " rows " << rows);
         const auto pass = [&](bool by_autograd) {
           const NetworkInputs inputs = RandomInputs(network_case, rows, dtype);
           network->parameters().gradients().zero_();
-          const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action, by_autograd);
+          const std::vector<Network::HeadOutput> outputs =
+              network->Forward(inputs.leaves, inputs.action, inputs.extra, by_autograd);
           LossOf(outputs).backward();
           std::vector<Tensor> result = {network->parameters().gradients().clone()};
           for (const Network::HeadOutput& output : outputs) {
@@ -107,11 +115,13 @@ TEST_CASE("every network's gradients are those of finite differences", "[unit]")
     INFO(network_case.name);
     const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
     Randomize(network.get());
+    network->SetNoise(RandomLike);
     const NetworkInputs inputs = RandomInputs(network_case, 2, torch::kFloat64);
-    LossOf(network->Forward(inputs.leaves, inputs.action)).backward();
+    LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra)).backward();
     const auto check = [&](const Tensor& values, const Tensor& gradients) {
       testing::CheckFiniteDifferences(
-          values, gradients, [&] { return LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>(); },
+          values, gradients,
+          [&] { return LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra)).item<double>(); },
           1e-6 * (1 + gradients.abs().max().item<double>()));
     };
     check(network->parameters().values(), network->parameters().gradients());
@@ -127,7 +137,9 @@ TEST_CASE("a loss's gradients reach only the requested leaves", "[unit]") {
     const std::unique_ptr<Network> one = Build(network_case);
     const std::unique_ptr<Network> other = Build(network_case, torch::kFloat32, 8);
     const NetworkInputs inputs = RandomInputs(network_case, 3, torch::kFloat32);
-    const auto loss = [&](const Network& network) { return LossOf(network.Forward(inputs.leaves, inputs.action)); };
+    const auto loss = [&](const Network& network) {
+      return LossOf(network.Forward(inputs.leaves, inputs.action, inputs.extra));
+    };
     loss(*one).backward();
     const Tensor wanted = one->parameters().gradients().clone();
     one->parameters().gradients().zero_();
@@ -150,8 +162,8 @@ TEST_CASE("an actor learns through a critic whose gradients do not change", "[un
     const Tensor untouched = critic->parameters().gradients().clone();
     const auto gradients = [&](bool by_autograd) {
       actor->parameters().gradients().zero_();
-      const Tensor action = actor->Forward(inputs.leaves, {}, by_autograd)[0].values.tanh();
-      const Tensor loss = critic->Forward(inputs.leaves, action, by_autograd)[0].values.sum();
+      const Tensor action = actor->Forward(inputs.leaves, {}, {}, by_autograd)[0].values.tanh();
+      const Tensor loss = critic->Forward(inputs.leaves, action, {}, by_autograd)[0].values.sum();
       torch::autograd::backward({loss}, {}, c10::nullopt, false, actor->parameters().leaves());
       return actor->parameters().gradients().clone();
     };
@@ -172,8 +184,8 @@ TEST_CASE("a network that does not learn has the same outputs, and passes gradie
     CHECK(acts->parameters().leaves().empty());
     const NetworkInputs a = RandomInputs(network_case, 3, torch::kFloat32);
     const NetworkInputs b = RandomInputs(network_case, 3, torch::kFloat32);
-    const Tensor wanted = LossOf(learns->Forward(a.leaves, a.action));
-    const Tensor got = LossOf(acts->Forward(b.leaves, b.action));
+    const Tensor wanted = LossOf(learns->Forward(a.leaves, a.action, a.extra));
+    const Tensor got = LossOf(acts->Forward(b.leaves, b.action, b.extra));
     CHECK(torch::equal(got, wanted));
     const std::vector<Tensor> inputs = b.Differentiable();
     REQUIRE(got.requires_grad() == !inputs.empty());
@@ -192,10 +204,10 @@ TEST_CASE("a parameter that changes between a network's pass and the descent is 
     INFO(network_case.name);
     const std::unique_ptr<Network> network = Build(network_case);
     const NetworkInputs inputs = RandomInputs(network_case, 3, torch::kFloat32);
-    const Tensor loss = LossOf(network->Forward(inputs.leaves, inputs.action));
+    const Tensor loss = LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra));
     network->parameters().values().mul_(0.9);
     CHECK_THROWS_AS(loss.backward(), c10::Error);
-    const Tensor again = LossOf(network->Forward(inputs.leaves, inputs.action));
+    const Tensor again = LossOf(network->Forward(inputs.leaves, inputs.action, inputs.extra));
     again.backward();
     CHECK_THROWS(again.backward());
   }
@@ -214,12 +226,12 @@ TEST_CASE("each member computes as a network without members that has its values
     const std::unique_ptr<Network> one = Build(alone, torch::kFloat64);
     const NetworkInputs inputs = RandomInputs(network_case, 4, torch::kFloat64);
     const torch::NoGradGuard no_grad;
-    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action);
+    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action, inputs.extra);
     for (int64_t m = 0; m < *network_case.need.members; ++m) {
       for (size_t i = 0; i < one->parameters().value_views().size(); ++i) {
         one->parameters().value_views()[i].copy_(network->parameters().value_views()[i].select(0, m));
       }
-      const std::vector<Network::HeadOutput> own = one->Forward(inputs.leaves, inputs.action);
+      const std::vector<Network::HeadOutput> own = one->Forward(inputs.leaves, inputs.action, inputs.extra);
       for (size_t i = 0; i < own.size(); ++i) {
         CheckClose(outputs[i].values[m], own[i].values);
         if (own[i].log_std.defined()) {
@@ -250,7 +262,7 @@ TEST_CASE("the same seed builds the same network, another seed another, and each
       INFO(parameter.name);
       const Tensor& members = network->parameters().value_views()[i];
       CHECK(torch::equal(members[0], one->parameters().value_views()[i]));
-      const bool drawn = members[0].std(/*unbiased=*/false).item<double>() > 0;
+      const bool drawn = (members[0].max() > members[0].min()).item<bool>();
       for (int64_t m = 1; drawn && m < *network_case.need.members; ++m) {
         CHECK_FALSE(torch::equal(members[m], members[m - 1]));
       }
@@ -292,6 +304,62 @@ TEST_CASE("a dueling head is the value plus the advantages less their mean", "[u
   CHECK(torch::allclose(outputs, torch::tensor({{25.0F, 28.0F, 22.0F}})));
 }
 
+TEST_CASE("a dueling head of atoms takes the mean of advantages over choices, atom by atom", "[unit]") {
+  NetworkCase network_case = Case("a dueling head of atoms");
+  const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+  Randomize(network.get());
+  const NetworkInputs inputs = RandomInputs(network_case, 2, torch::kFloat64);
+  const torch::NoGradGuard no_grad;
+  const Tensor atoms = network->Forward(inputs.leaves)[0].values.view({2, 3, 4});
+  network_case.need.heads = {{"value", HeadNeed(HeadKind::kVector, 4)}};
+  network_case.spec.heads = {{"value", testing::Head("vector", {3}, "tanh")}};
+  const std::unique_ptr<Network> value = Build(network_case, torch::kFloat64);
+  // The torso's and the value stream's parameters come first.
+  value->parameters().values().copy_(network->parameters().values().narrow(0, 0, value->parameters().size()));
+  CheckClose(atoms.mean(1), value->Forward(inputs.leaves)[0].values);
+}
+
+TEST_CASE("a noisy layer's weights are their means without noise, and else move by its factors", "[unit]") {
+  NetworkCase network_case = Case("mlp none");
+  network_case.spec.torso = {};
+  network_case.spec.heads = {{"q", testing::Head("q")}};
+  network_case.spec.heads["q"].noise = 0.5;
+  const std::unique_ptr<Network> network = Build(network_case);
+  CHECK(network->noisy());
+  CHECK_FALSE(Build(Case("mlp none"))->noisy());
+  const std::vector<Tensor>& values = network->parameters().value_views();
+  REQUIRE(values.size() == 4);
+  CHECK(torch::allclose(values[2], torch::full({3, 3}, 0.5F / std::sqrt(3.0F))));
+  CHECK(torch::allclose(values[3], torch::full({3}, 0.5F / std::sqrt(3.0F))));
+  Randomize(network.get());
+  const torch::NoGradGuard no_grad;
+  const Tensor input = torch::tensor({{1.0F, 2.0F, 3.0F}});
+  const Tensor mean = torch::linear(input, values[0], values[1]);
+  CHECK(torch::allclose(network->Forward({input})[0].values, mean));
+  // f(x) = sgn(x) sqrt |x| of the numbers that are drawn: 4 for each input, then -9 for each output.
+  float next = 4;
+  network->SetNoise([&](const Tensor& like) { return torch::full_like(like, std::exchange(next, -9.0F)); });
+  const Tensor noise = torch::full({3}, -3.0F);
+  const Tensor weight = values[0] + values[2] * noise.unsqueeze(1) * 2;
+  CHECK(torch::allclose(network->Forward({input})[0].values,
+                        torch::linear(input, weight, values[1] + values[3] * noise), 1e-4, 1e-4));
+  network->SetNoise(nullptr);
+  CHECK(torch::allclose(network->Forward({input})[0].values, mean));
+}
+
+TEST_CASE("samples of an input that multiplies are rows of their own with the same observation", "[unit]") {
+  const NetworkCase network_case = Case("an algorithm's own inputs");
+  const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+  const NetworkInputs inputs = RandomInputs(network_case, 4, torch::kFloat64);
+  const Tensor fractions = torch::randn({4, 3, 5}, torch::kFloat64);
+  const torch::NoGradGuard no_grad;
+  const Tensor all = network->Forward(inputs.leaves, {}, {fractions, inputs.extra[1]})[0].values.view({4, 3, 3});
+  for (int64_t sample = 0; sample < 3; ++sample) {
+    const Tensor one = network->Forward(inputs.leaves, {}, {fractions.select(1, sample), inputs.extra[1]})[0].values;
+    CheckClose(all.select(1, sample), one);
+  }
+}
+
 TEST_CASE("encoders' outputs stand one after the other, or are added", "[unit]") {
   NetworkCase network_case{
       "",
@@ -323,7 +391,8 @@ NetworkInputs Step(const NetworkInputs& inputs, int64_t step, int64_t rows) {
 }
 
 Network::Unrolled Unroll(const Network& network, const UnrollInputs& unroll, bool by_autograd = false) {
-  return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, by_autograd);
+  return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, unroll.inputs.extra,
+                        by_autograd);
 }
 
 Tensor LossOf(const Network::Unrolled& unrolled) {
@@ -348,7 +417,7 @@ TEST_CASE("an unroll is its steps one by one, each from the state after the one 
       const NetworkInputs step = Step(unroll.inputs, t, kRows);
       const Network::Unrolled one = network->Unroll(step.leaves, {}, state, step.action);
       for (size_t i = 0; i < plan.heads.size(); ++i) {
-        CheckClose(all.heads[i].values.narrow(0, t * kRows, kRows), one.heads[i].values);
+        CheckClose(all.heads[i].values.narrow(-2, t * kRows, kRows), one.heads[i].values);
       }
       state = one.state;
     }

@@ -40,10 +40,12 @@ struct Setting {
     return weights;
   }
   absl::Status Begin(LearnerInference* inference) {
-    return inference->Begin(ExperimentWith("8"), TwoChoices(), definitions, torch::kCPU, &hub, &metrics);
+    return inference->Begin(ExperimentWith("8"), TwoChoices(), definitions, implementations, torch::kCPU, &hub,
+                            &metrics);
   }
 
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const AlgorithmImplementations implementations = BuiltinAlgorithms();
   testing::FakeHub hub;
   Metrics metrics;
 };

@@ -26,7 +26,7 @@ void ActorCriticOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::StatusOr<AlgorithmPlan> ActorCriticPlan(const ActorCriticOptions& options, const PlanContext& context,
-                                              const std::vector<std::string>& columns, bool actors_wait) {
+                                              const std::vector<ArraySpec>& columns, bool actors_wait) {
   NetworkNeed net{
       "actor_critic", {{"policy", PolicyHead(context.environment)}, {"value", HeadKind::kValue}}, options.optimizer};
   net.acts = true;

@@ -35,7 +35,7 @@ struct ActorCriticOptions : public AlgorithmOptions {
 // network. If `actors_wait`, all lanes act an unroll in step by one version of the weights and wait for the next.
 // INVALID_ARGUMENT, behind its key, if the replay section is not a queue.
 absl::StatusOr<AlgorithmPlan> ActorCriticPlan(const ActorCriticOptions& options, const PlanContext& context,
-                                              const std::vector<std::string>& columns, bool actors_wait);
+                                              const std::vector<ArraySpec>& columns, bool actors_wait);
 
 // A network with a policy and a value that share nothing, each of dense layers of these widths. Initialised as in "The
 // 37 implementation details of PPO" (Huang et al., 2022): orthogonal, and with a nearly uniform policy.

@@ -18,7 +18,7 @@ void Defaults(Experiment* experiment) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const ImpalaOptions& options, const PlanContext& context) {
-  return ActorCriticPlan(options, context, /*columns=*/{"log_prob"}, /*actors_wait=*/false);
+  return ActorCriticPlan(options, context, /*columns=*/{NumberColumn("log_prob")}, /*actors_wait=*/false);
 }
 
 }  // namespace

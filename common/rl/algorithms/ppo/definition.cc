@@ -30,8 +30,8 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
 
 absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
   WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
-  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan,
-                          ActorCriticPlan(options, context, /*columns=*/{"log_prob"}, /*actors_wait=*/true));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, ActorCriticPlan(options, context, /*columns=*/{NumberColumn("log_prob")},
+                                                              /*actors_wait=*/true));
   plan.iterates = true;
   return plan;
 }

@@ -16,13 +16,13 @@ TEST_CASE("an experiment's plan has its networks resolved and its tables named a
   const ExperimentPlan plan =
       testing::ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), testing::FakeAlgorithms()));
   REQUIRE(plan.networks.size() == 1);
-  CHECK(plan.acting() == &plan.networks[0]);
+  CHECK((plan.acting() == std::vector<const NetworkPlan*>{&plan.networks[0]}));
   CHECK(plan.networks[0].name == "q");
   CHECK(plan.networks[0].num_parameters > 0);
   REQUIRE(plan.algorithm.tables.size() == 1);
   CHECK(plan.algorithm.tables[0].table.name == "pole/replay");
   CHECK(plan.algorithm.tables[0].table.seed == 5);
-  CHECK(ExperimentPlan().acting() == nullptr);
+  CHECK(ExperimentPlan().acting().empty());
 }
 
 TEST_CASE("an algorithm refuses the options of another", "[unit]") {
@@ -102,7 +102,7 @@ absl::StatusOr<AlgorithmPlan> PlanRemembering(const RememberingOptions& options,
   NetworkNeed actor{"actor", {{"q", HeadKind::kQ}}};
   actor.acts = true;
   AlgorithmPlan algorithm{{actor, NetworkNeed{"critic", {{"value", HeadKind::kValue}}}}};
-  algorithm.columns = {"value"};
+  algorithm.columns = {NumberColumn("value")};
   TablePlan table;
   table.table = context.replay.TableFor(context.learner.batch_size);
   table.table.name = "windows";
@@ -129,7 +129,7 @@ TEST_CASE("a core's state is a column of the stream and of tables of sequences, 
     experiment.networks["actor"].core = {"lstm", 8};
     experiment.networks["critic"].core = {"none", 64};
     const AlgorithmPlan plan = testing::ValueOf(PlanExperiment(experiment, environment, algorithms)).algorithm;
-    CHECK(plan.columns == std::vector<std::string>{"value", "core_state"});
+    CHECK(DebugString(plan.columns) == "[value: float32[], core_state: float32[16]]");
     const TableConfig& table = plan.tables[0].table;
     REQUIRE(table.signature.size() == 2);
     CHECK(table.signature[1].DebugString() == "core_state: float32[16]");
@@ -141,7 +141,7 @@ TEST_CASE("a core's state is a column of the stream and of tables of sequences, 
     // The state of a network that does not act is the learner's alone.
     std::swap(experiment.networks["actor"].core, experiment.networks["critic"].core);
     const AlgorithmPlan other = testing::ValueOf(PlanExperiment(experiment, environment, algorithms)).algorithm;
-    CHECK(other.columns == std::vector<std::string>{"value"});
+    CHECK(DebugString(other.columns) == "[value: float32[]]");
     CHECK(other.tables[0].table.signature.size() == 1);
   }
   options->windows = WindowPlan::Kind::kNStep;

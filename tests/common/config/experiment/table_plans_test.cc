@@ -53,7 +53,7 @@ absl::StatusOr<TablePlan> Planned(QueueOf queue_of, const ReplayOptions& replay,
   LearnerOptions learner;
   learner.batch_size = 9;
   AlgorithmPlan algorithm;
-  algorithm.columns = {"log_prob"};
+  algorithm.columns = {NumberColumn("log_prob")};
   algorithm.rows_per_version = rows_per_version;
   return queue_of({environment, {}, replay, learner}, algorithm, 5);
 }
@@ -99,7 +99,7 @@ TEST_CASE("a sequence has every column in all rows, and is sampled as the replay
   LearnerOptions learner;
   learner.batch_size = 9;
   AlgorithmPlan algorithm;
-  algorithm.columns = {"value"};
+  algorithm.columns = {NumberColumn("value")};
   const TablePlan plan = SequenceTable({environment, {}, replay, learner}, algorithm, 5, 3);
   REQUIRE_OK(plan.table.Validate());
   CHECK(plan.batch_size == 9);

@@ -25,7 +25,7 @@ using testing::Vector;
 const SpaceLeaf kDiscrete = Discrete("action", 3);
 const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
 
-NetworkNeed Need(std::map<std::string, HeadKind> heads) {
+NetworkNeed Need(std::map<std::string, HeadNeed> heads) {
   NetworkNeed need;
   need.name = "net";
   need.heads = std::move(heads);
@@ -224,24 +224,26 @@ TEST_CASE("a head that shares nothing has a core of its own", "[unit]") {
   const NetworkPlan plan = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}}),
                                                network, Environment({Vector(4)}, kDiscrete)));
   REQUIRE(plan.trunks.size() == 2);
-  CHECK(plan.trunks[0].core->state == 0);
-  CHECK(plan.trunks[1].core->state == 10);
+  CHECK(plan.trunks[0].cores[0].state == 0);
+  CHECK(plan.trunks[1].cores[0].state == 10);
   CHECK(plan.state_size == 20);
-  CHECK(plan.parameters[static_cast<size_t>(plan.trunks[1].core->weight)].name == "heads.value.core.weight_ih_l0");
+  CHECK(plan.parameters[static_cast<size_t>(plan.trunks[1].cores[0].weight)].name == "heads.value.core.weight_ih_l0");
 }
 
-TEST_CASE("a core is refused after a raw image, and for members", "[unit]") {
+TEST_CASE("a core is refused after a raw image, and each member has its own", "[unit]") {
   NetworkSpec network = Torso({});
   network.core.type = "gru";
   const EnvironmentSpec image = Environment({Box("observation", DType::kUint8, {1, 4, 4})}, kDiscrete);
   CHECK(RefusedKey(Q(), network, image) == "networks.net.core");
   network.torso = {Conv(2, 2)};
   CHECK_THAT(Names(Q(), network, image), Catch::Contains("core.weight_ih_l0: float32[192, 18]"));
-  for (const int64_t members : {1, 2}) {
-    NetworkNeed need = Q();
-    need.members = members;
-    CHECK(RefusedKey(need, network, image) == "networks.net.core");
-  }
+  NetworkNeed need = Q();
+  need.members = 2;
+  const NetworkPlan plan = ValueOf(PlanNetwork(need, network, image));
+  REQUIRE(plan.trunks[0].cores.size() == 2);
+  CHECK(plan.trunks[0].cores[1].state == 64);
+  CHECK(plan.state_size == 128);
+  CHECK_THAT(Names(need, network, image), Catch::Contains("core.member1.weight_ih_l0: float32[192, 18]"));
 }
 
 TEST_CASE("the hash depends on a network's computation, not on its initialisation", "[unit]") {

@@ -59,8 +59,9 @@ std::string Text(const AlgorithmPlan& plan) {
   std::string text;
   for (const NetworkNeed& need : plan.networks) {
     const std::string heads = absl::StrJoin(
-        need.heads, " ",
-        absl::PairFormatter(absl::AlphaNumFormatter(), ":", [](auto* out, HeadKind kind) { out->append(Name(kind)); }));
+        need.heads, " ", absl::PairFormatter(absl::AlphaNumFormatter(), ":", [](auto* out, const HeadNeed& head) {
+          out->append(Name(head.kind));
+        }));
     absl::StrAppend(&text, need.name, "(", heads, need.acts ? " acts" : "", need.takes_action ? " takes_action" : "",
                     need.has_target ? " target" : "", need.members ? absl::StrCat(" x", *need.members) : "", "), ");
   }
@@ -71,8 +72,8 @@ std::string Text(const AlgorithmPlan& plan) {
     absl::StrAppend(&text, table.window.length, "/", table.window.period, " ", Name(table.table.sampler.kind));
   }
   absl::StrAppend(&text, ", ", plan.exploration.type);
-  for (const std::string& column : plan.columns) {
-    absl::StrAppend(&text, ", ", column);
+  for (const ArraySpec& column : plan.columns) {
+    absl::StrAppend(&text, ", ", column.name);
   }
   return plan.rows_per_version ? absl::StrCat(text, ", waits after ", *plan.rows_per_version) : text;
 }

@@ -408,6 +408,31 @@ TEST_CASE("draws have the moments of their distributions", "[unit]") {
   expect(squashed.log_prob, [&](double u) { return NormalLogDensity(u, mean, log_std) - LogTanhDerivative(u); });
 }
 
+TEST_CASE("draws side by side are those one after the other, and real elements have their moments", "[unit]") {
+  const torch::Tensor mean = torch::randn({3, 2});
+  const torch::Tensor log_std = torch::randn({3, 2});
+  for (const Distribution& distribution : {Distribution::Normal(mean, log_std), Distribution::TanhNormal(mean, log_std),
+                                           Distribution::Mixed(torch::randn({3, 4}), {4}, {}, mean, log_std)}) {
+    CHECK(torch::equal(distribution.mean(), mean));
+    CHECK(torch::equal(distribution.stddev(), log_std.exp()));
+    Noise one(3, torch::kCPU);
+    Noise other(3, torch::kCPU);
+    const SampledAction all = distribution.Samples(4, &one);
+    for (int64_t i = 0; i < 4; ++i) {
+      const SampledAction single = distribution.Sample(&other);
+      CHECK(torch::equal(all.action[i], single.action));
+      CHECK(torch::equal(all.log_prob[i], single.log_prob));
+    }
+  }
+  Noise noise(3, torch::kCPU);
+  const Distribution fixed = Distribution::Deterministic(mean);
+  CHECK(torch::equal(fixed.mean(), mean));
+  CHECK(fixed.stddev().abs().max().item<double>() == 0);
+  CHECK_FALSE(fixed.Samples(2, &noise).log_prob.defined());
+  CHECK_THROWS_AS(Distribution::Categorical(mean).mean(), c10::Error);
+  CHECK_THROWS_AS(Distribution::Categorical(mean).stddev(), c10::Error);
+}
+
 TEST_CASE("the tanh-normal is right if its actions round to the ends", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const double u : {-30.0, -12.0, 12.0, 30.0}) {

@@ -60,6 +60,45 @@ TEST_CASE("the network that acts is published, and put back into it and its targ
   CHECK(torch::equal(other.model->net("actor").target_network()->parameters().values(), values));
 }
 
+TEST_CASE("networks that act together are published together, and loaded all or none", "[unit]") {
+  const auto make = [](uint64_t seed) {
+    Fixture f(seed);
+    f.plan.algorithm.networks[1].acts = true;
+    f.model = testing::ValueOf(Model::Create(f.plan, f.environment, torch::kCPU, seed));
+    return f;
+  };
+  const Fixture one = make(1);
+  const Fixture other = make(2);
+  ModelSnapshot snapshot = testing::ValueOf(one.model->Publish());
+  CHECK(snapshot.tensors.size() == one.plan.networks[0].parameters.size() + one.plan.networks[1].parameters.size());
+  CHECK(snapshot.tensors[0].name == "actor.torso.0.linear1.weight");
+  CHECK(snapshot.network_hash == one.plan.acting_hash());
+  CHECK(snapshot.network_hash != one.plan.networks[0].hash);
+  ModelSnapshot alone = testing::ValueOf(Fixture(1).model->Publish());
+  REQUIRE_CODE(other.model->LoadPublished(alone), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_OK(other.model->LoadPublished(snapshot));
+  for (const char* name : {"actor", "critic"}) {
+    const torch::Tensor values = one.model->net(name).network().parameters().values();
+    CHECK(torch::equal(other.model->net(name).network().parameters().values(), values));
+    CHECK(torch::equal(other.model->net(name).target_network()->parameters().values(), values));
+  }
+}
+
+TEST_CASE("a network that does not learn has no optimizer, and one may have several", "[unit]") {
+  Fixture f;
+  f.plan.algorithm.networks[1].learns = false;
+  OptimizerOptions slow;
+  slow.type = "sgd";
+  f.plan.algorithm.networks[0].more_optimizers["slow"] = slow;
+  f.model = testing::ValueOf(Model::Create(f.plan, f.environment, torch::kCPU, 1));
+  CHECK(f.model->net("critic").groups().empty());
+  CHECK_FALSE(f.model->net("critic").network().parameters().gradients().defined());
+  Net& actor = f.model->net("actor");
+  CHECK(actor.groups().size() == 2);
+  CHECK(actor.group("slow")->name() == "actor_slow");
+  CHECK(actor.group("slow")->values().is_alias_of(actor.group()->values()));
+}
+
 TEST_CASE("a model's state is networks, targets, scalars and optimizers, a tensor a parameter", "[unit]") {
   const Fixture one;
   const Fixture other(2);

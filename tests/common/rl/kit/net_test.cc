@@ -19,7 +19,7 @@ using torch::Tensor;
 
 const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
 
-NetworkCase Case(std::map<std::string, HeadKind> heads, const SpaceLeaf& action, std::optional<int64_t> members = {},
+NetworkCase Case(std::map<std::string, HeadNeed> heads, const SpaceLeaf& action, std::optional<int64_t> members = {},
                  std::vector<SpaceLeaf> observations = {Vector(3)}) {
   NetworkCase network;
   network.need.name = "net";
@@ -204,6 +204,60 @@ TEST_CASE("the actions of all leaves are one to a policy, with their masks side 
   CHECK(output.policy().LogProb(torch::zeros({5, 1}, torch::kInt64)).sizes() == at::IntArrayRef{5});
 }
 
+TEST_CASE("a head of distributions gives each choice's value its expectation", "[unit]") {
+  for (const int64_t members : {0, 2}) {
+    const std::optional<int64_t> count = members > 0 ? std::make_optional(members) : std::nullopt;
+    const std::vector<SpaceLeaf> observations = {testing::Vector(3), Mask(4)};
+    const Tensor legal = Bools({1, 0, 1, 1}).expand({5, 4}).contiguous();
+    const Observations rows = {torch::randn({5, 3}), legal};
+    const torch::NoGradGuard no_grad;
+    const auto atoms = testing::Build(
+        Case({{"q", HeadNeed(HeadKind::kCategoricalQ, 3, -1, 3)}}, Discrete("action", 4), count, observations));
+    const Output of_atoms = Forward(*atoms, rows);
+    std::vector<int64_t> shape = {5, 4, 3};
+    if (members > 0) {
+      shape.insert(shape.begin(), members);
+    }
+    CHECK(of_atoms.atoms().sizes().vec() == shape);
+    CHECK(Same(of_atoms.atoms().exp().sum(-1), torch::ones_like(of_atoms.q())));
+    const Tensor mean = (of_atoms.atoms().exp() * torch::tensor({-1.0F, 1.0F, 3.0F})).sum(-1);
+    CHECK(Same(of_atoms.q(), mean.masked_fill(legal.logical_not(), -1e9)));
+    const auto quantiles =
+        testing::Build(Case({{"q", HeadNeed(HeadKind::kQuantileQ, 3)}}, Discrete("action", 4), count, observations));
+    const Output of_quantiles = Forward(*quantiles, rows);
+    CHECK(of_quantiles.quantiles().sizes().vec() == shape);
+    CHECK(Same(of_quantiles.q(), of_quantiles.quantiles().mean(-1).masked_fill(legal.logical_not(), -1e9)));
+    CHECK_THROWS_AS(of_quantiles.atoms(), c10::Error);
+    CHECK_THROWS_AS(of_atoms.quantiles(), c10::Error);
+  }
+}
+
+TEST_CASE("an algorithm's own inputs must be as many as its plan has", "[unit]") {
+  NetworkCase network_case = Case({{"value", HeadKind::kValue}}, kReal);
+  network_case.need.extra = {{"skill", 2}};
+  const auto network = testing::Build(network_case);
+  const Observations rows = {torch::randn({2, 3})};
+  CHECK(Forward(*network, rows, {}, {torch::randn({2, 2})}).value().sizes() == at::IntArrayRef{2});
+  CHECK_THROWS_AS(Forward(*network, rows), c10::Error);
+  CHECK_THROWS_AS(Forward(*network, rows, {}, {torch::randn({2, 2}), torch::randn({2, 2})}), c10::Error);
+}
+
+TEST_CASE("samples of an input that multiplies are one more dimension of all outputs", "[unit]") {
+  NetworkCase network_case = Case({{"q", HeadKind::kQ}}, Discrete("action", 4), {}, {Vector(3), Mask(4)});
+  network_case.need.extra = {{"fractions", 2, true}};
+  const auto network = testing::Build(network_case);
+  const Tensor legal = Bools({1, 0, 1, 1}).expand({5, 4}).contiguous();
+  const torch::NoGradGuard no_grad;
+  const Tensor observation = torch::randn({5, 3});
+  const Tensor fractions = torch::randn({5, 6, 2});
+  const Tensor values = Forward(*network, {observation, legal}, {}, {fractions}).q();
+  REQUIRE(values.sizes() == at::IntArrayRef({5, 6, 4}));
+  CHECK(Same(values.select(1, 4), Forward(*network, {observation, legal}, {}, {fractions.select(1, 4)}).q()));
+  const auto twice = [](const Tensor& rows) { return torch::stack({rows, rows}); };
+  const Tensor wide = Forward(*network, {twice(observation), twice(legal)}, {}, {twice(fractions)}).q();
+  CHECK(Same(wide, twice(values)));
+}
+
 TEST_CASE("all leading dimensions of observations are rows, in their order", "[unit]") {
   for (NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
@@ -223,13 +277,23 @@ TEST_CASE("all leading dimensions of observations are rows, in their order", "[u
     for (const Tensor& leaf : inputs.leaves) {
       steps.push_back(split(leaf));
     }
-    const Output flat = Forward(*network, inputs.leaves, inputs.action);
-    const Output wide = Forward(*network, steps, split(inputs.action));
+    ExtraInputs extra;
+    for (const Tensor& input : inputs.extra) {
+      extra.push_back(split(input));
+    }
+    const Output flat = Forward(*network, inputs.leaves, inputs.action, inputs.extra);
+    const Output wide = Forward(*network, steps, split(inputs.action), extra);
     for (const HeadPlan& head : network->plan().heads) {
       const auto of = [&](const Output& output) {
         switch (head.kind) {
           case HeadKind::kQ:
+          case HeadKind::kCategoricalQ:
+          case HeadKind::kQuantileQ:
             return output.q(head.name);
+          case HeadKind::kQuantiles:
+            return output.quantiles(head.name);
+          case HeadKind::kVector:
+            return output.vector(head.name);
           case HeadKind::kValue:
             return output.value(head.name);
           default:
@@ -252,6 +316,9 @@ TEST_CASE("a missing head, or one of another kind, is an error that names both",
   const auto network = testing::Build(Case({{"q", HeadKind::kQ}, {"value", HeadKind::kValue}}, Discrete("action", 4)));
   const Output output = Forward(*network, {torch::randn({2, 3})});
   CHECK_THROWS_AS(output.policy(), c10::Error);
+  CHECK_THROWS_AS(output.atoms(), c10::Error);
+  CHECK_THROWS_AS(output.quantiles(), c10::Error);
+  CHECK_THROWS_AS(output.vector("q"), c10::Error);
   CHECK_THROWS_AS(output.q("Q"), c10::Error);
   CHECK_THROWS_AS(output.q("value"), c10::Error);
   CHECK_THROWS_AS(output.value("q"), c10::Error);
@@ -276,13 +343,13 @@ TEST_CASE("inputs that are missing, too many or without rows are errors", "[unit
 
 std::unique_ptr<Net> MakeNet(const NetworkCase& network_case, bool has_target) {
   std::unique_ptr<Network> online = testing::Build(network_case);
-  std::unique_ptr<ParameterGroup> group =
-      testing::ValueOf(ParameterGroup::Create("net", &online->parameters(), OptimizerOptions()));
+  Net::Groups groups;
+  groups[""] = testing::ValueOf(ParameterGroup::Create("net", &online->parameters(), OptimizerOptions()));
   std::unique_ptr<Network> target;
   if (has_target) {
     target = testing::Build(network_case, torch::kFloat32, 8, /*learns=*/false);
   }
-  return std::make_unique<Net>(std::move(online), std::move(target), std::move(group));
+  return std::make_unique<Net>(std::move(online), std::move(target), std::move(groups));
 }
 
 TEST_CASE("a target follows by a share, or copies", "[unit]") {

@@ -99,5 +99,64 @@ TEST_CASE("nothing is stepped after a loss that is not finite", "[unit]") {
   CHECK(f.b.value(0) == 2);
 }
 
+TEST_CASE("a gradient without a step is that of the loss, and changes no values", "[unit]") {
+  Fixture f;
+  UpdateContext context = f.Context(&f.stepper);
+  const torch::Tensor gradient = context.Gradient((f.a.leaf.square() * f.b.leaf).sum(), f.a.group.get());
+  REQUIRE_OK(context.status());
+  CHECK(torch::equal(gradient, torch::full({2}, 4.0, torch::kFloat64)));  // 2 a b.
+  CHECK(f.a.value(0) == 1);
+  CHECK(f.b.group->gradients()[0].item<double>() == 0);
+}
+
+TEST_CASE("a gradient's graph can be differentiated again, and has zeros for unused parameters", "[unit]") {
+  Fixture f;
+  UpdateContext context = f.Context(&f.stepper);
+  const torch::Tensor gradient = context.GradientGraph(f.a.leaf.pow(3).sum(), f.a.group.get());
+  CHECK(torch::allclose(gradient, torch::full({2}, 3.0, torch::kFloat64)));
+  const torch::Tensor vector = torch::tensor({1.0, -2.0}, torch::kFloat64);
+  const torch::Tensor product = context.Gradient(gradient.dot(vector), f.a.group.get());
+  CHECK(torch::allclose(product, 6 * vector));
+  CHECK(torch::equal(context.GradientGraph(f.b.leaf.sum(), f.a.group.get()), torch::zeros({2}, torch::kFloat64)));
+}
+
+// Learners that step together: this one and one whose tensors are all ones.
+class WithOnes : public LocalStepper {
+ public:
+  absl::Status Average(const torch::Tensor& tensor) override {
+    torch::Tensor mean = tensor;
+    mean.add_(1).div_(2);
+    return status;
+  }
+  absl::Status status;
+};
+
+TEST_CASE("gradients, means and assigned values are those of all learners", "[unit]") {
+  Fixture f;
+  WithOnes stepper;
+  UpdateContext context = f.Context(&stepper);
+  CHECK(context.Gradient(5 * f.a.leaf.sum(), f.a.group.get())[0].item<double>() == 3);
+  const torch::Tensor own = torch::tensor({7.0});
+  CHECK(context.Mean(own).item<double>() == 4);
+  CHECK(own.item<double>() == 7);
+  context.Assign(torch::full({2}, -3.0, torch::kFloat64), f.a.group.get());
+  CHECK(f.a.value(1) == -1);
+  context.Assign(torch::full({2}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat64), f.a.group.get());
+  CHECK(absl::IsInvalidArgument(context.status()));
+  CHECK(f.a.value(1) == -1);
+}
+
+TEST_CASE("after an error of the other learners nothing is assigned, and gradients are zeros", "[unit]") {
+  Fixture f;
+  WithOnes stepper;
+  stepper.status = absl::UnavailableError("a learner has left");
+  UpdateContext context = f.Context(&stepper);
+  CHECK(context.Gradient(f.a.leaf.sum(), f.a.group.get())[0].item<double>() == 0);
+  CHECK(absl::IsUnavailable(context.status()));
+  context.Assign(torch::zeros({2}, torch::kFloat64), f.a.group.get());
+  CHECK(f.a.value(0) == 1);
+  CHECK_FALSE(context.Descend(f.a.leaf.sum(), f.a.group.get()));
+}
+
 }  // namespace
 }  // namespace waggle
