@@ -39,10 +39,10 @@ Tensor ProjectedAtoms(const Tensor& probabilities, const Tensor& reward, const T
 Tensor QuantileLoss(const Tensor& quantiles, const Tensor& fractions, const Tensor& targets, double threshold) {
   const Tensor error = targets.detach().unsqueeze(1) - quantiles.unsqueeze(2);  // [rows, N, M].
   const Tensor size = error.abs();
-  const Tensor huber = threshold == 0 ? size
-                                      : torch::where(size <= threshold, 0.5 * error.square(),
-                                                     threshold * (size - 0.5 * threshold)) /
-                                            threshold;
+  const Tensor huber =
+      threshold == 0
+          ? size
+          : torch::where(size <= threshold, 0.5 * error.square(), threshold * (size - 0.5 * threshold)) / threshold;
   const Tensor weight = (fractions.unsqueeze(-1) - (error.detach() < 0).to(quantiles.scalar_type())).abs();
   return (weight * huber).mean(2).sum(1);
 }

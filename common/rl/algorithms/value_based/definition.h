@@ -33,10 +33,14 @@ struct ValueBasedOptions : public AlgorithmOptions {
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override { return target.Validate(); }
+
+ protected:
+  // All but n_step, for algorithms of one step.
+  void VisitOneStep(ConfigVisitor& visitor);
 };
 
-// One network "q" with this head, which acts and has a target, and a table of transitions. If it picks by priority, each
-// begins with the TD error of the acting weights.
+// One network "q" with this head, which acts and has a target, and a table of transitions. If it picks by priority,
+// each begins with the TD error of the acting weights.
 AlgorithmPlan ValueBasedPlan(const ValueBasedOptions& options, const PlanContext& context, const HeadNeed& head);
 
 // Fresh data, prioritised, learned from 16 times, in batches of 64.
