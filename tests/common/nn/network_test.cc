@@ -262,7 +262,7 @@ TEST_CASE("the same seed builds the same network, another seed another, and each
       INFO(parameter.name);
       const Tensor& members = network->parameters().value_views()[i];
       CHECK(torch::equal(members[0], one->parameters().value_views()[i]));
-      const bool drawn = members[0].std(/*unbiased=*/false).item<double>() > 0;
+      const bool drawn = (members[0].max() > members[0].min()).item<bool>();
       for (int64_t m = 1; drawn && m < *network_case.need.members; ++m) {
         CHECK_FALSE(torch::equal(members[m], members[m - 1]));
       }
@@ -417,7 +417,7 @@ TEST_CASE("an unroll is its steps one by one, each from the state after the one 
       const NetworkInputs step = Step(unroll.inputs, t, kRows);
       const Network::Unrolled one = network->Unroll(step.leaves, {}, state, step.action);
       for (size_t i = 0; i < plan.heads.size(); ++i) {
-        CheckClose(all.heads[i].values.narrow(0, t * kRows, kRows), one.heads[i].values);
+        CheckClose(all.heads[i].values.narrow(-2, t * kRows, kRows), one.heads[i].values);
       }
       state = one.state;
     }

@@ -13,7 +13,7 @@ FlatParameters Make() {
       {ArraySpec{"weight", DType::kFloat32, {2, 3}}, ArraySpec{"bias", DType::kFloat32, {2}}}, torch::kCPU));
 }
 
-ModelSnapshot Encode(const FlatParameters& parameters) {
+ModelSnapshot Encode(FlatParameters parameters) {
   ModelSnapshot snapshot = testing::ValueOf(EncodeWeights({{"net", &parameters}}, 77));
   snapshot.model = "test";
   return snapshot;

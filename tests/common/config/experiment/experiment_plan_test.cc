@@ -16,13 +16,13 @@ TEST_CASE("an experiment's plan has its networks resolved and its tables named a
   const ExperimentPlan plan =
       testing::ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), testing::FakeAlgorithms()));
   REQUIRE(plan.networks.size() == 1);
-  CHECK(plan.acting() == &plan.networks[0]);
+  CHECK((plan.acting() == std::vector<const NetworkPlan*>{&plan.networks[0]}));
   CHECK(plan.networks[0].name == "q");
   CHECK(plan.networks[0].num_parameters > 0);
   REQUIRE(plan.algorithm.tables.size() == 1);
   CHECK(plan.algorithm.tables[0].table.name == "pole/replay");
   CHECK(plan.algorithm.tables[0].table.seed == 5);
-  CHECK(ExperimentPlan().acting() == nullptr);
+  CHECK(ExperimentPlan().acting().empty());
 }
 
 TEST_CASE("an algorithm refuses the options of another", "[unit]") {

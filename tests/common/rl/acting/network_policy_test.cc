@@ -212,6 +212,9 @@ struct MadePolicy {
     experiment.algorithm = "made";
     experiment.algorithm_options = std::make_shared<Options>(options);
     experiment.networks["net"] = spec;
+    // For plans whose actors wait.
+    experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
+    experiment.learner.publish_period_steps = 1;
     context.experiment = &experiment;
     context.definitions = &definitions;
     context.environment = testing::DqnEnvironment(2, 3);

@@ -343,13 +343,13 @@ TEST_CASE("inputs that are missing, too many or without rows are errors", "[unit
 
 std::unique_ptr<Net> MakeNet(const NetworkCase& network_case, bool has_target) {
   std::unique_ptr<Network> online = testing::Build(network_case);
-  std::unique_ptr<ParameterGroup> group =
-      testing::ValueOf(ParameterGroup::Create("net", &online->parameters(), OptimizerOptions()));
+  Net::Groups groups;
+  groups[""] = testing::ValueOf(ParameterGroup::Create("net", &online->parameters(), OptimizerOptions()));
   std::unique_ptr<Network> target;
   if (has_target) {
     target = testing::Build(network_case, torch::kFloat32, 8, /*learns=*/false);
   }
-  return std::make_unique<Net>(std::move(online), std::move(target), std::move(group));
+  return std::make_unique<Net>(std::move(online), std::move(target), std::move(groups));
 }
 
 TEST_CASE("a target follows by a share, or copies", "[unit]") {

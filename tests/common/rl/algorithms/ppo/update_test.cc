@@ -203,7 +203,7 @@ TEST_CASE("PPO's minibatches of a network with a core are whole unrolls, each wi
                                             "name: ppo, unroll: 5, epochs: 3, minibatches: " + minibatches, Choices(),
                                             torch::kFloat64, 1);
     TensorBatch batch = RandomUnrolls(Choices(), 4);
-    batch.fields[kCoreState] = torch::randn({4, trainee->plan().acting()->state_size}, torch::kFloat64);
+    batch.fields[kCoreState] = torch::randn({4, trainee->plan().acting()[0]->state_size}, torch::kFloat64);
     const Output acted = NetOf(trainee.get())
                              .Unroll({batch.at(kObservation).transpose(0, 1)},
                                      (batch.at(kStepType) == 0).transpose(0, 1), batch.at(kCoreState));
