@@ -1,6 +1,7 @@
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/sac/sac.h"
 #include "common/rl/algorithms/sac/soft_policy.h"
+#include "common/rl/algorithms/soft_actor_critic/temperature.h"
 #include "common/rl/kit/returns/n_step_returns.h"
 
 namespace waggle {
@@ -12,16 +13,14 @@ class Sac : public Algorithm {
       : options_(options),
         actor_(model->net("actor")),
         critic_(model->net("critic")),
-        temperature_(options.learn_temperature ? model->scalar("log_temperature") : nullptr),
+        temperature_(options, model),
         policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
                                                                              : NewContinuousPolicy(options, &actor_)) {}
 
   // Numbers are of the paper's equations.
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
-    const torch::Tensor alpha = temperature_ != nullptr
-                                    ? temperature_->value().detach().exp()
-                                    : torch::full({}, options_.temperature, t.n_step_return.options());
+    const torch::Tensor alpha = temperature_.Value(t.n_step_return);
     // (5): the target is r + gamma^n (min_i Q'_i(s', a') + alpha H), with the present policy's next action.
     torch::Tensor target;
     {
@@ -37,11 +36,8 @@ class Sac : public Algorithm {
     // (7): the critics only pass the gradient on.
     const SoftPolicy::Expected now = policy_->Expect(critic_.network(), t.observation, context->noise());
     context->Descend(-(t.weight * (now.q + alpha * now.entropy)).mean(), actor_.group());
-    // (18).
-    if (temperature_ != nullptr) {
-      const torch::Tensor surplus = now.entropy.detach() - now.target_entropy;
-      context->Descend((temperature_->value() * surplus).mean(), temperature_->group());
-    }
+    // (18), by the logarithm of the temperature.
+    temperature_.Learn(now.entropy, now.target_entropy, context);
     context->SetPriorities(error.abs().mean(0));
     context->Report("q_mean", now.q);
     context->Report("entropy", now.entropy);
@@ -52,7 +48,7 @@ class Sac : public Algorithm {
   const SacOptions options_;
   Net& actor_;
   Net& critic_;
-  Scalar* const temperature_;  // Null if it is fixed.
+  const Temperature temperature_;
   const std::unique_ptr<SoftPolicy> policy_;
 };
 

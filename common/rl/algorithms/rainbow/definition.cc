@@ -1,0 +1,58 @@
+#include "common/base/problems.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/rainbow/rainbow.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kFirstNoise = 0.5;  // The paper's.
+
+absl::StatusOr<AlgorithmPlan> Plan(const RainbowOptions& options, const PlanContext& context) {
+  return ValueBasedPlan(options, context,
+                        options.atoms == 1
+                            ? HeadNeed(HeadKind::kQ)
+                            : HeadNeed(HeadKind::kCategoricalQ, options.atoms, options.low, options.high));
+}
+
+void Defaults(Experiment* experiment) {
+  ValueBasedDefaults(experiment);
+  NetworkSpec& network = experiment->networks["q"];
+  network.torso[0].noise = kFirstNoise;
+  network.heads["q"].noise = kFirstNoise;
+}
+
+}  // namespace
+
+// Noisy layers explore.
+RainbowOptions::RainbowOptions() {
+  exploration = ExplorationOptions();
+}
+
+void RainbowOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("atoms", &atoms, In(1, 10'000));
+  const auto of_atoms = [&](const char* key) {
+    return visitor.Applies(key, atoms > 1, "means nothing to one atom, which is the value; wanted none, or more atoms");
+  };
+  if (of_atoms("low")) {
+    visitor.Double("low", &low, In(-1e9, 1e9));
+  }
+  if (of_atoms("high")) {
+    visitor.Double("high", &high, In(-1e9, 1e9));
+  }
+  visitor.Bool("double_selection", &double_selection);
+  ValueBasedOptions::Visit(visitor);
+}
+
+absl::Status RainbowOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(low < high, "low: got ", low, "; wanted less than high, ", high);
+  problems.AddIfBad("", ValueBasedOptions::Validate());
+  return problems.ToStatus();
+}
+
+AlgorithmDefinition rainbow_definition() {
+  return Define("Q-learning of distributions of values, with all improvements of Rainbow", {SpaceKind::kDiscrete},
+                Defaults, Plan);
+}
+
+}  // namespace waggle

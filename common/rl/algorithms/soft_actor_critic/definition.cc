@@ -1,0 +1,49 @@
+#include "common/rl/algorithms/soft_actor_critic/definition.h"
+
+#include <cmath>
+#include <utility>
+
+namespace waggle {
+
+// The paper's 0.005 takes tens of thousands of steps to move values from 0 to 100, as if each step earned 1.
+SoftActorCriticOptions::SoftActorCriticOptions() {
+  target_update_rate = 0.02;
+}
+
+void SoftActorCriticOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Double("temperature", &temperature, Above(0, 1e6));
+  visitor.Bool("learn_temperature", &learn_temperature);
+  const auto of_learned = [&](const char* key) {
+    return visitor.Applies(key, learn_temperature,
+                           "means nothing while learn_temperature is false; wanted none, or learn_temperature: true");
+  };
+  if (of_learned("target_entropy")) {
+    visitor.OptionalDouble("target_entropy", &target_entropy, In(-1e6, 1e6));
+  }
+  if (of_learned("temperature_optimizer")) {
+    visitor.Section("temperature_optimizer", &temperature_optimizer);
+  }
+  OffPolicyActorCriticOptions::Visit(visitor);
+}
+
+AlgorithmPlan SoftActorCriticPlan(const SoftActorCriticOptions& options, const PlanContext& context, NetworkNeed actor,
+                                  NetworkNeed critic) {
+  AlgorithmPlan plan = OffPolicyActorCriticPlan(options, context, std::move(actor), std::move(critic));
+  if (options.learn_temperature) {
+    plan.scalars = {{"log_temperature", std::log(options.temperature), options.temperature_optimizer}};
+  }
+  return plan;
+}
+
+NetworkNeed TanhNormalActor() {
+  return {"actor", {{"policy", HeadKind::kTanhNormal}}};
+}
+
+NetworkNeed ActionCritics(int64_t members, const HeadNeed& head) {
+  NetworkNeed critic{"critic", {{"value", head}}};
+  critic.takes_action = true;
+  critic.members = members;
+  return critic;
+}
+
+}  // namespace waggle

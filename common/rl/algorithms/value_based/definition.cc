@@ -1,0 +1,78 @@
+#include "common/rl/algorithms/value_based/definition.h"
+
+#include "common/base/problems.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
+#include "common/rl/kit/td_error_priority.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kDefaultRate = 0.01;
+
+}  // namespace
+
+double TargetOptions::Rate() const {
+  return target_update_rate.value_or(update_steps == 0 ? kDefaultRate : 0);
+}
+
+void TargetOptions::Visit(ConfigVisitor& visitor, bool has_target) {
+  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.Renamed("update_rate", "target_update_rate");
+  visitor.Int("update_steps", &update_steps, In(0, 1e15));
+  if (has_target && update_steps == 0) {
+    target_update_rate = Rate();  // So that the effective configuration shows it.
+  }
+}
+
+absl::Status TargetOptions::Validate(bool has_target) const {
+  Problems problems;
+  problems.AddUnless(!target_update_rate.has_value() || update_steps == 0,
+                     "target_update_rate: ", target_update_rate.value_or(0), " and update_steps: ", update_steps,
+                     " exclude each other; give one of them");
+  problems.AddUnless(has_target || (!target_update_rate.has_value() && update_steps == 0),
+                     "target_update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  return problems.ToStatus();
+}
+
+ValueBasedOptions::ValueBasedOptions() {
+  importance_exponent = AnnealedImportance();
+  optimizer.gradient_clip_norm = 10;
+}
+
+void ValueBasedOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("n_step", &n_step, In(1, 1'000));
+  VisitOneStep(visitor);
+}
+
+void ValueBasedOptions::VisitOneStep(ConfigVisitor& visitor) {
+  visitor.Double("discount", &discount, In(0, 1));
+  target.Visit(visitor);
+  visitor.Section("exploration", &exploration);
+  visitor.Section("optimizer", &optimizer);
+}
+
+AlgorithmPlan ValueBasedPlan(const ValueBasedOptions& options, const PlanContext& context, const HeadNeed& head) {
+  NetworkNeed q{"q", {{"q", head}}, options.optimizer};
+  q.acts = true;
+  q.has_target = true;
+  AlgorithmPlan plan{{q}};
+  plan.exploration = options.exploration;
+  plan.tables = {TransitionTable(context, options.n_step)};
+  StartWith(TdErrorPriority(options.discount), context, &plan);
+  return plan;
+}
+
+void ValueBasedDefaults(Experiment* experiment) {
+  FreshDataDefaults(experiment);
+  NetworkSpec network;
+  network.heads["q"].type = "dueling";
+  experiment->networks = {{"q", network}};
+  experiment->replay.table.sampler.priority_epsilon = 0.01;  // So that no item is forgotten.
+  experiment->replay.table.rate_limiter.samples_per_insert = 16;
+  experiment->learner.batch_size = 64;
+  experiment->learner.publish_period_steps = 10;
+  experiment->learner.priority_update_steps = 1;
+}
+
+}  // namespace waggle
