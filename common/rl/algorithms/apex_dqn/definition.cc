@@ -1,24 +1,14 @@
-#include <cmath>
-
 #include "common/base/problems.h"
 #include "common/config/experiment/family_defaults.h"
 #include "common/config/experiment/table_plans.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
-#include "common/rl/kit/returns/n_step_sum.h"
+#include "common/rl/kit/td_error_priority.h"
 
 namespace waggle {
 namespace {
 
 constexpr double kDefaultTargetUpdateRate = 0.01;
-
-// |n-step TD error| by the acting weights. Private columns of a row: the taken action's value, the best one's.
-InitialPriority TdErrorPriority(double discount) {
-  return [discount](const WindowRow* rows, int64_t count) {
-    const auto value = static_cast<double>(rows[count - 1].extras[1]);
-    return std::abs(SumSteps(rows, count - 1, discount).With(value) - static_cast<double>(rows[0].extras[0]));
-  };
-}
 
 absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanContext& context) {
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
@@ -27,10 +17,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanCont
   AlgorithmPlan plan{{q}};
   plan.exploration = options.exploration;
   plan.tables = {TransitionTable(context, options.n_step)};
-  if (context.replay.table.UsesPriorities()) {
-    plan.private_columns = {"q_taken", "q_max"};
-    plan.tables[0].initial_priority = TdErrorPriority(options.discount);
-  }
+  StartWith(TdErrorPriority(options.discount), context, &plan);
   return plan;
 }
 

@@ -5,18 +5,18 @@
 #include "common/config/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
-#include "common/rl/kit/returns/n_step_sum.h"
 #include "common/rl/kit/returns/value_rescaling.h"
+#include "common/rl/kit/td_error_priority.h"
 
 namespace waggle {
 namespace {
 
-// The TD error of row `t` of `count` by the acting weights. Private columns: the taken action's value, the best one's.
+// The TD error of row `t` of `count` by the acting weights.
 double TdError(const R2d2Options& options, const WindowRow* rows, int64_t count, int64_t t) {
   const int64_t last = std::min(t + options.n_step, count - 1);
-  const double value = UnrescaledValue(static_cast<double>(rows[last].extras[1]), options.rescaling_epsilon);
+  const double value = UnrescaledValue(BestValue(rows[last]), options.rescaling_epsilon);
   const double target = SumSteps(rows + t, last - t, options.discount).With(value);
-  return RescaledValue(target, options.rescaling_epsilon) - static_cast<double>(rows[t].extras[0]);
+  return RescaledValue(target, options.rescaling_epsilon) - TakenValue(rows[t]);
 }
 
 InitialPriority SequencePriority(const R2d2Options& options) {
@@ -40,10 +40,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const R2d2Options& options, const PlanContext
   AlgorithmPlan plan{{q}};
   plan.exploration = options.exploration;
   plan.tables = {SequenceTable(context, plan, options.sequence, options.burn_in)};
-  if (context.replay.table.UsesPriorities()) {
-    plan.private_columns = {"q_taken", "q_max"};
-    plan.tables[0].initial_priority = SequencePriority(options);
-  }
+  StartWith(SequencePriority(options), context, &plan);
   return plan;
 }
 
