@@ -105,9 +105,10 @@ absl::StatusOr<Experiment> Accepted(const std::string& algorithm, const std::map
   return absl::InvalidArgumentError("refused with all else");
 }
 
-TEST_CASE("an algorithm's defaults and every choice of its options are valid by themselves", "[unit]") {
+TEST_CASE("an algorithm has a description, and defaults that are valid by themselves", "[unit]") {
   for (const std::string& algorithm : Definitions().Names()) {
     INFO(algorithm);
+    CHECK_FALSE(ValueOf(Definitions().Find(algorithm))->description.empty());
     REQUIRE_OK(CheckOptions(ValueOf(Definitions().Find(algorithm))->new_options().get()));
     const Experiment experiment = ValueOf(Parse(algorithm));
     CHECK(ToYaml(ValueOf(ParseExperiment(ToYaml(experiment), "again.yaml", {}, Definitions()))) == ToYaml(experiment));
