@@ -36,8 +36,8 @@ FieldWalk WalkOver(const std::string& algorithm, const Choices& choices) {
 // Every number that the options have by default, or with another choice of one field, by path.
 std::map<std::string, NumberField> NumbersOf(const std::string& algorithm) {
   std::vector<Choices> choices = {{}};
-  for (const auto& [path, values] : WalkOver(algorithm, {}).choices) {
-    for (const std::string& value : values) {
+  for (const auto& [path, field] : WalkOver(algorithm, {}).choices) {
+    for (const std::string& value : field.values) {
       choices.push_back({{path, value}});
     }
   }
@@ -105,9 +105,10 @@ absl::StatusOr<Experiment> Accepted(const std::string& algorithm, const std::map
   return absl::InvalidArgumentError("refused with all else");
 }
 
-TEST_CASE("an algorithm's defaults and every choice of its options are valid by themselves", "[unit]") {
-  for (const std::string& algorithm : Definitions().Names()) {
+TEST_CASE("an algorithm has a description, and defaults that are valid by themselves", "[unit]") {
+  for (const std::string& algorithm : Algorithms()) {
     INFO(algorithm);
+    CHECK_FALSE(ValueOf(Definitions().Find(algorithm))->description.empty());
     REQUIRE_OK(CheckOptions(ValueOf(Definitions().Find(algorithm))->new_options().get()));
     const Experiment experiment = ValueOf(Parse(algorithm));
     CHECK(ToYaml(ValueOf(ParseExperiment(ToYaml(experiment), "again.yaml", {}, Definitions()))) == ToYaml(experiment));
@@ -117,7 +118,7 @@ TEST_CASE("an algorithm's defaults and every choice of its options are valid by 
 
 TEST_CASE("a value just inside an option's range is accepted, with some choice of the others, and survives YAML",
           "[unit]") {
-  for (const std::string& algorithm : Definitions().Names()) {
+  for (const std::string& algorithm : Algorithms()) {
     const std::map<std::string, NumberField> fields = NumbersOf(algorithm);
     for (const auto& [path, field] : fields) {
       for (const double value : EndsOf(field.number).inside) {
@@ -133,7 +134,7 @@ TEST_CASE("a value just inside an option's range is accepted, with some choice o
 }
 
 TEST_CASE("a value just outside an option's range is refused in a file and in code", "[unit]") {
-  for (const std::string& algorithm : Definitions().Names()) {
+  for (const std::string& algorithm : Algorithms()) {
     for (const auto& [path, field] : NumbersOf(algorithm)) {
       for (const double value : EndsOf(field.number).outside) {
         INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
@@ -147,7 +148,7 @@ TEST_CASE("a value just outside an option's range is refused in a file and in co
 }
 
 TEST_CASE("a kind of environment that an algorithm does not claim is refused by both names", "[unit]") {
-  for (const std::string& algorithm : Definitions().Names()) {
+  for (const std::string& algorithm : Algorithms()) {
     for (const TinyKind kind : TinyKinds()) {
       INFO(algorithm << " in " << Name(kind));
       const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(algorithm));

@@ -12,6 +12,19 @@ namespace {
 // Above it some whole numbers are not doubles.
 constexpr double kLargestWhole = 9007199254740992.0;
 
+// Another number of the range than its own, if one of the tried numbers is.
+std::optional<double> OtherNumber(const FieldWalk::Number& number) {
+  const double own = number.own.value_or(0);
+  const std::vector<double> tried =
+      number.is_whole ? std::vector<double>{own + 2, own - 1} : std::vector<double>{own / 2, 0.5, number.range.high};
+  for (const double other : tried) {
+    if (number.range.Holds(other) && other != number.own) {
+      return other;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string FieldWalk::PathOf(const char* key) const {
@@ -24,31 +37,35 @@ bool FieldWalk::RecordNumber(const char* key, const Number& number) {
 }
 
 void FieldWalk::Int(const char* key, int64_t* value, const Range& range) {
-  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false, static_cast<double>(*value)})) {
     *value = static_cast<int64_t>(given_numbers.at(PathOf(key)));
   }
 }
 
 void FieldWalk::Double(const char* key, double* value, const Range& range) {
-  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false, *value})) {
     *value = given_numbers.at(PathOf(key));
   }
 }
 
 void FieldWalk::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {
-  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false})) {
+  if (RecordNumber(key, {range, /*is_whole=*/false, /*is_list=*/false, *value})) {
     *value = given_numbers.at(PathOf(key));
   }
 }
 
 void FieldWalk::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
-  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
+  std::optional<double> own;
+  if (value->has_value()) {
+    own = static_cast<double>(**value);
+  }
+  if (RecordNumber(key, {range, /*is_whole=*/true, /*is_list=*/false, own})) {
     *value = static_cast<int64_t>(given_numbers.at(PathOf(key)));
   }
 }
 
 void FieldWalk::Choice(const char* key, std::string* value, const std::vector<std::string>& values) {
-  choices[PathOf(key)] = values;
+  choices[PathOf(key)] = {values, *value};
   const auto given = given_choices.find(PathOf(key));
   if (given != given_choices.end()) {
     *value = given->second;
@@ -105,6 +122,27 @@ RangeEnds EndsOf(const FieldWalk::Number& number) {
     ends.outside.push_back(next(range.high, 1));
   }
   return ends;
+}
+
+std::vector<std::pair<std::string, std::string>> OtherValues(const FieldWalk& walk) {
+  std::vector<std::pair<std::string, std::string>> others;
+  for (const auto& [path, choices] : walk.choices) {
+    for (const std::string& value : choices.values) {
+      if (value != choices.own) {
+        others.emplace_back(path, value);
+      }
+    }
+  }
+  for (const auto& [path, flag] : walk.flags) {
+    others.emplace_back(path, flag ? "false" : "true");
+  }
+  for (const auto& [path, number] : walk.numbers) {
+    const std::optional<double> other = number.is_list ? std::nullopt : OtherNumber(number);
+    if (other.has_value()) {
+      others.emplace_back(path, TextOf(number, *other));
+    }
+  }
+  return others;
 }
 
 }  // namespace waggle::testing

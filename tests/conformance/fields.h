@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/config_visitor.h"
@@ -17,7 +18,12 @@ class FieldWalk final : public ConfigVisitor {
   struct Number {
     Range range;
     bool is_whole = false;
-    bool is_list = false;  // A list of such numbers.
+    bool is_list = false;            // A list of such numbers.
+    std::optional<double> own = {};  // Before the walk; absent for a list, and for an optional number that is absent.
+  };
+  struct Choices {
+    std::vector<std::string> values;
+    std::string own;
   };
 
   // The values that these fields get during a walk.
@@ -26,13 +32,14 @@ class FieldWalk final : public ConfigVisitor {
 
   // The numbers found, by path ("optimizer.beta1").
   std::map<std::string, Number> numbers;
-  std::map<std::string, std::vector<std::string>> choices;
+  std::map<std::string, Choices> choices;
+  std::map<std::string, bool> flags;
 
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
   void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) override;
-  void Bool(const char* /*key*/, bool* /*value*/) override {}
+  void Bool(const char* key, bool* value) override { flags[PathOf(key)] = *value; }
   void String(const char* /*key*/, std::string* /*value*/) override {}
   void Choice(const char* key, std::string* value, const std::vector<std::string>& values) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
@@ -66,5 +73,9 @@ struct RangeEnds {
   std::vector<double> outside;
 };
 RangeEnds EndsOf(const FieldWalk::Number& number);
+
+// Values that the found fields do not have, as overrides by path: every other choice, flags the other way round, and
+// for each number one that is not far away, if its range has one.
+std::vector<std::pair<std::string, std::string>> OtherValues(const FieldWalk& walk);
 
 }  // namespace waggle::testing

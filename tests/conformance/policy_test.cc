@@ -222,7 +222,7 @@ TEST_CASE("a policy never makes a masked choice, whatever the network prefers", 
       {TinyKind::kMasked, {Gear()}},
       {TinyKind::kMultiDiscrete, {Move(), Gear()}},
       {TinyKind::kMixed, {Box("action/steer", DType::kFloat32, {2}, -1, 1), Move(), Gear()}}};
-  for (const std::string& algorithm : Definitions().Names()) {
+  for (const std::string& algorithm : Algorithms()) {
     for (const auto& [kind, actions] : kinds) {
       if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind)) {
         continue;

@@ -10,8 +10,10 @@ namespace waggle::testing {
 namespace {
 
 // The bytes of a checkpoint's contents, by name.
-std::map<std::string, std::string> BytesOf(const CheckpointContents& contents) {
-  std::map<std::string, std::string> bytes(contents.texts.begin(), contents.texts.end());
+using Bytes = std::map<std::string, std::string>;
+
+Bytes BytesOf(const CheckpointContents& contents) {
+  Bytes bytes(contents.texts.begin(), contents.texts.end());
   for (const CheckpointArray& array : contents.arrays) {
     std::string& data = bytes[array.spec.DebugString()];
     data.resize(array.data.size());
@@ -19,6 +21,21 @@ std::map<std::string, std::string> BytesOf(const CheckpointContents& contents) {
   }
   return bytes;
 }
+
+// The names of what differs, as bytes cannot be read.
+std::vector<std::string> Differing(const Bytes& a, const Bytes& b) {
+  std::vector<std::string> names;
+  Bytes all = a;
+  all.insert(b.begin(), b.end());
+  for (const auto& [name, bytes] : all) {
+    if (a.count(name) == 0 || b.count(name) == 0 || a.at(name) != b.at(name)) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+const std::vector<std::string> kNothing;
 
 CheckpointContents Saved(const Subject& subject, int64_t step, Trainee* trainee) {
   return ValueOf(SaveLearner(step, subject.algorithm, trainee));
@@ -36,14 +53,16 @@ UpdateResult UpdateOnce(const std::vector<TensorBatch>& batches, int64_t step, T
 }
 
 // Saves after `before` of five updates, and continues in a trainee with another seed.
-void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches, int64_t before) {
-  const auto first = NewTrainee(subject, SmallExperiment(subject));
+void CheckGoesOn(const Subject& subject, Experiment experiment, const std::vector<TensorBatch>& batches,
+                 int64_t before) {
+  const auto first = NewTrainee(subject, experiment);
   for (int64_t step = 1; step <= before; ++step) {
     UpdateOnce(batches, step, first.get());
   }
   const CheckpointContents saved = Saved(subject, before, first.get());
-  const auto second = NewTrainee(subject, SmallExperiment(subject, {{"experiment.seed", "77"}}));
-  CHECK(BytesOf(Saved(subject, before, second.get())) != BytesOf(saved));
+  experiment.experiment.seed = 77;
+  const auto second = NewTrainee(subject, experiment);
+  CHECK(Differing(BytesOf(Saved(subject, before, second.get())), BytesOf(saved)) != kNothing);
   REQUIRE_OK(RestoreLearner(saved, subject.algorithm, second.get()));
   for (int64_t step = before + 1; step <= 5; ++step) {
     const UpdateResult expected = UpdateOnce(batches, step, first.get());
@@ -57,15 +76,15 @@ void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches
       CHECK(torch::equal(result.metrics[i].second, expected.metrics[i].second));
     }
   }
-  CHECK(BytesOf(Saved(subject, 5, second.get())) == BytesOf(Saved(subject, 5, first.get())));
+  CHECK(Differing(BytesOf(Saved(subject, 5, second.get())), BytesOf(Saved(subject, 5, first.get()))) == kNothing);
 }
 
-TEST_CASE("a learner that was saved and loaded continues bit for bit", "[unit]") {
-  ForEachSubject([](const Subject& subject, const Experiment& /*experiment*/) {
-    const std::vector<TensorBatch> batches = PlayedBatches(subject, SmallExperiment(subject), 5);
+TEST_CASE("a learner that was saved and loaded continues bit for bit, whatever its options are", "[unit]") {
+  ForEachVariant([](const Subject& subject, const Experiment& experiment) {
+    const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 5);
     // An algorithm that does something every second update may continue from an even number by luck.
-    CheckGoesOn(subject, batches, 2);
-    CheckGoesOn(subject, batches, 3);
+    CheckGoesOn(subject, experiment, batches, 2);
+    CheckGoesOn(subject, experiment, batches, 3);
   });
 }
 
@@ -74,7 +93,7 @@ void CheckRefused(const Subject& subject, const CheckpointContents& saved, const
   const auto trainee = NewTrainee(subject, experiment);
   const auto before = BytesOf(Saved(subject, 0, trainee.get()));
   REQUIRE_CODE(RestoreLearner(saved, subject.algorithm, trainee.get()), absl::StatusCode::kFailedPrecondition);
-  CHECK(BytesOf(Saved(subject, 0, trainee.get())) == before);
+  CHECK(Differing(BytesOf(Saved(subject, 0, trainee.get())), before) == kNothing);
 }
 
 std::vector<std::string> OptimizerTypes(const AlgorithmPlan& plan) {

@@ -1,7 +1,9 @@
 #include "tests/conformance/subject.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/conformance/fields.h"
 
@@ -18,6 +20,9 @@ std::vector<NetworkNeed> NetworksOf(const Subject& subject, const Experiment& ex
 }
 
 Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides) {
+  if (!subject.sampler.empty()) {
+    overrides.emplace_back("replay.sampler.kind", subject.sampler);
+  }
   const Experiment defaults = ValueOf(Parse(subject.algorithm, overrides));
   for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
     const std::string network = absl::StrCat("networks.", need.name);
@@ -54,6 +59,19 @@ std::vector<std::string> CoresFor(TinyKind kind) {
   }
 }
 
+bool IsSimple(TinyKind kind) {
+  return kind == TinyKind::kDiscrete || kind == TinyKind::kReal || kind == TinyKind::kMemory;
+}
+
+// The algorithm's own, and if it replays items in a simple kind another one.
+std::vector<std::string> SamplersFor(const std::string& algorithm, TinyKind kind) {
+  const TableConfig table = ValueOf(Parse(algorithm)).replay.table;
+  if (table.max_times_sampled > 0 || !IsSimple(kind)) {
+    return {""};
+  }
+  return {"", table.sampler.kind == SelectorKind::kPrioritized ? "uniform" : "prioritized"};
+}
+
 bool IsPlanned(const Subject& subject) {
   return !subject.Remembers() || PlanExperiment(SmallExperiment(subject), SpecOf(subject.kind), Definitions()).ok();
 }
@@ -68,6 +86,15 @@ const AlgorithmDefinitions& Definitions() {
 const AlgorithmImplementations& Implementations() {
   static const auto* const implementations = new AlgorithmImplementations(BuiltinAlgorithms());
   return *implementations;
+}
+
+std::vector<std::string> Algorithms() {
+  const char* const only = std::getenv("WAGGLE_CONFORMANCE");
+  if (only == nullptr || *only == '\0') {
+    return Definitions().Names();
+  }
+  REQUIRE_OK(Definitions().Find(only).status());
+  return {only};
 }
 
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
@@ -88,12 +115,14 @@ bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
 const std::vector<Subject>& Subjects() {
   static const auto* const subjects = [] {
     auto* const found = new std::vector<Subject>;
-    for (const std::string& algorithm : Definitions().Names()) {
+    for (const std::string& algorithm : Algorithms()) {
       for (const TinyKind kind : TinyKinds()) {
         for (const std::string& core : CoresFor(kind)) {
-          const Subject subject{algorithm, kind, core};
-          if (Claims(*ValueOf(Definitions().Find(algorithm)), kind) && IsPlanned(subject)) {
-            found->push_back(subject);
+          if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind) || !IsPlanned({algorithm, kind, core})) {
+            continue;
+          }
+          for (const std::string& sampler : SamplersFor(algorithm, kind)) {
+            found->push_back({algorithm, kind, core, sampler});
           }
         }
       }
@@ -137,6 +166,26 @@ void RemoveLimit(Experiment* experiment) {
 
 Experiment LearningExperiment(const Subject& subject) {
   return WithUnits(subject, 32, {});
+}
+
+std::vector<Overrides> OtherOptions(const Subject& subject) {
+  std::vector<Overrides> others;
+  if (!subject.sampler.empty() || !IsSimple(subject.kind) || subject.core == "gru") {
+    return others;
+  }
+  FieldWalk walk;
+  ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+  for (const auto& [path, value] : OtherValues(walk)) {
+    const Overrides overrides = {{"algorithm." + path, value}};
+    const absl::StatusOr<Experiment> experiment = Parse(subject.algorithm, overrides);
+    const absl::Status fits = experiment.ok()
+                                  ? CheckAgainstEnvironment(*experiment, SpecOf(subject.kind), Definitions())
+                                  : experiment.status();
+    if (!absl::StrContains(path, "optimizer.") && fits.ok()) {
+      others.push_back(overrides);
+    }
+  }
+  return others;
 }
 
 std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment,

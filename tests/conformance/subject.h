@@ -17,23 +17,31 @@
 
 namespace waggle::testing {
 
-// An algorithm, a kind of environment, and a core type for the network that acts.
+// An algorithm, a kind of environment, a core type for the network that acts, and a sampler.
 struct Subject {
   std::string algorithm;
   TinyKind kind = TinyKind::kDiscrete;
   std::string core = "none";
+  std::string sampler = {};  // Empty: the algorithm's own.
 
   bool Remembers() const { return core != "none"; }
-  std::string Text() const { return algorithm + (Remembers() ? " with " + core : "") + " in " + Name(kind); }
+  std::string Text() const {
+    return algorithm + (Remembers() ? " with " + core : "") + (sampler.empty() ? "" : " by " + sampler) + " in " +
+           Name(kind);
+  }
 };
 
 // The registered algorithms, created once.
 const AlgorithmDefinitions& Definitions();
 const AlgorithmImplementations& Implementations();
 
+// The names of all of them, or the one in the environment variable WAGGLE_CONFORMANCE.
+std::vector<std::string> Algorithms();
+
 // True if the definition says that the algorithm learns in this kind.
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind);
-// Every registered algorithm in every kind that it claims, with cores if it plans for them.
+// Each of Algorithms() in every kind that it claims, with cores if it plans for them. If it replays items, also by
+// priority if it samples uniformly and the other way round, in the simplest kinds.
 const std::vector<Subject>& Subjects();
 
 EnvironmentSpec SpecOf(TinyKind kind);
@@ -48,12 +56,31 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
 
+// Overrides that each give one option of the algorithm another value. Only for its own sampler in the simplest kinds,
+// and only an LSTM as core. Without the options of optimizers, which no algorithm reads, and values that do not fit the
+// other options.
+std::vector<Overrides> OtherOptions(const Subject& subject);
+
 // Calls `check` with every subject and its small experiment, each in a section.
 template <class Check>
 void ForEachSubject(const Check& check) {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       check(subject, SmallExperiment(subject));
+    }
+  }
+}
+
+// The same with all options at their defaults, and then with OtherOptions.
+template <class Check>
+void ForEachVariant(const Check& check) {
+  for (const Subject& subject : Subjects()) {
+    DYNAMIC_SECTION(subject.Text()) {
+      check(subject, SmallExperiment(subject));
+      for (const Overrides& overrides : OtherOptions(subject)) {
+        INFO(overrides[0].first << " = " << overrides[0].second);
+        check(subject, SmallExperiment(subject, overrides));
+      }
     }
   }
 }

@@ -102,6 +102,24 @@ TEST_CASE("an update whose gradients are removed changes no value, not even a ta
   });
 }
 
+TEST_CASE("an update gives each item a priority of at least 0 if the table picks by priority", "[unit]") {
+  ForEachVariant([](const Subject& subject, const Experiment& experiment) {
+    const auto trainee = NewTrainee(subject, experiment);
+    LocalStepper stepper;
+    int64_t steps = 0;
+    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 3)) {
+      const UpdateResult result = ValueOf(trainee->Update(batch, {0, ++steps, steps}, &stepper));
+      const torch::Tensor& priorities = result.priorities[0];
+      REQUIRE(priorities.defined() == trainee->plan().algorithm.tables[0].table.UsesPriorities());
+      if (priorities.defined()) {
+        REQUIRE(priorities.sizes() == at::IntArrayRef{batch.size});
+        CHECK(torch::isfinite(priorities).all().item<bool>());
+        CHECK((priorities >= 0).all().item<bool>());
+      }
+    }
+  });
+}
+
 TEST_CASE("items shorter than an actor's, as a foreign client may write them, do not harm an update", "[unit]") {
   ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     const auto trainee = NewTrainee(subject, experiment);
@@ -164,6 +182,28 @@ TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]
       CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
     }
     CHECK(columns > 0);
+  });
+}
+
+TEST_CASE("a choice that the environment does not have is an error that leaves all values finite", "[unit]") {
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const TensorBatch batch = PlayedBatch(subject, experiment);
+    const int64_t row = RowWithinEpisode(batch);
+    for (const SpaceLeaf& leaf : SpecOf(subject.kind).actions) {
+      for (const int64_t choice : {-1, 1000}) {
+        if (leaf.array.dtype != DType::kInt64) {
+          continue;
+        }
+        INFO(leaf.array.name << " " << choice);
+        const auto trainee = NewTrainee(subject, experiment);
+        TensorBatch broken = batch;
+        broken.fields[leaf.array.name] = batch.at(leaf.array.name).clone();
+        broken.fields[leaf.array.name][row].view({-1})[0] = choice;
+        LocalStepper stepper;
+        REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
+        CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
+      }
+    }
   });
 }
 

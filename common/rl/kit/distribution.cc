@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "common/rl/kit/q_learning.h"
 #include "common/rl/kit/tensor_check.h"
 
 namespace waggle {
@@ -65,13 +66,13 @@ class CategoricalForm : public DistributionForm {
 
   SampledAction Sample(Noise* noise) const override {
     torch::Tensor action = noise->Categorical(log_probabilities_.detach().exp());
-    return {action, Gathered(action)};
+    return {action, log_probabilities_.gather(-1, action.unsqueeze(-1)).squeeze(-1)};
   }
   torch::Tensor Mode() const override { return log_probabilities_.argmax(-1); }
   torch::Tensor LogProb(const torch::Tensor& action) const override {
     const at::IntArrayRef sizes = log_probabilities_.sizes();
     CheckTensor("the action", action, torch::kInt64, sizes.slice(0, sizes.size() - 1));
-    return Gathered(action);
+    return ValuesOfChoices(log_probabilities_, action);
   }
   torch::Tensor Entropy() const override { return -(log_probabilities_.exp() * log_probabilities_).sum(-1); }
   torch::Tensor DivergenceFrom(const DistributionForm& other) const override {
@@ -82,10 +83,6 @@ class CategoricalForm : public DistributionForm {
   torch::Tensor LogProbabilities() const override { return log_probabilities_; }
 
  private:
-  torch::Tensor Gathered(const torch::Tensor& action) const {
-    return log_probabilities_.gather(-1, action.unsqueeze(-1)).squeeze(-1);
-  }
-
   const torch::Tensor log_probabilities_;
 };
 
@@ -95,14 +92,23 @@ class MultiCategoricalForm : public DistributionForm {
   MultiCategoricalForm(const torch::Tensor& logits, std::vector<int64_t> num_values, const torch::Tensor& mask)
       : DistributionForm("multi-categorical"),
         num_values_(std::move(num_values)),
-        each_(SideBySide(logits, 0), LegalSideBySide(logits, mask)) {}
+        exists_(AllEqual() ? torch::Tensor() : SideBySide(torch::ones_like(logits, torch::kBool), 0)),
+        each_(SideBySide(logits, 0), LegalSideBySide(mask)) {}
 
   SampledAction Sample(Noise* noise) const override {
     const SampledAction each = each_.Sample(noise);
     return {each.action, each.log_prob.sum(-1)};
   }
   torch::Tensor Mode() const override { return each_.Mode(); }
-  torch::Tensor LogProb(const torch::Tensor& action) const override { return each_.LogProb(action).sum(-1); }
+  torch::Tensor LogProb(const torch::Tensor& action) const override {
+    const torch::Tensor log_prob = each_.LogProb(action);
+    if (AllEqual()) {
+      return log_prob.sum(-1);
+    }
+    const torch::Tensor index = action.clamp(0, exists_.size(-1) - 1).unsqueeze(-1);
+    const torch::Tensor is_padding = exists_.gather(-1, index).squeeze(-1).logical_not();
+    return log_prob.masked_fill(is_padding, std::numeric_limits<double>::quiet_NaN()).sum(-1);
+  }
   torch::Tensor Entropy() const override { return each_.Entropy().sum(-1); }
   torch::Tensor DivergenceFrom(const DistributionForm& other) const override {
     const auto& from = static_cast<const MultiCategoricalForm&>(other);
@@ -129,15 +135,15 @@ class MultiCategoricalForm : public DistributionForm {
     }
     return torch::stack(parts, -2);
   }
-  torch::Tensor LegalSideBySide(const torch::Tensor& logits, const torch::Tensor& mask) const {
+  torch::Tensor LegalSideBySide(const torch::Tensor& mask) const {
     if (AllEqual()) {
       return mask.defined() ? Legal(SideBySide(mask, 0)) : mask;
     }
-    const torch::Tensor exists = SideBySide(torch::ones_like(logits, torch::kBool), 0);
-    return mask.defined() ? Legal(SideBySide(mask, 0)).logical_and(exists) : exists;
+    return mask.defined() ? Legal(SideBySide(mask, 0)).logical_and(exists_) : exists_;
   }
 
   const std::vector<int64_t> num_values_;
+  const torch::Tensor exists_;  // False for padding; undefined if there is none.
   const CategoricalForm each_;
 };
 

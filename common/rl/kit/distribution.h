@@ -66,7 +66,8 @@ class Distribution {
   torch::Tensor Mode() const;
 
   // [...]. The tanh-normal replaces the ends of its interval by the closest numbers inside, so for extreme actions
-  // (beyond u = 8 in float32) Sample's log_prob is better. For an illegal choice as in LogProbabilities.
+  // (beyond u = 8 in float32) Sample's log_prob is better. For an illegal choice as in LogProbabilities. For a number
+  // that is no choice at all, in some element, NaN: a loss that uses it is not finite, which the update reports.
   torch::Tensor LogProb(const torch::Tensor& action) const;
 
   // [...], in nats. The tanh-normal has no closed form: the error recommends -log_prob of a sample.

@@ -81,11 +81,8 @@ Loss SweepLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions
 
 Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
                   const torch::Tensor& weights) {
-  const int64_t choices = q.size(1);
-  const torch::Tensor known = (actions >= 0).logical_and_(actions < choices);
-  const torch::Tensor index = actions.clamp(0, choices - 1);
-  const torch::Tensor nan = torch::full({}, std::numeric_limits<double>::quiet_NaN(), q.options());
-  const torch::Tensor value = torch::where(known, ValuesOfChoices(q, index), nan);
+  const torch::Tensor index = actions.clamp(0, q.size(1) - 1);
+  const torch::Tensor value = ValuesOfChoices(q, actions);
   const torch::Tensor difference = value - targets;
   Loss result;
   result.errors = difference.abs();
@@ -101,18 +98,21 @@ Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& acti
   result.q_gradient =
       torch::zeros_like(q).scatter_(1, index.unsqueeze(1), row_gradient.to(q.scalar_type()).unsqueeze(1));
   // Does not wait for the device: a loss that is not finite makes all gradients so, and the stepper refuses those.
-  result.q_gradient = torch::where(torch::isfinite(result.loss), result.q_gradient, nan);
+  result.q_gradient = result.q_gradient.masked_fill(torch::isfinite(result.loss).logical_not(), kNaN);
   return result;
 }
 
 }  // namespace
 
 torch::Tensor ValuesOfChoices(const torch::Tensor& values, const torch::Tensor& choices) {
-  return values.gather(-1, choices.unsqueeze(-1)).squeeze(-1);
+  // An index out of bounds ends a process with a CUDA device.
+  const int64_t last = values.size(-1) - 1;
+  const torch::Tensor gathered = values.gather(-1, choices.clamp(0, last).unsqueeze(-1)).squeeze(-1);
+  return gathered.masked_fill((choices < 0).logical_or_(choices > last), kNaN);
 }
 
 torch::Tensor ValuesOfBest(const torch::Tensor& values, const torch::Tensor& selector) {
-  return ValuesOfChoices(values, selector.argmax(-1));
+  return values.gather(-1, selector.argmax(-1, /*keepdim=*/true)).squeeze(-1);
 }
 
 torch::Tensor QLearningTargets(const torch::Tensor& rewards, const torch::Tensor& bootstrap,

@@ -8,7 +8,8 @@ namespace waggle {
 
 enum class TdLoss { kHuber, kMse };
 
-// values[..., choice] for each choice, int64 [...]; values are [..., choices].
+// values[..., choice] for each choice, int64 [...]; values are floating-point [..., choices]. NaN without a gradient,
+// on every device, for a choice outside of [0, choices).
 torch::Tensor ValuesOfChoices(const torch::Tensor& values, const torch::Tensor& choices);
 // The same for the largest choice of `selector`, which has the values' shape.
 torch::Tensor ValuesOfBest(const torch::Tensor& values, const torch::Tensor& selector);

@@ -305,6 +305,30 @@ TEST_CASE("choices beside real numbers are the sum of both", "[unit]") {
   CHECK_THROWS_AS(mixed.LogProbabilities(), c10::Error);
 }
 
+TEST_CASE("the log-probability of an impossible choice is NaN, in its row alone", "[unit]") {
+  for (const torch::ScalarType dtype : kTypes) {
+    const torch::Tensor logits = Random({3, 5}, 1).to(dtype);
+    const torch::Tensor mean = Random({3, 1}, 2).to(dtype);
+    const torch::Tensor mask = torch::ones({3, 5}, torch::kBool);
+    const auto is_nan = [](const Distribution& distribution, const torch::Tensor& action) {
+      return distribution.LogProb(action).isnan();
+    };
+    for (const torch::Tensor& legal : {torch::Tensor(), mask}) {
+      const Distribution one = Distribution::Categorical(logits, legal);
+      CHECK(
+          is_nan(one, torch::tensor({int64_t{-1}, int64_t{4}, int64_t{5}})).equal(torch::tensor({true, false, true})));
+      // Choices of three and of two: the third of two is no choice, although the first has three.
+      const torch::Tensor several = torch::tensor({{2, 1}, {0, 2}, {3, 0}}, torch::kInt64);
+      const torch::Tensor wanted = torch::tensor({false, true, true});
+      CHECK(is_nan(Distribution::MultiCategorical(logits, {3, 2}, legal), several).equal(wanted));
+      const Distribution mixed = Distribution::Mixed(logits, {3, 2}, legal, mean, torch::zeros_like(mean));
+      CHECK(is_nan(mixed, torch::cat({several.to(dtype), mean}, -1)).equal(wanted));
+      const torch::Tensor alike = torch::tensor({{1, 1}, {0, 2}, {-1, 0}}, torch::kInt64);
+      CHECK(is_nan(Distribution::MultiCategorical(logits.narrow(-1, 0, 4), {2, 2}), alike).equal(wanted));
+    }
+  }
+}
+
 TEST_CASE("normal distributions agree with their densities, for any leading dimensions", "[unit]") {
   for (const torch::ScalarType type : kTypes) {
     for (const std::vector<int64_t>& leading : kLeading) {

@@ -30,10 +30,22 @@ TEST_CASE("targets are the rewards and the value of the action that the selector
 }
 
 TEST_CASE("values of choices and of preferred choices, behind any leading dimensions", "[unit]") {
-  const torch::Tensor values = torch::tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}});
+  const torch::Tensor values = torch::tensor({{{1.0, 2.0}, {3.0, 4.0}}, {{5.0, 6.0}, {7.0, 8.0}}});
   const torch::Tensor selector = torch::tensor({{{0, 1}, {1, 0}}, {{1, 0}, {0, 1}}});
-  CHECK(torch::equal(ValuesOfChoices(values, torch::tensor({{0, 1}, {1, 0}})), torch::tensor({{1, 4}, {6, 7}})));
-  CHECK(torch::equal(ValuesOfBest(values, selector), torch::tensor({{2, 3}, {5, 8}})));
+  CHECK(
+      torch::equal(ValuesOfChoices(values, torch::tensor({{0, 1}, {1, 0}})), torch::tensor({{1.0, 4.0}, {6.0, 7.0}})));
+  CHECK(torch::equal(ValuesOfBest(values, selector), torch::tensor({{2.0, 3.0}, {5.0, 8.0}})));
+}
+
+TEST_CASE("the value of an impossible choice is NaN and has no gradient", "[unit]") {
+  for (const torch::ScalarType dtype : kTypes) {
+    const torch::Tensor values = torch::tensor({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}).to(dtype).requires_grad_();
+    const torch::Tensor chosen = ValuesOfChoices(values, torch::tensor({int64_t{-1}, int64_t{1}, int64_t{2}}));
+    CHECK(chosen.isnan().equal(torch::tensor({true, false, true})));
+    CHECK(chosen[1].item<double>() == 4);
+    chosen.sum().backward();
+    CHECK(values.grad().equal(torch::tensor({{0, 0}, {0, 1}, {0, 0}}).to(dtype)));
+  }
 }
 
 TEST_CASE("after a true end the value does not count even if it is not finite", "[unit]") {
