@@ -312,7 +312,7 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   }
   EvaluationLoop loop(
       {evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
-       setting.experiment.stop.target_return},
+       evaluation.period_learner_steps.value_or(0), setting.experiment.stop.target_return},
       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
       {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics, turns.has_value() ? &*turns : nullptr});
   return loop.Run(stop);

@@ -31,8 +31,7 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
   plan.learners = experiment.learner.processes;
   plan.keeps_items = experiment.replay.table.durability != Durability::kNone;
   if (experiment.experiment.deterministic) {
-    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
-                                     plan.evaluates ? experiment.evaluation.period_steps : 0};
+    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps, experiment.evaluation.StepsInLockStep()};
   }
   return plan;
 }

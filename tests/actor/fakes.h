@@ -104,10 +104,14 @@ class ScriptedSubscriber : public ModelSubscriber {
     Mutex mutex;
     CondVar changed;
     std::deque<absl::StatusOr<std::optional<ModelSnapshot>>> answers ABSL_GUARDED_BY(mutex);
-    std::vector<std::optional<ModelVersion>> asked ABSL_GUARDED_BY(mutex);  // By PullNewer.
+    std::vector<std::optional<ModelVersion>> asked ABSL_GUARDED_BY(mutex);    // By PullNewer.
+    std::vector<std::optional<ModelVersion>> awaited ABSL_GUARDED_BY(mutex);  // By WaitNewer.
+    // Called at the beginning of each WaitNewer with the number of such calls so far. Set before the first.
+    std::function<void(size_t waits)> on_wait;
 
     void Add(absl::StatusOr<std::optional<ModelSnapshot>> answer) ABSL_LOCKS_EXCLUDED(mutex);
     std::vector<std::optional<ModelVersion>> Asked() ABSL_LOCKS_EXCLUDED(mutex);
+    std::vector<std::optional<ModelVersion>> Awaited() ABSL_LOCKS_EXCLUDED(mutex);
   };
   explicit ScriptedSubscriber(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
