@@ -60,7 +60,7 @@ class ConfigVisitor {
   virtual void Points(const char* /*key*/, std::vector<waggle::Schedule::Point>* /*points*/, const Range& /*at*/,
                       const Range& /*value*/) {}
   // A number, or a section with its schedule; its ends, or the values of its points, are within the range.
-  void Schedule(const char* key, waggle::Schedule* value, const Range& range);
+  virtual void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
   // A number, for both ends, or a section with `min` and `max`; min is at most max.
   void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);

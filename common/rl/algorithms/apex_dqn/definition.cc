@@ -62,7 +62,7 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Choice("loss", &loss, {"huber", "mse"});
-  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1).Live());
   visitor.Renamed("update_rate", "target_update_rate");
   visitor.Int("update_steps", &update_steps, In(0, 1e15));
   if (mode != "vanilla" && update_steps == 0) {
