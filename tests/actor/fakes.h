@@ -56,12 +56,14 @@ class CountingPolicy : public Policy {
   absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
   std::optional<ModelVersion> acted_version() const override { return acted; }
+  void SetExploration(const ExplorationOptions& options) override { on_exploration(options); }
 
   std::optional<ModelVersion> acted;  // The version of a policy that the learner computes.
   absl::Status act_result;
   absl::Status load_result;
   std::vector<uint64_t> loaded;  // The versions loaded.
   std::function<void(int64_t calls)> on_act;
+  std::function<void(const ExplorationOptions& options)> on_exploration;
   int64_t calls = 0;
 };
 
