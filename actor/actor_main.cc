@@ -73,6 +73,7 @@ class LinkedWorker final : public GradientWorker {
 
   absl::StatusOr<ModelSnapshot> FirstWeights() override { return worker->FirstWeights(); }
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override { return worker->LoadWeights(snapshot); }
+  absl::Status Set(const std::string& settings) override { return worker->Set(settings); }
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
     return worker->Append(std::move(block), stop);
   }

@@ -20,6 +20,8 @@
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/live_exploration.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/config/experiment/memory_estimate.h"
 #include "common/hub/ports/await_hub.h"
 #include "common/hub/ports/turn_taker.h"
@@ -65,8 +67,9 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
                             return assignment.run_state != RunState::kNoExperiment && !IsOver(assignment.run_state) &&
                                    !assignment.experiment_yaml.empty();
                           }));
-  WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseStoredExperiment(setting.assignment.experiment_yaml,
-                                                                    "the hub's experiment", {}, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(setting.experiment,
+                          ParseWithSettings(setting.assignment.experiment_yaml, "the hub's experiment",
+                                            setting.assignment.settings, *ports.algorithms));
   const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), RoleName(role),
                                        static_cast<uint64_t>(setting.assignment.index))
                                 .Next();
@@ -268,12 +271,21 @@ absl::Status Act(const ActorPorts& ports) {
     rollout.max_block_age = absl::InfiniteDuration();
     on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
   }
+  LiveExploration exploration(setting.experiment, setting.environment, *ports.algorithms);
+  const auto take_settings = [&]() -> absl::Status {
+    const std::string settings = ports.hub->assignment().settings;
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<ExplorationOptions> changed, exploration.Take(settings));
+    if (changed.has_value()) {
+      policy->SetExploration(*changed);
+    }
+    return changed.has_value() && outlet.gradients != nullptr ? outlet.gradients->Set(settings) : absl::OkStatus();
+  };
   RolloutLoop loop(
-      rollout,
-      {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
-       ports.metrics, budget.has_value() ? &*budget : nullptr,
-       [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
-       [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr, std::move(on_weights)});
+      rollout, {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+                ports.metrics, budget.has_value() ? &*budget : nullptr,
+                [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
+                [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr,
+                std::move(on_weights), take_settings});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
@@ -312,7 +324,7 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   }
   EvaluationLoop loop(
       {evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
-       setting.experiment.stop.target_return},
+       evaluation.period_learner_steps.value_or(0), setting.experiment.stop.target_return},
       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
       {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics, turns.has_value() ? &*turns : nullptr});
   return loop.Run(stop);

@@ -39,6 +39,8 @@ experiments of a parameter server and its pool of processes:
   stop ID       end an experiment
   resume ID     continue an experiment that was stopped or has failed
   delete ID     delete an experiment that has ended, with all its saved data
+  set ID KEY=VALUE ...
+                set numbers of a running experiment, such as algorithm.optimizer.learning_rate
   logs ID       print the events of an experiment
   health HOST:PORT
                 ask a server of any kind whether it serves; the exit status is the answer

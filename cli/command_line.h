@@ -64,6 +64,14 @@ struct ChangeFlags {
   bool json = false;
 };
 
+struct SetFlags {
+  std::string param_server;
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> numbers;  // {"algorithm.optimizer.learning_rate", "1e-4"}.
+  bool dry_run = false;
+  bool json = false;
+};
+
 struct LogsFlags {
   std::string param_server;
   std::string id;
@@ -138,9 +146,10 @@ struct HealthFlags {
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
-                             StatusFlags, WatchFlags, ChangeFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
-                             ReconfigureFlags, ExportFlags, ImportFlags, ServeEnvironmentFlags, PlayFlags>;
+using Command =
+    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
+                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                 ExportFlags, ImportFlags, ServeEnvironmentFlags, PlayFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

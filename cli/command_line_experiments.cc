@@ -88,6 +88,20 @@ Command ParseChange(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
+Command ParseSet(CLI::App* app, int argc, const char* const* argv) {
+  SetFlags flags;
+  AddId(app, &flags.id);
+  AddAssignments(app, &flags.numbers,
+                 "A number and its new value, or a schedule, such as algorithm.optimizer.learning_rate=1e-4");
+  AddSwitch(app, "--dry-run", &flags.dry_run, "Print the changes and make none");
+  AddSwitch(app, "--json", &flags.json, "Print JSON");
+  AddParamServerFlag(app, &flags.param_server);
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 Command ParseLogs(CLI::App* app, int argc, const char* const* argv) {
   LogsFlags flags;
   AddId(app, &flags.id);
@@ -148,6 +162,12 @@ std::vector<Verb> ExperimentVerbs() {
        "Deletes an experiment that has ended, with all its saved data. Exits with 0, 1 if the parameter server does "
        "not answer, 2 if there is no such experiment, it or one of its workers has not ended, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kDelete>},
+      {"set",
+       "Sets numbers of a running experiment, such as a learning rate, and prints their old and new values. They are "
+       "kept when its processes or the parameter server start again. Exits with 0, 1 if the parameter server does not "
+       "answer, 2 if there is no such experiment, it does not run, a key cannot change while it runs, or a value or a "
+       "flag is wrong.",
+       &ParseSet},
       {"logs",
        "Prints the events of an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter server "
        "does not answer, 2 if there is no such experiment or a flag is wrong, 130 if interrupted.",

@@ -152,6 +152,10 @@ int Do(const ChangeFlags& flags) {
   return Tell(ChangeName(flags.change), Change(flags));
 }
 
+int Do(const SetFlags& flags) {
+  return Tell("set", SetNumbers(flags));
+}
+
 int Do(const LogsFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
     EndWithReader();

@@ -182,6 +182,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.metrics = connections.metrics;
   ports.checkpoints = checkpoints.store.get();
   ports.progress = [&connections] { return connections.hub->assignment().progress; };
+  ports.settings = [&connections] { return connections.hub->assignment().settings; };
   ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
   ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };
   ports.run_over = &connections.hub->run_over();

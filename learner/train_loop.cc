@@ -35,6 +35,7 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       stepper_(stepper),
       saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics) : nullptr),
       checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
+      experiment_yaml_(options.experiment_yaml),
       step_(options.first_step),
       epoch_(options.epoch) {
   const TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
@@ -210,11 +211,7 @@ absl::Status TrainLoop::TrainStep() {
   for (const auto& feed : feeds_) {
     batches.push_back(&feed->batch());
   }
-  Progress progress = Now();
-  if (ports_.group != nullptr) {
-    // Schedules depend on it. Learners hear from the hub at different times, and would step apart.
-    WAGGLE_RETURN_IF_ERROR(ports_.group->Agree(&progress));
-  }
+  WAGGLE_ASSIGN_OR_RETURN(const Progress progress, BeginStep());
   WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
   ++step_;
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
@@ -232,6 +229,21 @@ absl::Status TrainLoop::TrainStep() {
     WAGGLE_RETURN_IF_ERROR(Publish());
   }
   return now - last_report_ < options_.report_period ? absl::OkStatus() : Report();
+}
+
+absl::StatusOr<Progress> TrainLoop::BeginStep() {
+  Progress progress = Now();
+  std::string settings = ports_.settings != nullptr ? ports_.settings() : settings_;
+  if (ports_.group != nullptr) {
+    // Steps depend on both. Learners hear from the hub at different times, and would step apart.
+    WAGGLE_RETURN_IF_ERROR(ports_.group->Agree(&progress, &settings));
+  }
+  if (settings != settings_) {
+    WAGGLE_ASSIGN_OR_RETURN(experiment_yaml_, trainee_->Set(settings));
+    settings_ = settings;
+    LogInfo("learns on from step ", step_, " with other settings");
+  }
+  return progress;
 }
 
 absl::Status TrainLoop::Publish() {
@@ -268,7 +280,7 @@ absl::Status TrainLoop::SaveCheckpoint() {
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, trainee_));
   contents.texts[kCheckpointRun] = options_.run;
   contents.texts[kCheckpointEpoch] = absl::StrCat(options_.epoch);
-  contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
+  contents.texts[kCheckpointExperiment] = experiment_yaml_;
   saver_->Save(std::move(contents));
   return absl::OkStatus();
 }
@@ -378,6 +390,9 @@ absl::Status TrainLoop::Report() {
   WAGGLE_ASSIGN_OR_RETURN(const auto means, algorithm_metrics_.Take());
   for (const auto& [name, mean] : means) {
     metrics.Set(absl::StrCat("algorithm/", name), mean, lifetime);
+  }
+  for (const auto& [name, rate] : trainee_->LearningRates(Now())) {
+    metrics.Set(absl::StrCat("algorithm/", name, "_learning_rate"), rate);
   }
   return absl::OkStatus();
 }

@@ -76,6 +76,8 @@ struct TrainLoopPorts {
   // For a run with several learners: the first of a group publishes, saves and reports for all, under the group's
   // epoch. Null: this is the only learner.
   GroupMember* group = nullptr;
+  // The experiment's settings; called once an update. Null: there are none.
+  std::function<std::string()> settings = nullptr;
 };
 
 // Samples from each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, for a
@@ -114,6 +116,8 @@ class TrainLoop {
   // Waits for a batch of each table, and learns from them.
   absl::Status LearnOnce(const StopToken& stop);
   absl::Status TrainStep();
+  // The progress of the next update, before which new settings are taken.
+  absl::StatusOr<Progress> BeginStep();
   absl::Status Publish();
   // Writes a checkpoint if one is due.
   absl::Status SaveIfDue(absl::Time now);
@@ -134,6 +138,8 @@ class TrainLoop {
   CheckpointSchedule checkpoints_;
   std::vector<std::unique_ptr<TableFeed>> feeds_;  // By table.
 
+  std::string settings_;         // The trainee's.
+  std::string experiment_yaml_;  // With these settings.
   int64_t step_ = 0;
   int64_t published_step_ = -1;
   int64_t reported_step_ = 0;

@@ -247,6 +247,9 @@ absl::Status RolloutLoop::Flush(const StopToken& stop) {
   if (parts_.all_lanes != nullptr) {
     parts_.policy->SetAllLanes(parts_.all_lanes());
   }
+  if (parts_.take_settings != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(parts_.take_settings());
+  }
   block_began_ = SteadyNow();
   // In lock-step metrics are reported at the end of a turn.
   if (parts_.turns == nullptr && block_began_ - reported_at_ >= options_.report_period) {

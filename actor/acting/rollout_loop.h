@@ -61,6 +61,8 @@ class RolloutLoop {
     TurnTaker* turns = nullptr;
     // Called with new weights before they act. May be null.
     std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights = nullptr;
+    // Called between blocks: the policy may take other numbers then. May be null.
+    std::function<absl::Status()> take_settings = nullptr;
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 

@@ -14,6 +14,9 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
   absl::Status status = parts_.turns != nullptr ? RunInTurns(stop) : absl::OkStatus();
   while (status.ok() && !stop.StopRequested()) {
     const auto weights = PullWeights(/*wait=*/true, stop);
+    if (weights.ok() && weights->has_value() && !IsDue((*weights)->version)) {
+      continue;  // A learner that has come back publishes an earlier step.
+    }
     const Deadline next(options_.period);
     status = EvaluateIfAny(weights, stop);
     if (status.ok()) {
@@ -44,6 +47,24 @@ absl::Status EvaluationLoop::EvaluateIfAny(const absl::StatusOr<std::optional<Mo
   return weights->has_value() ? EvaluateOne(**weights, stop) : absl::OkStatus();
 }
 
+bool EvaluationLoop::IsDue(const ModelVersion& version) const {
+  return version.version >= due_ || parts_.hub->training_over().StopRequested();
+}
+
+absl::Status EvaluationLoop::AwaitWeights(const StopToken& stop) {
+  const StopToken& training_over = parts_.hub->training_over();
+  if (seen_.has_value() && !IsDue(*seen_)) {
+    const StopToken until;
+    const StopToken::Callback stops(stop, [until] { until.RequestStop(); });
+    const StopToken::Callback ends(training_over, [until] { until.RequestStop(); });
+    const absl::Status waited = parts_.subscriber->WaitNewer(ModelVersion{seen_->epoch, due_ - 1}, until);
+    if (stop.StopRequested() || !training_over.StopRequested()) {
+      return waited;
+    }
+  }
+  return parts_.subscriber->WaitNewer(evaluated_, stop);
+}
+
 absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::PullWeights(bool wait, const StopToken& stop) {
   parts_.metrics->SetActivity("waiting for weights");
   if (!evaluated_.has_value()) {
@@ -51,10 +72,11 @@ absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::PullWeights(bool wa
   }
   while (true) {
     absl::StatusOr<std::optional<ModelSnapshot>> weights = std::optional<ModelSnapshot>();
-    const absl::Status waited = wait ? parts_.subscriber->WaitNewer(evaluated_, stop) : absl::OkStatus();
+    const absl::Status waited = wait ? AwaitWeights(stop) : absl::OkStatus();
     weights = waited.ok() ? parts_.subscriber->PullNewer(evaluated_, stop) : waited;
     if (weights.ok() || !IsServerAway(weights.status())) {
       backoff_.Reset();
+      seen_ = weights.ok() && weights->has_value() ? (*weights)->version : seen_;
       return weights;
     }
     LogWarning("no weights to evaluate for the moment: ", weights.status().message());
@@ -69,6 +91,9 @@ absl::Status EvaluationLoop::EvaluateOne(const ModelSnapshot& snapshot, const St
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
   WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot, options_.episodes, stop));
   evaluated_ = snapshot.version;
+  if (const auto period = static_cast<uint64_t>(options_.period_steps); period > 0 && parts_.turns == nullptr) {
+    due_ = (snapshot.version.version / period + 1) * period;
+  }
   if (reached) {
     LogInfo("version ", snapshot.version.version, " reaches the target; evaluating it again, over ",
             options_.confirm_episodes, " episodes");

@@ -22,6 +22,8 @@ struct EvaluationLoopOptions {
   int64_t confirm_episodes = 1;  // In the second evaluation of the same weights.
   // Between the starts of two evaluations during training.
   absl::Duration period = absl::ZeroDuration();
+  // During training only weights of the next multiple of so many learner steps, or newer ones, are evaluated; 0: any.
+  int64_t period_steps = 0;
   // Weights that reach this return are evaluated a second time: the run is solved only if they reach it again.
   std::optional<double> target_return;
 };
@@ -50,6 +52,9 @@ class EvaluationLoop {
   // Runs one evaluation in each turn, until there are no more turns.
   absl::Status RunInTurns(const StopToken& stop);
   absl::Status EvaluateIfAny(const absl::StatusOr<std::optional<ModelSnapshot>>& weights, const StopToken& stop);
+  // Waits until there are weights newer than those evaluated, and during training until they may be due.
+  absl::Status AwaitWeights(const StopToken& stop);
+  bool IsDue(const ModelVersion& version) const;
   // Pulls weights newer than those evaluated, waiting for them if `wait`; nullopt if there are none. Retries while the
   // server is away.
   absl::StatusOr<std::optional<ModelSnapshot>> PullWeights(bool wait, const StopToken& stop);
@@ -61,6 +66,8 @@ class EvaluationLoop {
   Backoff backoff_;
   const Parts parts_;
   std::optional<ModelVersion> evaluated_;
+  std::optional<ModelVersion> seen_;  // The newest pulled weights, which may not have been due.
+  uint64_t due_ = 0;                  // The least learner step of the next evaluated weights, during training.
 };
 
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/hub/ports/model.h"
@@ -17,6 +19,9 @@ class GradientWorker : public ReplayWriter {
 
   // Loads the weights that act and that gradients are computed by. FAILED_PRECONDITION if they are of another network.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;
+
+  // Computes gradients by these settings from now on. See Trainee::Set.
+  virtual absl::Status Set(const std::string& settings) = 0;
 };
 
 }  // namespace waggle

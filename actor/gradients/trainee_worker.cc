@@ -55,6 +55,8 @@ class TraineeWorker final : public GradientWorker {
     return absl::OkStatus();
   }
 
+  absl::Status Set(const std::string& settings) override { return trainee_->Set(settings).status(); }
+
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
     const TablePlan& table = trainee_->plan().algorithm.tables[0];
     if (block.items.empty()) {

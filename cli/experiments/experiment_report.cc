@@ -123,6 +123,26 @@ std::string StandingText(const v1::ExperimentInfo& experiment) {
   return absl::StrCat(experiment.id(), ": ", StateText(experiment), cause.empty() ? "" : ": ", Printable(cause), "\n");
 }
 
+std::string ChangesText(const v1::SetNumbersResponse& done, bool dry_run) {
+  if (done.changes().empty()) {
+    return "nothing changes: the numbers have these values\n";
+  }
+  std::string text;
+  for (const v1::SetNumbersResponse::Change& change : done.changes()) {
+    absl::StrAppend(&text, Printable(change.key()), ": ", Printable(change.from()), " -> ", Printable(change.to()),
+                    dry_run ? " (not set)" : "", "\n");
+  }
+  return text;
+}
+
+Json ChangesJson(const v1::SetNumbersResponse& done, bool dry_run) {
+  Json changes = Json::array();
+  for (const v1::SetNumbersResponse::Change& change : done.changes()) {
+    changes.push_back(ProtoJson(change));
+  }
+  return {{"changes", changes}, {"dry_run", dry_run}};
+}
+
 Json PoolJson(const v1::PoolResponse& pool) {
   Json json = Json::array();
   for (const v1::PoolMember& member : pool.members()) {

@@ -18,6 +18,10 @@ nlohmann::ordered_json ExperimentJson(const v1::ExperimentInfo& experiment);
 // "pole-x7k2q: stopped: stopped by a user".
 std::string StandingText(const v1::ExperimentInfo& experiment);
 
+// "algorithm.optimizer.learning_rate: 0.001 -> 0.0001" for each change. `dry_run`: none is made.
+std::string ChangesText(const v1::SetNumbersResponse& done, bool dry_run);
+nlohmann::ordered_json ChangesJson(const v1::SetNumbersResponse& done, bool dry_run);
+
 std::string PoolText(const v1::PoolResponse& pool);
 nlohmann::ordered_json PoolJson(const v1::PoolResponse& pool);
 

@@ -142,6 +142,20 @@ absl::StatusOr<std::string> Change(const ChangeFlags& flags) {
   return flags.json ? Dump(Json{{"id", flags.id}, {"outcome", "deleted"}}) : absl::StrCat(flags.id, ": deleted\n");
 }
 
+absl::StatusOr<std::string> SetNumbers(const SetFlags& flags) {
+  v1::SetNumbersRequest request;
+  request.set_id(flags.id);
+  request.set_dry_run(flags.dry_run);
+  for (const auto& [key, value] : flags.numbers) {
+    v1::SetNumbersRequest::Number* const number = request.add_numbers();
+    number->set_key(key);
+    number->set_value(value);
+  }
+  const ExperimentClient client(flags.param_server);
+  WAGGLE_ASSIGN_OR_RETURN(const v1::SetNumbersResponse done, client.Ask(&Service::Set, request, kChangeTimeout));
+  return flags.json ? Dump(ChangesJson(done, flags.dry_run)) : ChangesText(done, flags.dry_run);
+}
+
 absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out, absl::Duration patience) {
   const ExperimentClient client(flags.param_server);
   HubPatience hub_patience(patience);

@@ -32,6 +32,9 @@ absl::StatusOr<std::string> AskStatus(const StatusFlags& flags);
 const char* ChangeName(ChangeFlags::Change change);
 absl::StatusOr<std::string> Change(const ChangeFlags& flags);
 
+// The changes of numbers, one a line.
+absl::StatusOr<std::string> SetNumbers(const SetFlags& flags);
+
 // Writes an experiment's events to `out` as they come. CANCELLED after a stop. With flags.follow a hub that has
 // answered may be away for `patience`.
 absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out,

@@ -169,13 +169,18 @@ void ConfigReader::Choice(const char* key, std::string* value, const std::vector
   }
 }
 
-void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const Range& range) {
+const YamlNode* ConfigReader::LookupList(const char* key, absl::string_view wanted) {
   const YamlNode* node = Lookup(key);
-  if (node == nullptr) {
-    return;
+  if (node != nullptr && node->kind != YamlNode::Kind::kList) {
+    Wrong(*node, key, wanted);
+    return nullptr;
   }
-  if (node->kind != YamlNode::Kind::kList) {
-    Wrong(*node, key, absl::StrCat("a list, such as [64, 64], each ", range.IntegerText()));
+  return node;
+}
+
+void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const Range& range) {
+  const YamlNode* node = LookupList(key, absl::StrCat("a list, such as [64, 64], each ", range.IntegerText()));
+  if (node == nullptr) {
     return;
   }
   std::vector<int64_t> parsed;
@@ -191,12 +196,8 @@ void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const R
 
 void ConfigReader::TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                             const char* wanted) {
-  const YamlNode* node = Lookup(key);
+  const YamlNode* node = LookupList(key, absl::StrCat("a list, each ", wanted));
   if (node == nullptr) {
-    return;
-  }
-  if (node->kind != YamlNode::Kind::kList) {
-    Wrong(*node, key, absl::StrCat("a list, each ", wanted));
     return;
   }
   std::vector<std::string> parsed;
@@ -209,6 +210,25 @@ void ConfigReader::TextList(const char* key, std::vector<std::string>* value, bo
     Wrong(node->items[i], element.c_str(), wanted);
   }
   *value = std::move(parsed);
+}
+
+void ConfigReader::Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
+                          const Range& value) {
+  const YamlNode* node = LookupList(key, "a list of [CLOCK, VALUE]");
+  if (node == nullptr) {
+    return;
+  }
+  points->assign(node->items.size(), {});
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    const YamlNode& pair = node->items[i];
+    const std::string element = absl::StrCat(key, "[", i, "]");
+    if (pair.kind != YamlNode::Kind::kList || pair.items.size() != 2) {
+      Wrong(pair, element.c_str(), "two numbers, [CLOCK, VALUE]");
+      continue;
+    }
+    ReadNumber(pair.items[0], absl::StrCat(element, "[0]").c_str(), &(*points)[i].at, at);
+    ReadNumber(pair.items[1], absl::StrCat(element, "[1]").c_str(), &(*points)[i].value, value);
+  }
 }
 
 ConfigVisitor::ScheduleForm ConfigReader::FormOf(const char* key, bool /*moves*/) {
@@ -324,12 +344,8 @@ void ConfigReader::EndSection(const absl::Status& validity) {
 }
 
 int64_t ConfigReader::BeginList(const char* key, int64_t) {
-  const YamlNode* node = Lookup(key);
+  const YamlNode* node = LookupList(key, "a list");
   if (node == nullptr) {
-    return -1;
-  }
-  if (node->kind != YamlNode::Kind::kList) {
-    Wrong(*node, key, "a list");
     return -1;
   }
   PushFrame(node, PathOf(key));

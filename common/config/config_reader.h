@@ -42,6 +42,8 @@ class ConfigReader final : public ConfigVisitor {
   void CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
                      const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
+  void Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
+              const Range& value) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                 const char* wanted) override;
@@ -81,7 +83,9 @@ class ConfigReader final : public ConfigVisitor {
   std::string PathOf(absl::string_view key) const;
   // The value under `key`, or null if it is absent.
   const YamlNode* Lookup(const char* key);
-  // The same, but a value that is not text is reported, and null.
+  // The same, but a value that is not a list is reported, and null.
+  const YamlNode* LookupList(const char* key, absl::string_view wanted);
+  // The same for text.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);

@@ -37,16 +37,40 @@ struct MovingSchedule {
   Schedule* schedule;
   Range range;
   std::optional<double> to;
+  bool by_points = false;
 
   void Visit(ConfigVisitor& visitor) {
-    visitor.Double("from", &schedule->from, range);
-    visitor.OptionalDouble("to", &to, range);
-    VisitEnum("shape", &schedule->shape, Shapes(), &visitor);
+    by_points = visitor.IsGiven("points", !schedule->points.empty());
+    if (by_points) {
+      visitor.Points("points", &schedule->points, In(0, kUnbounded), range);
+    }
+    const auto applies = [&](const char* key) {
+      return visitor.Applies(key, !by_points, "means nothing beside points; wanted none");
+    };
+    if (applies("from")) {
+      visitor.Double("from", &schedule->from, range);
+    }
+    if (applies("to")) {
+      visitor.OptionalDouble("to", &to, range);
+    }
+    if (applies("shape")) {
+      VisitEnum("shape", &schedule->shape, Shapes(), &visitor);
+    }
     VisitEnum("of", &schedule->of, Clocks(), &visitor);
-    visitor.Double("start", &schedule->start, In(0, kUnbounded));
-    visitor.Double("until", &schedule->until, Above(0, kUnbounded));
+    if (applies("start")) {
+      visitor.Double("start", &schedule->start, In(0, kUnbounded));
+    }
+    if (applies("until")) {
+      visitor.Double("until", &schedule->until, Above(0, kUnbounded));
+    }
   }
   absl::Status Validate() const {
+    if (by_points && schedule->points.empty()) {
+      return absl::InvalidArgumentError("points: got none; wanted two or more");
+    }
+    if (by_points) {
+      return ValidateSchedule(*schedule);
+    }
     if (!to.has_value()) {
       return absl::InvalidArgumentError("to: is missing; wanted the value that the schedule ends at");
     }
@@ -107,13 +131,15 @@ void ConfigVisitor::Schedule(const char* key, waggle::Schedule* value, const Ran
     case ScheduleForm::kSection:
       break;
   }
-  MovingSchedule moving{value, range, value->moves() ? std::make_optional(value->to) : std::nullopt};
-  if (Reading() && !value->moves()) {
-    value->shape = waggle::Schedule::Shape::kLinear;
+  MovingSchedule moving{value, range, value->moves() ? std::make_optional(value->to) : std::nullopt, false};
+  if (Reading()) {
+    value->points.clear();
+    value->shape = value->moves() ? value->shape : waggle::Schedule::Shape::kLinear;
   }
   Section(key, &moving);
   if (Reading()) {
     value->to = moving.to.value_or(value->from);
+    *value = value->points.empty() ? *value : waggle::Schedule::Through(value->points, value->of);
   }
 }
 

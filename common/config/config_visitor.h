@@ -56,8 +56,11 @@ class ConfigVisitor {
   // Values of any form, which are handed on, as JSON, to code that knows them. Keys that are read override those of the
   // mapping that is there.
   virtual void AnyValue(const char* key, std::string* json) { String(key, json); }
-  // A number, or a section with its schedule; both of its ends are within the range.
-  void Schedule(const char* key, waggle::Schedule* value, const Range& range);
+  // A list of [CLOCK, VALUE], with the ranges of both.
+  virtual void Points(const char* /*key*/, std::vector<waggle::Schedule::Point>* /*points*/, const Range& /*at*/,
+                      const Range& /*value*/) {}
+  // A number, or a section with its schedule; its ends, or the values of its points, are within the range.
+  virtual void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
   // A number, for both ends, or a section with `min` and `max`; min is at most max.
   void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);

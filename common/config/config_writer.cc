@@ -56,6 +56,14 @@ void ConfigWriter::TextList(const char* key, std::vector<std::string>* value, bo
   Line(key, absl::StrCat("[", absl::StrJoin(scalars, ", "), "]"));
 }
 
+void ConfigWriter::Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range&, const Range&) {
+  std::vector<std::string> pairs;
+  for (const waggle::Schedule::Point& point : *points) {
+    pairs.push_back(absl::StrCat("[", NumberText(point.at), ", ", NumberText(point.value), "]"));
+  }
+  Line(key, absl::StrCat("[", absl::StrJoin(pairs, ", "), "]"));
+}
+
 bool ConfigWriter::BeginSection(const char* key) {
   Line(key, "");
   ++indent_;

@@ -21,6 +21,8 @@ class ConfigWriter final : public ConfigVisitor {
   void Bool(const char* key, bool* value) override;
   void String(const char* key, std::string* value) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
+  void Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
+              const Range& value) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                 const char* wanted) override;

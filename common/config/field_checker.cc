@@ -73,6 +73,14 @@ void FieldChecker::IntList(const char* key, std::vector<int64_t>* value, const R
   }
 }
 
+void FieldChecker::Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
+                          const Range& value) {
+  for (size_t i = 0; i < points->size(); ++i) {
+    Double(absl::StrCat(key, "[", i, "][0]").c_str(), &(*points)[i].at, at);
+    Double(absl::StrCat(key, "[", i, "][1]").c_str(), &(*points)[i].value, value);
+  }
+}
+
 bool FieldChecker::BeginSection(const char* key) {
   paths_.push_back(PathOf(key));
   right_so_far_.push_back(true);

@@ -23,6 +23,8 @@ class FieldChecker final : public ConfigVisitor {
   void CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
                      const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
+  void Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
+              const Range& value) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void AllowOtherKeys() override {}
 

@@ -11,7 +11,11 @@ struct Range {
   double low = 0;
   double high = 0;
   bool above = false;  // `low` itself is outside.
+  // The number may be set while its experiment runs. For algorithms' options that only updates, optimizers' steps and
+  // exploration read: no table, network, initial priority or other part of a plan may follow from it.
+  bool live = false;
 
+  Range Live() const { return {low, high, above, true}; }
   // False for NaN.
   bool Holds(double value) const { return (above ? value > low : value >= low) && value <= high; }
   // The wanted values, for messages: "a number in (0, 1]", "an integer in [1, 64]".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/base/problems.h"
 
@@ -20,6 +21,31 @@ double Position(const Progress& progress, Schedule::Clock clock) {
   return 0;
 }
 
+double Between(const std::vector<Schedule::Point>& points, double position) {
+  const auto after = std::upper_bound(points.begin(), points.end(), position,
+                                      [](double at, const Schedule::Point& point) { return at < point.at; });
+  if (after == points.begin() || after == points.end()) {
+    return after == points.begin() ? points.front().value : points.back().value;
+  }
+  const Schedule::Point& before = *(after - 1);
+  return before.value + (after->value - before.value) * ((position - before.at) / (after->at - before.at));
+}
+
+absl::Status ValidatePoints(const Schedule& schedule) {
+  const std::vector<Schedule::Point>& points = schedule.points;
+  Problems problems;
+  problems.AddUnless(points.size() >= 2 && points.size() <= Schedule::kMaxPoints, "points: got ", points.size(),
+                     "; wanted 2 to ", Schedule::kMaxPoints);
+  for (size_t i = 1; i < points.size(); ++i) {
+    problems.AddUnless(points[i - 1].at < points[i].at, "points[", i, "]: got the position ", points[i].at, " after ",
+                       points[i - 1].at, "; wanted a larger one");
+  }
+  problems.AddUnless(schedule.of != Schedule::Clock::kRun || points.back().at <= 1, "points: got the position ",
+                     points.back().at,
+                     "; wanted shares of the whole run, at most 1, or of: learner_steps or env_steps");
+  return problems.ToStatus();
+}
+
 }  // namespace
 
 Schedule Schedule::Linear(double from, double to, Clock of, double until) {
@@ -31,7 +57,17 @@ Schedule Schedule::Linear(double from, double to, Clock of, double until) {
   return schedule;
 }
 
+Schedule Schedule::Through(std::vector<Point> points, Clock of) {
+  Schedule schedule;
+  schedule.of = of;
+  schedule.points = std::move(points);
+  return schedule;
+}
+
 double Schedule::At(const Progress& progress) const {
+  if (!points.empty()) {
+    return Between(points, Position(progress, of));
+  }
   if (shape == Shape::kConstant) {
     return from;
   }
@@ -54,6 +90,9 @@ double Schedule::At(const Progress& progress) const {
 }
 
 absl::Status ValidateSchedule(const Schedule& schedule) {
+  if (!schedule.points.empty()) {
+    return ValidatePoints(schedule);
+  }
   Problems problems;
   problems.AddUnless(schedule.start < schedule.until, "start: ", schedule.start, " is not before until, ",
                      schedule.until);

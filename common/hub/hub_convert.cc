@@ -217,6 +217,7 @@ v1::Assignment ToProto(const Assignment& assignment) {
   v1::Assignment proto;
   proto.set_run_state(ToProto(assignment.run_state));
   proto.set_experiment_yaml(assignment.experiment_yaml);
+  proto.set_settings(assignment.settings);
   if (assignment.environment.has_value()) {
     *proto.mutable_environment() = ToProto(*assignment.environment);
   }
@@ -250,6 +251,7 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   Assignment assignment;
   WAGGLE_ASSIGN_OR_RETURN(assignment.run_state, FromProto(proto.run_state()));
   assignment.experiment_yaml = proto.experiment_yaml();
+  assignment.settings = proto.settings();
   if (proto.has_environment()) {
     WAGGLE_ASSIGN_OR_RETURN(assignment.environment, FromProto(proto.environment()));
   }

@@ -31,6 +31,7 @@ class FlatOptimizer {
   void Apply(float* values, const float* gradients, const OptimizerArrays<float>& arrays, int64_t count) const;
   void Apply(double* values, const double* gradients, const OptimizerArrays<double>& arrays, int64_t count) const;
   void End() { ++steps_; }
+  void set_gradient_clip_norm(double norm) { options_.gradient_clip_norm = norm; }
 
   // Steps taken. Settable, to restore it.
   int64_t steps() const { return steps_; }
@@ -43,7 +44,7 @@ class FlatOptimizer {
   template <class T>
   void ApplyAs(T* values, const T* gradients, const OptimizerArrays<T>& arrays, int64_t count) const;
 
-  const OptimizerOptions options_;
+  OptimizerOptions options_;
   int64_t steps_ = 0;
   double gradient_norm_ = 0;
   double gradient_scale_ = 1;  // For the step that has begun, clipping included.

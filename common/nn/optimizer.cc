@@ -35,6 +35,7 @@ class CpuOptimizer : public Optimizer {
                                                    : StepAs<float>(values, gradients, learning_rate);
   }
 
+  void set_gradient_clip_norm(double norm) override { flat_.set_gradient_clip_norm(norm); }
   int64_t steps() const override { return flat_.steps(); }
   torch::Tensor gradient_norm() const override { return gradient_norm_; }
 
@@ -108,6 +109,7 @@ class DeviceOptimizer : public Optimizer {
     return absl::OkStatus();
   }
 
+  void set_gradient_clip_norm(double norm) override { options_.gradient_clip_norm = norm; }
   int64_t steps() const override { return steps_; }
   torch::Tensor gradient_norm() const override { return gradient_norm_; }
 
@@ -189,7 +191,7 @@ class DeviceOptimizer : public Optimizer {
   // Takes the new state, unless the device finds a gradient that is not finite.
   void Keep(torch::Tensor state, const torch::Tensor& next) const { state.copy_(torch::where(healthy_, next, state)); }
 
-  const OptimizerOptions options_;
+  OptimizerOptions options_;
   int64_t steps_ = 0;
   torch::Tensor first_;    // The gradient's mean, or the momentum.
   torch::Tensor second_;   // The mean of its square.

@@ -21,6 +21,9 @@ class Optimizer {
   // gradient until then, steps change nothing.
   virtual absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) = 0;
 
+  // See OptimizerOptions; from the next step on.
+  virtual void set_gradient_clip_norm(double norm) = 0;
+
   // Steps taken.
   virtual int64_t steps() const = 0;
   // The L2 norm of the last step's gradient before clipping: a scalar on the device.

@@ -39,6 +39,12 @@ class ParameterGroup {
   Optimizer& optimizer() const { return *optimizer_; }
   const Schedule& learning_rate() const { return learning_rate_; }
 
+  // Takes the learning rate and the clipping of other options, which must be valid, from the next step on.
+  void SetRates(const OptimizerOptions& options) {
+    learning_rate_ = options.learning_rate;
+    optimizer_->set_gradient_clip_norm(options.gradient_clip_norm);
+  }
+
  private:
   ParameterGroup(std::string name, FlatParameters* parameters, torch::Tensor values, torch::Tensor gradients,
                  const Schedule& learning_rate, std::unique_ptr<Optimizer> optimizer)
@@ -53,7 +59,7 @@ class ParameterGroup {
   FlatParameters* const parameters_;
   const torch::Tensor values_;
   const torch::Tensor gradients_;
-  const Schedule learning_rate_;
+  Schedule learning_rate_;
   const std::unique_ptr<Optimizer> optimizer_;
 };
 

@@ -70,6 +70,7 @@ absl::Status GroupMember::Meet(const std::string& algorithm, Trainee* trainee, i
     has_met_ = true;
     return absl::OkStatus();
   }
+  settings_.reset();
   store_ = options_.new_store(seat_->epoch);
   const auto rank = static_cast<int>(seat_->rank);
   WAGGLE_ASSIGN_OR_RETURN(
@@ -84,8 +85,23 @@ absl::Status GroupMember::Meet(const std::string& algorithm, Trainee* trainee, i
   return absl::OkStatus();
 }
 
-absl::Status GroupMember::Agree(Progress* progress) {
-  return collective_ == nullptr ? absl::OkStatus() : collective_->Broadcast(progress, sizeof(*progress), /*root=*/0);
+absl::Status GroupMember::Agree(Progress* progress, std::string* settings) {
+  if (collective_ == nullptr) {
+    return absl::OkStatus();
+  }
+  struct Said {
+    Progress progress;
+    int64_t sets = 0;  // 1: other settings than before follow.
+  };
+  Said said{*progress, settings_ == *settings ? 0 : 1};
+  WAGGLE_RETURN_IF_ERROR(collective_->Broadcast(&said, sizeof(said), /*root=*/0));
+  *progress = said.progress;
+  if (said.sets != 0) {
+    settings_ = *settings;
+    WAGGLE_RETURN_IF_ERROR(ShareText(/*root=*/0, collective_.get(), &*settings_));
+  }
+  *settings = settings_.value_or("");
+  return absl::OkStatus();
 }
 
 absl::Status GroupMember::Average(const torch::Tensor& tensor) {

@@ -49,8 +49,9 @@ class GroupMember {
   // Stopped once the hub has formed another group, and with Attend's stop.
   const StopToken& abandoned() const { return abandoned_; }
 
-  // Replaces the progress, on which a learner step depends, by the first learner's. ABORTED if the group has ended.
-  absl::Status Agree(Progress* progress);
+  // Replaces the progress and the settings, on which a learner step depends, by the first learner's. ABORTED if the
+  // group has ended.
+  absl::Status Agree(Progress* progress, std::string* settings);
   // Like Collective::Average.
   absl::Status Average(const torch::Tensor& tensor);
 
@@ -69,6 +70,7 @@ class GroupMember {
   std::unique_ptr<StopToken::Callback> on_stop_;
   std::unique_ptr<KeyStore> store_;
   std::unique_ptr<Collective> collective_;  // Null for a group of one.
+  std::optional<std::string> settings_;     // The last agreed ones in this group.
 };
 
 }  // namespace waggle

@@ -28,6 +28,8 @@ uint64_t HashOfNames(const CheckpointContents& contents) {
   return Checksum(names.data(), names.size());
 }
 
+}  // namespace
+
 absl::Status ShareText(int root, Collective* collective, std::string* text) {
   auto size = static_cast<int64_t>(text->size());
   WAGGLE_RETURN_IF_ERROR(collective->Broadcast(&size, sizeof(size), root));
@@ -38,8 +40,6 @@ absl::Status ShareText(int root, Collective* collective, std::string* text) {
   text->resize(static_cast<size_t>(size));
   return collective->Broadcast(text->data(), size, root);
 }
-
-}  // namespace
 
 absl::Status ShareState(int rank, int root, const std::string& algorithm, Collective* collective, Trainee* trainee) {
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(/*step=*/0, algorithm, trainee));

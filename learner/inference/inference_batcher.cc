@@ -36,6 +36,7 @@ InferenceBatcher::InferenceBatcher(const InferenceOptions& options, Parts parts)
       actors_(parts.actors),
       lanes_(parts.lanes),
       all_lanes_(std::move(parts.all_lanes)),
+      take_settings_(std::move(parts.take_settings)),
       metrics_(parts.metrics),
       thread_("inference", [this] { Run(); }) {}
 
@@ -237,6 +238,9 @@ void InferenceBatcher::Run() {
 void InferenceBatcher::Answers(std::vector<Request>* batch) {
   if (all_lanes_ != nullptr) {
     policy_->SetAllLanes(AllLanes());
+  }
+  if (take_settings_ != nullptr) {
+    take_settings_(policy_.get());
   }
   absl::StatusOr<std::vector<Answer>> answers = Compute(*batch);
   if (!answers.ok() && batch->size() > 1) {

@@ -39,6 +39,8 @@ class InferenceBatcher {
     // The number of lanes of all actors of the run, asked between batches. Null: as many as the policy was made for.
     std::function<int64_t()> all_lanes = nullptr;
     Metrics* metrics = nullptr;  // Must outlive the batcher.
+    // Called before each batch: the policy may take other numbers then. May be null.
+    std::function<void(Policy* policy)> take_settings = nullptr;
   };
 
   InferenceBatcher(const InferenceOptions& options, Parts parts);
@@ -115,6 +117,7 @@ class InferenceBatcher {
   const int64_t actors_;
   const int64_t lanes_;
   const std::function<int64_t()> all_lanes_;
+  const std::function<void(Policy* policy)> take_settings_;
   Metrics* const metrics_;
   ModelVersion version_;
   std::vector<int64_t> slots_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/live_exploration.h"
 #include "common/rl/acting/network_policy.h"
 
 namespace waggle {
@@ -54,6 +56,15 @@ absl::Status LearnerInference::Begin(const Experiment& experiment, const Environ
   parts.actors = std::max(kMinActors, 2 * actor.processes);
   parts.metrics = metrics;
   parts.all_lanes = [hub, actor] { return std::max(hub->assignment().actors, actor.processes) * actor.lanes; };
+  parts.take_settings =
+      [hub, live = std::make_shared<LiveExploration>(experiment, environment, definitions)](Policy* policy) {
+        const absl::StatusOr<std::optional<ExplorationOptions>> changed = live->Take(hub->assignment().settings);
+        if (!changed.ok()) {
+          LogError("actions are chosen by the earlier numbers: ", changed.status().message());
+        } else if (changed->has_value()) {
+          policy->SetExploration(**changed);
+        }
+      };
   PolicyContext context;
   context.experiment = &experiment;
   context.definitions = &definitions;

@@ -20,6 +20,7 @@
 #include "param_server/experiments/host_thread.h"
 #include "param_server/experiments/pool_calls.h"
 #include "param_server/experiments/run_tasks.h"
+#include "param_server/experiments/set_numbers.h"
 
 namespace waggle {
 namespace {
@@ -209,7 +210,7 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
     record.ended.reset();
     record.software_version = kVersion;
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, state_->store->Texts(id));
-    const absl::StatusOr<Experiment> experiment = state_->Parse(id, texts.effective_yaml);
+    const absl::StatusOr<Experiment> experiment = state_->Parse(record, texts.effective_yaml);
     WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, "resumed by a user: in the queue again"));
     MutexLock lock(&state_->mutex);
     state_->pending_runs[id].needs =
@@ -218,6 +219,11 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
   BeginNext(state_.get(), state_->options.clock());
   state_->listeners.CallAll();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<SettingChange>> ExperimentHost::Set(
+    const std::string& id, const std::vector<std::pair<std::string, std::string>>& numbers, bool dry_run) {
+  return SetNumbers(state_.get(), id, numbers, dry_run);
 }
 
 absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
@@ -290,11 +296,7 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::s
 }
 
 absl::StatusOr<ExperimentTexts> ExperimentHost::Texts(const std::string& id) {
-  {
-    MutexLock lock(&state_->mutex);
-    WAGGLE_RETURN_IF_ERROR(state_->Find(id).status());
-  }
-  return state_->store->Texts(id);
+  return PresentTexts(state_.get(), id);
 }
 
 std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std::string& id) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/threads/thread.h"
+#include "common/config/experiment/live_settings.h"
 #include "param_server/experiments/experiment_store.h"
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
@@ -42,6 +43,10 @@ class ExperimentHost {
   absl::StatusOr<std::string> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
   absl::Status Resume(const std::string& id);
+  // Sets numbers, {"algorithm.optimizer.learning_rate", "1e-4"}; not if `dry_run`. Returns the changes.
+  absl::StatusOr<std::vector<SettingChange>> Set(const std::string& id,
+                                                 const std::vector<std::pair<std::string, std::string>>& numbers,
+                                                 bool dry_run);
   // Like Resume, waits until the run is closed.
   absl::Status Delete(const std::string& id);
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after);

@@ -53,6 +53,14 @@ CREATE TABLE events (
 CREATE TABLE deleted (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 )"};
 
+// Files of this format may be older than the table.
+constexpr char kSettings[] = R"(
+CREATE TABLE IF NOT EXISTS settings (
+  experiment INTEGER PRIMARY KEY REFERENCES experiments ON DELETE CASCADE,
+  text BLOB NOT NULL
+) STRICT
+)";
+
 // In the order of BindRecord and TakeRecord.
 #define WAGGLE_RECORD_COLUMNS                                                                          \
   "id, name, algorithm, environment, seed, priority, state, reason, software_version, output_folder, " \
@@ -151,7 +159,8 @@ absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, 
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, and replaces the replay storage. Returns the sequence; absent if no row was changed.
+// Runs kInsert or kUpdate, and replaces the replay storage and the settings. Returns the sequence; absent if no row was
+// changed.
 absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
                                            SqliteStatement* put) {
   SqliteStatement& statement = *put;
@@ -167,6 +176,8 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const Exper
     SqliteStatement insert(database, "INSERT INTO replay_storage VALUES (?1, ?2, ?3)");
     WAGGLE_RETURN_IF_ERROR(insert.Bind(sequence).Bind(shard).Bind(storage_id).Run());
   }
+  SqliteStatement settings(database, "INSERT OR REPLACE INTO settings VALUES (?1, ?2)");
+  WAGGLE_RETURN_IF_ERROR(settings.Bind(sequence).Bind(record.settings).Run());
   return sequence;
 }
 
@@ -174,6 +185,7 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const Exper
 
 absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std::string& path, int64_t max_events) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database, SqliteDatabase::Open(path, kFormat));
+  WAGGLE_RETURN_IF_ERROR(database->Run(kSettings));
   return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database), max_events));
 }
 
@@ -191,6 +203,12 @@ absl::Status ExperimentStore::Load(const Take& take) {
     const int64_t shard = shards.TakeInteger();
     storage[shard] = shards.TakeBytes();
   }));
+  SqliteStatement texts(&*database_, "SELECT experiment, text FROM settings");
+  std::map<int64_t, std::string> settings_of;
+  WAGGLE_RETURN_IF_ERROR(texts.Run([&] {
+    const int64_t sequence = texts.TakeInteger();
+    settings_of[sequence] = texts.TakeBytes();
+  }));
   SqliteStatement rows(&*database_, kSelect);
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
@@ -199,6 +217,7 @@ absl::Status ExperimentStore::Load(const Take& take) {
     }
     WAGGLE_ASSIGN_OR_RETURN(ExperimentRecord record, TakeRecord(*database_, &rows));
     record.replay_storage = std::move(storage_of[record.sequence]);
+    record.settings = std::move(settings_of[record.sequence]);
     take(std::move(record), rows.TakeBytes());
   }
 }

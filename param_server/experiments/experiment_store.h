@@ -38,13 +38,15 @@ struct ExperimentRecord {
   int64_t attempts = 0;  // Number of times that it was begun.
   // The storage_id of the replay server of each shard, if it has one.
   std::map<int64_t, std::string> replay_storage;
+  // Numbers that were set since the submission: see common/config/experiment/live_settings.h.
+  std::string settings;
 };
 
 // Large texts of an experiment, on the disk alone. Only last_overview changes.
 struct ExperimentTexts {
   std::string request_id;      // Request id of the submission; may be empty.
   std::string submitted_yaml;  // As the user wrote it.
-  std::string effective_yaml;  // With all values.
+  std::string effective_yaml;  // With all values, without later settings.
   // The overview of its run when it was last closed, as bytes of an OverviewResponse; empty before that.
   std::string last_overview;
 };

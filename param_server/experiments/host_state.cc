@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/hub/hub_convert.h"
 
 namespace waggle {
@@ -68,8 +69,9 @@ std::string HostState::OutputFolder(const std::string& id) const {
                                         : absl::StrReplaceAll(options.output_pattern, {{"{id}", id}});
 }
 
-absl::StatusOr<Experiment> HostState::Parse(const std::string& id, const std::string& effective_yaml) const {
-  return ParseStoredExperiment(effective_yaml, absl::StrCat("experiment ", id), {}, *options.algorithms);
+absl::StatusOr<Experiment> HostState::Parse(const ExperimentRecord& record, const std::string& effective_yaml) const {
+  return ParseWithSettings(effective_yaml, absl::StrCat("experiment ", record.id), record.settings,
+                           *options.algorithms);
 }
 
 RunNeeds HostState::Needs(const ExperimentRecord& record, const Experiment& experiment) const {

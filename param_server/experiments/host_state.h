@@ -90,7 +90,7 @@ struct HostState {
   static std::string NewId(const std::string& name);
   std::string RunFolder(const std::string& id) const;
   std::string OutputFolder(const std::string& id) const;
-  absl::StatusOr<Experiment> Parse(const std::string& id, const std::string& effective_yaml) const;
+  absl::StatusOr<Experiment> Parse(const ExperimentRecord& record, const std::string& effective_yaml) const;
   RunNeeds Needs(const ExperimentRecord& record, const Experiment& experiment) const;
 
   void Add(ExperimentRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);

@@ -31,8 +31,7 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
   plan.learners = experiment.learner.processes;
   plan.keeps_items = experiment.replay.table.durability != Durability::kNone;
   if (experiment.experiment.deterministic) {
-    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
-                                     plan.evaluates ? experiment.evaluation.period_steps : 0};
+    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps, experiment.evaluation.StepsInLockStep()};
   }
   return plan;
 }
@@ -66,7 +65,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   WAGGLE_ASSIGN_OR_RETURN(run->hub_, Hub::Create(hub, std::move(options.plan), run->state_.get(), run->models_.get()));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
                           MetricsRecorder::Create(options.output_folder, run->hub_->Overview()));
-  WAGGLE_RETURN_IF_ERROR(WriteBeginning(options.output_folder, run->hub_->experiment_yaml()));
+  WAGGLE_RETURN_IF_ERROR(WriteBeginning(options.output_folder, run->hub_->present_yaml()));
   run->recording_ = std::make_unique<Recording>(run->hub_.get(), std::move(recorder), kRecordingPeriod);
   run->services_.experiment_id = options.experiment_id;
   run->services_.hub = run->hub_.get();

@@ -66,7 +66,7 @@ class OpenRun {
   RunServices services_;
 };
 
-// `yaml`: the experiment's complete text.
+// `yaml`: the experiment's complete text, without later settings.
 RunPlan PlanRun(const Experiment& experiment, const std::string& yaml);
 
 }  // namespace waggle

@@ -65,6 +65,9 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   options.folder = absl::StrCat(host->RunFolder(record.id), "/hub");
   options.output_folder = record.output_folder;
   options.plan = PlanRun(experiment, effective_yaml);
+  if (!record.settings.empty()) {
+    options.plan.settings = {record.settings, ToYaml(experiment)};
+  }
   options.self = host->options.self;
   options.note = [host, id = record.id](const std::string& text) { host->Note(id, text); };
   options.draw_curves = host->options.draw_curves;
@@ -77,6 +80,7 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
   ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
   texts.last_overview.clear();  // It belongs to an earlier attempt.
+  texts.effective_yaml = active.run->hub()->present_yaml();
   active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
   active.subscription = active.run->hub()->Watch([wake = host->wake] { wake->Up(); });
   MutexLock writing(&host->writing);
@@ -115,7 +119,7 @@ absl::Status OpenAndBegin(HostState* host, const std::string& id) {
   if (!texts.ok()) {
     return GiveUpOrPostpone(host, id, texts.status(), /*final=*/false);
   }
-  const absl::StatusOr<Experiment> experiment = host->Parse(id, texts->effective_yaml);
+  const absl::StatusOr<Experiment> experiment = host->Parse(record, texts->effective_yaml);
   if (!experiment.ok()) {
     return GiveUpOrPostpone(host, id, experiment.status(), /*final=*/true);
   }
@@ -230,7 +234,7 @@ absl::Status LoadExperiments(HostState* host) {
   }
   for (const ExperimentRecord& record : begin) {
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, host->store->Texts(record.id));
-    if (const auto experiment = host->Parse(record.id, texts.effective_yaml); experiment.ok()) {
+    if (const auto experiment = host->Parse(record, texts.effective_yaml); experiment.ok()) {
       MutexLock lock(&host->mutex);
       host->pending_runs.at(record.id).needs = host->Needs(record, *experiment);
     }

@@ -43,6 +43,7 @@ PrimaryLoop::PrimaryLoop(const PrimaryLoopOptions& options, const PrimaryLoopPor
       publisher_(ports.publisher, {[hub = ports.hub] { return hub->assignment().model_version; }}),
       saver_(ports.checkpoints == nullptr ? nullptr : std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics)),
       checkpoints_(options.checkpoint_period),
+      experiment_yaml_(options.experiment_yaml),
       seen_step_(options.primary.first_step) {}
 
 absl::Status PrimaryLoop::Run() {
@@ -63,7 +64,17 @@ absl::Status PrimaryLoop::Run() {
   return finished;
 }
 
+absl::Status PrimaryLoop::TakeSettings() {
+  const std::string settings = ports_.set == nullptr ? settings_ : ports_.hub->assignment().settings;
+  if (settings != settings_) {
+    WAGGLE_ASSIGN_OR_RETURN(experiment_yaml_, ports_.set(settings));
+    settings_ = settings;
+  }
+  return absl::OkStatus();
+}
+
 void PrimaryLoop::AfterWork() {
+  failure_.Update(TakeSettings());
   const int64_t step = primary_.step();
   if (step == seen_step_ || done_.StopRequested()) {
     return;
@@ -118,7 +129,7 @@ CheckpointContents PrimaryLoop::Checkpoint() const {
   contents.texts[kSettled] = settled_->ToText();
   contents.texts[kCheckpointRun] = options_.run;
   contents.texts[kCheckpointEpoch] = absl::StrCat(options_.primary.epoch);
-  contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
+  contents.texts[kCheckpointExperiment] = experiment_yaml_;
   return contents;
 }
 

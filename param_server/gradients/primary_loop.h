@@ -36,6 +36,8 @@ struct PrimaryLoopPorts {
   ModelPublisher* publisher = nullptr;
   CheckpointStore* checkpoints = nullptr;    // Null: none are written.
   std::function<void(GradientModel)> serve;  // Called with the gradients' model once gradients are taken.
+  // Steps by these settings of the experiment from now on, and returns its text with them. Null: they never change.
+  std::function<absl::StatusOr<std::string>(const std::string& settings)> set = nullptr;
 };
 
 // A primary's counterpart of TrainLoop: steps weights from gradients until training is over, publishes them and writes
@@ -58,6 +60,7 @@ class PrimaryLoop {
  private:
   // Called in the runner's thread after each task.
   void AfterWork();
+  absl::Status TakeSettings();
   absl::Status Publish();
   void SaveIfDue(absl::Time now);
   CheckpointContents Checkpoint() const;
@@ -76,6 +79,8 @@ class PrimaryLoop {
   AsyncPublisher publisher_;
   std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
   CheckpointSchedule checkpoints_;
+  std::string settings_;         // The last ones that were given to PrimaryLoopPorts::set.
+  std::string experiment_yaml_;  // With these settings.
   int64_t seen_step_;
   int64_t published_step_ = -1;
   absl::Status failure_;

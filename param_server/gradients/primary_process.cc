@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/hub/ports/await_hub.h"
 #include "common/rl/publishing/best_keeper.h"
 #include "common/rl/publishing/checkpoint_folder.h"
@@ -135,6 +136,14 @@ absl::StatusOr<std::string> Step(const PrimaryProcessOptions& options, const Pri
   const std::unique_ptr<ModelPublisher> publisher = connections.new_publisher();
   PrimaryLoopPorts ports{connections.hub, connections.metrics, connections.runner,
                          publisher.get(), folder.store.get(),  connections.serve};
+  ports.set = [&](const std::string& settings) -> absl::StatusOr<std::string> {
+    WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment,
+                            WithSettings(job.experiment, settings, *connections.definitions));
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
+                            PlanExperiment(experiment, *job.assignment.environment, *connections.definitions));
+    parameters->SetRates(plan.algorithm.networks[0].optimizer);
+    return ToYaml(experiment);
+  };
   LogInfo("steps ", job.experiment.algorithm, " on ", job.assignment.environment->name, " from step ", first_step,
           ", epoch ", job.assignment.epoch);
   PrimaryLoop loop(loop_options, ports, parameters.get(), &settled);

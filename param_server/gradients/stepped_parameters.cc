@@ -102,6 +102,14 @@ absl::Status SteppedParameters::Step(const float* gradient, double scale, const 
   return absl::OkStatus();
 }
 
+void SteppedParameters::SetRates(const OptimizerOptions& options) {
+  for (Group& group : groups_) {
+    group.options.learning_rate = options.learning_rate;
+    group.options.gradient_clip_norm = options.gradient_clip_norm;
+    group.optimizer.set_gradient_clip_norm(options.gradient_clip_norm);
+  }
+}
+
 double SteppedParameters::gradient_norm() const {
   double sum = 0;
   for (const Group& group : groups_) {

@@ -36,6 +36,9 @@ class SteppedParameters {
   // INVALID_ARGUMENT, with nothing changed, if the gradient is not finite.
   absl::Status Step(const float* gradient, double scale, const Progress& progress);
 
+  // Takes the learning rate and the clipping of other options, which must be valid, for all groups.
+  void SetRates(const OptimizerOptions& options);
+
   // The L2 norm over all groups of the last step's gradient before clipping.
   double gradient_norm() const;
 

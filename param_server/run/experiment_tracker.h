@@ -15,10 +15,16 @@
 
 namespace waggle {
 
+// The numbers of a run's experiment that were set since its submission.
+struct RunSettings {
+  std::string text;  // See common/config/experiment/live_settings.h; empty: none were set.
+  std::string yaml;  // The experiment with them; empty if none were set.
+};
+
 // The parts of an experiment that its hub must know.
 struct RunPlan {
   std::string name;
-  std::string yaml;  // Complete.
+  std::string yaml;  // Complete, as it was submitted.
   StopOptions stop;
   int64_t evaluation_episodes = 1;  // Evaluations of fewer episodes do not count.
   int64_t replay_servers = 1;
@@ -26,6 +32,7 @@ struct RunPlan {
   std::optional<LockStepOptions> lock_step = {};
   int64_t learners = 1;
   bool keeps_items = false;  // Items outlive their replay server (replay.durability).
+  RunSettings settings = {};
 };
 
 // The progress of a run. It must survive the hub.

@@ -24,8 +24,10 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, RunP
                                                  ModelStore* models) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<RunWeights> weights,
                           RunWeights::Restore(plan, state, models, options.newest_weights, options.best_weights));
+  RunSettings settings = plan.settings;
   auto hub = std::unique_ptr<Hub>(new Hub(options, std::move(plan), state, std::move(weights)));
   MutexLock lock(&hub->mutex_);
+  hub->settings_ = std::move(settings);
   hub->workers_.Order(options.self, /*index=*/0, options.clock());
   WAGGLE_RETURN_IF_ERROR(
       hub->workers_.Join({options.self.worker_id, options.self.address, 0, {}}, options.clock()).status());
@@ -263,6 +265,7 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker) {
   assignment.index = worker.index;
   assignment.epoch = worker.epoch;
   assignment.environment = environment_;
+  assignment.settings = settings_.text;
   assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor));
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   assignment.learners = workers_.Addresses(Role::kLearner);
@@ -309,7 +312,23 @@ HubOverview Hub::Overview() {
   overview.figures_unrecorded = figures_unrecorded_;
   overview.environment = environment_;
   course_.Describe(workers_, &overview);
+  overview.experiment_yaml = PresentYamlLocked();
   return overview;
+}
+
+std::string Hub::PresentYamlLocked() const {
+  return settings_.yaml.empty() ? experiment_yaml_ : settings_.yaml;
+}
+
+std::string Hub::present_yaml() const {
+  MutexLock lock(&mutex_);
+  return PresentYamlLocked();
+}
+
+void Hub::Set(RunSettings settings) {
+  MutexLock lock(&mutex_);
+  settings_ = std::move(settings);
+  announcer_.Announce();
 }
 
 absl::Status Hub::End(RunState state, const std::string& reason) {

@@ -79,7 +79,10 @@ class Hub {
   absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::string& experiment_yaml() const { return experiment_yaml_; }  // Complete.
+  // The complete experiment, with the settings.
+  std::string present_yaml() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sets all settings, and announces them to the workers. The caller has saved them.
+  void Set(RunSettings settings) ABSL_LOCKS_EXCLUDED(mutex_);
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -139,6 +142,7 @@ class Hub {
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // After a change: updates the run, and starts the tasks that it needs in the background.
   void SettleLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string PresentYamlLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
   Assignment AssignmentLocked(const WorkerView& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `barred`: as WorkerTable::Leave.
@@ -153,13 +157,14 @@ class Hub {
 
   const HubOptions options_;
   HubState* const state_;
-  const std::string experiment_yaml_;
+  const std::string experiment_yaml_;  // As it was submitted: settings have other ways.
   const std::unique_ptr<RunWeights> weights_;
   GroupStore group_store_;
   mutable Mutex mutex_;
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   RunCourse course_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
+  RunSettings settings_ ABSL_GUARDED_BY(mutex_);
   std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
   uint64_t fenced_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
   // Last, so that they are destroyed first: their threads use all other members.

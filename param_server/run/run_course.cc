@@ -324,7 +324,6 @@ void RunCourse::Describe(const WorkerTable& workers, HubOverview* overview) cons
   overview->run_state = state();
   overview->outcome_reason = progress().reason;
   overview->experiment_name = plan().name;
-  overview->experiment_yaml = plan().yaml;
   overview->model = plan().name;
   overview->replay_servers = plan().replay_servers;
   overview->env_steps = env_steps();

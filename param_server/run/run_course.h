@@ -73,7 +73,7 @@ class RunCourse {
   void Fill(const WorkerTable& workers, absl::Time now, HubRecord* record);
   // Fills in the worker's part of the run, and the run's state.
   void Describe(const WorkerView& worker, const WorkerTable& workers, Assignment* assignment) const;
-  // Fills in all but the workers, their environment, and the errors of saves.
+  // Fills in all but the experiment, the workers, their environment, and the errors of saves.
   void Describe(const WorkerTable& workers, HubOverview* overview) const;
   RunStanding Standing() const;
 

@@ -151,6 +151,27 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
       });
 }
 
+grpc::ServerUnaryReactor* ExperimentService::Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  return AnswerLater<v1::SetNumbersRequest, v1::SetNumbersResponse>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::SetNumbersRequest& decoded, v1::SetNumbersResponse* answer) -> absl::Status {
+        std::vector<std::pair<std::string, std::string>> numbers;
+        for (const v1::SetNumbersRequest::Number& number : decoded.numbers()) {
+          numbers.emplace_back(number.key(), number.value());
+        }
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<SettingChange> changes,
+                                host_->Set(decoded.id(), numbers, decoded.dry_run()));
+        for (const SettingChange& change : changes) {
+          v1::SetNumbersResponse::Change* const proto = answer->add_changes();
+          proto->set_key(change.key);
+          proto->set_from(change.from);
+          proto->set_to(change.to);
+        }
+        return absl::OkStatus();
+      });
+}
+
 grpc::ServerUnaryReactor* ExperimentService::Delete(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return AnswerLater<v1::DeleteExperimentRequest, v1::DeleteExperimentResponse>(

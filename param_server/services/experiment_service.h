@@ -9,12 +9,12 @@
 namespace waggle {
 
 // All methods are raw, to limit the size of parsed messages.
-using ExperimentServiceBase =
-    v1::ExperimentService::WithRawCallbackMethod_Submit<v1::ExperimentService::WithRawCallbackMethod_List<
-        v1::ExperimentService::WithRawCallbackMethod_Get<v1::ExperimentService::WithRawCallbackMethod_Stop<
-            v1::ExperimentService::WithRawCallbackMethod_Resume<v1::ExperimentService::WithRawCallbackMethod_Delete<
+using ExperimentServiceBase = v1::ExperimentService::WithRawCallbackMethod_Submit<
+    v1::ExperimentService::WithRawCallbackMethod_List<v1::ExperimentService::WithRawCallbackMethod_Get<
+        v1::ExperimentService::WithRawCallbackMethod_Stop<v1::ExperimentService::WithRawCallbackMethod_Resume<
+            v1::ExperimentService::WithRawCallbackMethod_Set<v1::ExperimentService::WithRawCallbackMethod_Delete<
                 v1::ExperimentService::WithRawCallbackMethod_Watch<v1::ExperimentService::WithRawCallbackMethod_Events<
-                    v1::ExperimentService::WithRawCallbackMethod_Pool<v1::ExperimentService::Service>>>>>>>>>;
+                    v1::ExperimentService::WithRawCallbackMethod_Pool<v1::ExperimentService::Service>>>>>>>>>>;
 
 // waggle.v1.ExperimentService over an ExperimentHost; see experiment.proto.
 class ExperimentService final : public ExperimentServiceBase {
@@ -32,6 +32,8 @@ class ExperimentService final : public ExperimentServiceBase {
                                  grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,

@@ -240,6 +240,28 @@ TEST_CASE("a restarted actor or evaluator draws new random numbers and continues
   REQUIRE(evaluator_seeds[0] != evaluator_seeds[1]);
 }
 
+TEST_CASE("an actor takes settings between blocks, once each", "[unit]") {
+  Fixture fixture;
+  std::vector<double> epsilons;
+  fixture.ports.new_policy = [&epsilons](const PolicyRequest&) {
+    auto policy = std::make_unique<CountingPolicy>();
+    policy->on_exploration = [&epsilons](const ExplorationOptions& options) {
+      epsilons.push_back(options.epsilon.At({}));
+    };
+    return absl::StatusOr<std::unique_ptr<Policy>>(std::move(policy));
+  };
+  fixture.StartRun(6);
+  fixture.replay.sink.on_append = [&fixture, end = fixture.replay.sink.on_append](const StopToken& stop) {
+    const size_t blocks = fixture.replay.sink.blocks.size();
+    fixture.hub.Set([blocks](Assignment* assignment) {
+      assignment->settings = absl::StrCat("algorithm.exploration.epsilon=", blocks < 3 ? 0.5 : 0.25, "\n");
+    });
+    return end(stop);
+  };
+  REQUIRE_OK(RunActor(fixture.ports));
+  CHECK(epsilons == std::vector<double>{0.5, 0.25});
+}
+
 TEST_CASE("an actor asks for steps if the run has a limit on them", "[unit]") {
   Fixture fixture;
   fixture.StartRun(1'000'000);

@@ -141,6 +141,11 @@ std::vector<std::optional<ModelVersion>> ScriptedSubscriber::Script::Asked() {
   return asked;
 }
 
+std::vector<std::optional<ModelVersion>> ScriptedSubscriber::Script::Awaited() {
+  MutexLock lock(&mutex);
+  return awaited;
+}
+
 absl::StatusOr<std::optional<ModelSnapshot>> ScriptedSubscriber::PullNewer(std::optional<ModelVersion> version,
                                                                            const StopToken& /*stop*/) {
   MutexLock lock(&script_->mutex);
@@ -153,7 +158,14 @@ absl::StatusOr<std::optional<ModelSnapshot>> ScriptedSubscriber::PullNewer(std::
   return answer;
 }
 
-absl::Status ScriptedSubscriber::WaitNewer(std::optional<ModelVersion>, const StopToken& stop) {
+absl::Status ScriptedSubscriber::WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) {
+  {
+    MutexLock lock(&script_->mutex);
+    script_->awaited.push_back(version);
+  }
+  if (script_->on_wait != nullptr) {
+    script_->on_wait(script_->Awaited().size());
+  }
   const StopToken::Callback wake(stop, [script = script_] {
     MutexLock lock(&script->mutex);
     script->changed.SignalAll();

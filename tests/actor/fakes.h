@@ -56,12 +56,14 @@ class CountingPolicy : public Policy {
   absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
   std::optional<ModelVersion> acted_version() const override { return acted; }
+  void SetExploration(const ExplorationOptions& options) override { on_exploration(options); }
 
   std::optional<ModelVersion> acted;  // The version of a policy that the learner computes.
   absl::Status act_result;
   absl::Status load_result;
   std::vector<uint64_t> loaded;  // The versions loaded.
   std::function<void(int64_t calls)> on_act;
+  std::function<void(const ExplorationOptions& options)> on_exploration;
   int64_t calls = 0;
 };
 
@@ -104,10 +106,14 @@ class ScriptedSubscriber : public ModelSubscriber {
     Mutex mutex;
     CondVar changed;
     std::deque<absl::StatusOr<std::optional<ModelSnapshot>>> answers ABSL_GUARDED_BY(mutex);
-    std::vector<std::optional<ModelVersion>> asked ABSL_GUARDED_BY(mutex);  // By PullNewer.
+    std::vector<std::optional<ModelVersion>> asked ABSL_GUARDED_BY(mutex);    // By PullNewer.
+    std::vector<std::optional<ModelVersion>> awaited ABSL_GUARDED_BY(mutex);  // By WaitNewer.
+    // Called at the beginning of each WaitNewer with the number of such calls so far. Set before the first.
+    std::function<void(size_t waits)> on_wait;
 
     void Add(absl::StatusOr<std::optional<ModelSnapshot>> answer) ABSL_LOCKS_EXCLUDED(mutex);
     std::vector<std::optional<ModelVersion>> Asked() ABSL_LOCKS_EXCLUDED(mutex);
+    std::vector<std::optional<ModelVersion>> Awaited() ABSL_LOCKS_EXCLUDED(mutex);
   };
   explicit ScriptedSubscriber(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 

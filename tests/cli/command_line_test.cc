@@ -170,6 +170,18 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment v
   CHECK(Parsed<ChangeFlags>("delete pole-1").id == "pole-1");
 }
 
+TEST_CASE("set takes an experiment and new values", "[unit]") {
+  const HubVariable hub;
+  const auto flags = Parsed<SetFlags>("set pole-1 algorithm.clip=0.1 algorithm.optimizer.learning_rate=1e-4 --dry-run");
+  CHECK(flags.param_server == "hive:1");
+  CHECK(flags.id == "pole-1");
+  CHECK(flags.numbers == Overrides{{"algorithm.clip", "0.1"}, {"algorithm.optimizer.learning_rate", "1e-4"}});
+  CHECK(flags.dry_run);
+  CHECK_FALSE(flags.json);
+  CHECK_THAT(Printed(Parse("set pole-1")).text, Catch::Contains("KEY=VALUE is required"));
+  CHECK(Printed(Parse("set pole-1 algorithm.clip")).status == 2);
+}
+
 TEST_CASE("status takes an experiment, or replay servers one by one or separated by commas", "[unit]") {
   CHECK(Parsed<StatusFlags>("status --experiment pole-1 --param-server hive:2").target.experiment_id == "pole-1");
   const HubVariable hub;
@@ -244,9 +256,10 @@ TEST_CASE("An argument after the value of a repeatable flag is the verb's own", 
 
 TEST_CASE("Help and version go to the standard output, and help before a verb equals --help after it", "[unit]") {
   for (const std::string verb :
-       {"run",    "check",  "evaluate", "record",  "play",        "plot",   "serve-environment",
-        "submit", "list",   "status",   "watch",   "stop",        "resume", "delete",
-        "logs",   "health", "why",      "inspect", "reconfigure", "replay", "replay export"}) {
+       {"run",          "check", "evaluate", "record", "play",    "plot",        "serve-environment",
+        "submit",       "list",  "status",   "watch",  "stop",    "resume",      "delete",
+        "set",          "logs",  "health",   "why",    "inspect", "reconfigure", "replay",
+        "replay export"}) {
     INFO(verb);
     const PrintAndExit printed = Printed(Parse(verb + " --help"));
     CHECK(printed.status == 0);

@@ -80,6 +80,18 @@ class FakeExperiments final : public v1::ExperimentService::Service {
                ? grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, request->id() + " has not ended")
                : status;
   }
+  grpc::Status Set(grpc::ServerContext*, const v1::SetNumbersRequest* request,
+                   v1::SetNumbersResponse* response) override {
+    v1::ExperimentInfo info;
+    MutexLock lock(&mutex_);
+    for (const v1::SetNumbersRequest::Number& number : request->numbers()) {
+      v1::SetNumbersResponse::Change* const change = response->add_changes();
+      change->set_key(number.key());
+      change->set_from(request->dry_run() ? "unset" : "old");
+      change->set_to(number.value());
+    }
+    return Find(request->id(), &info);
+  }
   grpc::Status Events(grpc::ServerContext*, const v1::EventsRequest* request, v1::EventsResponse* response) override {
     v1::ExperimentInfo info;
     MutexLock lock(&mutex_);

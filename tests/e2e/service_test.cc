@@ -3,6 +3,7 @@
 #include "tests/e2e/service.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -174,6 +175,55 @@ TEST_CASE("a learner begins without a shard that died before the hub restarted",
     const auto [asked, why] = service.Waggle({"why", "--json"});
     return (asked == 0 || asked == 3) && nlohmann::json::parse(why).at("tables").size() == 2;
   });
+  CHECK(service.Waggle({"stop", id}).first == 0);
+  service.AwaitOutcome(id, "stopped");
+  service.EndAll();
+}
+
+// The gauge of the experiment's worker of this role; NaN while there is none.
+double Gauge(const Service& service, const std::string& id, const std::string& role, const std::string& name) {
+  const nlohmann::json status = service.Status(id);
+  if (!status.is_null() && status.contains("processes")) {
+    for (const nlohmann::json& worker : status.at("processes")) {
+      if (worker.at("role") == role && worker.at("alive").get<bool>() && worker.at("gauges").contains(name)) {
+        return worker.at("gauges").at(name);
+      }
+    }
+  }
+  return std::nan("");
+}
+
+TEST_CASE("a learning rate that is set holds at once, and after kills of the hub and the learner", "[e2e]") {
+  Service service;
+  service.StartHub();
+  service.StartReplay("replay");
+  service.StartLearner("learner");
+  service.StartActor("actor");
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  const std::string id = service.SubmitFile(
+      Config("cartpole_apex_dqn"), {"--set", "stop.target_return=null", "--set",
+                                    "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0"});
+  const auto rate = [&] { return Gauge(service, id, "learner", "algorithm/q_learning_rate"); };
+  Eventually("the learner's rate", [&] { return rate() > 0; });
+  CHECK(rate() != 1e-4);
+  const auto [wrong, refusal] = service.Waggle({"set", id, "algorithm.n_step=7"});
+  CHECK(wrong == 2);
+  CHECK(absl::StrContains(refusal, "algorithm.n_step: cannot change while the experiment runs"));
+  const auto [done, said] = service.Waggle({"set", id, "algorithm.optimizer.learning_rate=1e-4"});
+  INFO(said);
+  REQUIRE(done == 0);
+  CHECK(absl::StrContains(said, "-> 0.0001"));
+  service.Kill("hub");  // At once after the answer.
+  service.StartHub();
+  Eventually("the rate with the next hub", [&] { return rate() == 1e-4; });
+  service.Kill("learner");
+  service.StartLearner("learner");
+  Eventually("the rate of the next learner",
+             [&] { return service.WorkerOf(id, "learner") == "learner" && rate() == 1e-4; });
+  const std::string file = service.File(absl::StrCat("out/", id, "/experiment.yaml"));
+  CHECK(absl::StrContains(ValueOf(ReadSmallFile(file, 1 << 20)), "learning_rate: 0.0001\n"));
+  CHECK(
+      absl::StrContains(service.Waggle({"logs", id}).second, "set by a user: algorithm.optimizer.learning_rate from"));
   CHECK(service.Waggle({"stop", id}).first == 0);
   service.AwaitOutcome(id, "stopped");
   service.EndAll();

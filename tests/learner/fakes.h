@@ -161,6 +161,10 @@ class CountingTrainee : public Trainee {
     updates = static_cast<int64_t>(snapshot.version.version);
     return absl::OkStatus();
   }
+  absl::StatusOr<std::string> Set(const std::string& given) override {
+    settings.emplace_back(updates, given);
+    return absl::StrCat("an experiment with ", given);
+  }
   void VisitState(StateVisitor* visitor) override {
     visitor->Tensor("value", &value);
     visitor->Scope("inner", [&] {
@@ -175,6 +179,8 @@ class CountingTrainee : public Trainee {
   int64_t updates = 0;
   int64_t fail_at = -1;
   Progress progress;  // At the last update.
+  // Settings, each with the updates before it.
+  std::vector<std::pair<int64_t, std::string>> settings;
   double rate = 0.1;
   std::string note = "one\ntwo";
   Rng generator = Rng(3);

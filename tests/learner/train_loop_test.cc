@@ -27,10 +27,10 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(
-        options,
-        {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr, turns},
-        &algorithm, &stepper);
+    TrainLoop loop(options,
+                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr,
+                    turns, nullptr, settings},
+                   &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
     return status;
@@ -58,6 +58,7 @@ struct Fixture {
   std::unique_ptr<CheckpointStore> checkpoints;
   std::function<std::optional<ModelVersion>()> known_version;
   const StopToken* run_over = nullptr;
+  std::function<std::string()> settings;
   TurnTaker* turns = nullptr;
   testing::CountingTrainee algorithm;
   LocalStepper stepper;
@@ -354,6 +355,19 @@ TEST_CASE("in lock-step a turn ends though its items were lost, and the next tur
   REQUIRE_OK(fixture.Run());
   CHECK(steps == std::vector<int64_t>{0, 0, 1, 3, 5});
   CHECK(fixture.hub.turn_done == 12);
+}
+
+TEST_CASE("settings are taken before the next update, once each, and are in the checkpoint", "[unit]") {
+  Fixture fixture;
+  fixture.KeepCheckpoints();
+  fixture.options.experiment_yaml = "an experiment";
+  const std::vector<std::string> said = {"", "", "a=1\n", "a=1\n", "a=2\n"};
+  size_t asked = 0;
+  fixture.settings = [&] { return said[std::min(asked++, said.size() - 1)]; };
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.settings == std::vector<std::pair<int64_t, std::string>>{{2, "a=1\n"}, {4, "a=2\n"}});
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->texts.at(kCheckpointExperiment) ==
+        "an experiment with a=2\n");
 }
 
 }  // namespace

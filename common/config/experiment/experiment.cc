@@ -116,7 +116,7 @@ struct AlgorithmSection {
       }
     }
     if (exponent.has_value()) {
-      visitor.Schedule("importance_exponent", &*exponent, In(0, 1));
+      visitor.Schedule("importance_exponent", &*exponent, In(0, 1).Live());
     }
   }
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
@@ -372,14 +372,18 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
   return experiment;
 }
 
-std::string ToYaml(const Experiment& experiment) {
+void VisitExperiment(const Experiment& experiment, ConfigVisitor& visitor) {
   Experiment copy = experiment;
   AlgorithmSection algorithm;
   algorithm.name = experiment.algorithm;
-  // A writer only reads what it visits; one Visit for reading and writing cannot be const.
+  // The visitor only reads what it visits; one Visit for reading and writing cannot be const.
   algorithm.options = std::const_pointer_cast<AlgorithmOptions>(experiment.algorithm_options);
+  VisitSections(/*short_form=*/false, &copy, &algorithm, visitor);
+}
+
+std::string ToYaml(const Experiment& experiment) {
   ConfigWriter writer;
-  VisitSections(/*short_form=*/false, &copy, &algorithm, writer);
+  VisitExperiment(experiment, writer);
   return writer.text();
 }
 

@@ -64,6 +64,9 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
     const std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>& spec_of,
     std::optional<EnvironmentSpec>* environment);
 
+// Visits all fields that have a meaning beside the others. The visitor must change none.
+void VisitExperiment(const Experiment& experiment, ConfigVisitor& visitor);
+
 // The experiment as YAML, with every value that has a meaning beside the others. Parsing that gives the same experiment
 // again.
 std::string ToYaml(const Experiment& experiment);

@@ -301,6 +301,9 @@ void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   if (applies("period_steps")) {
     visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
   }
+  if (applies("period_learner_steps")) {
+    visitor.OptionalInt("period_learner_steps", &period_learner_steps, In(1, 1'000'000'000));
+  }
   if (applies("environment") && visitor.IsGiven("environment", has_own_environment)) {
     visitor.Section("environment", &environment);
   }

@@ -236,9 +236,15 @@ struct EvaluationOptions {
   double period_seconds = 1;
   // The same in a deterministic run, in learner steps.
   int64_t period_steps = 500;
+  // With a number N an evaluation also waits for weights of the next multiple of N learner steps, or newer ones, unless
+  // training is over. In a deterministic run it replaces period_steps. Absent: any newer weights are evaluated.
+  std::optional<int64_t> period_learner_steps;
   // The environment of evaluations: `environment:`, with the keys that are given here in place of its own.
   EnvironmentOptions environment;
   bool has_own_environment = false;  // True if keys are given.
+
+  // Learner steps from one evaluation to the next in a deterministic run; 0: there are none.
+  int64_t StepsInLockStep() const { return enabled ? period_learner_steps.value_or(period_steps) : 0; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

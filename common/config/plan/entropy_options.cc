@@ -7,7 +7,8 @@
 namespace waggle {
 
 void EntropyOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Schedule("weight", &weight, In(0, 1e6));
+  // A learned weight only begins with it.
+  visitor.Schedule("weight", &weight, target.has_value() ? In(0, 1e6) : In(0, 1e6).Live());
   visitor.OptionalDouble("target", &target, In(-1e6, 1e6));
   if (visitor.Applies("optimizer", target.has_value(),
                       "means nothing without a target, as the weight is not learned; wanted none, or a target")) {

@@ -17,16 +17,16 @@ void ExplorationOptions::Visit(ConfigVisitor& visitor) {
                                         absl::StrJoin(types, " or ")));
   };
   if (applies("epsilon", {"epsilon_greedy"})) {
-    visitor.Schedule("epsilon", &epsilon, In(0, 1));
+    visitor.Schedule("epsilon", &epsilon, In(0, 1).Live());
   }
   if (applies("ladder_exponent", {"epsilon_greedy"})) {
-    visitor.Double("ladder_exponent", &ladder_exponent, In(0, 1'000));
+    visitor.Double("ladder_exponent", &ladder_exponent, In(0, 1'000).Live());
   }
   if (applies("temperature", {"boltzmann"})) {
-    visitor.Schedule("temperature", &temperature, Above(0, 1e6));
+    visitor.Schedule("temperature", &temperature, Above(0, 1e6).Live());
   }
   if (applies("sigma", {"gaussian", "ornstein_uhlenbeck"})) {
-    visitor.Schedule("sigma", &sigma, In(0, 100));
+    visitor.Schedule("sigma", &sigma, In(0, 100).Live());
   }
   if (applies("theta", {"ornstein_uhlenbeck"})) {
     visitor.Double("theta", &theta, In(0, 1'000));

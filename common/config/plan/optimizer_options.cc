@@ -23,7 +23,7 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
         key, std::find(types.begin(), types.end(), type) != types.end(),
         absl::StrCat("means nothing to ", type, "; wanted none, or a type of ", absl::StrJoin(types, ", ")));
   };
-  visitor.Schedule("learning_rate", &learning_rate, In(0, 10));
+  visitor.Schedule("learning_rate", &learning_rate, In(0, 10).Live());
   if (applies("beta1", {"adam", "adamw"})) {
     visitor.Double("beta1", &beta1, In(0, 0.999999));
   }
@@ -51,7 +51,7 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
   if (decay != WeightDecay()) {
     weight_decay = decay;
   }
-  visitor.Double("gradient_clip_norm", &gradient_clip_norm, In(0, 1e9));
+  visitor.Double("gradient_clip_norm", &gradient_clip_norm, In(0, 1e9).Live());
 }
 
 int64_t OptimizerOptions::StateArrays() const {

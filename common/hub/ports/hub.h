@@ -96,7 +96,9 @@ struct GroupSeat {
 // The hub's orders to a worker, with their facts.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
-  std::string experiment_yaml;                 // Complete; empty if there is none.
+  std::string experiment_yaml;  // Complete; empty if there is none.
+  // The numbers of the experiment that were set since, as common/config/experiment/live_settings.h says.
+  std::string settings;
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
   // By index, the last known HOST:PORT; empty if no server has joined.
   std::vector<std::string> replay_servers;

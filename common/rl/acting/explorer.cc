@@ -43,6 +43,11 @@ Progress Explorer::progress() const {
   return progress;
 }
 
+void Explorer::SetOptions(const ExplorationOptions& options) {
+  options_ = options;
+  ladder_.assign(ladder_.size(), Rung());
+}
+
 void Explorer::SetAllLanes(int64_t all_lanes) {
   if (all_lanes != ladder_lanes_) {
     ladder_lanes_ = all_lanes;

@@ -37,6 +37,8 @@ class Explorer {
   // Sets the progress that came with the weights.
   void SetProgress(const Progress& progress) { progress_ = progress; }
   Progress progress() const;
+  // Takes other numbers of the same type of exploration. Noise goes on.
+  void SetOptions(const ExplorationOptions& options);
   // Lanes come and go with actors. The ladder of epsilons is over all of them.
   void SetAllLanes(int64_t all_lanes);
 
@@ -57,7 +59,7 @@ class Explorer {
   torch::Tensor RandomChoices(const torch::Tensor& actions, const torch::Tensor& mask);
   torch::Tensor RandomActions(const torch::Tensor& actions, const torch::Tensor& mask);
 
-  const ExplorationOptions options_;
+  ExplorationOptions options_;
   const JointAction action_;
   const ExplorerLanes lanes_;
   int64_t ladder_lanes_;

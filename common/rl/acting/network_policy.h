@@ -55,6 +55,7 @@ class NetworkPolicy : public Policy {
   std::vector<std::string> private_columns() const override { return private_columns_; }
   absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
   void SetAllLanes(int64_t all_lanes) override { explorer_.SetAllLanes(all_lanes); }
+  void SetExploration(const ExplorationOptions& options) override { explorer_.SetOptions(options); }
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
 
  private:

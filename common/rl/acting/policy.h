@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/tensor/array_spec.h"
+#include "common/config/plan/exploration_options.h"
 #include "common/hub/ports/model.h"
 
 namespace waggle {
@@ -57,6 +58,9 @@ class Policy {
 
   // Sets the number of lanes of all actors, at least this one's last: exploration differs over all of them.
   virtual void SetAllLanes(int64_t /*all_lanes*/) {}
+
+  // Sets other numbers of its exploration.
+  virtual void SetExploration(const ExplorationOptions& /*options*/) {}
 
   // Takes new weights between calls of Act. FAILED_PRECONDITION if they are another network's; the old ones stay.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;

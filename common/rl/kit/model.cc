@@ -104,6 +104,26 @@ Scalar* Model::scalar(const std::string& name) const {
   return it->second.get();
 }
 
+void Model::SetRates(const AlgorithmPlan& plan) {
+  for (const NetworkNeed& need : plan.networks) {
+    net(need.name).group()->SetRates(need.optimizer);
+  }
+  for (const ScalarNeed& need : plan.scalars) {
+    scalar(need.name)->group()->SetRates(need.optimizer);
+  }
+}
+
+std::map<std::string, double> Model::LearningRates(const Progress& progress) const {
+  std::map<std::string, double> rates;
+  for (const auto& [name, net] : nets_) {
+    rates[name] = net->group()->learning_rate().At(progress);
+  }
+  for (const auto& [name, scalar] : scalars_) {
+    rates[name] = scalar->group()->learning_rate().At(progress);
+  }
+  return rates;
+}
+
 absl::StatusOr<ModelSnapshot> Model::Publish() const {
   return EncodeWeights(ActingParts(), acting_hash_);
 }

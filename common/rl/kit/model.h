@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/schedule.h"
 #include "common/hub/ports/model.h"
 #include "common/nn/parameter_group.h"
 #include "common/nn/state_visitor.h"
@@ -47,6 +48,11 @@ class Model {
   // The plan must have it.
   Net& net(const std::string& name) const;
   Scalar* scalar(const std::string& name) const;
+
+  // Takes the optimizers' learning rates and clipping from a plan with the same networks and scalars.
+  void SetRates(const AlgorithmPlan& plan);
+  // The present learning rate of each network and scalar, by its name.
+  std::map<std::string, double> LearningRates(const Progress& progress) const;
 
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }

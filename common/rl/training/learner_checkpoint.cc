@@ -169,7 +169,26 @@ class StateLoader : public StateVisitor {
   std::vector<std::string> problems_;
 };
 
+absl::Status Load(const CheckpointContents& contents, const std::function<void(StateVisitor*)>& visit) {
+  StateLoader check(contents, /*loading=*/false);
+  visit(&check);
+  check.CheckNothingLeft();
+  WAGGLE_RETURN_IF_ERROR(check.status());
+  StateLoader loader(contents, /*loading=*/true);
+  visit(&loader);
+  return loader.status();
+}
+
 }  // namespace
+
+absl::Status CopyState(const std::function<void(StateVisitor*)>& from, const std::function<void(StateVisitor*)>& to) {
+  torch::NoGradGuard no_grad;
+  CheckpointContents contents;
+  StateSaver saver(&contents);
+  from(&saver);
+  WAGGLE_RETURN_IF_ERROR(saver.status());
+  return Load(contents, to);
+}
 
 absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Trainee* trainee) {
   CheckpointContents contents;
@@ -193,13 +212,7 @@ absl::Status RestoreLearner(const CheckpointContents& contents, const std::strin
   }
   return CatchTorch("restoring the learner's state", [&]() -> absl::Status {
     torch::NoGradGuard no_grad;
-    StateLoader check(contents, /*loading=*/false);
-    trainee->VisitState(&check);
-    check.CheckNothingLeft();
-    WAGGLE_RETURN_IF_ERROR(check.status());
-    StateLoader loader(contents, /*loading=*/true);
-    trainee->VisitState(&loader);
-    return loader.status();
+    return Load(contents, [trainee](StateVisitor* visitor) { trainee->VisitState(visitor); });
   });
 }
 

@@ -6,8 +6,10 @@
 #include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/config/field_checker.h"
 #include "common/nn/torch_compat.h"
+#include "common/rl/training/learner_checkpoint.h"
 
 namespace waggle {
 
@@ -21,8 +23,9 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
   const auto seed = static_cast<uint64_t>(experiment.experiment.seed);
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Create(plan, environment, device, seed, dtype));
   auto made = CatchTorch("making an algorithm's noise", [&] {
-    return std::unique_ptr<AlgorithmTrainee>(new AlgorithmTrainee(
-        experiment.experiment.name, std::move(plan), std::move(model), Rng::Split(seed, "algorithm", 0).Next()));
+    return std::unique_ptr<AlgorithmTrainee>(new AlgorithmTrainee(experiment, definitions, *implementation,
+                                                                  std::move(plan), std::move(model),
+                                                                  Rng::Split(seed, "algorithm", 0).Next()));
   });
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee, std::move(made));
   WAGGLE_RETURN_IF_ERROR(CatchTorch("making an algorithm", [&]() -> absl::Status {
@@ -33,8 +36,12 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
   return trainee;
 }
 
-AlgorithmTrainee::AlgorithmTrainee(std::string name, ExperimentPlan plan, std::unique_ptr<Model> model, uint64_t seed)
-    : model_name_(std::move(name)),
+AlgorithmTrainee::AlgorithmTrainee(const Experiment& experiment, const AlgorithmDefinitions& definitions,
+                                   AlgorithmImplementation implementation, ExperimentPlan plan,
+                                   std::unique_ptr<Model> model, uint64_t seed)
+    : experiment_(experiment),
+      definitions_(definitions),
+      implementation_(std::move(implementation)),
       plan_(std::move(plan)),
       model_(std::move(model)),
       noise_(seed, model_->device()),
@@ -66,13 +73,30 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
 
 absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {
   WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, model_->Publish());
-  snapshot.model = model_name_;
+  snapshot.model = experiment_.experiment.name;
   return snapshot;
 }
 
 absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(model_->LoadPublished(snapshot));
   return CatchTorch("normalising observations", [&] { observations_.Adopt(model_.get()); });
+}
+
+// An algorithm keeps its options, so another one takes over its state, as after a restart.
+absl::StatusOr<std::string> AlgorithmTrainee::Set(const std::string& settings) {
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, WithSettings(experiment_, settings, definitions_));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, model_->environment(), definitions_));
+  const absl::Status set = CatchTorch("setting an algorithm's numbers", [&]() -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm,
+                            implementation_.create(*experiment.algorithm_options, model_.get()));
+    WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { algorithm_->VisitState(visitor); },
+                                     [&algorithm](StateVisitor* visitor) { algorithm->VisitState(visitor); }));
+    algorithm_ = std::move(algorithm);
+    model_->SetRates(plan.algorithm);
+    return absl::OkStatus();
+  });
+  WAGGLE_RETURN_IF_ERROR(set);
+  return ToYaml(experiment);
 }
 
 void AlgorithmTrainee::VisitState(StateVisitor* visitor) {

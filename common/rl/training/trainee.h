@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -50,6 +51,12 @@ class Trainee {
   // if they are another network's, INVALID_ARGUMENT if some are not finite; nothing is changed then.
   virtual absl::Status LoadPublished(const ModelSnapshot& snapshot) = 0;
 
+  // Learns on with these settings (common/config/experiment/live_settings.h). All settings since the experiment was
+  // made must be among them. Returns the experiment's text with them. After an error nothing is changed.
+  virtual absl::StatusOr<std::string> Set(const std::string& settings) = 0;
+  // The present learning rate of each network and scalar, by its name.
+  virtual std::map<std::string, double> LearningRates(const Progress& /*progress*/) const { return {}; }
+
   // Visits all state that must survive.
   virtual void VisitState(StateVisitor* visitor) = 0;
 };
@@ -67,15 +74,23 @@ class AlgorithmTrainee : public Trainee {
                                       Stepper* stepper) override;
   absl::StatusOr<ModelSnapshot> Publish() override;
   absl::Status LoadPublished(const ModelSnapshot& snapshot) override;
+  absl::StatusOr<std::string> Set(const std::string& settings) override;
+  std::map<std::string, double> LearningRates(const Progress& progress) const override {
+    return model_->LearningRates(progress);
+  }
   void VisitState(StateVisitor* visitor) override;
 
   Model& model() { return *model_; }
   const ExperimentPlan& plan() const { return plan_; }
 
  private:
-  AlgorithmTrainee(std::string name, ExperimentPlan plan, std::unique_ptr<Model> model, uint64_t seed);
+  AlgorithmTrainee(const Experiment& experiment, const AlgorithmDefinitions& definitions,
+                   AlgorithmImplementation implementation, ExperimentPlan plan, std::unique_ptr<Model> model,
+                   uint64_t seed);
 
-  const std::string model_name_;
+  const Experiment experiment_;  // Without later settings.
+  const AlgorithmDefinitions definitions_;
+  const AlgorithmImplementation implementation_;
   const ExperimentPlan plan_;
   const std::unique_ptr<Model> model_;
   Noise noise_;

@@ -113,6 +113,48 @@ TEST_CASE("once training is over the last weights are evaluated without a pause"
   REQUIRE_OK(fixture.Run(2, options));
 }
 
+TEST_CASE("an evaluation waits for weights of the next multiple of period_steps, or newer ones", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(3));
+  ModelSnapshot repeated = SnapshotOf(5);  // A learner that has come back to an earlier step.
+  repeated.version.epoch = 2;
+  fixture.script->Add(repeated);
+  ModelSnapshot later = SnapshotOf(20);
+  later.version.epoch = 2;
+  fixture.script->Add(later);
+  later.version.version = 34;
+  fixture.script->Add(later);
+  EvaluationLoopOptions options = FourEpisodes();
+  options.period_steps = 10;
+  REQUIRE_OK(fixture.Run(3, options));
+  CHECK(fixture.policy.loaded == std::vector<uint64_t>{3, 20, 34});
+  CHECK(fixture.script->Awaited() == std::vector<std::optional<ModelVersion>>{std::nullopt, ModelVersion{1, 9},
+                                                                              ModelVersion{2, 9}, ModelVersion{2, 29}});
+}
+
+TEST_CASE("once training is over the last weights are evaluated, whatever their step", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(3));
+  EvaluationLoopOptions options = FourEpisodes();
+  options.period_steps = 10;
+  size_t waits_in_training = 2;
+  SECTION("they come while the loop waits for later ones") {}
+  SECTION("they came before, and were not due") {
+    fixture.script->Add(SnapshotOf(5));
+    waits_in_training = 3;
+  }
+  fixture.script->on_wait = [&](size_t waits) {
+    if (waits == waits_in_training) {
+      fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
+    } else if (waits > waits_in_training) {
+      fixture.script->Add(SnapshotOf(5));
+    }
+  };
+  REQUIRE_OK(fixture.Run(2, options));
+  CHECK(fixture.script->Asked().back() == ModelVersion{1, 3});
+  CHECK(fixture.policy.loaded == std::vector<uint64_t>{3, 5});
+}
+
 TEST_CASE("the loop retries while the server is away", "[unit]") {
   Fixture fixture;
   fixture.script->Add(absl::UnavailableError("connection refused"));

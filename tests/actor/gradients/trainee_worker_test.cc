@@ -213,6 +213,21 @@ TEST_CASE("a block without an unroll of every lane is refused, unless the run ha
   REQUIRE_CODE(worker.worker->Append(blocks[0], StopToken()), absl::StatusCode::kCancelled);
 }
 
+TEST_CASE("a worker computes gradients by the settings", "[unit]") {
+  const Experiment experiment = ExperimentWith(kNoCore);
+  Worker worker(experiment);
+  testing::RecordingWriter replay;
+  const InsertBlock block = Play(experiment, worker, &replay, 1)[0];
+  REQUIRE_OK(worker.worker->Set("algorithm.value_weight=0\n"));
+  REQUIRE_OK(worker.worker->Append(block, StopToken()));
+  REQUIRE_OK(worker.worker->Set(""));
+  REQUIRE_OK(worker.worker->Append(block, StopToken()));
+  REQUIRE(worker.sink.gradients.size() == 3);
+  CHECK_FALSE(torch::allclose(worker.sink.gradients[0], worker.sink.gradients[1]));
+  CHECK(torch::equal(worker.sink.gradients[0], worker.sink.gradients[2]));
+  CHECK_FALSE(worker.worker->Set("algorithm.value_weight=-1\n").ok());
+}
+
 TEST_CASE("weights of another network are refused, and the loaded weights do not change", "[unit]") {
   const Experiment experiment = ExperimentWith(kNoCore);
   Worker worker(experiment);

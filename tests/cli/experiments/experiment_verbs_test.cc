@@ -137,6 +137,23 @@ TEST_CASE("Experiments can be stopped, resumed and deleted; deleting one that ha
   }
 }
 
+TEST_CASE("The changes of numbers are printed", "[grpc]") {
+  FakeServices services;
+  SetFlags flags{services.address(), "pole-x7k2q", {{"algorithm.clip", "0.1"}, {"algorithm.lambda", "1"}}};
+  CHECK(ValueOf(SetNumbers(flags)) == "algorithm.clip: old -> 0.1\nalgorithm.lambda: old -> 1\n");
+  flags.dry_run = true;
+  CHECK(ValueOf(SetNumbers(flags)) ==
+        "algorithm.clip: unset -> 0.1 (not set)\nalgorithm.lambda: unset -> 1 (not set)\n");
+  flags.json = true;
+  const Json json = Json::parse(ValueOf(SetNumbers(flags)));
+  CHECK(json["dry_run"] == true);
+  CHECK(json["changes"][1] == Json{{"key", "algorithm.lambda"}, {"from", "unset"}, {"to", "1"}});
+  flags.id = "pole-00000";
+  CHECK(ExperimentExitStatus(SetNumbers(flags).status()) == 2);
+  flags = {services.address(), "pole-x7k2q", {}};
+  CHECK(ValueOf(SetNumbers(flags)) == "nothing changes: the numbers have these values\n");
+}
+
 void AddEvents(uint64_t count, FakeServices* services) {
   for (uint64_t number = 1; number <= count; ++number) {
     v1::ExperimentEvent event;

@@ -57,6 +57,42 @@ TEST_CASE("a schedule is read as a number or as a section", "[unit]") {
   CHECK(Parsed("{rate: 0.25}").rate == Schedule(0.25));
 }
 
+TEST_CASE("a schedule is read and written by its points", "[unit]") {
+  RunOptions options = Parsed(
+      "{clip: {points: [[0, 0.5], [1e5, 0.1], [200000, 0.2]], of: env_steps}, rate: {points: "
+      "[[0, 1], [0.5, 0.1]]}}");
+  CHECK(options.clip == Schedule::Through({{0, 0.5}, {100'000, 0.1}, {200'000, 0.2}}, Schedule::Clock::kEnvSteps));
+  CHECK(options.rate == Schedule::Through({{0, 1}, {0.5, 0.1}}, Schedule::Clock::kRun));
+  ConfigWriter writer;
+  writer.Section("run", &options);
+  CHECK_THAT(writer.text(), Catch::Contains("  clip:\n    points: [[0, 0.5], [100000, 0.1], [200000, 0.2]]\n    of: "
+                                            "env_steps\n  rate:"));
+  RunOptions again;
+  REQUIRE_OK(testing::ReadSection("run", writer.text(), &again));
+  CHECK(again.clip == options.clip);
+  CHECK(again.rate == options.rate);
+  // A schedule of another form takes its place.
+  RunOptions replaced = options;
+  REQUIRE_OK(Read("{clip: 0.5, rate: {from: 1, to: 0.5}}", &replaced));
+  CHECK(replaced.clip == Schedule(0.5));
+  CHECK(replaced.rate == Schedule::Linear(1, 0.5));
+}
+
+TEST_CASE("wrong points are refused at their place", "[unit]") {
+  CHECK_THAT(Refusal("{clip: {points: [[0, 0.5], [1, 2]]}}"),
+             Catch::Contains("run.clip.points[1][1]: got the number 2; wanted a number in (0, 1]"));
+  CHECK_THAT(Refusal("{clip: {points: [[-1, 0.5], [1, 1]]}}"),
+             Catch::Contains("run.clip.points[0][0]: got the number"));
+  CHECK_THAT(Refusal("{clip: {points: [[0, 0.5], [1]]}}"),
+             Catch::Contains("run.clip.points[1]: got a list; wanted two numbers, [CLOCK, VALUE]"));
+  CHECK_THAT(Refusal("{clip: {points: 3}}"), Catch::Contains("run.clip.points: got the number 3; wanted a list of"));
+  CHECK_THAT(Refusal("{clip: {points: []}}"), Catch::Contains("run.clip.points: got none; wanted two or more"));
+  CHECK_THAT(Refusal("{clip: {points: [[0.5, 0.5], [0.25, 1]]}}"),
+             Catch::Contains("run.clip.points[1]: got the position 0.25 after 0.5; wanted a larger one"));
+  CHECK_THAT(Refusal("{clip: {points: [[0, 0.5], [1, 1]], to: 0.5}}"),
+             Catch::Contains("run.clip.to: means nothing beside points; wanted none"));
+}
+
 TEST_CASE("a schedule that is out of range or contradicts itself is refused at its place", "[unit]") {
   CHECK(Refusal("{clip: 0}").find("run.clip: got the number 0; wanted a number in (0, 1]") != std::string::npos);
   CHECK(Refusal("{clip: {from: 0.5, to: 2}}").find("run.clip.to: got the number 2") != std::string::npos);

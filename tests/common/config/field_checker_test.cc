@@ -58,6 +58,12 @@ TEST_CASE("the ends of a schedule are within its range", "[unit]") {
   CHECK(Check(options).message() == "clip: got the number 7; wanted a number in [0, 1]");
   options.clip = Schedule::Linear(0.5, 1, Schedule::Clock::kRun, 3);
   CHECK(std::string(Check(options).message()).rfind("clip.until: ", 0) == 0);
+  options.clip = Schedule::Through({{0, 1}, {-1, 2}}, Schedule::Clock::kEnvSteps);
+  CHECK(Check(options).message() ==
+        "clip.points[1][0]: got the number -1; wanted a number >= 0\n"
+        "clip.points[1][1]: got the number 2; wanted a number in [0, 1]");
+  options.clip = Schedule::Through({{0, 1}, {1, 0.5}}, Schedule::Clock::kEnvSteps);
+  REQUIRE_OK(Check(options));
 }
 
 }  // namespace

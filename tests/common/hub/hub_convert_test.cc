@@ -76,6 +76,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   assignment.said_at = absl::FromUnixMicros(12'345);
   assignment.result = RunResult{evaluation, true};
   assignment.group = GroupSeat{9, 1, 3};
+  assignment.settings = "a=1\n";
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
@@ -89,6 +90,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(returned.result->evaluation.mean_return == 3.5);
   CHECK(returned.result->confirmed);
   CHECK(returned.group == GroupSeat{9, 1, 3});
+  CHECK(returned.settings == "a=1\n");
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).environment.has_value());
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).group.has_value());
   assignment.group = GroupSeat{9, 3, 3};

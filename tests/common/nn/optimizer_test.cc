@@ -166,6 +166,9 @@ TEST_CASE("a gradient with a large norm is clipped as LibTorch does", "[unit]") 
     CHECK(optimizer->gradient_norm().item<double>() == Approx(5));
     REQUIRE_OK(optimizer->Step(values, torch::tensor({0.3F, 0.4F}), 1));
     CHECK(torch::allclose(values, torch::tensor({-1.5F, -2.0F})));
+    optimizer->set_gradient_clip_norm(0.25);
+    REQUIRE_OK(optimizer->Step(values, torch::tensor({0.3F, 0.4F}), 1));
+    CHECK(torch::allclose(values, torch::tensor({-1.65F, -2.2F})));
   }
 }
 

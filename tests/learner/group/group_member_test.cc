@@ -120,16 +120,25 @@ TEST_CASE("a group continues from the state of its furthest member; among equals
     REQUIRE_OK(result);
   }
   CHECK(later.trainee.updates == 77);
-  Progress ours, theirs;
-  ours.run = 0.5;
-  theirs.run = 0.25;
-  absl::Status agreed;
-  {
-    const Thread other("agrees", [&] { agreed = b.member->Agree(&theirs); });
-    REQUIRE_OK(later.member->Agree(&ours));
+  // They hear of a setting at different times.
+  const std::vector<std::pair<std::string, std::string>> heard = {
+      {"", "x=1\n"}, {"x=1\n", "x=1\n"}, {"x=1\n", "x=1\n"}, {"x=2\n", "x=1\n"}};
+  for (auto [our_settings, their_settings] : heard) {
+    const std::string first = our_settings;
+    Progress ours, theirs;
+    ours.run = 0.5;
+    theirs.run = 0.25;
+    absl::Status agreed;
+    {
+      const Thread other("agrees",
+                         [&, &their_settings = their_settings] { agreed = b.member->Agree(&theirs, &their_settings); });
+      REQUIRE_OK(later.member->Agree(&ours, &our_settings));
+    }
+    REQUIRE_OK(agreed);
+    CHECK(theirs.run == 0.5);
+    CHECK(our_settings == first);
+    CHECK(their_settings == first);
   }
-  REQUIRE_OK(agreed);
-  CHECK(theirs.run == 0.5);
 }
 
 TEST_CASE("a learner that waits for another hears at once of a later group, even if that has no other member",

@@ -81,7 +81,8 @@ inline ModelSnapshot Weights(uint64_t version) {
 
 // A batcher for three actors with two lanes each.
 struct CountingBatcher {
-  explicit CountingBatcher(const InferenceOptions& options = {}) {
+  explicit CountingBatcher(const InferenceOptions& options = {},
+                           std::function<void(Policy* policy)> take_settings = nullptr) {
     auto counting = std::make_unique<SlotCountingPolicy>(6);
     policy = counting.get();
     InferenceBatcher::Parts parts;
@@ -90,6 +91,7 @@ struct CountingBatcher {
     parts.actors = 3;
     parts.lanes = 2;
     parts.metrics = &metrics;
+    parts.take_settings = std::move(take_settings);
     batcher = std::make_shared<InferenceBatcher>(options, std::move(parts));
   }
 

@@ -160,6 +160,18 @@ TEST_CASE("weights are loaded between batches, and each answer has their version
   }
 }
 
+TEST_CASE("settings are taken before each batch", "[unit]") {
+  std::vector<Policy*> asked;  // Constant while no request waits.
+  CountingBatcher counting({}, [&asked](Policy* policy) { asked.push_back(policy); });
+  Stream stream(&counting, 0);
+  counting.batcher->SetWeights(Weights(1));
+  for (size_t batches = 1; batches <= 3; ++batches) {
+    REQUIRE_OK(stream.Ask({0}, {{false, 0}}));
+    REQUIRE_OK(stream.Await().status());
+    CHECK(asked == std::vector<Policy*>(batches, counting.policy));
+  }
+}
+
 TEST_CASE("an actor that returns has new memory, and its earlier stream ends", "[unit]") {
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));

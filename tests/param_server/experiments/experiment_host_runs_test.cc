@@ -96,6 +96,53 @@ TEST_CASE_METHOD(HostFixture, "a restarted hub knows its experiments, and worker
   RoundsUntil("that it does is told", [&] { return Log(running).find("started again") != std::string::npos; });
 }
 
+TEST_CASE_METHOD(HostFixture, "numbers of a running experiment are set, also for later hubs and after a resume",
+                 "[unit]") {
+  const std::string key = "algorithm.optimizer.learning_rate";
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
+  const std::string queued = Submit("y");
+  REQUIRE_CODE(host->Set(queued, {{key, "0.5"}}, false).status(), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(host->Set("z", {{key, "0.5"}}, false).status(), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(host->Set(id, {}, false).status(), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(host->Set(id, {{"algorithm.n_step", "7"}}, false).status(), absl::StatusCode::kInvalidArgument);
+
+  const auto yaml = [&] { return ValueOf(host->Texts(id)).effective_yaml; };
+  const std::string before = yaml();
+  CHECK(ValueOf(host->Set(id, {{key, "0.5"}}, /*dry_run=*/true)).at(0).to == "0.5");
+  CHECK(yaml() == before);
+  REQUIRE(ValueOf(host->Set(id, {{key, "0.5"}}, false)).size() == 1);
+  CHECK(ValueOf(host->Set(id, {{key, "0.5"}}, false)).empty());
+  CHECK_THAT(yaml(), Catch::Contains("learning_rate: 0.5\n"));
+  CHECK(host->TextsOfRunning(id)->effective_yaml == yaml());
+  CHECK(Find(id)->hub->Overview().experiment_yaml == yaml());
+  CHECK(ValueOf(ReadSmallFile(Output(id) + "experiment.yaml", 1 << 20)) == yaml());
+  const std::string told = "set by a user: " + key + " from 0.001 to 0.5\n";
+  CHECK_THAT(Log(id), Catch::Contains(told));
+
+  const std::string set = yaml();
+  host.reset();
+  Start();
+  CHECK(yaml() == set);
+  RoundsUntil("it goes on", [&] { return Find(id) != nullptr; });
+  CHECK(Find(id)->hub->present_yaml() == set);
+  CHECK(host->TextsOfRunning(id)->effective_yaml == set);
+  REQUIRE_OK(host->Stop(id));
+  REQUIRE_CODE(host->Set(id, {{key, "0.25"}}, false).status(), absl::StatusCode::kFailedPrecondition);
+  EndAll();
+  RoundsUntil("its end", [&] {
+    EndAll();
+    return IsClosed(id);
+  });
+  CHECK(yaml() == set);
+  REQUIRE_OK(host->Stop(queued));
+  REQUIRE_OK(host->Resume(id));
+  RoundsUntil("it goes on again", [&] { return Find(id) != nullptr; });
+  CHECK(Find(id)->hub->present_yaml() == set);
+}
+
 TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays in the queue until it can", "[unit]") {
   options.output_pattern = folder.File("out/{id}");
   Start();

@@ -28,7 +28,8 @@ constexpr absl::Time kNoon = absl::FromUnixMicros(1'700'000'000'123'456);
 auto Fields(const ExperimentRecord& record) {
   return std::tie(record.id, record.sequence, record.name, record.algorithm, record.environment, record.seed,
                   record.priority, record.state, record.reason, record.software_version, record.output_folder,
-                  record.submitted, record.started, record.ended, record.attempts, record.replay_storage);
+                  record.submitted, record.started, record.ended, record.attempts, record.replay_storage,
+                  record.settings);
 }
 
 auto Fields(const ExperimentTexts& texts) {
@@ -53,6 +54,7 @@ ExperimentRecord FullRecord() {
   record.ended = absl::FromUnixMicros(-5);
   record.attempts = 3;
   record.replay_storage = {{0, "a"}, {7, ""}, {2, std::string("\0b", 2)}};
+  record.settings = "algorithm.clip=0.1\n";
   return record;
 }
 
@@ -146,6 +148,19 @@ TEST_CASE_METHOD(Fixture, "An update replaces all fields except the sequence and
   ExperimentRecord plain = Record("cartpole-k3x9a");
   plain.sequence = sequence;
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(plain));
+}
+
+TEST_CASE_METHOD(Fixture, "A store that was made before there were settings is read", "[unit]") {
+  ExperimentRecord record = Record("x");
+  record.sequence = ValueOf(store->Add(record));
+  store.reset();
+  REQUIRE_OK(ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))->Run("DROP TABLE settings"));
+  store = ValueOf(ExperimentStore::Open(path));
+  CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(record));
+  record.settings = "a=1\n";
+  REQUIRE_OK(store->Update(record));
+  Reopen();
+  CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(record));
 }
 
 TEST_CASE_METHOD(Fixture, "The last overview of a closed run comes with its record", "[unit]") {

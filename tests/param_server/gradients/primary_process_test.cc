@@ -111,6 +111,30 @@ TEST_CASE("a primary and a reducer join a run, and pushed gradients step its wei
   REQUIRE_OK(reducer_ended);
 }
 
+TEST_CASE("a primary steps by the settings, which are in its checkpoint", "[grpc]") {
+  Fixture fixture("reduce: mean");
+  const StopToken stop;
+  absl::Status ended;
+  {
+    const Thread primary("primary", [&] { ended = fixture.Serve(Role::kLearner, stop); });
+    const auto worker = fixture.NewActor(stop);
+    uint64_t steps = 0;
+    float before = 0;
+    const auto moved = [&] {
+      PushAll(worker.get(), 1);
+      const float after = ValuesOf(fixture.AwaitStep(++steps))[0];
+      return std::exchange(before, after) - after;
+    };
+    CHECK(moved() == 1);
+    fixture.hub.hub->Set({"algorithm.optimizer.learning_rate=0.5\n", ""});
+    Eventually("the setting", [&] { return moved() == 0.5; });
+    stop.RequestStop();
+  }
+  REQUIRE_OK(ended);
+  const auto store = ValueOf(CheckpointStore::OpenToRead(fixture.folder.File("checkpoints")));
+  CHECK_THAT(ValueOf(store->LoadLatest())->texts.at(kCheckpointExperiment), Catch::Contains("learning_rate: 0.5\n"));
+}
+
 TEST_CASE("a restarted primary goes on from its checkpoint with all applied gradients", "[grpc]") {
   Fixture fixture("reduce: mean");
   const StopToken stop;

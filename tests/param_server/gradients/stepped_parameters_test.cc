@@ -31,6 +31,19 @@ TEST_CASE("each group is stepped by its own optimizer, and weights without a gro
   CHECK(parameters->gradient_norm() == Approx(std::sqrt(26.0)));
 }
 
+TEST_CASE("parameters take another learning rate and clipping", "[unit]") {
+  const auto parameters = ValueOf(SteppedParameters::Create(Weights({1, 1}), {{{"b", 2}, Options("sgd")}}));
+  OptimizerOptions other = Options("sgd");
+  other.learning_rate = 0.5;
+  other.gradient_clip_norm = 1;
+  parameters->SetRates(other);
+  const std::vector<float> gradient = {3, 4};
+  REQUIRE_OK(parameters->Step(gradient.data(), 1, {}));
+  const std::vector<float> values = ValuesOf(parameters->Snapshot());
+  CHECK(values[0] == Approx(1 - 0.5 * 3 / 5).epsilon(1e-5));
+  CHECK(values[1] == Approx(1 - 0.5 * 4 / 5).epsilon(1e-5));
+}
+
 TEST_CASE("a gradient that is not finite in one group changes no other", "[unit]") {
   const auto parameters =
       ValueOf(SteppedParameters::Create(Weights({1, 1}), {{{"a", 1}, PlainSgd()}, {{"b", 1}, PlainSgd()}}));

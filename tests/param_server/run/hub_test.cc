@@ -515,6 +515,22 @@ TEST_CASE("An experiment is stored once, and another one is refused", "[unit]") 
   REQUIRE_CODE(state->Adopt("two"), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_CASE("Workers are told settings at once, beside the experiment as it was submitted", "[unit]") {
+  testing::HubFixture fixture;
+  fixture.Join("a", Role::kActor);
+  std::optional<int64_t> seen;
+  CHECK(ValueOf(fixture.hub->News("a", &seen))->settings.empty());
+  CHECK(fixture.hub->Overview().experiment_yaml == "the experiment");
+  fixture.hub->Set({"x=1\n", "the experiment with x"});
+  CHECK(ValueOf(fixture.hub->News("a", &seen)).value().settings == "x=1\n");
+  CHECK(ValueOf(fixture.Beat("a")).settings == "x=1\n");
+  const Assignment later = fixture.Join("b", Role::kActor).assignment;
+  CHECK(later.settings == "x=1\n");
+  CHECK(later.experiment_yaml == "the experiment");
+  CHECK(fixture.hub->Overview().experiment_yaml == "the experiment with x");
+  CHECK(fixture.hub->present_yaml() == "the experiment with x");
+}
+
 TEST_CASE("workers are told the addresses of reducers and learners at once", "[unit]") {
   testing::HubFixture fixture;
   fixture.Join("a", Role::kActor);

@@ -97,9 +97,8 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get).status()));
 }
 
-TEST_CASE("calls that wait for runs to close do not delay others", "[grpc]") {
-  const HubServer hub;
-  Client client(hub);
+// A pool for one experiment attends until it has work.
+void AttendUntilOrdered(const HubServer& hub) {
   v1::AttendRequest worker;
   worker.set_software_version(kVersion);
   worker.set_address("10.0.0.1:7001");
@@ -111,15 +110,21 @@ TEST_CASE("calls that wait for runs to close do not delay others", "[grpc]") {
     worker.set_kind(kind);
     return ValueOf(CallUnary(pool.get(), &v1::PoolService::Stub::Attend, worker, absl::Seconds(60))).orders_size();
   };
-  v1::SubmitRequest submission;
-  submission.set_effective_yaml(
-      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
-  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
   Eventually("an order", [&] {
     attend(v1::WORKER_KIND_LEARNER);
     attend(v1::WORKER_KIND_REPLAY_SERVER);
     return attend(v1::WORKER_KIND_ACTOR) == 1;
   });
+}
+
+TEST_CASE("calls that wait for runs to close do not delay others", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  submission.set_effective_yaml(
+      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
+  AttendUntilOrdered(hub);
   v1::StopExperimentRequest stop;
   stop.set_id(submitted.id());
   REQUIRE_OK(client.Ask(&Stub::Stop, stop));
@@ -146,6 +151,47 @@ TEST_CASE("calls that wait for runs to close do not delay others", "[grpc]") {
   hub.host->BeginStop();
   deleting.clear();
   CHECK(answered == 8);
+}
+
+TEST_CASE("numbers of a running experiment are set, and wrong ones are refused", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  submission.set_effective_yaml(
+      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n"
+      "stop: {max_env_steps: 1}\n");
+  v1::SetNumbersRequest set;
+  set.set_id(ValueOf(client.Ask(&Stub::Submit, submission)).id());
+  v1::SetNumbersRequest::Number* const number = set.add_numbers();
+  number->set_key("algorithm.optimizer.learning_rate");
+  number->set_value("5e-1");
+  REQUIRE_CODE(client.Ask(&Stub::Set, set).status(), absl::StatusCode::kFailedPrecondition);
+  AttendUntilOrdered(hub);
+  v1::GetExperimentRequest get;
+  get.set_id(set.id());
+  const std::string before = ValueOf(client.Ask(&Stub::Get, get)).effective_yaml();
+  set.set_dry_run(true);
+  const v1::SetNumbersResponse planned = ValueOf(client.Ask(&Stub::Set, set));
+  REQUIRE(planned.changes_size() == 1);
+  CHECK(planned.changes(0).key() == number->key());
+  CHECK(planned.changes(0).from() == "0.001");
+  CHECK(planned.changes(0).to() == "0.5");
+  CHECK(ValueOf(client.Ask(&Stub::Get, get)).effective_yaml() == before);
+  set.set_dry_run(false);
+  CHECK(ValueOf(client.Ask(&Stub::Set, set)).changes_size() == 1);
+  CHECK(ValueOf(client.Ask(&Stub::Set, set)).changes_size() == 0);
+  CHECK_THAT(ValueOf(client.Ask(&Stub::Get, get)).effective_yaml(), Catch::Contains("learning_rate: 0.5\n"));
+
+  number->set_value("11");
+  absl::Status refused = client.Ask(&Stub::Set, set).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK(refused.message() == "algorithm.optimizer.learning_rate: got the number 11; wanted a number in [0, 10]");
+  number->set_key("algorithm.mode");
+  refused = client.Ask(&Stub::Set, set).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::StartsWith("algorithm.mode: cannot change while the experiment"));
+  set.set_id("nothing");
+  REQUIRE_CODE(client.Ask(&Stub::Set, set).status(), absl::StatusCode::kNotFound);
 }
 
 TEST_CASE("experiments are listed by page and by state", "[grpc]") {

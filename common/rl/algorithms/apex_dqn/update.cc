@@ -1,3 +1,5 @@
+#include "common/rl/algorithms/value_based/update.h"
+
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/kit/q_learning.h"
@@ -8,7 +10,10 @@ namespace {
 class ApexDqn : public Algorithm {
  public:
   ApexDqn(const ApexDqnOptions& options, Model* model)
-      : options_(options), loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber), q_(model->net("q")) {}
+      : options_(options),
+        loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber),
+        q_(model->net("q")),
+        follower_(options, &q_) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
@@ -21,28 +26,19 @@ class ApexDqn : public Algorithm {
     }
     const QLearningLossResult loss = QLearningLoss(loss_, q_(t.observation).q(), t.action, target, t.weight);
     if (context->Descend(loss.loss, q_.group())) {
-      FollowTarget();
+      follower_.Follow();
     }
     context->SetPriorities(loss.errors);
     context->Report("q_mean", loss.q_mean);
   }
 
-  void VisitState(StateVisitor* visitor) override { visitor->Int("steps", &steps_); }
+  void VisitState(StateVisitor* visitor) override { follower_.VisitState(visitor); }
 
  private:
-  void FollowTarget() {
-    ++steps_;
-    if (options_.update_steps == 0) {
-      q_.FollowTarget(options_.EffectiveTargetUpdateRate());
-    } else if (steps_ % options_.update_steps == 0) {
-      q_.FollowTarget(1);
-    }
-  }
-
   const ApexDqnOptions options_;
   const TdLoss loss_;
   Net& q_;
-  int64_t steps_ = 0;
+  TargetFollower follower_;
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ ImpalaOptions::ImpalaOptions() {
 }
 
 void ImpalaOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Double("rho_clip", &rho_clip, Above(0, 1e6));
-  visitor.Double("c_clip", &c_clip, Above(0, 1e6));
+  visitor.Double("rho_clip", &rho_clip, Above(0, 1e6).Live());
+  visitor.Double("c_clip", &c_clip, Above(0, 1e6).Live());
   ActorCriticOptions::Visit(visitor);
 }
 

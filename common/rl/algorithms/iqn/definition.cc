@@ -18,7 +18,7 @@ void IqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("target_samples", &target_samples, In(1, 1'000));
   visitor.Int("acting_samples", &acting_samples, In(1, 1'000));
   visitor.Int("embedding", &embedding, In(1, 10'000));
-  visitor.Double("huber_threshold", &huber_threshold, In(0, 1e6));
+  visitor.Double("huber_threshold", &huber_threshold, In(0, 1e6).Live());
   ValueBasedOptions::Visit(visitor);
 }
 

@@ -21,8 +21,7 @@ Tensor ValuesAt(const AnyNet& net, const Observations& observation, const Tensor
 
 class Iqn : public Algorithm {
  public:
-  Iqn(const IqnOptions& options, Model* model)
-      : options_(options), q_(model->net("q")), follower_(options.target, &q_) {}
+  Iqn(const IqnOptions& options, Model* model) : options_(options), q_(model->net("q")), follower_(options, &q_) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));

@@ -12,9 +12,9 @@ absl::StatusOr<AlgorithmPlan> Plan(const MDqnOptions& options, const PlanContext
 
 void MDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("temperature", &temperature, Above(0, 1e6));
-  visitor.Double("munchausen_weight", &munchausen_weight, In(0, 1));
+  visitor.Double("munchausen_weight", &munchausen_weight, In(0, 1).Live());
   visitor.Double("lowest_logarithm", &lowest_logarithm, In(-1e6, 0));
-  VisitOneStep(visitor);
+  VisitLearning(visitor);
 }
 
 AlgorithmDefinition m_dqn_definition() {

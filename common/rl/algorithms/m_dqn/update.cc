@@ -13,8 +13,7 @@ using torch::Tensor;
 
 class MDqn : public Algorithm {
  public:
-  MDqn(const MDqnOptions& options, Model* model)
-      : options_(options), q_(model->net("q")), follower_(options.target, &q_) {}
+  MDqn(const MDqnOptions& options, Model* model) : options_(options), q_(model->net("q")), follower_(options, &q_) {}
 
   // y = r + w [t ln pi(a|s)] + gamma sum over a' of pi(a'|s') (Q'(s', a') - t ln pi(a'|s')), pi = softmax(Q' / t), with
   // the bracket in [lowest_logarithm, 0].

@@ -15,7 +15,7 @@ OffPolicyActorCriticOptions::OffPolicyActorCriticOptions() {
 void OffPolicyActorCriticOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
-  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1).Live());
   visitor.Renamed("update_rate", "target_update_rate");
   visitor.Section("exploration", &exploration);
   visitor.Section("actor_optimizer", &actor_optimizer);

@@ -43,11 +43,11 @@ PpoOptions::PpoOptions() {
 }
 
 void PpoOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("epochs", &epochs, In(1, 1'000));
+  visitor.Int("epochs", &epochs, In(1, 1'000).Live());
   visitor.Int("minibatches", &minibatches, In(1, 10'000));
-  visitor.Schedule("clip", &clip, Above(0, 10));
-  visitor.OptionalDouble("value_clip", &value_clip, Above(0, 1e6));
-  visitor.OptionalDouble("max_divergence", &max_divergence, Above(0, 1e6));
+  visitor.Schedule("clip", &clip, Above(0, 10).Live());
+  visitor.OptionalDouble("value_clip", &value_clip, Above(0, 1e6).Live());
+  visitor.OptionalDouble("max_divergence", &max_divergence, Above(0, 1e6).Live());
   ActorCriticOptions::Visit(visitor);
 }
 

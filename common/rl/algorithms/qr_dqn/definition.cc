@@ -12,7 +12,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const QrDqnOptions& options, const PlanContex
 
 void QrDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("quantiles", &quantiles, In(1, 10'000));
-  visitor.Double("huber_threshold", &huber_threshold, In(0, 1e6));
+  visitor.Double("huber_threshold", &huber_threshold, In(0, 1e6).Live());
   visitor.Bool("double_selection", &double_selection);
   ValueBasedOptions::Visit(visitor);
 }

@@ -12,8 +12,7 @@ using torch::Tensor;
 
 class QrDqn : public Algorithm {
  public:
-  QrDqn(const QrDqnOptions& options, Model* model)
-      : options_(options), q_(model->net("q")), follower_(options.target, &q_) {}
+  QrDqn(const QrDqnOptions& options, Model* model) : options_(options), q_(model->net("q")), follower_(options, &q_) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));

@@ -74,9 +74,9 @@ void R2d2Options::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Double("rescaling_epsilon", &rescaling_epsilon, In(0, 1));
-  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1));
+  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1).Live());
   visitor.Renamed("update_rate", "target_update_rate");
-  visitor.Int("update_steps", &update_steps, In(1, 1e15));
+  visitor.Int("update_steps", &update_steps, In(1, 1e15).Live());
   visitor.Double("eta", &eta, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);

@@ -13,7 +13,7 @@ using torch::Tensor;
 class Rainbow : public Algorithm {
  public:
   Rainbow(const RainbowOptions& options, Model* model)
-      : options_(options), q_(model->net("q")), follower_(options.target, &q_) {}
+      : options_(options), q_(model->net("q")), follower_(options, &q_) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));

@@ -22,7 +22,7 @@ void Defaults(Experiment* experiment) {
 void RedqOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 64));
   visitor.Int("target_critics", &target_critics, In(1, 64));
-  visitor.Int("policy_delay", &policy_delay, In(1, 1'000));
+  visitor.Int("policy_delay", &policy_delay, In(1, 1'000).Live());
   SoftActorCriticOptions::Visit(visitor);
 }
 

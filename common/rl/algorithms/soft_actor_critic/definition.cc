@@ -11,14 +11,15 @@ SoftActorCriticOptions::SoftActorCriticOptions() {
 }
 
 void SoftActorCriticOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Double("temperature", &temperature, Above(0, 1e6));
+  // A learned temperature only begins with it.
+  visitor.Double("temperature", &temperature, learn_temperature ? Above(0, 1e6) : Above(0, 1e6).Live());
   visitor.Bool("learn_temperature", &learn_temperature);
   const auto of_learned = [&](const char* key) {
     return visitor.Applies(key, learn_temperature,
                            "means nothing while learn_temperature is false; wanted none, or learn_temperature: true");
   };
   if (of_learned("target_entropy")) {
-    visitor.OptionalDouble("target_entropy", &target_entropy, In(-1e6, 1e6));
+    visitor.OptionalDouble("target_entropy", &target_entropy, In(-1e6, 1e6).Live());
   }
   if (of_learned("temperature_optimizer")) {
     visitor.Section("temperature_optimizer", &temperature_optimizer);

@@ -21,9 +21,9 @@ Td3Options::Td3Options() {
 
 void Td3Options::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 16));
-  visitor.Double("target_noise", &target_noise, In(0, 2));
-  visitor.Double("target_noise_clip", &target_noise_clip, In(0, 2));
-  visitor.Int("policy_delay", &policy_delay, In(1, 1'000));
+  visitor.Double("target_noise", &target_noise, In(0, 2).Live());
+  visitor.Double("target_noise_clip", &target_noise_clip, In(0, 2).Live());
+  visitor.Int("policy_delay", &policy_delay, In(1, 1'000).Live());
   OffPolicyActorCriticOptions::Visit(visitor);
 }
 

@@ -12,20 +12,20 @@ constexpr double kDefaultRate = 0.01;
 
 }  // namespace
 
-double TargetOptions::Rate() const {
+double TargetOptions::EffectiveTargetUpdateRate() const {
   return target_update_rate.value_or(update_steps == 0 ? kDefaultRate : 0);
 }
 
-void TargetOptions::Visit(ConfigVisitor& visitor, bool has_target) {
-  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1));
+void TargetOptions::VisitTarget(ConfigVisitor& visitor, bool has_target) {
+  visitor.OptionalDouble("target_update_rate", &target_update_rate, Above(0, 1).Live());
   visitor.Renamed("update_rate", "target_update_rate");
   visitor.Int("update_steps", &update_steps, In(0, 1e15));
   if (has_target && update_steps == 0) {
-    target_update_rate = Rate();  // So that the effective configuration shows it.
+    target_update_rate = EffectiveTargetUpdateRate();  // So that the effective configuration shows it.
   }
 }
 
-absl::Status TargetOptions::Validate(bool has_target) const {
+absl::Status TargetOptions::ValidateTarget(bool has_target) const {
   Problems problems;
   problems.AddUnless(!target_update_rate.has_value() || update_steps == 0,
                      "target_update_rate: ", target_update_rate.value_or(0), " and update_steps: ", update_steps,
@@ -41,13 +41,17 @@ ValueBasedOptions::ValueBasedOptions() {
 }
 
 void ValueBasedOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("n_step", &n_step, In(1, 1'000));
-  VisitOneStep(visitor);
+  VisitSteps(visitor);
+  VisitLearning(visitor);
 }
 
-void ValueBasedOptions::VisitOneStep(ConfigVisitor& visitor) {
+void ValueBasedOptions::VisitSteps(ConfigVisitor& visitor) {
+  visitor.Int("n_step", &n_step, In(1, 1'000));
+}
+
+void ValueBasedOptions::VisitLearning(ConfigVisitor& visitor, bool has_target) {
   visitor.Double("discount", &discount, In(0, 1));
-  target.Visit(visitor);
+  VisitTarget(visitor, has_target);
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);
 }

@@ -16,27 +16,27 @@ struct TargetOptions {
   int64_t update_steps = 0;  // Learner steps between copies.
 
   // target_update_rate, or its default if neither is given; 0 if the target is copied.
-  double Rate() const;
-  void Visit(ConfigVisitor& visitor, bool has_target = true);
-  absl::Status Validate(bool has_target = true) const;
+  double EffectiveTargetUpdateRate() const;
+  void VisitTarget(ConfigVisitor& visitor, bool has_target = true);
+  absl::Status ValidateTarget(bool has_target = true) const;
 };
 
 // The options of algorithms that learn the values of choices from replayed n-step transitions.
-struct ValueBasedOptions : public AlgorithmOptions {
+struct ValueBasedOptions : public AlgorithmOptions, public TargetOptions {
   int64_t n_step = 3;      // Rewards summed before a value takes over; fewer at an episode's end.
   double discount = 0.99;  // Per step.
-  TargetOptions target;
   ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;
 
   ValueBasedOptions();
 
   void Visit(ConfigVisitor& visitor) override;
-  absl::Status Validate() const override { return target.Validate(); }
+  absl::Status Validate() const override { return ValidateTarget(); }
 
  protected:
-  // All but n_step, for algorithms of one step.
-  void VisitOneStep(ConfigVisitor& visitor);
+  // n_step, and then all other options. Algorithms of one step visit only the latter.
+  void VisitSteps(ConfigVisitor& visitor);
+  void VisitLearning(ConfigVisitor& visitor, bool has_target = true);
 };
 
 // One network "q" with this head, which acts and has a target, and a table of transitions. If it picks by priority,

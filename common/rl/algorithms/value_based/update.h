@@ -18,7 +18,7 @@ class TargetFollower {
   void Follow() {
     ++steps_;
     if (options_.update_steps == 0) {
-      net_->FollowTarget(options_.Rate());
+      net_->FollowTarget(options_.EffectiveTargetUpdateRate());
     } else if (steps_ % options_.update_steps == 0) {
       net_->FollowTarget(1);
     }

@@ -9,12 +9,12 @@
 namespace waggle {
 namespace {
 
-struct Steps {
+struct UnrollRows {
   torch::Tensor reward, discount, value, last;
   double lambda;
 };
 
-void Check(const Steps& unroll) {
+void Check(const UnrollRows& unroll) {
   const torch::Tensor& reward = unroll.reward;
   TORCH_CHECK(IsFloat32Or64(reward) && reward.dim() == 2, "reward is ", DescribeTensor(reward),
               "; wanted Float or Double[T, rows]");
@@ -24,7 +24,7 @@ void Check(const Steps& unroll) {
 }
 
 // One sweep from the last row to the first. LibTorch's operators would pass over memory a dozen times a row.
-Advantages Sweep(const Steps& unroll) {
+Advantages Sweep(const UnrollRows& unroll) {
   const int64_t steps = unroll.reward.size(0);
   const int64_t rows = unroll.reward.size(1);
   const torch::Tensor reward = unroll.reward.contiguous();
@@ -57,7 +57,7 @@ Advantages Sweep(const Steps& unroll) {
 }
 
 // The same with operators, for any device.
-Advantages Loop(const Steps& unroll) {
+Advantages Loop(const UnrollRows& unroll) {
   const int64_t steps = unroll.reward.size(0);
   const torch::Tensor zero = torch::zeros({}, unroll.reward.options());
   const torch::Tensor ends = unroll.discount == 0;
@@ -92,7 +92,7 @@ Counted Count(const torch::Tensor& values, const torch::Tensor& mask) {
 Advantages GeneralizedAdvantages(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& value,
                                  const torch::Tensor& last, double lambda) {
   torch::NoGradGuard no_grad;
-  const Steps unroll{reward, discount, value, last, lambda};
+  const UnrollRows unroll{reward, discount, value, last, lambda};
   Check(unroll);
   const bool sweep = reward.scalar_type() == torch::kFloat32 && reward.is_cpu() && discount.is_cpu() &&
                      value.is_cpu() && last.is_cpu();

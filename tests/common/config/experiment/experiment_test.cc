@@ -228,7 +228,8 @@ TEST_CASE("observations are not normalised if gradients are pushed", "[unit]") {
 
 TEST_CASE("keys of evaluations mean nothing if there are none, and are not printed", "[unit]") {
   const std::string none = std::string(kMinimal) + "evaluation: {enabled: false";
-  for (const char* const key : {"episodes: 20", "confirm_episodes: 100", "period_seconds: 1", "period_steps: 500"}) {
+  for (const char* const key : {"episodes: 20", "confirm_episodes: 100", "period_seconds: 1", "period_steps: 500",
+                                "period_learner_steps: null"}) {
     const std::string name(key, std::string(key).find(':'));
     CHECK(Parse(none + ", " + key + "}\n").status().message() ==
           "x.yaml:3: evaluation." + name + ": means nothing while enabled is false; wanted none, or enabled: true");

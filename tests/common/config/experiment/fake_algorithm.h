@@ -7,10 +7,14 @@ namespace waggle::testing {
 struct FakeOptions : AlgorithmOptions {
   int64_t n_step = 1;
   double discount = 0.99;
+  ExplorationOptions exploration{"epsilon_greedy"};
+  OptimizerOptions optimizer;
 
   void Visit(ConfigVisitor& visitor) override {
     visitor.Int("n_step", &n_step, In(1, 100));
     visitor.Double("discount", &discount, In(0, 1));
+    visitor.Section("exploration", &exploration);
+    visitor.Section("optimizer", &optimizer);
   }
   absl::Status Validate() const override {
     return discount == 0 ? absl::InvalidArgumentError("discount: 0 makes every step its own episode")
@@ -22,10 +26,11 @@ inline absl::StatusOr<AlgorithmPlan> PlanFake(const FakeOptions& options, const 
   if (options.n_step == 13) {
     return absl::InvalidArgumentError("algorithm.n_step: 13 brings bad luck");
   }
-  NetworkNeed q{"q", {{"q", HeadKind::kQ}}};
+  NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
   q.acts = true;
   q.has_target = options.n_step != 15;
   AlgorithmPlan algorithm{{q}};
+  algorithm.exploration = options.exploration;
   TablePlan plan;
   plan.batch_size = context.learner.batch_size;
   plan.table = context.replay.TableFor(plan.batch_size);

@@ -122,6 +122,15 @@ TEST_CASE("Devices are cpu, cuda or cuda with a number", "[unit]") {
   }
 }
 
+TEST_CASE("In lock-step period_learner_steps takes the place of period_steps", "[unit]") {
+  EvaluationOptions options;
+  CHECK(options.StepsInLockStep() == 500);
+  options.period_learner_steps = 30;
+  CHECK(options.StepsInLockStep() == 30);
+  options.enabled = false;
+  CHECK(options.StepsInLockStep() == 0);
+}
+
 TEST_CASE("A run's name must be good for a folder", "[unit]") {
   CHECK(ProblemsWith<ExperimentOptions>("name", "pole.1").empty());
   for (const char* bad : {"", ".", "..", "a/b", ".hidden", "-x", "a b", "a\n"}) {

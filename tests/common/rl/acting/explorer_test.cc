@@ -80,6 +80,16 @@ TEST_CASE("every lane's epsilon moves with its schedule", "[unit]") {
   CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.3 / 3).margin(0.02));
 }
 
+TEST_CASE("an explorer takes other numbers of its type", "[unit]") {
+  ExplorationOptions options = Options("epsilon_greedy");
+  options.epsilon = 0;
+  Explorer explorer = Choosing(options);
+  CHECK(Shares(&explorer, {1, 2, 3}, 2)[2] == Approx(1));
+  options.epsilon = 0.6;
+  explorer.SetOptions(options);
+  CHECK(Shares(&explorer, {1, 2, 3}, 2)[0] == Approx(0.2).margin(0.02));
+}
+
 TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]") {
   ExplorationOptions options = Options("boltzmann");
   options.temperature = 2;

@@ -1,0 +1,90 @@
+#include "param_server/experiments/set_numbers.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "param_server/experiments/output_files.h"
+
+namespace waggle {
+namespace {
+
+// The run whose numbers can be set, and its record. FAILED_PRECONDITION if the experiment does not run.
+absl::Status FindRun(HostState* host, const std::string& id, ExperimentRecord* record, std::shared_ptr<OpenRun>* run) {
+  MutexLock lock(&host->mutex);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, host->Find(id));
+  *record = *known;
+  const auto active = host->active_runs.find(id);
+  const RunState state = host->StateOf(*known);
+  if (active == host->active_runs.end() && state == RunState::kRunning) {
+    return absl::UnavailableError(absl::StrCat("experiment ", id, " is being opened"));
+  }
+  if (active == host->active_runs.end() || IsTrainingOver(state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id, " is ", RunStateName(state), "; wanted one that runs"));
+  }
+  *run = active->second.run;
+  return absl::OkStatus();
+}
+
+std::string EventText(const std::vector<SettingChange>& changes) {
+  return absl::StrCat("set by a user: ",
+                      absl::StrJoin(changes, ", ", [](std::string* out, const SettingChange& change) {
+                        absl::StrAppend(out, change.key, " from ", change.from, " to ", change.to);
+                      }));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SettingChange>> SetNumbers(HostState* host, const std::string& id,
+                                                      const std::vector<std::pair<std::string, std::string>>& numbers,
+                                                      bool dry_run) {
+  if (numbers.empty()) {
+    return absl::InvalidArgumentError(
+        "numbers: got none; wanted KEY=VALUE, such as algorithm.optimizer.learning_rate=1e-4");
+  }
+  MutexLock writing(&host->writing);
+  ExperimentRecord record;
+  std::shared_ptr<OpenRun> run;
+  WAGGLE_RETURN_IF_ERROR(FindRun(host, id, &record, &run));
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host->store->Texts(id));
+  WAGGLE_ASSIGN_OR_RETURN(const ChangedSettings changed,
+                          ChangeSettings(texts.effective_yaml, record.settings, numbers, *host->options.algorithms));
+  if (dry_run || changed.changes.empty()) {
+    return changed.changes;
+  }
+  record.settings = changed.settings;
+  const std::string event = EventText(changed.changes);
+  WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, event));
+  LogInfo("experiment ", id, ": ", event);
+  texts.effective_yaml = ToYaml(changed.experiment);
+  texts.last_overview.clear();
+  run->hub()->Set({record.settings, texts.effective_yaml});
+  if (const absl::Status written = WriteBeginning(record.output_folder, texts.effective_yaml); !written.ok()) {
+    LogWarning("experiment ", id, ": its experiment.yaml has the earlier numbers: ", written.message());
+  }
+  MutexLock lock(&host->mutex);
+  if (const auto active = host->active_runs.find(id); active != host->active_runs.end()) {
+    active->second.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
+  }
+  return changed.changes;
+}
+
+absl::StatusOr<ExperimentTexts> PresentTexts(HostState* host, const std::string& id) {
+  ExperimentRecord record;
+  {
+    MutexLock lock(&host->mutex);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, host->Find(id));
+    record = *known;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host->store->Texts(id));
+  if (!record.settings.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, host->Parse(record, texts.effective_yaml));
+    texts.effective_yaml = ToYaml(experiment);
+  }
+  return texts;
+}
+
+}  // namespace waggle

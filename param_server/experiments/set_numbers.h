@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/config/experiment/live_settings.h"
+#include "param_server/experiments/host_state.h"
+
+namespace waggle {
+
+// ExperimentHost::Set. Waits for the disk.
+absl::StatusOr<std::vector<SettingChange>> SetNumbers(HostState* host, const std::string& id,
+                                                      const std::vector<std::pair<std::string, std::string>>& numbers,
+                                                      bool dry_run);
+
+// The texts of an experiment, the effective one with its settings. Waits for the disk. NOT_FOUND if there is no such
+// experiment.
+absl::StatusOr<ExperimentTexts> PresentTexts(HostState* host, const std::string& id);
+
+}  // namespace waggle
