@@ -38,7 +38,7 @@ class QrSac : public Algorithm {
     const Tensor q = Least(critic_(t.observation, now.action).quantiles("value")).mean(1);
     context->Descend((t.weight * (alpha * now.log_prob - q)).mean(), actor_.group());
     temperature_.LearnReal(-now.log_prob, now.action, context);
-    context->SetPriorities((quantiles.mean({0, 2}) - target.mean(1)).abs());
+    context->SetPriorities((quantiles.mean(2).mean(0) - target.mean(1)).abs());
     context->Report("q_mean", q);
     context->Report("entropy", -now.log_prob);
     context->Report("temperature", alpha);

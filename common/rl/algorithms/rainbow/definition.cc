@@ -1,4 +1,5 @@
 #include "common/base/problems.h"
+#include "common/config/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/rainbow/rainbow.h"
 

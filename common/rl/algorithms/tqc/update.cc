@@ -39,10 +39,10 @@ class Tqc : public Algorithm {
     }
     // (14): the actor climbs the mean of all quantiles.
     const SampledAction now = actor_(t.observation).policy().Sample(context->noise());
-    const Tensor q = critic_(t.observation, now.action).quantiles("value").mean({0, 2});
+    const Tensor q = critic_(t.observation, now.action).quantiles("value").mean(2).mean(0);
     context->Descend((t.weight * (alpha * now.log_prob - q)).mean(), actor_.group());
     temperature_.LearnReal(-now.log_prob, now.action, context);
-    context->SetPriorities((quantiles.mean({0, 2}) - target.mean(1)).abs());
+    context->SetPriorities((quantiles.mean(2).mean(0) - target.mean(1)).abs());
     context->Report("q_mean", q);
     context->Report("entropy", -now.log_prob);
     context->Report("temperature", alpha);
