@@ -12,7 +12,7 @@ namespace waggle {
 namespace {
 
 // The run whose numbers can be set, and its record. FAILED_PRECONDITION if the experiment does not run.
-absl::Status FindRun(HostState* host, const std::string& id, ExperimentRecord* record, std::shared_ptr<OpenRun>* run) {
+absl::Status FindOpenRun(HostState* host, const std::string& id, ExperimentRecord* record, std::shared_ptr<OpenRun>* run) {
   MutexLock lock(&host->mutex);
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, host->Find(id));
   *record = *known;
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<SettingChange>> SetNumbers(HostState* host, const std
   MutexLock writing(&host->writing);
   ExperimentRecord record;
   std::shared_ptr<OpenRun> run;
-  WAGGLE_RETURN_IF_ERROR(FindRun(host, id, &record, &run));
+  WAGGLE_RETURN_IF_ERROR(FindOpenRun(host, id, &record, &run));
   WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host->store->Texts(id));
   WAGGLE_ASSIGN_OR_RETURN(const ChangedSettings changed,
                           ChangeSettings(texts.effective_yaml, record.settings, numbers, *host->options.algorithms));
