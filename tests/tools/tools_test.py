@@ -2,6 +2,7 @@
 """Tests that each check can fail: python3 -m unittest discover -s tests/tools -p '*_test.py'"""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -158,6 +159,66 @@ class LinkageTest(ToolTest):
 
     def test_a_real_program_is_listed(self):
         self.assertIn("libc.so", linkage.libraries(pathlib.Path(sys.executable).resolve()))
+
+
+class NewAlgorithmTest(ToolTest):
+    FOLDER = "common/rl/algorithms"
+
+    def setUp(self):
+        super().setUp()
+        self.repository = TOOLS.parents[1]
+        for name in ["docs/authoring.md", "docs/algorithms.md", f"{self.FOLDER}/list.inc", ".clang-format"]:
+            self.write(name, (self.repository / name).read_text())
+
+    def make(self, *name):
+        command = [sys.executable, str(TOOLS / "new_algorithm.py"), *name, *([str(self.root)] if name else [])]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def files(self):
+        return {path.relative_to(self.root).as_posix(): path.read_text() for path in self.root.rglob("*") if path.is_file()}
+
+    def test_each_file_of_an_algorithm_is_made_under_its_name(self):
+        name = "a_quiet_learner"
+        before = self.files()
+        made = self.make(name)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        files = self.files()
+        new = {path: text for path, text in files.items() if path not in before}
+        folder = f"{self.FOLDER}/{name}"
+        self.assertEqual(
+            set(new),
+            {f"{folder}/{name}.h", f"{folder}/definition.cc", f"{folder}/update.cc", f"tests/{folder}/update_test.cc",
+             f"configs/cartpole_{name}.yaml"},
+        )
+        for path, text in new.items():
+            self.assertIn(path, made.stdout)
+            self.assertNotIn("dqn", text.lower().replace("(dqn)", ""), path)
+        self.assertIn("class AQuietLearner : public Algorithm", new[f"{folder}/update.cc"])
+        self.assertIn("AlgorithmDefinition a_quiet_learner_definition()", new[f"{folder}/definition.cc"])
+        # A line and a section are added to two files.
+        lines = files[f"{self.FOLDER}/list.inc"].splitlines()
+        entries = [line for line in lines if line.startswith("WAGGLE_ALGORITHM(")]
+        self.assertEqual(entries, sorted(entries))
+        lines.remove(f"WAGGLE_ALGORITHM({name})")
+        self.assertEqual(lines, before[f"{self.FOLDER}/list.inc"].splitlines())
+        self.assertTrue(files["docs/algorithms.md"].startswith(before["docs/algorithms.md"] + f"\n## {name}\n"))
+
+    def test_the_files_pass_the_checks(self):
+        self.assertEqual(self.make("an_algorithm_of_a_long_name").returncode, 0)
+        for tool in [layering, paths, prose, tested_folders]:
+            self.assertEqual(list(tool.findings(self.root)), [])
+        if formatter := shutil.which("clang-format-14"):
+            sources = [path for path in self.files() if path.endswith((".h", ".cc"))]
+            subprocess.run([formatter, "--dry-run", "--Werror", *sources], cwd=self.root, check=True)
+
+    def test_a_wrong_name_and_one_that_is_taken_make_nothing(self):
+        self.write(f"{self.FOLDER}/ppo/ppo.h")
+        before = self.files()
+        for name in [[], ["Upper"], ["two words"], ["9th"], ["dot.dot"], ["a__b"], ["x" * 31], ["ppo"]]:
+            made = self.make(*name)
+            self.assertEqual(made.returncode, 1)
+            self.assertIn("name: got ", made.stderr)
+        self.assertEqual(self.files(), before)
 
 
 class PathsTest(ToolTest):

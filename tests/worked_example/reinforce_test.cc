@@ -1,4 +1,4 @@
-// The loss of the worked example of docs/extending.md against a loop over the steps of each episode.
+// The loss of the first worked example of docs/authoring.md against a loop over the steps of each episode.
 
 #include <cmath>
 
