@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config/config_writer.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/config/live_fields.h"
 #include "common/rl/training/learner_checkpoint.h"
 #include "tests/conformance/fields.h"
