@@ -29,7 +29,7 @@ Tensor ProjectedAtoms(const Tensor& probabilities, const Tensor& reward, const T
   const Tensor position = ((moved - low) * (static_cast<double>(atoms - 1) / (high - low))).clamp(0, atoms - 1);
   const Tensor below = position.floor();
   const Tensor above_share = position - below;
-  const Tensor index = below.to(torch::kInt64);
+  const Tensor index = below.to(torch::kInt64).clamp(0, atoms - 1);  // NaN has no index; its shares are NaN.
   Tensor projected = torch::zeros_like(probabilities);
   projected.scatter_add_(1, index, probabilities * (1 - above_share));
   projected.scatter_add_(1, (index + 1).clamp_max(atoms - 1), probabilities * above_share);

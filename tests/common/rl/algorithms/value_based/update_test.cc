@@ -113,8 +113,10 @@ TEST_CASE("the priority of rainbow is the cross entropy with the projected next 
   const auto trainee = ValuesOf("name: rainbow, atoms: 3, low: 0, high: 2, discount: 0.5", 2, 2, torch::kFloat64,
                                 Linear("categorical_q"));
   // Logarithms of probabilities of the atoms 0, 1 and 2, for both choices.
-  const Tensor online = torch::tensor({{1.0, 1, 1, 0.2, 0.3, 0.5}, {0.1, 0.1, 0.8, 0.8, 0.1, 0.1}}, torch::kFloat64);
-  const Tensor target = torch::tensor({{1.0, 1, 1, 1, 1, 1}, {0.5, 0.3, 0.2, 0.1, 0.1, 0.8}}, torch::kFloat64);
+  const Tensor online =
+      torch::tensor({{1.0, 1.0, 1.0, 0.2, 0.3, 0.5}, {0.1, 0.1, 0.8, 0.8, 0.1, 0.1}}, torch::kFloat64);
+  const Tensor target =
+      torch::tensor({{1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, {0.5, 0.3, 0.2, 0.1, 0.1, 0.8}}, torch::kFloat64);
   SetOutputs(&trainee->model().net("q").network(), online.log());
   SetOutputs(trainee->model().net("q").target_network(), target.log());
   LocalStepper stepper;
@@ -127,9 +129,10 @@ TEST_CASE("the priority of rainbow is the cross entropy with the projected next 
 TEST_CASE("the priority of qr_dqn is the error of the mean", "[unit]") {
   const auto trainee =
       ValuesOf("name: qr_dqn, quantiles: 2, discount: 0.5", 2, 2, torch::kFloat64, Linear("quantile_q"));
-  SetOutputs(&trainee->model().net("q").network(), torch::tensor({{0.0, 0, 1, 2}, {9, 9, 0, 0}}, torch::kFloat64));
+  SetOutputs(&trainee->model().net("q").network(),
+             torch::tensor({{0.0, 0.0, 1.0, 2.0}, {9.0, 9.0, 0.0, 0.0}}, torch::kFloat64));
   SetOutputs(trainee->model().net("q").target_network(),
-             torch::tensor({{0.0, 0, 0, 0}, {2, 4, 6, 8}}, torch::kFloat64));
+             torch::tensor({{0.0, 0.0, 0.0, 0.0}, {2.0, 4.0, 6.0, 8.0}}, torch::kFloat64));
   LocalStepper stepper;
   // The target network chooses 1, worth 1 + 0.5 * 7; the taken choice is worth 1.5.
   const UpdateResult result = testing::Updated(trainee.get(), OneStep(1), &stepper);
