@@ -12,11 +12,16 @@ namespace {
 
 using torch::Tensor;
 
-// The values of choices at fractions [rows, samples]: [rows, choices, samples].
+// The network's output at fractions [rows, samples].
 template <class AnyNet>
-Tensor ValuesAt(const AnyNet& net, const Observations& observation, const Tensor& fractions, int64_t embedding) {
+Output At(const AnyNet& net, const Observations& observation, const Tensor& fractions, int64_t embedding) {
   const Tensor waves = torch::arange(embedding, fractions.options()) * M_PI;
-  return net(observation, {}, {(fractions.unsqueeze(-1) * waves).cos()}).q().transpose(-2, -1);
+  return net(observation, {}, {(fractions.unsqueeze(-1) * waves).cos()});
+}
+
+// The values of choices, [rows, choices, samples].
+Tensor ValuesOf(const Output& output) {
+  return output.q().transpose(-2, -1);
 }
 
 class Iqn : public Algorithm {
@@ -32,14 +37,14 @@ class Iqn : public Algorithm {
     {
       const torch::NoGradGuard no_grad;
       const auto next = [&](const Tensor& fractions) {
-        return ValuesAt(q_.target(), t.next_observation, fractions, options_.embedding);
+        return ValuesOf(At(q_.target(), t.next_observation, fractions, options_.embedding));
       };
       const Tensor best = next(draw(options_.acting_samples)).mean(-1).argmax(-1);
       const Tensor values = AtChoices(next(draw(options_.target_samples)), best);
       target = Bootstrapped(t.n_step_return, t.bootstrap, values.t()).t();
     }
     const Tensor fractions = draw(options_.samples);
-    const Tensor values = AtChoices(ValuesAt(q_, t.observation, fractions, options_.embedding), t.action);
+    const Tensor values = AtChoices(ValuesOf(At(q_, t.observation, fractions, options_.embedding)), t.action);
     const Tensor loss = QuantileLoss(values, fractions, target, options_.huber_threshold);
     if (context->Descend((t.weight * loss).mean(), q_.group())) {
       follower_.Follow();
@@ -65,8 +70,10 @@ class IqnPolicy : public AlgorithmPolicy {
     const Tensor middles = MiddleFractions(options_.acting_samples, torch::empty({0}, nets_.device))
                                .expand({rows.slots.size(0), options_.acting_samples});
     const Tensor fractions = rows.greedy ? middles : rows.noise->UniformLike(middles);
+    const Output out = At(nets_.net("q"), rows.observation, fractions, options_.embedding);
     Acted acted;
-    acted.values = ValuesAt(nets_.net("q"), rows.observation, fractions, options_.embedding).mean(-1);
+    acted.values = out.q().mean(1);
+    acted.mask = out.mask().defined() ? out.mask().select(1, 0) : out.mask();  // The same for all samples.
     return acted;
   }
 
