@@ -164,7 +164,7 @@ Result Acting(int64_t lanes, torch::Device device) {
   context.all_lanes = lanes;
   const std::unique_ptr<Policy> policy = Must(NetworkPolicy::Create(context));
   const auto network =
-      Must(Network::Create(*Must(PlanExperiment(experiment, context.environment, definitions)).acting(), device, 1));
+      Must(Network::Create(*Must(PlanExperiment(experiment, context.environment, definitions)).acting()[0], device, 1));
   const std::vector<float> observations(static_cast<size_t>(4 * lanes), 0.5F);
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));
