@@ -94,7 +94,7 @@ void SetOutputs(Network* network, const Tensor& outputs) {
   network->parameters().value_views()[1].zero_();
 }
 
-constexpr char kLinear[] = "{q: {torso: [], heads: {q: {type: KIND}}}}";
+constexpr char kLinear[] = "{q: {torso: [], heads: {q: {type: KIND, noise: 0}}}}";
 
 std::string Linear(const std::string& kind) {
   std::string text = kLinear;
