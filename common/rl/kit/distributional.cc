@@ -25,14 +25,16 @@ Tensor ProjectedAtoms(const Tensor& probabilities, const Tensor& reward, const T
   CheckTensor("the reward", reward, probabilities.scalar_type(), {probabilities.size(0)});
   CheckTensor("the bootstrap", bootstrap, probabilities.scalar_type(), {probabilities.size(0)});
   const Tensor values = torch::linspace(low, high, atoms, probabilities.options());
+  // A bootstrap of 0 ignores the distribution, even if it is not finite.
+  const Tensor given = probabilities.masked_fill((bootstrap == 0).unsqueeze(1), 1 / static_cast<double>(atoms));
   const Tensor moved = (reward.unsqueeze(1) + bootstrap.unsqueeze(1) * values).clamp(low, high);
   const Tensor position = ((moved - low) * (static_cast<double>(atoms - 1) / (high - low))).clamp(0, atoms - 1);
   const Tensor below = position.floor();
   const Tensor above_share = position - below;
   const Tensor index = below.to(torch::kInt64).clamp(0, atoms - 1);  // NaN has no index; its shares are NaN.
-  Tensor projected = torch::zeros_like(probabilities);
-  projected.scatter_add_(1, index, probabilities * (1 - above_share));
-  projected.scatter_add_(1, (index + 1).clamp_max(atoms - 1), probabilities * above_share);
+  Tensor projected = torch::zeros_like(given);
+  projected.scatter_add_(1, index, given * (1 - above_share));
+  projected.scatter_add_(1, (index + 1).clamp_max(atoms - 1), given * above_share);
   return projected;
 }
 

@@ -10,9 +10,9 @@ constexpr double kFirstNoise = 0.5;  // The paper's.
 
 absl::StatusOr<AlgorithmPlan> Plan(const RainbowOptions& options, const PlanContext& context) {
   return ValueBasedPlan(options, context,
-                        options.atoms == 1
-                            ? HeadNeed(HeadKind::kQ)
-                            : HeadNeed(HeadKind::kCategoricalQ, options.atoms, options.low, options.high));
+                        options.learns_distribution()
+                            ? HeadNeed(HeadKind::kCategoricalQ, options.atoms, options.low, options.high)
+                            : HeadNeed(HeadKind::kQ));
 }
 
 void Defaults(Experiment* experiment) {
@@ -30,14 +30,18 @@ RainbowOptions::RainbowOptions() {
 }
 
 void RainbowOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("atoms", &atoms, In(1, 10'000));
-  const auto of_atoms = [&](const char* key) {
-    return visitor.Applies(key, atoms > 1, "means nothing to one atom, which is the value; wanted none, or more atoms");
+  visitor.Choice("learns", &learns, {"distribution", "mean"});
+  const auto of_distribution = [&](const char* key) {
+    return visitor.Applies(key, learns_distribution(),
+                           "means nothing to the mean; wanted none, or learns: distribution");
   };
-  if (of_atoms("low")) {
+  if (of_distribution("atoms")) {
+    visitor.Int("atoms", &atoms, In(2, 10'000));
+  }
+  if (of_distribution("low")) {
     visitor.Double("low", &low, In(-1e9, 1e9));
   }
-  if (of_atoms("high")) {
+  if (of_distribution("high")) {
     visitor.Double("high", &high, In(-1e9, 1e9));
   }
   visitor.Bool("double_selection", &double_selection);

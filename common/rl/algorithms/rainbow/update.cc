@@ -18,7 +18,7 @@ class Rainbow : public Algorithm {
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
     const Output out = q_(t.observation);
-    const Losses losses = options_.atoms == 1 ? OfValues(out, t) : OfAtoms(out, t);
+    const Losses losses = options_.learns_distribution() ? OfAtoms(out, t) : OfValues(out, t);
     if (context->Descend(losses.loss, q_.group())) {
       follower_.Follow();
     }

@@ -24,7 +24,7 @@ const std::vector<std::string>& Algorithms() {
   static const auto* const algorithms = new std::vector<std::string>{
       "name: rainbow, atoms: 11, low: -3, high: 5",
       "name: rainbow, atoms: 11, low: -3, high: 5, double_selection: false",
-      "name: rainbow, atoms: 1",
+      "name: rainbow, learns: mean",
       "name: qr_dqn, quantiles: 5",
       "name: qr_dqn, quantiles: 5, double_selection: true, huber_threshold: 0.3",
       "name: iqn, samples: 3, target_samples: 4, acting_samples: 5, embedding: 6",
@@ -181,7 +181,7 @@ TEST_CASE("algorithms of values learn those of a small decision process", "[unit
   const Tensor discount = torch::tensor({{1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {0.F, 0.F}});
   const TensorBatch batch = testing::DqnBatch(first, {0, 1, 0, 1, 0, 1}, reward, discount, last, {2, 2, 2, 2, 2, 2});
   for (const char* const algorithm :
-       {"name: rainbow, atoms: 41, low: 0, high: 2, n_step: 1", "name: rainbow, atoms: 1, n_step: 1",
+       {"name: rainbow, atoms: 41, low: 0, high: 2, n_step: 1", "name: rainbow, learns: mean, n_step: 1",
         "name: qr_dqn, quantiles: 10, n_step: 1", "name: m_dqn, temperature: 0.001, munchausen_weight: 0"}) {
     INFO(algorithm);
     const auto trainee = ValuesOf(std::string(algorithm) +
