@@ -146,7 +146,8 @@ Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
   // If a batch is divided, rows in another order make other parts.
-  for (const auto& [option, value] : Overrides{{"minibatches", "1"}, {"epochs", "2"}, {"unroll", "8"}}) {
+  for (const auto& [option, value] :
+       Overrides{{"minibatches", "1"}, {"epochs", "2"}, {"unroll", "8"}, {"policy_delay", "2"}}) {
     if (walk.numbers.count(option) > 0) {
       all.emplace_back("algorithm." + option, value);
     }
@@ -165,7 +166,14 @@ void RemoveLimit(Experiment* experiment) {
 }
 
 Experiment LearningExperiment(const Subject& subject) {
-  return WithUnits(subject, 32, {});
+  FieldWalk walk;
+  ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+  // Many updates for each environment step would take minutes.
+  Experiment experiment = WithUnits(
+      subject, 32, walk.numbers.count("policy_delay") > 0 ? Overrides{{"algorithm.policy_delay", "2"}} : Overrides());
+  double& samples = experiment.replay.table.rate_limiter.samples_per_insert;
+  samples = std::min(samples, static_cast<double>(experiment.learner.batch_size));
+  return experiment;
 }
 
 std::vector<Overrides> OtherOptions(const Subject& subject) {

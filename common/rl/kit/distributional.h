@@ -12,8 +12,8 @@ torch::Tensor AtChoices(const torch::Tensor& values, const torch::Tensor& choice
 
 // C51's projection (arXiv 1707.06887, algorithm 1): the distribution of reward + bootstrap * z for atoms z, evenly
 // spaced from low to high, with each probability shared between the two nearest atoms. `probabilities` is [rows,
-// atoms], `reward` and `bootstrap` [rows]. Values beyond the ends count as the ends. A constant; rows sum to those
-// given.
+// atoms], `reward` and `bootstrap` [rows]. Values beyond the ends count as the ends. With a bootstrap of 0 the
+// probabilities are ignored, even if they are not finite. A constant; rows sum to 1.
 torch::Tensor ProjectedAtoms(const torch::Tensor& probabilities, const torch::Tensor& reward,
                              const torch::Tensor& bootstrap, double low, double high);
 
