@@ -168,9 +168,16 @@ void RemoveLimit(Experiment* experiment) {
 Experiment LearningExperiment(const Subject& subject) {
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
-  // Many updates for each environment step would take minutes.
-  Experiment experiment = WithUnits(
-      subject, 32, walk.numbers.count("policy_delay") > 0 ? Overrides{{"algorithm.policy_delay", "2"}} : Overrides());
+  // Large batches, and many updates for each environment step, would take minutes.
+  constexpr int64_t kBatch = 64;
+  Overrides overrides;
+  if (ValueOf(Parse(subject.algorithm)).learner.batch_size > kBatch) {
+    overrides.emplace_back("learner.batch_size", absl::StrCat(kBatch));
+  }
+  if (walk.numbers.count("policy_delay") > 0) {
+    overrides.emplace_back("algorithm.policy_delay", "2");
+  }
+  Experiment experiment = WithUnits(subject, 32, std::move(overrides));
   double& samples = experiment.replay.table.rate_limiter.samples_per_insert;
   samples = std::min(samples, static_cast<double>(experiment.learner.batch_size));
   return experiment;

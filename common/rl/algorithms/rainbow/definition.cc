@@ -39,10 +39,10 @@ void RainbowOptions::Visit(ConfigVisitor& visitor) {
     visitor.Int("atoms", &atoms, In(2, 10'000));
   }
   if (of_distribution("low")) {
-    visitor.Double("low", &low, In(-1e9, 1e9));
+    visitor.Double("low", &low, In(-1e9, 1e8));
   }
   if (of_distribution("high")) {
-    visitor.Double("high", &high, In(-1e9, 1e9));
+    visitor.Double("high", &high, In(-1e8, 1e9));
   }
   visitor.Bool("double_selection", &double_selection);
   ValueBasedOptions::Visit(visitor);
