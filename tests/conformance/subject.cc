@@ -168,14 +168,16 @@ void RemoveLimit(Experiment* experiment) {
 Experiment LearningExperiment(const Subject& subject) {
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
-  // Large batches, and many updates for each environment step, would take minutes.
+  // Large batches, many quantiles, and many updates for each environment step would take minutes.
   constexpr int64_t kBatch = 64;
   Overrides overrides;
   if (ValueOf(Parse(subject.algorithm)).learner.batch_size > kBatch) {
     overrides.emplace_back("learner.batch_size", absl::StrCat(kBatch));
   }
-  if (walk.numbers.count("policy_delay") > 0) {
-    overrides.emplace_back("algorithm.policy_delay", "2");
+  for (const auto& [option, value] : Overrides{{"policy_delay", "2"}, {"quantiles", "8"}}) {
+    if (walk.numbers.count(option) > 0) {
+      overrides.emplace_back("algorithm." + option, value);
+    }
   }
   Experiment experiment = WithUnits(subject, 32, std::move(overrides));
   double& samples = experiment.replay.table.rate_limiter.samples_per_insert;
