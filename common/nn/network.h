@@ -49,7 +49,7 @@ class Network {
                   const torch::Tensor& action = {}, const std::vector<torch::Tensor>& extra = {},
                   bool by_autograd = false) const;
 
-  // True if a layer's weights have noise, which is none at first.
+  // True if it has a noisy layer. Weights have no noise at first.
   bool noisy() const { return noisy_; }
   // Draws new noise for all noisy layers, on the parameters' device; null removes it.
   void SetNoise(const DrawNormal& draw) const;

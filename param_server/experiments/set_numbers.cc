@@ -12,7 +12,8 @@ namespace waggle {
 namespace {
 
 // The run whose numbers can be set, and its record. FAILED_PRECONDITION if the experiment does not run.
-absl::Status FindOpenRun(HostState* host, const std::string& id, ExperimentRecord* record, std::shared_ptr<OpenRun>* run) {
+absl::Status FindOpenRun(HostState* host, const std::string& id, ExperimentRecord* record,
+                         std::shared_ptr<OpenRun>* run) {
   MutexLock lock(&host->mutex);
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, host->Find(id));
   *record = *known;

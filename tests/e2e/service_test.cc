@@ -201,8 +201,8 @@ TEST_CASE("a learning rate that is set holds at once, and after kills of the hub
   service.StartActor("actor");
   Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
   const std::string id = service.SubmitFile(
-      Config("cartpole_apex_dqn"), {"--set", "stop.target_return=null", "--set",
-                                    "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0"});
+      Config("cartpole_apex_dqn"),
+      {"--set", "stop.target_return=null", "--set", "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0"});
   const auto rate = [&] { return Gauge(service, id, "learner", "algorithm/q_learning_rate"); };
   Eventually("the learner's rate", [&] { return rate() > 0; });
   CHECK(rate() != 1e-4);

@@ -70,7 +70,7 @@ struct HeadSpec {
   std::string activation = "relu";
   std::string initialization = "default";
   std::optional<double> gain;  // For the output layer's weights, as a layer's.
-  double noise = 0;            // Of all its layers, as a layer's.
+  double noise = 0;            // For all its layers, as a layer's.
 
   // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free, or empty),
   // or outputs of the network beside the means (of_state).

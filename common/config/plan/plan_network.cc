@@ -122,9 +122,8 @@ class Planner {
     }
     for (const InputNeed& input : need_.extra) {
       problems.AddUnless(std::find(inputs.begin(), inputs.end(), input.name) == inputs.end(),
-                         Key(absl::StrCat("encoders.", input.name)), ": is the algorithm's own input, and ",
-                         input.name == kActionRoot ? "the action" : "an observation of environment ",
-                         input.name == kActionRoot ? "" : environment_.name, "; wanted another name");
+                         Key(absl::StrCat("encoders.", input.name)),
+                         ": is the algorithm's own input, and another input; wanted another name");
       inputs.push_back(input.name);
     }
     problems.AddIfBad("", CheckKnown("encoders", KeysOf(network_.encoders), inputs));
@@ -188,8 +187,7 @@ class Planner {
         continue;
       }
       if (features_.raw() || features_.shape().size() != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(Key("torso"), ": the input ", need_.extra[i].name,
-                                                       " multiplies its output; wanted one that is a vector"));
+        return absl::InvalidArgumentError(Key("torso") + ": wanted a vector: the algorithm's own input multiplies it");
       }
       TrunkPlan parts;
       WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, ExtraIndex(i), ExtraLeaf(i), &parts));

@@ -122,13 +122,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   }
 
   void Opened(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    Outgoing outgoing;
-    {
-      MutexLock lock(&mutex_);
-      draws_.Opened(shard, SteadyNow());
-      outgoing = FollowUpLocked();
-    }
-    Send(std::move(outgoing));
+    Send(After([&](absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { draws_.Opened(shard, now); }));
   }
 
   void Heard(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -164,24 +158,13 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     if (rows->batch != 0 && rows->count > 0) {
       // Copied outside the lock, because parts come from several threads.
       PlacePart(*layout_, answer, rows->first, BytesOf(rows->batch).get());
-      {
-        MutexLock lock(&mutex_);
-        draws_.Stored(*rows, SteadyNow());
-        outgoing = FollowUpLocked();
-      }
-      Send(std::move(outgoing));
+      Send(After([&](absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { draws_.Stored(*rows, now); }));
     }
     return absl::OkStatus();
   }
 
   void Closed(size_t shard) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    Outgoing outgoing;
-    {
-      MutexLock lock(&mutex_);
-      draws_.Closed(shard, SteadyNow());
-      outgoing = FollowUpLocked();
-    }
-    Send(std::move(outgoing));
+    Send(After([&](absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { draws_.Closed(shard, now); }));
   }
 
   void Failed(size_t /*shard*/, absl::Status failure) override ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -305,6 +288,14 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         changed_.SignalAll();
       }
     }
+  }
+
+  // Applies an event under the lock, and returns what the caller must Send.
+  template <class Event>
+  Outgoing After(const Event& event) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    event(SteadyNow());
+    return FollowUpLocked();
   }
 
   // Wakes waiting threads, and returns what the caller must Send. Called after every event.

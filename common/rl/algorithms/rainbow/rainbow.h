@@ -12,7 +12,7 @@ namespace waggle {
 // `double_selection: false`, the network's head type, its layers' `noise`, and the replay section's sampler.
 struct RainbowOptions : public ValueBasedOptions {
   std::string learns = "distribution";  // distribution, or mean: values, with Huber's loss.
-  int64_t atoms = 51;                   // Of a distribution.
+  int64_t atoms = 51;                   // A distribution's.
   // The values of the lowest and the highest atom: bounds of the discounted returns.
   double low = -10;
   double high = 100;

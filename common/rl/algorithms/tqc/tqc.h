@@ -10,7 +10,7 @@ namespace waggle {
 // quantiles, and whose target leaves out the largest of all critics' quantiles together.
 struct TqcOptions : public SoftActorCriticOptions {
   int64_t critics = 5;
-  int64_t quantiles = 25;  // Of each critic.
+  int64_t quantiles = 25;  // Each critic's.
   int64_t dropped = 2;     // Largest quantiles that the target leaves out, for each critic; less than quantiles.
 
   void Visit(ConfigVisitor& visitor) override;

@@ -72,7 +72,7 @@ TEST_CASE("the critics' losses of TQC and QR-SAC are those of a loop over quanti
   struct Case {
     const char* algorithm;
     int64_t critics;
-    size_t dropped;  // Of all quantiles; the others are the target.
+    size_t dropped;  // Quantiles that are left out of the target.
   };
   for (const Case& one :
        {Case{"name: tqc, critics: 3, quantiles: 4, dropped: 1", 3, 3}, Case{"name: qr_sac, quantiles: 4", 2, 0}}) {
