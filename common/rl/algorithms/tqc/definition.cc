@@ -15,7 +15,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const TqcOptions& options, const PlanContext&
 void TqcOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 64));
   visitor.Int("quantiles", &quantiles, In(1, 10'000));
-  visitor.Int("dropped", &dropped, In(0, 10'000));
+  visitor.Int("dropped", &dropped, In(0, 9'999));
   SoftActorCriticOptions::Visit(visitor);
 }
 
