@@ -1,5 +1,6 @@
 #include "common/rl/algorithms/value_based/update.h"
 
+#include <cmath>
 #include <utility>
 
 #include "common/rl/algorithms/implementations.h"
