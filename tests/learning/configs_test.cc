@@ -1,5 +1,5 @@
 // Runs every file of configs/ as its first lines say; its target must be reached. Each run prints
-// a line for the tables of docs/algorithms.md.
+// a line for the tables of docs/algorithms.
 
 #include <algorithm>
 #include <cstdlib>

@@ -20,9 +20,9 @@ FILES = [
     f"{FOLDER}/dqn/update.cc",
     f"tests/{FOLDER}/dqn/update_test.cc",
     "configs/cartpole_dqn.yaml",
+    "docs/algorithms/dqn.md",
 ]
 LIST = f"{FOLDER}/list.inc"
-SECTIONS = "docs/algorithms.md"
 NEXT = """
 It is Q-learning so far. Next:
   {folder}/{name}/{name}.h, definition.cc: the options, their ranges, the plan
@@ -57,7 +57,6 @@ def main():
     page = root / "docs/authoring.md"
     files = {renamed(path, name): renamed(code_of(page, path), name) for path in FILES}
     files[LIST] = listed((root / LIST).read_text(), name)
-    files[SECTIONS] = (root / SECTIONS).read_text().rstrip() + "\n\n" + renamed(code_of(page, SECTIONS), name)
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
