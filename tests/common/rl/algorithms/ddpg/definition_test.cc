@@ -29,7 +29,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const std::string& algorithm, const SpaceLeaf
 }
 
 TEST_CASE("DDPG's critics take the probabilities of choices, and its own policy draws them", "[unit]") {
-  for (const char* const name : {"ddpg"}) {
+  for (const char* const name : {"ddpg", "hddpg"}) {
     const std::string algorithm = std::string("name: ") + name;
     const AlgorithmPlan choice = testing::ValueOf(Plan(algorithm, Discrete("action", 4)));
     CHECK(choice.own_policy);
