@@ -51,7 +51,8 @@ TEST_CASE("options of deterministic actor-critics that fit nothing are refused",
       {"name: ddpg, initial_priority: td_error",
        "algorithm.initial_priority: got td_error; wanted highest, or replay.sampler.kind: prioritized"},
       {"name: ddpg, exploration: {type: gaussian}", "algorithm.exploration.type: gaussian is for real actions"},
-      {"name: ddpg, exploration: {type: parameter_noise}", "algorithm.exploration.type: parameter_noise"}};
+      {"name: ddpg, exploration: {type: parameter_noise}", "algorithm.exploration.type: parameter_noise"},
+      {"name: d4pg, low: 5, high: 5", "low: got 5; wanted less than high, 5"}};
   for (const auto& [algorithm, problem] : wrong) {
     INFO(algorithm);
     const absl::Status status = Plan(algorithm, Discrete("action", 4)).status();
