@@ -280,7 +280,9 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
       return taken.status();
     }
     if (own_ != nullptr) {
-      own_->NoteTaken(rows, taken->to(device_));
+      const Tensor on_device = taken->to(device_);
+      own_->NoteTaken(rows, on_device);
+      own_->AddColumns(rows, on_device, &acted);
     }
     WriteActions(*taken, output);
     return WriteColumns(acted, input.rows(), mode, output);

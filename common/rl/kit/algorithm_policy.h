@@ -66,6 +66,9 @@ class AlgorithmPolicy {
   // Gives it the actions that the exploration has left, [rows, …], for memory by slot.
   virtual void NoteTaken(const ActingRows& /*rows*/, const torch::Tensor& /*action*/) {}
 
+  // Adds the columns that depend on these actions. Called after NoteTaken.
+  virtual void AddColumns(const ActingRows& /*rows*/, const torch::Tensor& /*action*/, Acted* /*acted*/) {}
+
   // True if Act differentiates by its inputs. Networks' parameters have no gradients in any case.
   virtual bool differentiates() const { return false; }
 };

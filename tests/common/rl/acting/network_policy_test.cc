@@ -464,7 +464,7 @@ absl::StatusOr<AlgorithmPlan> BlendingPlan(const BlendingOptions&, const PlanCon
   AlgorithmPlan algorithm{{one, other}};
   algorithm.own_policy = true;
   algorithm.columns = {{"numbers", DType::kFloat64, {2}}};
-  algorithm.private_columns = {"value"};
+  algorithm.private_columns = {"value", "taken"};
   return algorithm;
 }
 
@@ -487,6 +487,10 @@ class BlendingPolicy : public AlgorithmPolicy {
   }
   void NoteTaken(const ActingRows& rows, const torch::Tensor& action) override {
     taken_.index_copy_(0, rows.slots, action);
+  }
+  void AddColumns(const ActingRows& rows, const torch::Tensor& action, Acted* acted) override {
+    REQUIRE(torch::equal(taken_.index_select(0, rows.slots), action));
+    acted->columns["taken"] = action.to(torch::kFloat32);
   }
 
  private:
@@ -531,7 +535,7 @@ TEST_CASE("an algorithm's own policy acts by several networks, with memory by sl
   std::vector<int64_t> actions(2);
   std::vector<uint8_t> first = {0, 0};
   torch::Tensor numbers = torch::zeros({2, 2}, torch::kFloat64);
-  std::vector<float> values(2);
+  std::vector<float> values(4);
   const auto act = [&](ActMode mode) {
     PolicyInput input;
     input.slots = slots;
@@ -547,10 +551,11 @@ TEST_CASE("an algorithm's own policy acts by several networks, with memory by sl
   CHECK(act(ActMode::kExplore) == std::vector<int64_t>{1, 1});
   first = {0, 1};
   CHECK(act(ActMode::kExplore) == std::vector<int64_t>{2, 1});
+  CHECK((values[1] == 2 && values[3] == 1));
   CHECK(act(ActMode::kGreedy) == std::vector<int64_t>{0, 0});
   const Observations rows = {observations};
   CHECK(torch::allclose(numbers, model->net("other")(rows).vector("numbers").to(torch::kFloat64)));
-  CHECK(values[1] == Approx(model->net("net")(rows).value()[1].item<double>()));
+  CHECK(values[2] == Approx(model->net("net")(rows).value()[1].item<double>()));
 }
 
 struct NoisyOptions : NoOptions {
