@@ -17,7 +17,8 @@ absl::StatusOr<AlgorithmPlan> Plan(const OacOptions& options, const PlanContext&
 void OacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("optimism", &optimism, In(0, 1e6));
   visitor.Double("divergence", &divergence, In(0, 1e6));
-  SacOptions::Visit(visitor);
+  visitor.Int("critics", &critics, In(1, 16));
+  SoftActorCriticOptions::Visit(visitor);  // Its own policy takes no core.
 }
 
 AlgorithmDefinition oac_definition() {
