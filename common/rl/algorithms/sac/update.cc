@@ -9,12 +9,6 @@ namespace waggle {
 
 using torch::Tensor;
 
-namespace {
-
-constexpr double kEta = 0.9;  // The share of the largest error in a sequence's priority, as in R2D2.
-
-}  // namespace
-
 Sac::Sac(const SacOptions& options, Model* model)
     : options_(options),
       actor_(model->net("actor")),
@@ -47,7 +41,7 @@ void Sac::LearnSequences(const Batches& batches, double importance_exponent, Upd
   // The last row is only there for its observation.
   const Tensor learned = torch::cat({s.learned, torch::zeros_like(s.learned.narrow(0, 0, 1))});
   const Tensor error = Learn(rows, s.action, target, s.weight, learned, context);
-  context->SetPriorities(MaxMeanPriority(error.abs().mean(0), learned, kEta));
+  context->SetPriorities(MaxMeanPriority(error.abs().mean(0), learned, kLargestErrorShare));
 }
 
 // (5): the target is r + gamma^n (min_i Q'_i(s', a') + alpha H), with the present policy's next action.

@@ -13,8 +13,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr double kEta = 0.9;  // The share of the largest error in a sequence's priority, as in R2D2.
-
 // The options of the switch's temperature.
 TaacOptions OfSwitch(TaacOptions options) {
   options.temperature = options.switch_temperature;
@@ -65,7 +63,7 @@ class Taac : public Algorithm {
     const Tensor switch_entropy = mean(now.entropy).detach();
     switch_temperature_.Learn(switch_entropy, torch::full_like(switch_entropy, options_.switch_target_entropy),
                               context);
-    context->SetPriorities(MaxMeanPriority(error.detach().abs().mean(0), s.learned, kEta));
+    context->SetPriorities(MaxMeanPriority(error.detach().abs().mean(0), s.learned, kLargestErrorShare));
     context->Report("q_mean", mean(now.proposed.detach()));
     context->Report("entropy", entropy);
     context->Report("temperature", alpha);
