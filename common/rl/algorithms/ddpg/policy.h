@@ -18,7 +18,7 @@ class DdpgPolicy : public AlgorithmPolicy {
 
  private:
   const ActingNets nets_;
-  const double scale_;  // Of choices' probabilities.
+  const double scale_;  // Multiplies the probabilities of choices.
   torch::Tensor own_;   // [rows, elements]: the actor's action for the present rows.
 };
 
