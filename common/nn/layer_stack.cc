@@ -43,6 +43,12 @@ Tensor SideNoise(const Tensor& like, const DrawNormal& draw) {
   return normal.sign() * normal.abs().sqrt();
 }
 
+// The noise of each row of the features, which may be several samples of each of its own rows.
+Tensor ForRows(const Tensor& noise, const Tensor& features) {
+  const int64_t rows = noise.size(-2);
+  return rows == 1 || rows == features.size(-2) ? noise : noise.repeat_interleave(features.size(-2) / rows, -2);
+}
+
 int64_t RankOf(const std::vector<int64_t>& shape) {
   return static_cast<int64_t>(shape.size());
 }
@@ -184,8 +190,9 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, ForwardPass 
     case LayerPlan::Kind::kNoisyDense: {
       Tensor output = Dense(features, layer.weight, layer.bias);
       if (layer.noise->inputs.defined()) {
-        output = output + Dense(features * layer.noise->inputs, layer.weight_deviation, layer.bias_deviation) *
-                              layer.noise->outputs;
+        const Tensor noisy = features * ForRows(layer.noise->inputs, features);
+        output = output +
+                 Dense(noisy, layer.weight_deviation, layer.bias_deviation) * ForRows(layer.noise->outputs, features);
       }
       return Activate(plan.activation, output);
     }
@@ -229,7 +236,7 @@ void LayerStack::SetNoise(const DrawNormal& draw) const {
     const Tensor outputs = weight.select(-1, 0);  // Likewise.
     const auto side = [&](const Tensor& like) {
       const Tensor noise = SideNoise(like, draw);
-      return members_.has_value() ? noise.unsqueeze(1) : noise;
+      return noise.dim() == like.dim() ? noise.unsqueeze(-2) : noise;
     };
     *layer->noise = {side(inputs), side(outputs)};
   }

@@ -14,7 +14,7 @@
 
 namespace waggle {
 
-// Draws standard normal numbers of the shape and type of a tensor.
+// Draws standard normal numbers like a tensor [..., n], or [..., rows, n]: own ones for each row of the next inputs.
 using DrawNormal = std::function<torch::Tensor(const torch::Tensor& like)>;
 
 // How layers compute.
@@ -44,7 +44,7 @@ class LayerStack {
   bool empty() const { return steps_.empty(); }
 
  private:
-  // A noisy layer's present noise: [inputs] and [outputs], or [members, 1, …]; undefined if it has none.
+  // A noisy layer's present noise, [rows or 1, inputs] and [rows or 1, outputs], or [members, …]; undefined without.
   struct LayerNoise {
     torch::Tensor inputs, outputs;
   };

@@ -193,9 +193,17 @@ std::vector<Overrides> OtherOptions(const Subject& subject) {
   }
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+  Overrides core;
+  for (const NetworkNeed& need : NetworksOf(subject, ValueOf(Parse(subject.algorithm)))) {
+    if (subject.Remembers() && need.acts) {
+      core.emplace_back(absl::StrCat("networks.", need.name, ".core"), absl::StrCat("{type: ", subject.core, "}"));
+    }
+  }
   for (const auto& [path, value] : OtherValues(walk)) {
     const Overrides overrides = {{"algorithm." + path, value}};
-    const absl::StatusOr<Experiment> experiment = Parse(subject.algorithm, overrides);
+    Overrides tried = core;
+    tried.insert(tried.end(), overrides.begin(), overrides.end());
+    const absl::StatusOr<Experiment> experiment = Parse(subject.algorithm, tried);
     const absl::Status fits = experiment.ok()
                                   ? CheckAgainstEnvironment(*experiment, SpecOf(subject.kind), Definitions())
                                   : experiment.status();

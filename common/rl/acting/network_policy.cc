@@ -212,13 +212,16 @@ Acted NetworkPolicy::ActByHead(const ActingRows& rows) {
   return acted;
 }
 
-void NetworkPolicy::SetNoise(ActMode mode) {
+void NetworkPolicy::SetNoise(ActMode mode, int64_t rows) {
   const bool explores = mode == ActMode::kExplore;
-  const bool keeps = explores && has_noise_ && plan_.algorithm.rows_per_version.has_value();
+  const bool stays = plan_.algorithm.rows_per_version.has_value();
+  // If it is new for each step, each row has its own, so that lanes that are alike explore differently.
+  const DrawNormal draw = [this, stays, rows](const Tensor& like) {
+    return noise_.NormalLike(stays ? like : torch::stack(std::vector<Tensor>(static_cast<size_t>(rows), like), -2));
+  };
   for (const std::unique_ptr<Network>& network : networks_) {
-    if (network->noisy() && !keeps) {
-      network->SetNoise(explores ? DrawNormal([this](const Tensor& like) { return noise_.NormalLike(like); })
-                                 : DrawNormal());
+    if (network->noisy() && !(explores && stays && has_noise_)) {
+      network->SetNoise(explores ? draw : DrawNormal());
     }
   }
   has_noise_ = explores;
@@ -258,7 +261,7 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
   WAGGLE_RETURN_IF_ERROR(CheckSlots(input.slots));
   return CatchTorch("acting", [&]() -> absl::Status {
     const c10::InferenceMode inference(own_ == nullptr || !own_->differentiates());
-    SetNoise(mode);
+    SetNoise(mode, input.rows());
     const Observations observations = Stage(input);
     ActingRows rows{observations, {}, {}, mode == ActMode::kGreedy, &noise_};
     if (own_ != nullptr || states_.size(1) > 0) {

@@ -45,8 +45,8 @@ struct PolicyContext {
 
 // Acts by any plan: by the algorithm's own policy, or by the acting head of its network, greedily or as the head's
 // distribution draws. Then explores as the plan says, and makes the plan's columns by name. With a core, a slot's state
-// is kept until an episode begins, also with new weights. Noise in weights is drawn for each exploring step, or for
-// each version if actors wait for versions.
+// is kept until an episode begins, also with new weights. Noise in weights is drawn for each row of each exploring
+// step, or, if actors wait for versions, for each version.
 class NetworkPolicy : public Policy {
  public:
   // INVALID_ARGUMENT if the experiment does not fit the environment, no head gives a wanted column, or the plan's own
@@ -68,7 +68,7 @@ class NetworkPolicy : public Policy {
   absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
   // Copies the rows to the network's inputs.
   Observations Stage(const PolicyInput& input);
-  void SetNoise(ActMode mode);
+  void SetNoise(ActMode mode, int64_t rows);
   // The network's decisions by its acting head. Advances the states of the rows' slots.
   Acted ActByHead(const ActingRows& rows);
   // INVALID_ARGUMENT, naming the slot, if values or actions are not finite. Returns the taken actions, on the CPU.

@@ -347,6 +347,33 @@ TEST_CASE("a noisy layer's weights are their means without noise, and else move 
   CHECK(torch::allclose(network->Forward({input})[0].values, mean));
 }
 
+TEST_CASE("each row may have noise of its own, which its samples share", "[unit]") {
+  for (const char* const name : {"noisy layers", "a noisy dueling head", "an algorithm's own inputs"}) {
+    INFO(name);
+    NetworkCase network_case = Case(name);
+    network_case.spec.heads["q"].noise = 0.4;
+    const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+    REQUIRE(network->noisy());
+    NetworkInputs inputs = RandomInputs(network_case, 2, torch::kFloat64);
+    if (!inputs.extra.empty()) {
+      inputs.extra[0] = torch::randn({2, 3, 5}, torch::kFloat64);
+    }
+    const torch::NoGradGuard no_grad;
+    const auto values = [&] {
+      return network->Forward(inputs.leaves, inputs.action, inputs.extra)[0].values.view({2, -1});
+    };
+    // The numbers of row i are i + 1.
+    network->SetNoise([](const Tensor& like) { return torch::stack({like * 0 + 1, like * 0 + 2}, -2); });
+    const Tensor own = values();
+    for (int64_t row = 0; row < 2; ++row) {
+      network->SetNoise([&](const Tensor& like) { return torch::full_like(like, static_cast<double>(row + 1)); });
+      const Tensor alike = values();
+      CHECK(torch::allclose(own[row], alike[row]));
+      CHECK_FALSE(torch::allclose(own[1 - row], alike[1 - row]));
+    }
+  }
+}
+
 TEST_CASE("samples of an input that multiplies are rows of their own with the same observation", "[unit]") {
   const NetworkCase network_case = Case("an algorithm's own inputs");
   const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);

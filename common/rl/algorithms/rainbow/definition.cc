@@ -9,16 +9,23 @@ namespace {
 constexpr double kFirstNoise = 0.5;  // The paper's.
 
 absl::StatusOr<AlgorithmPlan> Plan(const RainbowOptions& options, const PlanContext& context) {
-  return ValueBasedPlan(options, context,
-                        options.learns_distribution()
-                            ? HeadNeed(HeadKind::kCategoricalQ, options.atoms, options.low, options.high)
-                            : HeadNeed(HeadKind::kQ));
+  if (!options.learns_distribution()) {
+    return ValueBasedPlan(options, context, HeadKind::kQ);
+  }
+  AlgorithmPlan plan =
+      ValueBasedPlan(options, context, {HeadKind::kCategoricalQ, options.atoms, options.low, options.high});
+  // The priorities are divergences, which an actor's errors of values are not: items begin with the highest.
+  plan.private_columns = {};
+  plan.tables[0].initial_priority = nullptr;
+  return plan;
 }
 
+// The paper's network: the layers of the streams are noisy, those before are not.
 void Defaults(Experiment* experiment) {
   ValueBasedDefaults(experiment);
   NetworkSpec& network = experiment->networks["q"];
-  network.torso[0].noise = kFirstNoise;
+  network.torso[0].units = {64};
+  network.heads["q"].units = {64};
   network.heads["q"].noise = kFirstNoise;
 }
 

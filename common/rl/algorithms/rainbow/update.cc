@@ -38,8 +38,8 @@ class Rainbow : public Algorithm {
     return options_.double_selection ? q_(t.next_observation).q() : next.q();
   }
 
-  // The cross entropy between the projected distribution of the next best action and that of the taken one. It is the
-  // priority too, as in the paper.
+  // The cross entropy between the projected distribution of the next best action and that of the taken one. The
+  // priority is their divergence, as in the paper.
   Losses OfAtoms(const Output& out, const Transitions& t) const {
     Tensor target;
     {
@@ -50,7 +50,7 @@ class Rainbow : public Algorithm {
                               options_.high);
     }
     const Tensor loss = -(target * AtChoices(out.atoms(), t.action)).sum(-1);
-    return {(t.weight * loss).mean(), loss.detach()};
+    return {(t.weight * loss).mean(), (loss.detach() + target.xlogy(target).sum(-1)).clamp_min(0)};
   }
 
   Losses OfValues(const Output& out, const Transitions& t) const {

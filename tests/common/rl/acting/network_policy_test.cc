@@ -574,28 +574,30 @@ absl::StatusOr<AlgorithmPlan> NoisyPlan(const NoisyOptions& options, const PlanC
   return algorithm;
 }
 
-TEST_CASE("noise in weights is new for each exploring step, or for each version that actors wait for", "[unit]") {
+TEST_CASE("noise in weights is new for each row of an exploring step, or for each version that actors wait for",
+          "[unit]") {
   for (const bool waits : {false, true}) {
     NoisyOptions options;
     options.rows_per_version = waits ? std::make_optional<int64_t>(4) : std::nullopt;
     NetworkSpec spec;
     spec.torso[0].noise = 0.5;
-    MadePolicy made({Discrete("action", 3)}, 1, options, spec, NoisyPlan);
+    MadePolicy made({Discrete("action", 3)}, 2, options, spec, NoisyPlan);
     const auto value = [&](ActMode mode) {
-      const std::vector<int64_t> slots = {0};
-      const std::vector<float> observation = {1, 2};
+      const std::vector<int64_t> slots = {0, 1};
+      const std::vector<float> observation = {1, 2, 1, 2};
       const void* const shown = observation.data();
-      const uint8_t first = 0;
+      const uint8_t first[] = {0, 0};
       PolicyInput input;
       input.slots = slots;
       input.observations = {&shown, 1};
-      input.first = &first;
-      int64_t action = 0;
-      float values[2];
+      input.first = first;
+      int64_t actions[2];
+      float values[4];
       PolicyOutput output;
-      output.actions = {&action};
+      output.actions = {actions};
       output.private_values = values;
       REQUIRE_OK(made.policy->Act(input, mode, &output));
+      CHECK((values[1] == values[3]) == (waits || mode == ActMode::kGreedy));
       return values[1];
     };
     const float mean = value(ActMode::kGreedy);

@@ -94,7 +94,7 @@ void SetOutputs(Network* network, const Tensor& outputs) {
   network->parameters().value_views()[1].zero_();
 }
 
-constexpr char kLinear[] = "{q: {torso: [], heads: {q: {type: KIND, noise: 0}}}}";
+constexpr char kLinear[] = "{q: {torso: [], heads: {q: {type: KIND, units: [], noise: 0}}}}";
 
 std::string Linear(const std::string& kind) {
   std::string text = kLinear;
@@ -109,7 +109,7 @@ TensorBatch OneStep(double discount) {
   return batch;
 }
 
-TEST_CASE("the priority of rainbow is the cross entropy with the projected next distribution", "[unit]") {
+TEST_CASE("the priority of rainbow is the divergence of the projected next distribution from its own", "[unit]") {
   const auto trainee = ValuesOf("name: rainbow, atoms: 3, low: 0, high: 2, discount: 0.5", 2, 2, torch::kFloat64,
                                 Linear("categorical_q"));
   // Logarithms of probabilities of the atoms 0, 1 and 2, for both choices.
@@ -123,7 +123,7 @@ TEST_CASE("the priority of rainbow is the cross entropy with the projected next 
   // The online network chooses 0, where the target has .5, .3 and .2. They move to 1, 1.5 and 2: .5, .15 + .15, .2 at
   // the atoms 1 and 2.
   const UpdateResult result = testing::Updated(trainee.get(), OneStep(1), &stepper);
-  CHECK(result.priorities[0][0].item<double>() == Approx(-(0.65 * std::log(0.3) + 0.35 * std::log(0.5))));
+  CHECK(result.priorities[0][0].item<double>() == Approx(0.65 * std::log(0.65 / 0.3) + 0.35 * std::log(0.35 / 0.5)));
 }
 
 TEST_CASE("the priority of qr_dqn is the error of the mean", "[unit]") {
