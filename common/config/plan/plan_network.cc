@@ -178,7 +178,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Of batch_norm layers.
+  // The running statistics of batch_norm layers.
   absl::Status AddStatistics() {
     if (!statistics_.empty() && !need_.learns_by_batch) {
       return absl::InvalidArgumentError(
@@ -371,7 +371,7 @@ class Planner {
   const NetworkSpec& network_;
   const EnvironmentSpec& environment_;
   NetworkPlan plan_;
-  std::vector<ArraySpec> statistics_;  // Of layers.
+  std::vector<ArraySpec> statistics_;  // Running ones, of layers.
   LayerPlanner layers_;
   LayerPlanner features_ = layers_;      // Heads that share all begin with these.
   LayerPlanner own_features_ = layers_;  // The present head begins with these.
