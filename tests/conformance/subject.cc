@@ -32,7 +32,7 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
     if (subject.kind == TinyKind::kImage) {
       overrides.emplace_back(absl::StrCat(network, ".encoders"), "{camera: [{type: flatten}]}");
     }
-    if (subject.Remembers() && need.acts) {
+    if (subject.Remembers()) {
       overrides.emplace_back(absl::StrCat(network, ".core"),
                              absl::StrCat("{type: ", subject.core, ", units: ", units, "}"));
     }

@@ -138,9 +138,9 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
                      " is for networks that give choices their values; wanted none",
-                     is_real ? ", gaussian or ornstein_uhlenbeck" : "");
-  problems.AddUnless((type != "gaussian" && type != "ornstein_uhlenbeck") || is_real,
-                     "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
+                     is_real ? ", gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck" : "");
+  problems.AddUnless(!plan.exploration.AddsNoise() || is_real, "algorithm.exploration.type: ", type,
+                     " is for real actions, and ", environment.name, " takes ",
                      absl::StrJoin(environment.actions, " and ",
                                    [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
                      " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");

@@ -85,6 +85,7 @@ struct ScalarNeed {
   std::string name;
   double initial = 0;
   OptimizerOptions optimizer = {};
+  bool acts = false;  // Published with the acting networks, for the algorithm's own policy.
 };
 
 // The needs of an algorithm for its options and an environment. Pure data: `waggle check` prints it, tables, actors and

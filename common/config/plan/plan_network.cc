@@ -371,7 +371,7 @@ class Planner {
   const NetworkSpec& network_;
   const EnvironmentSpec& environment_;
   NetworkPlan plan_;
-  std::vector<ArraySpec> statistics_;  // Running ones, of layers.
+  std::vector<ArraySpec> statistics_;  // The layers' running statistics.
   LayerPlanner layers_;
   LayerPlanner features_ = layers_;      // Heads that share all begin with these.
   LayerPlanner own_features_ = layers_;  // The present head begins with these.
