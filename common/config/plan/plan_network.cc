@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
@@ -16,38 +15,13 @@
 #include "common/config/plan/layer_planner.h"
 #include "common/config/plan/network_identity.h"
 #include "common/config/plan/network_plan.h"
+#include "common/config/plan/plan_keys.h"
 
 namespace waggle {
 namespace {
 
 // Elements of a leaf in a window of batches. Each update reads all of them, and each takes 16 bytes.
 constexpr int64_t kMaxWindowElements = int64_t{1} << 20;
-
-// The lines of a message, with `prefix` before each key.
-absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
-  return problems.ok()
-             ? problems
-             : absl::Status(problems.code(),
-                            absl::StrCat(prefix, absl::StrReplaceAll(problems.message(), {{"\n", "\n" + prefix}})));
-}
-
-// A leaf's name under `encoders`.
-std::string EncoderName(const std::string& leaf) {
-  const absl::StatusOr<LeafName> name = SplitLeafName(leaf);
-  if (!name.ok() || name->path.empty()) {
-    return leaf;
-  }
-  return name->agent.empty() ? name->path : absl::StrCat(name->agent, "/", name->path);
-}
-
-template <class Map>
-std::vector<std::string> KeysOf(const Map& map) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : map) {
-    keys.push_back(key);
-  }
-  return keys;
-}
 
 class Planner {
  public:

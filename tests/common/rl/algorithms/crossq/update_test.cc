@@ -23,8 +23,8 @@ std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& keys, int64_t units
   const std::string norm = "{type: batch_norm, rate: 0.1}";
   const std::string torso =
       "{torso: [" + norm + ", {type: mlp, units: [" + std::to_string(units) + "], activation: tanh}, " + norm + "]}";
-  return testing::TraineeOn("{actor: " + torso + ", critic: " + torso + "}",
-                            "name: crossq, " + keys, Environment(), torch::kFloat64, 1);
+  return testing::TraineeOn("{actor: " + torso + ", critic: " + torso + "}", "name: crossq, " + keys, Environment(),
+                            torch::kFloat64, 1);
 }
 
 Tensor Parameter(const Network& network, const std::string& name) {
