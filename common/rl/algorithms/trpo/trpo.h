@@ -17,7 +17,7 @@ struct TrpoOptions : public AlgorithmOptions {
   bool normalize_returns = true;     // Scales rewards so that returns have a deviation of 1.
   bool normalize_advantages = true;  // Scales them to mean 0 and variance 1 within a learner step.
 
-  double max_divergence = 0.01;  // Of the new policy from the acting one, in nats a step.
+  double max_divergence = 0.01;  // The new policy's, from the acting one, in nats a step.
   double damping = 0.1;          // Added to the diagonal of the Fisher information.
   // Products of the Fisher information with a vector: "direct" differentiates the divergence twice, "fim" multiplies by
   // the derivatives of the distribution's parameters and their own information. Both are exact.

@@ -540,7 +540,7 @@ TEST_CASE("the Fisher information of a distribution is the curvature of the dive
     CHECK(blocks[0].information[i].item<double>() == Approx(curvature(mixed(mean + step, log_std))).epsilon(1e-3));
     CHECK(blocks[1].information[i].item<double>() == Approx(curvature(mixed(mean, log_std + step))).epsilon(1e-3));
   }
-  // Of the logarithms of probabilities the probabilities, and nothing for impossible choices.
+  // The logarithms of probabilities have these probabilities.
   CHECK(torch::equal(blocks[2].information, blocks[2].parameters.exp()));
   CHECK(torch::allclose(blocks[2].information.sum(-1), torch::ones({2}, torch::kFloat64)));
   CHECK_THROWS_AS(Distribution::Deterministic(mean).Fisher(), c10::Error);
