@@ -110,6 +110,8 @@ struct AlgorithmPlan {
   // True if an update scales returns by statistics of its own process's data: gradients of several processes are then
   // of different scales, and must not be averaged.
   bool normalizes_returns = false;
+  // Batches that the algorithm keeps beyond their update, for the estimate of memory.
+  int64_t kept_batches = 0;
   std::vector<TablePlan> tables = {};
 };
 
