@@ -10,11 +10,13 @@
 namespace waggle::testing {
 namespace {
 
-// The loss and gradient of each descent of four updates, in order, without steps. Then the first update's priorities.
+// The loss and gradient of each descent of four updates, in order, without steps, and values that are assigned. Then
+// the first update's priorities.
 struct Trace {
   std::vector<std::string> names;
   std::vector<torch::Tensor> losses;
   std::vector<torch::Tensor> gradients;
+  std::vector<torch::Tensor> assigned;
   torch::Tensor priorities;
 };
 
@@ -24,6 +26,10 @@ class TracingStepper : public Stepper {
   explicit TracingStepper(Trace* trace) : trace_(trace) {}
   absl::StatusOr<bool> Step(ParameterGroup* group, const Progress&) override {
     trace_->gradients.push_back(group->gradients().clone());
+    return false;
+  }
+  absl::StatusOr<bool> Assign(ParameterGroup* /*group*/, const torch::Tensor& values) override {
+    trace_->assigned.push_back(values.clone());
     return false;
   }
 
@@ -57,6 +63,11 @@ void CheckAlike(const Trace& trace, const Trace& expected, double tolerance) {
     INFO(trace.names[i] << " " << trace.losses[i].item<double>() << ", " << expected.losses[i].item<double>());
     CHECK(torch::allclose(trace.losses[i], expected.losses[i], tolerance, tolerance));
     CHECK(torch::allclose(trace.gradients[i], expected.gradients[i], tolerance, tolerance));
+  }
+  // Values that are assigned may solve an equation, in which errors grow.
+  REQUIRE(trace.assigned.empty() == expected.assigned.empty());
+  if (!trace.assigned.empty()) {
+    CHECK(torch::allclose(trace.assigned[0], expected.assigned[0], 1e3 * tolerance, 1e3 * tolerance));
   }
 }
 

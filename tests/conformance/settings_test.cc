@@ -70,8 +70,14 @@ std::map<std::string, std::string> TextsAndBytes(const Subject& subject, Trainee
   return bytes;
 }
 
+// Takes no values that an algorithm assigns, which have no learning rate.
+class OptimizersOnly : public LocalStepper {
+ public:
+  absl::StatusOr<bool> Assign(ParameterGroup* /*group*/, const torch::Tensor& /*values*/) override { return false; }
+};
+
 void Update(const TensorBatch& batch, int64_t step, Trainee* trainee) {
-  LocalStepper stepper;
+  OptimizersOnly stepper;
   REQUIRE_OK(trainee->Update(batch, {0.1, step, 8 * step}, &stepper));
 }
 

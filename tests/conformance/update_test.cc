@@ -30,6 +30,16 @@ class WatchingStepper : public Stepper {
     return stepped;
   }
 
+  // Values that are assigned, without a gradient.
+  absl::StatusOr<bool> Assign(ParameterGroup* group, const torch::Tensor& values) override {
+    INFO(group->name());
+    CheckAfterUpdate();
+    const absl::StatusOr<bool> assigned = local_.Assign(group, values);
+    CheckOthers(group);
+    Remember();
+    return assigned;
+  }
+
   // Checks that the values are those of the last step.
   void CheckAfterUpdate() const {
     for (size_t i = 0; i < groups_.size(); ++i) {

@@ -28,6 +28,7 @@ class DistributionForm {
   virtual torch::Tensor DivergenceFrom(const DistributionForm& /*other*/) const { return Refuse("divergence"); }
   virtual torch::Tensor Mean() const { return Refuse("mean of real elements"); }
   virtual torch::Tensor Stddev() const { return Refuse("deviation of real elements"); }
+  virtual std::vector<FisherBlock> Fisher() const { return {{Refuse("Fisher information"), {}}}; }
   virtual torch::Tensor LogProbabilities() const { return Refuse("list of its choices' log-probabilities"); }
 
  private:
@@ -80,6 +81,7 @@ class CategoricalForm : public DistributionForm {
     CheckTensor("the other's logits", from, log_probabilities_.scalar_type(), log_probabilities_.sizes());
     return (from.exp() * (from - log_probabilities_)).sum(-1);
   }
+  std::vector<FisherBlock> Fisher() const override { return {{log_probabilities_, log_probabilities_.detach().exp()}}; }
   torch::Tensor LogProbabilities() const override { return log_probabilities_; }
 
  private:
@@ -116,6 +118,7 @@ class MultiCategoricalForm : public DistributionForm {
                 "] values; wanted [", absl::StrJoin(num_values_, ", "), "]");
     return each_.DivergenceFrom(from.each_).sum(-1);
   }
+  std::vector<FisherBlock> Fisher() const override { return each_.Fisher(); }
 
  private:
   bool AllEqual() const {
@@ -171,6 +174,9 @@ class NormalForm : public DistributionForm {
     const torch::Tensor distance = (from.mean_ - mean_) * (-log_std_).exp();
     // expm1, because policies usually differ little.
     return (((log_ratio * -2).expm1() + distance.square()) * 0.5 + log_ratio).sum(-1);
+  }
+  std::vector<FisherBlock> Fisher() const override {
+    return {{mean_, (log_std_.detach() * -2).exp()}, {log_std_, torch::full_like(log_std_, 2).detach()}};
   }
 
  protected:
@@ -246,6 +252,11 @@ class MixedForm : public DistributionForm {
   torch::Tensor DivergenceFrom(const DistributionForm& other) const override {
     const auto& from = static_cast<const MixedForm&>(other);
     return choices_.DivergenceFrom(from.choices_) + reals_.DivergenceFrom(from.reals_);
+  }
+  std::vector<FisherBlock> Fisher() const override {
+    std::vector<FisherBlock> blocks = reals_.Fisher();
+    blocks.push_back(choices_.Fisher()[0]);
+    return blocks;
   }
 
  private:
@@ -375,6 +386,10 @@ torch::Tensor Distribution::DivergenceFrom(const Distribution& other) const {
   TORCH_CHECK(std::string(form_->kind()) == other.form_->kind(), "the other distribution is ", other.form_->kind(),
               "; wanted ", form_->kind());
   return form_->DivergenceFrom(*other.form_);
+}
+
+std::vector<FisherBlock> Distribution::Fisher() const {
+  return form_->Fisher();
 }
 
 torch::Tensor Distribution::LogProbabilities() const {

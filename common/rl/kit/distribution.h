@@ -19,6 +19,12 @@ struct SampledAction {
 // `mask`, bool [..., choices], with all choices legal in rows without a legal one.
 torch::Tensor Legal(const torch::Tensor& mask);
 
+// Parameters of a distribution in which its Fisher information is diagonal, [..., n], and that diagonal, of the same
+// shape and constant.
+struct FisherBlock {
+  torch::Tensor parameters, information;
+};
+
 class DistributionForm;
 
 // Distributions over actions, one for each index of any leading dimensions ([rows], [members, rows], [T, rows]),
@@ -76,6 +82,11 @@ class Distribution {
   // The Kullback-Leibler divergence KL(other || this) = E_{a ~ other}[log other(a) - log this(a)], [...]: how far this
   // policy has moved from the acting one, `other`, of the same kind and shape. The tanh-normal's equals its normals'.
   torch::Tensor DivergenceFrom(const Distribution& other) const;
+
+  // The Fisher information of all parameters: of the logarithms of choices' probabilities these probabilities, of a
+  // normal's means 1 / stddev^2, of the logarithms of its deviations 2. The information of a network's weights is
+  // J^T diag(information) J, with J the derivatives of `parameters`.
+  std::vector<FisherBlock> Fisher() const;
 
   // Categorical only: [..., choices]. Illegal choices have -1e9, so that p log p is 0 and gradients are finite.
   torch::Tensor LogProbabilities() const;

@@ -75,14 +75,15 @@ Normals NormalsOf(const NetworkPlan& plan, const Tensor& values, const Tensor& l
     const std::vector<Tensor> halves = values.chunk(2, -1);
     return {halves[0], halves[1]};
   }
+  // Copied, so that a distribution does not change with the parameters.
   if (!plan.members.has_value()) {
-    return {values, log_std.expand_as(values)};
+    return {values, log_std.expand_as(values).clone()};
   }
   // [members, elements] becomes [members, 1, …, elements].
   std::vector<int64_t> shape(static_cast<size_t>(values.dim()), 1);
   shape.front() = *plan.members;
   shape.back() = log_std.size(-1);
-  return {values, log_std.view(shape).expand_as(values)};
+  return {values, log_std.view(shape).expand_as(values).clone()};
 }
 
 // A head's outputs as [rows, choices, size].

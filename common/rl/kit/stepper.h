@@ -17,6 +17,15 @@ class Stepper {
   // targets may follow. INVALID_ARGUMENT, with no change, if a gradient is not finite (see Optimizer::Step).
   virtual absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) = 0;
 
+  // Replaces the group's values by these, [parameters], which are finite and the same for all learners. Returns true if
+  // they were taken.
+  virtual absl::StatusOr<bool> Assign(ParameterGroup* group, const torch::Tensor& values) {
+    const torch::NoGradGuard no_grad;
+    torch::Tensor own = group->values();
+    own.copy_(values);
+    return true;
+  }
+
   // Replaces a tensor, on the model's device, by its mean over all learners that step together.
   virtual absl::Status Average(const torch::Tensor& /*tensor*/) { return absl::OkStatus(); }
 };

@@ -15,11 +15,10 @@ bool UpdateContext::Try(const absl::Status& status) {
   return status_.ok();
 }
 
-bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* group) {
+bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* group, bool keep_graph) {
   if (!status_.ok()) {
     return false;
   }
-  Report(absl::StrCat(group->name(), "_loss"), loss);
   // A check is free on the CPU. Elsewhere the gradient tells the stepper.
   if (loss.is_cpu() && !std::isfinite(loss.item<double>())) {
     return Try(absl::InvalidArgumentError(
@@ -28,12 +27,15 @@ bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* gro
   }
   torch::Tensor gradients = group->gradients();
   gradients.zero_();
-  torch::autograd::backward({loss}, {}, c10::nullopt, /*create_graph=*/false, group->parameters().leaves());
+  torch::autograd::backward({loss}, {}, keep_graph, /*create_graph=*/false, group->parameters().leaves());
   return true;
 }
 
 bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
-  if (!Differentiate(loss, group)) {
+  if (status_.ok()) {
+    Report(absl::StrCat(group->name(), "_loss"), loss);
+  }
+  if (!Differentiate(loss, group, /*keep_graph=*/false)) {
     return false;
   }
   const absl::StatusOr<bool> stepped = stepper_->Step(group, progress_);
@@ -45,10 +47,17 @@ bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
 }
 
 torch::Tensor UpdateContext::Gradient(const torch::Tensor& loss, ParameterGroup* group) {
-  if (!Differentiate(loss, group) || !Try(stepper_->Average(group->gradients()))) {
-    return torch::zeros_like(group->gradients());
+  torch::Tensor own = group->gradients();
+  const torch::Tensor before = own.clone();
+  torch::Tensor gradient = torch::zeros_like(own);
+  if (Differentiate(loss, group, /*keep_graph=*/true)) {
+    gradient.copy_(own);
+    own.copy_(before);
+    if (!Try(stepper_->Average(gradient))) {
+      gradient.zero_();
+    }
   }
-  return group->gradients().clone();
+  return gradient;
 }
 
 torch::Tensor UpdateContext::GradientGraph(const torch::Tensor& scalar, ParameterGroup* group) {
@@ -75,18 +84,16 @@ torch::Tensor UpdateContext::Mean(const torch::Tensor& tensor) {
   return mean;
 }
 
-void UpdateContext::Assign(const torch::Tensor& values, ParameterGroup* group) {
+bool UpdateContext::Assign(const torch::Tensor& values, ParameterGroup* group) {
   const torch::Tensor mean = Mean(values);
   if (!status_.ok()) {
-    return;
+    return false;
   }
   if (!torch::isfinite(mean).all().item<bool>()) {
-    Try(absl::InvalidArgumentError(absl::StrCat(group->name(), ": new values are not all finite")));
-    return;
+    return Try(absl::InvalidArgumentError(absl::StrCat(group->name(), ": new values are not all finite")));
   }
-  const torch::NoGradGuard no_grad;
-  torch::Tensor own = group->values();
-  own.copy_(mean);
+  const absl::StatusOr<bool> assigned = stepper_->Assign(group, mean);
+  return Try(assigned.status()) && *assigned;
 }
 
 void UpdateContext::Report(const std::string& name, const torch::Tensor& value) {

@@ -26,8 +26,9 @@ class UpdateContext {
   // elsewhere.
   bool Descend(const torch::Tensor& loss, ParameterGroup* group);
 
-  // The gradient of the loss by the group's parameters, [parameters], without a step, as the mean over all learners. A
-  // loss that is not finite fails as in Descend. Zeros after an error.
+  // The gradient of the loss by the group's parameters, [parameters], without a step, as the mean over all learners.
+  // Keeps the loss's graph and the group's own gradient, and reports nothing. A loss that is not finite fails as in
+  // Descend. Zeros after an error.
   torch::Tensor Gradient(const torch::Tensor& loss, ParameterGroup* group);
 
   // The gradient of this learner's rows, [parameters], which can be differentiated again. `scalar` must come from
@@ -38,8 +39,8 @@ class UpdateContext {
   torch::Tensor Mean(const torch::Tensor& tensor);
 
   // Sets the group's parameters to the mean of these values, [parameters], over all learners. Optimizers keep their
-  // state. Reports nothing. Fails, with no change, if some are not finite.
-  void Assign(const torch::Tensor& values, ParameterGroup* group);
+  // state. True if the stepper took them. Reports nothing. Fails, with no change, if some are not finite.
+  bool Assign(const torch::Tensor& values, ParameterGroup* group);
 
   // Reports the mean of `value`, which stays on the device until metrics are logged.
   void Report(const std::string& name, const torch::Tensor& value);
@@ -61,7 +62,7 @@ class UpdateContext {
 
  private:
   // Sets the group's gradient to the loss's. False, with the status set, if the loss is not finite or after an error.
-  bool Differentiate(const torch::Tensor& loss, ParameterGroup* group);
+  bool Differentiate(const torch::Tensor& loss, ParameterGroup* group, bool keep_graph);
   // Sets the status from what may throw. True if all is well.
   bool Try(const absl::Status& status);
 

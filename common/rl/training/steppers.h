@@ -20,6 +20,7 @@ class LocalStepper : public Stepper {
 class CaptureStepper : public Stepper {
  public:
   absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
+  absl::StatusOr<bool> Assign(ParameterGroup* /*group*/, const torch::Tensor& /*values*/) override { return false; }
 
   // The last gradient of each group, flat, by the group's name.
   const std::map<std::string, torch::Tensor, std::less<>>& gradients() const { return gradients_; }

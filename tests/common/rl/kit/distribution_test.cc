@@ -519,6 +519,33 @@ TEST_CASE("gradients equal finite differences", "[unit]") {
   }
 }
 
+// In parameters that are the network's own outputs, it is the divergence's second derivative.
+TEST_CASE("the Fisher information of a distribution is the curvature of the divergence from it", "[unit]") {
+  torch::manual_seed(31);
+  const torch::Tensor mean = torch::randn({3}, torch::kFloat64);
+  const torch::Tensor log_std = torch::randn({3}, torch::kFloat64);
+  const torch::Tensor logits = torch::randn({5}, torch::kFloat64);
+  const auto mixed = [&](const torch::Tensor& means, const torch::Tensor& log_stds) {
+    return Distribution::Mixed(logits, {3, 2}, {}, means, log_stds);
+  };
+  const std::vector<FisherBlock> blocks = mixed(mean, log_std).Fisher();
+  REQUIRE(blocks.size() == 3);
+  CHECK(torch::equal(blocks[0].parameters, mean));
+  CHECK(torch::equal(blocks[1].parameters, log_std));
+  for (int64_t i = 0; i < 3; ++i) {
+    const torch::Tensor step = torch::zeros({3}, torch::kFloat64).index_fill(0, torch::tensor({i}), 1e-4);
+    const auto curvature = [&](const Distribution& moved) {
+      return 2 * moved.DivergenceFrom(mixed(mean, log_std)).item<double>() / 1e-8;
+    };
+    CHECK(blocks[0].information[i].item<double>() == Approx(curvature(mixed(mean + step, log_std))).epsilon(1e-3));
+    CHECK(blocks[1].information[i].item<double>() == Approx(curvature(mixed(mean, log_std + step))).epsilon(1e-3));
+  }
+  // Of the logarithms of probabilities the probabilities, and nothing for impossible choices.
+  CHECK(torch::equal(blocks[2].information, blocks[2].parameters.exp()));
+  CHECK(torch::allclose(blocks[2].information.sum(-1), torch::ones({2}, torch::kFloat64)));
+  CHECK_THROWS_AS(Distribution::Deterministic(mean).Fisher(), c10::Error);
+}
+
 TEST_CASE("a deterministic action is its own sample and mode, and has no density", "[unit]") {
   Noise noise(30, torch::kCPU);
   for (const torch::Tensor& action : {torch::ones({2, 3}), torch::ones({2}, torch::kInt64)}) {

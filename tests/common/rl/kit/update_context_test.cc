@@ -83,6 +83,7 @@ TEST_CASE("a stepper that only keeps the gradient changes no values, and targets
   CaptureStepper capture;
   UpdateContext context = f.Context(&capture);
   CHECK_FALSE(context.Descend(f.a.leaf.sum(), f.a.group.get()));
+  CHECK_FALSE(context.Assign(torch::zeros({2}, torch::kFloat64), f.a.group.get()));
   REQUIRE_OK(context.status());
   CHECK(f.a.value(0) == 1);
   CHECK(capture.gradients().at("a")[1].item<double>() == 1);
@@ -102,11 +103,17 @@ TEST_CASE("nothing is stepped after a loss that is not finite", "[unit]") {
 TEST_CASE("a gradient without a step is that of the loss, and changes no values", "[unit]") {
   Fixture f;
   UpdateContext context = f.Context(&f.stepper);
-  const torch::Tensor gradient = context.Gradient((f.a.leaf.square() * f.b.leaf).sum(), f.a.group.get());
+  const torch::Tensor loss = (f.a.leaf.square() * f.b.leaf).sum();
+  f.a.group->gradients().fill_(7);
+  for (int twice = 0; twice < 2; ++twice) {
+    const torch::Tensor gradient = context.Gradient(loss, f.a.group.get());
+    CHECK(torch::equal(gradient, torch::full({2}, 4.0, torch::kFloat64)));  // 2 a b.
+  }
   REQUIRE_OK(context.status());
-  CHECK(torch::equal(gradient, torch::full({2}, 4.0, torch::kFloat64)));  // 2 a b.
   CHECK(f.a.value(0) == 1);
+  CHECK(f.a.group->gradients()[0].item<double>() == 7);
   CHECK(f.b.group->gradients()[0].item<double>() == 0);
+  CHECK(context.TakeMetrics().empty());
 }
 
 TEST_CASE("a gradient's graph can be differentiated again, and has zeros for unused parameters", "[unit]") {
@@ -139,9 +146,10 @@ TEST_CASE("gradients, means and assigned values are those of all learners", "[un
   const torch::Tensor own = torch::tensor({7.0});
   CHECK(context.Mean(own).item<double>() == 4);
   CHECK(own.item<double>() == 7);
-  context.Assign(torch::full({2}, -3.0, torch::kFloat64), f.a.group.get());
+  CHECK(context.Assign(torch::full({2}, -3.0, torch::kFloat64), f.a.group.get()));
   CHECK(f.a.value(1) == -1);
-  context.Assign(torch::full({2}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat64), f.a.group.get());
+  CHECK_FALSE(
+      context.Assign(torch::full({2}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat64), f.a.group.get()));
   CHECK(absl::IsInvalidArgument(context.status()));
   CHECK(f.a.value(1) == -1);
 }
@@ -153,7 +161,7 @@ TEST_CASE("after an error of the other learners nothing is assigned, and gradien
   UpdateContext context = f.Context(&stepper);
   CHECK(context.Gradient(f.a.leaf.sum(), f.a.group.get())[0].item<double>() == 0);
   CHECK(absl::IsUnavailable(context.status()));
-  context.Assign(torch::zeros({2}, torch::kFloat64), f.a.group.get());
+  CHECK_FALSE(context.Assign(torch::zeros({2}, torch::kFloat64), f.a.group.get()));
   CHECK(f.a.value(0) == 1);
   CHECK_FALSE(context.Descend(f.a.leaf.sum(), f.a.group.get()));
 }
