@@ -357,8 +357,8 @@ absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::str
     return absl::DataLossError(absl::StrCat("the saved overview of experiment ", known, " cannot be read"));
   }
   WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, Get(known));
-  if (info.state() == v1::RUN_STATE_RUNNING && info.reason().empty()) {
-    // The saved numbers of steps are older than those of the run.
+  if (info.state() == v1::RUN_STATE_RUNNING && (info.reason().empty() || TextsOfRunning(known) != nullptr)) {
+    // The saved numbers of steps are older than those of the run, which is being opened or was opened meanwhile.
     return absl::UnavailableError(absl::StrCat("experiment ", known, " is being opened"));
   }
   overview.set_experiment_id(known);

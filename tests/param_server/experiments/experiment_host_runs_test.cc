@@ -86,6 +86,7 @@ TEST_CASE_METHOD(HostFixture, "a restarted hub knows its experiments, and worker
   CHECK(State(running) == RunState::kRunning);
   CHECK(State(queued) == RunState::kQueued);
   RoundsUntil("it goes on", [&] { return Find(running) != nullptr; });
+  REQUIRE_CODE(host->PastOverview(running).status(), absl::StatusCode::kUnavailable);
   for (int i = 0; i < 3; ++i) {
     Round();
   }
@@ -225,6 +226,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a restarted hub cannot open goes on la
     Worker("actor-b", WorkerKind::kActor);
     other.reset();
     RoundsUntil("the run", [&] { return Find(id) != nullptr; });
+    REQUIRE_CODE(host->PastOverview(id).status(), absl::StatusCode::kUnavailable);
     RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers() >= 4; });
     CHECK(all_hold());
     CHECK(discarded.at("replay").empty());
