@@ -20,6 +20,11 @@ class StateVisitor {
 
   // Loading copies into the present tensor, which keeps its shape, type and device.
   void Tensor(absl::string_view name, torch::Tensor* value) { VisitTensor(Path(name), value); }
+  // A tensor whose shape and type follow from what was learned, such as experience that is kept; it may be undefined.
+  // Loading replaces it by the saved one, on `device`.
+  void AnyTensor(absl::string_view name, torch::Tensor* value, torch::Device device) {
+    VisitAnyTensor(Path(name), value, device);
+  }
   void Int(absl::string_view name, int64_t* value) { VisitInt(Path(name), value); }
   void Double(absl::string_view name, double* value) { VisitDouble(Path(name), value); }
   void String(absl::string_view name, std::string* value) { VisitString(Path(name), value); }
@@ -51,6 +56,7 @@ class StateVisitor {
 
  protected:
   virtual void VisitTensor(const std::string& path, torch::Tensor* value) = 0;
+  virtual void VisitAnyTensor(const std::string& path, torch::Tensor* value, torch::Device device) = 0;
   virtual void VisitInt(const std::string& path, int64_t* value) = 0;
   virtual void VisitDouble(const std::string& path, double* value) = 0;
   virtual void VisitString(const std::string& path, std::string* value) = 0;

@@ -147,8 +147,8 @@ Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
   // If a batch is divided, rows in another order make other parts.
-  for (const auto& [option, value] :
-       Overrides{{"minibatches", "1"}, {"epochs", "2"}, {"unroll", "8"}, {"policy_delay", "2"}}) {
+  for (const auto& [option, value] : Overrides{
+           {"minibatches", "1"}, {"epochs", "2"}, {"policy_phases", "2"}, {"unroll", "8"}, {"policy_delay", "2"}}) {
     if (walk.numbers.count(option) > 0) {
       all.emplace_back("algorithm." + option, value);
     }

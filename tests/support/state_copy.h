@@ -31,6 +31,15 @@ class StateCopy {
       REQUIRE(copy_->tensors_.count(path) == 1);
       value->copy_(copy_->tensors_.at(path));
     }
+    void VisitAnyTensor(const std::string& path, torch::Tensor* value, torch::Device device) override {
+      if (!loading_) {
+        copy_->tensors_[path] = value->defined() ? value->clone() : torch::Tensor();
+        return;
+      }
+      REQUIRE(copy_->tensors_.count(path) == 1);
+      const torch::Tensor& saved = copy_->tensors_.at(path);
+      *value = saved.defined() ? saved.to(device, saved.scalar_type(), /*non_blocking=*/false, /*copy=*/true) : saved;
+    }
     void VisitInt(const std::string& path, int64_t* value) override { Value(path, value, &copy_->ints_); }
     void VisitDouble(const std::string& path, double* value) override { Value(path, value, &copy_->doubles_); }
     void VisitString(const std::string& path, std::string* value) override { Value(path, value, &copy_->strings_); }

@@ -128,6 +128,7 @@ struct ReferenceStep {
   double log_prob = 0;        // By the network, as all below.
   double entropy = 0;
   double value = 0;
+  std::vector<double> estimates;  // Those that the value is the mean of.
   double advantage = 0;
   double value_target = 0;
 };
@@ -177,7 +178,7 @@ inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const E
   for (int64_t row = 0; row < batch.size; ++row) {
     const auto at = [&](const char* field, int64_t t) { return batch.at(field)[row][t]; };
     const auto outputs = [&](int64_t t) { return network.Forward({at(kObservation, t).unsqueeze(0)}); };
-    const auto value = [&](int64_t t) { return outputs(t)[kValue].values.item<double>(); };
+    const auto value = [&](int64_t t) { return outputs(t)[kValue].values.mean().item<double>(); };
     const auto is_last = [&](int64_t t) { return at(kStepType, t).item<int32_t>() == 2; };
     for (int64_t t = 0; t < length; ++t) {
       if (is_last(t)) {
@@ -188,6 +189,9 @@ inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const E
       SetPolicyFacts(environment, batch, row, t, policy.values[0], policy.log_std, &step);
       step.acted_log_prob = at("log_prob", t).item<double>();
       step.value = value(t);
+      for (int64_t i = 0; i < outputs(t)[kValue].values.numel(); ++i) {
+        step.estimates.push_back(outputs(t)[kValue].values[0][i].item<double>());
+      }
       // The sum over the episode's following steps, as in arXiv 1506.02438.
       double weight = 1;
       for (int64_t k = t; k < length && !is_last(k) && weight != 0; ++k) {

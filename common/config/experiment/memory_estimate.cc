@@ -47,6 +47,7 @@ struct Sizes {
   double checkpoint = 0;
   double observation = 0;     // Bytes of all observations of a step.
   double batches = 0;         // Bytes of one batch of each table.
+  double kept_batches = 0;    // Bytes of those that the algorithm keeps.
   double batch_rows = 0;      // Rows of observations in these.
   double tables = 0;          // Bytes, on all servers together.
   double unacknowledged = 0;  // Bytes of rows that an actor holds for one server.
@@ -108,6 +109,8 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
     sizes.batch_rows += static_cast<double>(table.batch_size) * ObservationRows(table.table, observation);
     sizes.tables += EstimateTableBytes(table);
   }
+  sizes.kept_batches = sizes.batches * static_cast<double>(plan.algorithm.kept_batches);
+  sizes.checkpoint += sizes.kept_batches;
   if (!plans.empty()) {  // All tables' rows are the same.
     const double block = static_cast<double>(BytesARow(plans[0].table.signature)) * static_cast<double>(actor.lanes) *
                          static_cast<double>(actor.chunk_rows);
@@ -137,7 +140,8 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
                &memory);
   memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
   memory.parts.push_back({"checkpoint", sizes.checkpoint});
-  memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1)});
+  memory.parts.push_back(
+      {"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1) + sizes.kept_batches});
   return memory;
 }
 

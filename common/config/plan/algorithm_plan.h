@@ -18,7 +18,7 @@ namespace waggle {
 // (common/config/spec/joint_action.h).
 enum class HeadKind {
   kQ,              // A value for each choice of a discrete action.
-  kValue,          // One number.
+  kValue,          // One number, or `size` estimates of it.
   kCategorical,    // Logits of each element's choices, if all elements are choices.
   kNormal,         // The means of a real action's elements, and their standard deviations.
   kTanhNormal,     // The same before tanh, which puts the action into (-1, 1).
@@ -38,7 +38,7 @@ struct HeadNeed {
       : kind(kind_of_head), size(size_of_head), low(lowest), high(highest) {}
 
   HeadKind kind;
-  int64_t size;  // kCategoricalQ, kQuantileQ, kQuantiles, kVector: atoms, quantiles or numbers; at least 1.
+  int64_t size;  // kValue, kCategoricalQ, kQuantileQ, kQuantiles, kVector: estimates, atoms, …; at least 1.
   double low;    // kCategoricalQ: the lowest atom's value, below `high`, the highest's.
   double high;
 };
@@ -113,6 +113,8 @@ struct AlgorithmPlan {
   // True if an update scales returns by statistics of its own process's data: gradients of several processes are then
   // of different scales, and must not be averaged.
   bool normalizes_returns = false;
+  // Batches that the algorithm keeps beyond their update, for the estimate of memory.
+  int64_t kept_batches = 0;
   std::vector<TablePlan> tables = {};
 };
 

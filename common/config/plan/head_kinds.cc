@@ -119,8 +119,6 @@ int64_t NumOutputs(const HeadNeed& need, const HeadSpec& head, const JointAction
     case HeadKind::kQ:
     case HeadKind::kCategorical:
       return action.TotalChoices();
-    case HeadKind::kValue:
-      return 1;
     case HeadKind::kNormal:
       return normals;
     case HeadKind::kTanhNormal:
@@ -132,6 +130,7 @@ int64_t NumOutputs(const HeadNeed& need, const HeadSpec& head, const JointAction
     case HeadKind::kCategoricalQ:
     case HeadKind::kQuantileQ:
       return action.TotalChoices() * need.size;
+    case HeadKind::kValue:
     case HeadKind::kQuantiles:
     case HeadKind::kVector:
       return need.size;

@@ -205,7 +205,12 @@ Tensor Output::vector(absl::string_view head) const {
 }
 
 Tensor Output::value(absl::string_view head) const {
-  return Values(head, HeadKind::kValue).squeeze(-1);
+  const Tensor estimates = values(head);
+  return estimates.size(-1) == 1 ? estimates.squeeze(-1) : estimates.mean(-1);
+}
+
+Tensor Output::values(absl::string_view head) const {
+  return Values(head, HeadKind::kValue);
 }
 
 Tensor Output::action(absl::string_view head) const {

@@ -36,8 +36,10 @@ class Output {
   torch::Tensor quantiles(absl::string_view head = "q") const;
   // [rows, size] of a vector head.
   torch::Tensor vector(absl::string_view head) const;
-  // [rows].
+  // [rows]: the mean of a value head's estimates.
   torch::Tensor value(absl::string_view head = "value") const;
+  // [rows, size]: each of them.
+  torch::Tensor values(absl::string_view head = "value") const;
   // [rows, dimensions] in (-1, 1), of a deterministic head.
   torch::Tensor action(absl::string_view head = "action") const;
   // For a categorical, normal, tanh-normal or mixed head.

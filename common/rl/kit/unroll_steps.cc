@@ -1,5 +1,7 @@
 #include "common/rl/kit/unroll_steps.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace waggle {
 
 using torch::Tensor;
@@ -40,6 +42,25 @@ UnrollSteps UnrollSteps::Select(const Tensor& rows) const {
   UnrollSteps chosen = With([&rows](const Tensor& field) { return field.index_select(1, rows); });
   chosen.core_state = core_state.defined() ? core_state.index_select(0, rows) : core_state;
   return chosen;
+}
+
+UnrollSteps UnrollSteps::Copy() const {
+  UnrollSteps copy = With([](const Tensor& field) { return field.clone(at::MemoryFormat::Contiguous); });
+  copy.core_state = core_state.defined() ? core_state.clone() : core_state;
+  return copy;
+}
+
+void UnrollSteps::VisitState(StateVisitor* visitor, torch::Device device) {
+  for (size_t i = 0; i < observation.size(); ++i) {
+    visitor->AnyTensor(absl::StrCat("observation", i), &observation[i], device);
+  }
+  visitor->AnyTensor("first", &first, device);
+  visitor->AnyTensor("action", &action, device);
+  visitor->AnyTensor("counts", &counts, device);
+  visitor->AnyTensor("core_state", &core_state, device);
+  for (auto& [name, column] : columns) {
+    visitor->AnyTensor(absl::StrCat("column_", name), &column, device);
+  }
 }
 
 }  // namespace waggle

@@ -48,6 +48,11 @@ class StateSaver : public StateVisitor {
     array.data = ByteSlices(ByteSlice{data.get(), bytes, data});
     contents_->arrays.push_back(std::move(array));
   }
+  void VisitAnyTensor(const std::string& path, torch::Tensor* value, torch::Device /*device*/) override {
+    if (value->defined()) {
+      VisitTensor(path, value);
+    }
+  }
   void VisitInt(const std::string& path, int64_t* value) override { AddText(path, absl::StrCat(*value)); }
   void VisitDouble(const std::string& path, double* value) override { AddText(path, absl::StrFormat("%.17g", *value)); }
   void VisitString(const std::string& path, std::string* value) override { AddText(path, *value); }
@@ -113,9 +118,15 @@ class StateLoader : public StateVisitor {
       return;
     }
     if (loading_) {
-      const std::shared_ptr<char> data = AllocateBytes(it->second->data.size());
-      it->second->data.CopyTo(data.get());
-      value->copy_(torch::from_blob(data.get(), value->sizes(), value->scalar_type()));
+      value->copy_(Read(*it->second));
+    }
+  }
+  void VisitAnyTensor(const std::string& path, torch::Tensor* value, torch::Device device) override {
+    const std::string name = absl::StrCat(kState, path);
+    used_.insert(name);
+    const auto it = arrays_.find(name);
+    if (loading_) {
+      *value = it == arrays_.end() ? torch::Tensor() : Read(*it->second).to(device);
     }
   }
   void VisitInt(const std::string& path, int64_t* value) override {
@@ -151,6 +162,12 @@ class StateLoader : public StateVisitor {
   void Problem(std::string problem) override { problems_.push_back(std::move(problem)); }
 
  private:
+  // A copy on the CPU.
+  static torch::Tensor Read(const CheckpointArray& array) {
+    const torch::Tensor tensor = torch::empty(array.spec.shape, ToScalarType(array.spec.dtype));
+    array.data.CopyTo(static_cast<char*>(tensor.data_ptr()));
+    return tensor;
+  }
   const std::string* FindText(const std::string& path) {
     const std::string name = absl::StrCat(kState, path);
     used_.insert(name);

@@ -19,16 +19,19 @@ void ActorCriticOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Double("lambda", &lambda, In(0, 1).Live());
   visitor.Double("value_weight", &value_weight, In(0, 1e6).Live());
+  visitor.Int("value_replicas", &value_replicas, In(1, 64));
   visitor.Bool("normalize_returns", &normalize_returns);
   visitor.Bool("normalize_advantages", &normalize_advantages);
+  visitor.OptionalDouble("advantage_clip", &advantage_clip, Above(0, 1e6).Live());
   visitor.Section("entropy", &entropy);
   visitor.Section("optimizer", &optimizer);
 }
 
 absl::StatusOr<AlgorithmPlan> ActorCriticPlan(const ActorCriticOptions& options, const PlanContext& context,
                                               const std::vector<ArraySpec>& columns, bool actors_wait) {
-  NetworkNeed net{
-      "actor_critic", {{"policy", PolicyHead(context.environment)}, {"value", HeadKind::kValue}}, options.optimizer};
+  NetworkNeed net{"actor_critic",
+                  {{"policy", PolicyHead(context.environment)}, {"value", {HeadKind::kValue, options.value_replicas}}},
+                  options.optimizer};
   net.acts = true;
   AlgorithmPlan plan{{net}, EntropyScalars(options.entropy), columns};
   plan.exploration.type = "none";

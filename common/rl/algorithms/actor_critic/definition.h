@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ struct ActorCriticOptions : public AlgorithmOptions {
   double discount = 0.99;  // Per step.
   double lambda = 0.95;    // lambda of generalised advantages (arXiv 1506.02438): 0 trusts values, 1 rewards.
   double value_weight = 0.5;
-  bool normalize_returns = true;     // Scales rewards so that returns have a deviation of 1.
-  bool normalize_advantages = true;  // Scales them to mean 0 and variance 1 within an optimizer step.
+  int64_t value_replicas = 1;            // Estimates of a value side by side. Their mean is the value; each learns.
+  bool normalize_returns = true;         // Scales rewards so that returns have a deviation of 1.
+  bool normalize_advantages = true;      // Scales them to mean 0 and variance 1 within an optimizer step.
+  std::optional<double> advantage_clip;  // Then limits them to at most this size; absent: no limit.
   EntropyOptions entropy;
   OptimizerOptions optimizer;
 

@@ -10,6 +10,15 @@
 
 namespace waggle {
 
+// The advantages as a policy's loss weighs them, [T, rows]: standardised and clipped as the options say.
+torch::Tensor PolicyAdvantage(const ActorCriticOptions& options, const torch::Tensor& advantage,
+                              const torch::Tensor& counts);
+
+// The mean squared error of estimates [T, rows, replicas] of a value, [T, rows].
+inline torch::Tensor SquaredError(const torch::Tensor& estimates, const torch::Tensor& target) {
+  return (estimates - target.unsqueeze(-1)).square().mean(-1);
+}
+
 // The step of an actor-critic (Mnih et al. 2016, arXiv 1602.01783) by the sum of policy, value and entropy terms. The
 // algorithm computes the advantages between Forward and Descend.
 class ActorCriticStep {
@@ -19,21 +28,25 @@ class ActorCriticStep {
 
   // The network's outputs for unrolls.
   struct Pass {
-    torch::Tensor value;     // [T + 1, rows].
-    torch::Tensor reward;    // [T, rows]: the unrolls', on the returns' scale if normalised.
-    torch::Tensor log_prob;  // [T, rows]: the actions'.
-    torch::Tensor entropy;   // The mean over the steps that count.
+    torch::Tensor value;      // [T + 1, rows].
+    torch::Tensor estimates;  // [T, rows, replicas]: those that a value is the mean of.
+    torch::Tensor reward;     // [T, rows]: the unrolls', on the returns' scale if normalised.
+    torch::Tensor log_prob;   // [T, rows]: the actions'.
+    torch::Tensor entropy;    // The mean over the steps that count.
   };
   Pass Forward(const Unrolls& unrolls);
 
-  void Descend(const Unrolls& unrolls, const Pass& pass, const Advantages& advantages, UpdateContext* context) const;
+  void Descend(const Unrolls& unrolls, const Pass& pass, const Advantages& advantages, UpdateContext* context);
 
-  void VisitState(StateVisitor* visitor) { scale_.VisitState(visitor); }
+  void VisitState(StateVisitor* visitor) {
+    scale_.VisitState(visitor);
+    entropy_.VisitState(visitor);
+  }
 
  private:
   const ActorCriticOptions options_;
   Net& net_;
-  const EntropyBonus entropy_;
+  EntropyBonus entropy_;
   ReturnScale scale_;
 };
 

@@ -28,15 +28,15 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
                                                  has_core ? " unrolls" : " steps", "; wanted at most as many"));
 }
 
-absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
+}  // namespace
+
+absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context) {
   WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, ActorCriticPlan(options, context, /*columns=*/{NumberColumn("log_prob")},
                                                               /*actors_wait=*/true));
   plan.iterates = true;
   return plan;
 }
-
-}  // namespace
 
 PpoOptions::PpoOptions() {
   entropy.weight = 0.001;
@@ -53,7 +53,7 @@ void PpoOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition ppo_definition() {
   return Define("A policy that moves a bounded way from the one that acted, in several passes (PPO)",
-                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults, Plan);
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults, PpoPlan);
 }
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "common/config/schedule.h"
 #include "common/rl/algorithms/actor_critic/definition.h"
 
@@ -23,5 +24,9 @@ struct PpoOptions : public ActorCriticOptions {
 
   void Visit(ConfigVisitor& visitor) override;
 };
+
+// The plan of PPO and of algorithms that extend it: an actor-critic whose rows have the acting policy's log_prob, in
+// step with the actors. INVALID_ARGUMENT, behind its key, for minibatches that a learner step cannot be divided into.
+absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context);
 
 }  // namespace waggle

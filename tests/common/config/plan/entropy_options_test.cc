@@ -60,5 +60,24 @@ TEST_CASE("a learned weight can neither be a schedule nor begin with zero", "[un
   REQUIRE_OK(options.Validate());
 }
 
+TEST_CASE("the rule stages has a weight that moves without a target, and an optimizer means nothing to it", "[unit]") {
+  EntropyOptions options;
+  REQUIRE_OK(ReadFields("rule: stages\nweight: 0.25\nstages: {window: 5}", &options));
+  REQUIRE_OK(Check(options));
+  REQUIRE_OK(options.Validate());
+  CHECK(options.stages.window == 5);
+  REQUIRE(EntropyScalars(options).size() == 1);
+  CHECK(EntropyScalars(options)[0].initial == Approx(std::log(0.25)));
+  options.weight = 0;
+  CHECK_THAT(std::string(options.Validate().message()), Catch::StartsWith("weight: with the rule stages"));
+  const auto message = [](const char* yaml) {
+    EntropyOptions read;
+    return std::string(ReadFields(yaml, &read).message());
+  };
+  CHECK_THAT(message("rule: stages\ntarget: 1\noptimizer: {learning_rate: 0.1}"),
+             Catch::Contains("optimizer: means nothing to the rule stages"));
+  CHECK_THAT(message("stages: {window: 5}"), Catch::Contains("stages: means nothing to the rule gradient"));
+}
+
 }  // namespace
 }  // namespace waggle

@@ -12,7 +12,8 @@ namespace {
 struct Fixture {
   explicit Fixture(const EntropyOptions& of)
       : options(of),
-        trainee(testing::ActorCriticOf(of.target.has_value()
+        trainee(testing::ActorCriticOf(of.rule == "stages" ? "name: a2c, entropy: {weight: 0.5, rule: stages}"
+                                       : of.target.has_value()
                                            ? "name: a2c, entropy: {weight: 0.5, target: " + std::to_string(*of.target) +
                                                  ", optimizer: {type: sgd, learning_rate: 0.1}}"
                                            : "name: a2c",
@@ -24,7 +25,7 @@ struct Fixture {
 
   const EntropyOptions options;
   const std::unique_ptr<AlgorithmTrainee> trainee;
-  const EntropyBonus bonus;
+  EntropyBonus bonus;
   LocalStepper stepper;
   Noise noise{1, torch::kCPU};
 };
@@ -58,6 +59,28 @@ TEST_CASE("a learned weight of the entropy grows below the target, shrinks above
     REQUIRE_OK(context.status());
     CHECK_FALSE(mean.grad().defined());
     CHECK(fixture.Weight() == Approx(before * factor));
+  }
+}
+
+TEST_CASE("the weight of the rule stages grows below the target, and its optimizer has no part in it", "[unit]") {
+  EntropyOptions options;
+  options.weight = 0.5;
+  options.rule = "stages";
+  options.stages.adjusts_first = true;
+  options.stages.fastest_rate = std::log(2);
+  Fixture fixture(options);
+  CHECK(fixture.Weight() == Approx(0.5));
+  UpdateContext context = fixture.Context(0);
+  // Targets by default: 0.1 (log 3 - log 0.1) - 0.9 log 0.9 for four choices.
+  fixture.bonus.Learn(torch::full({}, 0.2, torch::kFloat64), &context);
+  CHECK(fixture.Weight() == Approx(1));
+  fixture.bonus.Learn(torch::full({}, 0.1, torch::kFloat64), &context);
+  CHECK(fixture.Weight() == Approx(2));
+  fixture.bonus.Learn(torch::full({}, 1.0, torch::kFloat64), &context);
+  CHECK(fixture.Weight() < 2);
+  REQUIRE_OK(context.status());
+  for (const auto& [name, value] : context.TakeMetrics()) {
+    CHECK(name == "entropy_weight");
   }
 }
 

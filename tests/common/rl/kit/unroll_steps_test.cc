@@ -1,6 +1,7 @@
 #include "common/rl/kit/unroll_steps.h"
 
 #include "tests/support/catch.h"
+#include "tests/support/state_copy.h"
 
 namespace waggle {
 namespace {
@@ -43,6 +44,41 @@ TEST_CASE("steps that are rows of their own have no state before them", "[unit]"
   CHECK(torch::equal(flat.counts, torch::tensor({{true, true, true, true, false, true}})));
   CHECK_FALSE(flat.core_state.defined());
   CHECK(torch::equal(flat.Select(torch::tensor({4})).at("value"), torch::tensor({{4.5}}, torch::kFloat32)));
+}
+
+TEST_CASE("a copy of steps does not change with the batch that they came from", "[unit]") {
+  UnrollSteps steps = Steps();
+  const UnrollSteps copy = steps.Copy();
+  for (torch::Tensor* const field :
+       {&steps.observation[1], &steps.action, &steps.core_state, &steps.columns["value"]}) {
+    field->fill_(7);
+  }
+  CHECK(torch::equal(copy.action, Steps().action));
+  CHECK(torch::equal(copy.observation[1], Steps().observation[1]));
+  CHECK(torch::equal(copy.core_state, Steps().core_state));
+  CHECK(torch::equal(copy.at("value"), Steps().at("value")));
+}
+
+TEST_CASE("steps are saved and loaded with their shapes and types, and steps that are nothing as nothing", "[unit]") {
+  UnrollSteps nothing;
+  nothing.observation.resize(2);
+  nothing.columns["value"] = torch::Tensor();
+  for (UnrollSteps saved : {Steps(), Steps().Flattened(), nothing}) {
+    for (UnrollSteps loaded : {nothing, Steps()}) {
+      testing::StateCopy copy;
+      saved.VisitState(copy.Saver(), torch::kCPU);
+      loaded.VisitState(copy.Loader(), torch::kCPU);
+      REQUIRE(loaded.action.defined() == saved.action.defined());
+      CHECK(loaded.core_state.defined() == saved.core_state.defined());
+      if (saved.action.defined()) {
+        CHECK(torch::equal(loaded.action, saved.action));
+        CHECK(torch::equal(loaded.first, saved.first));
+        CHECK(torch::equal(loaded.counts, saved.counts));
+        CHECK(torch::equal(loaded.observation[0], saved.observation[0]));
+        CHECK(torch::equal(loaded.at("value"), saved.at("value")));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ TEST_CASE("the loss of the policy's own actions is that of a loop over the count
             ActorCriticOf("name: " + name +
                               ", unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, entropy: {weight: 0.02}, "
                               "normalize_returns: false, normalize_advantages: " +
-                              (normalize ? "true" : "false"),
+                              (normalize ? "true, value_replicas: 3, advantage_clip: 0.4" : "false"),
                           environment);
         const TensorBatch batch = ActedBy(trainee->model(), RandomUnrolls(environment, 3), 0);
         auto steps =
@@ -42,8 +43,12 @@ TEST_CASE("the loss of the policy's own actions is that of a loop over the count
         double loss = 0;
         double entropy = 0;
         for (const ReferenceStep& step : steps) {
-          const double error = step.value - step.value_target;
-          loss += (0.3 * error * error - step.advantage * step.log_prob - 0.02 * step.entropy) / count;
+          const double advantage = normalize ? std::clamp(step.advantage, -0.4, 0.4) : step.advantage;
+          loss += (-advantage * step.log_prob - 0.02 * step.entropy) / count;
+          for (const double estimate : step.estimates) {
+            const double error = estimate - step.value_target;
+            loss += 0.3 * error * error / static_cast<double>(step.estimates.size()) / count;
+          }
           entropy += step.entropy / count;
         }
         CaptureStepper stepper;
@@ -101,7 +106,8 @@ TEST_CASE("an actor-critic's gradient by the policy's parameters is finite diffe
 // rewards. PPO's normalised advantages add up to 0 whatever the values are.
 TEST_CASE("an actor-critic's gradient by the value's parameters is finite differences if targets are fixed", "[unit]") {
   for (const char* const algorithm :
-       {"name: a2c, unroll: 5, lambda: 1", "name: impala, unroll: 5, lambda: 1",
+       {"name: a2c, unroll: 5, lambda: 1", "name: a2c, unroll: 5, lambda: 1, value_replicas: 3",
+        "name: impala, unroll: 5, lambda: 1",
         "name: ppo, unroll: 5, epochs: 1, minibatches: 1, lambda: 1, normalize_advantages: true"}) {
     INFO(algorithm);
     const EnvironmentSpec environment = testing::EnvironmentOf(3, Discrete("action", 1));
@@ -117,7 +123,8 @@ TEST_CASE("an actor-critic finds the optimum of two states", "[unit]") {
   const std::vector<std::pair<std::string, int64_t>> cases = {
       {"name: a2c, normalize_returns: false, optimizer: {type: adam, learning_rate: 0.02}", 300},
       {"name: impala, optimizer: {type: adam, learning_rate: 0.02}", 300},
-      {"name: ppo, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80}};
+      {"name: ppo, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80},
+      {"name: ppg, minibatches: 2, policy_phases: 4, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80}};
   for (const auto& [algorithm, updates] : cases) {
     INFO(algorithm);
     const auto trainee =

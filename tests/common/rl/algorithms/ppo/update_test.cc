@@ -40,18 +40,22 @@ class MovingStepper : public Stepper {
 };
 
 // The loss by definition, with a clip of 0.3, value_weight 0.3 and an entropy weight of 0.02. `before` has the values
-// before the first pass, and the advantages in their final form.
+// before the first pass, and the advantages in their final form. Each value has several estimates.
 double LossOf(const std::vector<ReferenceStep>& steps, const std::vector<ReferenceStep>& before, double value_clip) {
   double loss = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const double ratio = std::exp(steps[i].log_prob - steps[i].acted_log_prob);
     const double advantage = before[i].advantage;
     const double clipped = ratio < 0.7 ? 0.7 : ratio > 1.3 ? 1.3 : ratio;
-    const double moved = std::clamp(steps[i].value - before[i].value, -value_clip, value_clip);
-    const double error = steps[i].value - before[i].value_target;
-    const double clipped_error = before[i].value + moved - before[i].value_target;
-    loss += 0.3 * std::max(error * error, clipped_error * clipped_error) -
-            std::min(ratio * advantage, clipped * advantage) - 0.02 * steps[i].entropy;
+    for (size_t k = 0; k < steps[i].estimates.size(); ++k) {
+      const double estimate = steps[i].estimates[k];
+      const double moved = std::clamp(estimate - before[i].estimates[k], -value_clip, value_clip);
+      const double error = estimate - before[i].value_target;
+      const double clipped_error = before[i].estimates[k] + moved - before[i].value_target;
+      loss +=
+          0.3 * std::max(error * error, clipped_error * clipped_error) / static_cast<double>(steps[i].estimates.size());
+    }
+    loss -= std::min(ratio * advantage, clipped * advantage) + 0.02 * steps[i].entropy;
   }
   return loss / static_cast<double>(steps.size());
 }
@@ -63,7 +67,8 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
         const auto trainee = ActorCriticOf(
             "name: ppo, unroll: 5, epochs: 2, minibatches: 1, discount: 0.9, lambda: 0.7, value_weight: 0.3, clip: "
             "0.3, entropy: {weight: 0.02}, normalize_returns: false, normalize_advantages: " +
-                std::string(normalize ? "true" : "false") + (value_clip.empty() ? "" : ", value_clip: " + value_clip),
+                std::string(normalize ? "true, advantage_clip: 0.4, value_replicas: 3" : "false") +
+                (value_clip.empty() ? "" : ", value_clip: " + value_clip),
             environment);
         const TensorBatch batch = RandomUnrolls(environment, 3);
         const auto steps = [&] {
@@ -73,6 +78,9 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
         REQUIRE(before.size() == 4 * 5 - 3);
         if (normalize) {
           testing::Standardize(&before);
+          for (ReferenceStep& step : before) {
+            step.advantage = std::clamp(step.advantage, -0.4, 0.4);
+          }
         }
         const double clip = value_clip.empty() ? 1e9 : std::stod(value_clip);
         const double first = LossOf(before, before, clip);
