@@ -116,7 +116,7 @@ TEST_CASE("gradients of mdq equal finite differences of its losses", "[unit]") {
 }
 
 TEST_CASE("the temperature of mdq follows the target of the quantised policy's entropy", "[unit]") {
-  // Of 5 bins the default is -1 - ln 0.5 nats an element, less than the first policy has; 5 nats are more than it can
+  // The default for 5 bins is -1 - ln 0.5 nats an element, less than the first policy has; 5 nats are more than it can
   // have.
   for (const auto& [target, grows] :
        std::vector<std::pair<std::string, bool>>{{"", false}, {", target_entropy: 5", true}}) {

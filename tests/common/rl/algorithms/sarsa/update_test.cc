@@ -59,7 +59,7 @@ std::vector<double> Errors(const Tensor& online, const Tensor& target, const Ten
     double mean = 0;
     double sum = 0;
     double factor = 1;
-    double share = 1;  // Of the returns of n steps and more.
+    double share = 1;  // The weight of the returns of n steps and more.
     for (int64_t end = t + 1; end <= steps; ++end) {
       sum += factor * number(kReward, end - 1);
       factor *= kDiscounting * number(kDiscount, end - 1);
