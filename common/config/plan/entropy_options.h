@@ -32,7 +32,7 @@ struct EntropyOptions {
   Schedule weight = 0.01;
   // In nats a step. Present: the weight is learned, and begins with `weight`.
   std::optional<double> target;
-  // The rule that moves the weight: gradient, if a target is given, or stages, which has a default target (EntropyBonus).
+  // The rule that moves the weight: gradient, if a target is given, or stages, which has a default target.
   std::string rule = "gradient";
   OptimizerOptions optimizer;  // gradient: for the weight's logarithm.
   EntropyStagesOptions stages;
