@@ -25,9 +25,7 @@ Tensor TemperatureDual(const Tensor& temperature, const Tensor& q, const Tensor&
 Tensor BestTemperature(const Tensor& q, const Tensor& log_prior, double divergence) {
   // By Hoeffding's lemma a row's divergence is at most range^2 / (8 temperature^2).
   const Tensor below = BelowBest(q);
-  const Tensor range = -below.amin();
-  const double largest_share = 1 / std::sqrt(8 * divergence);
-  Tensor high = (range * largest_share).clamp_min(1e-12).log();
+  Tensor high = (-below.amin() / std::sqrt(8 * divergence)).clamp_min(1e-12).log();
   Tensor low = high - std::log(1e6);
   // The derivative grows with the temperature. 30 halvings leave 1e-8 of it.
   for (int i = 0; i < 30; ++i) {

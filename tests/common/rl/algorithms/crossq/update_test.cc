@@ -19,7 +19,7 @@ EnvironmentSpec Environment() {
 }
 
 // A norm, a smooth layer and a norm in each network.
-std::unique_ptr<AlgorithmTrainee> Trainee(const std::string& keys, int64_t units = 4) {
+std::unique_ptr<AlgorithmTrainee> CrossQOf(const std::string& keys, int64_t units = 4) {
   const std::string norm = "{type: batch_norm, rate: 0.1}";
   const std::string torso =
       "{torso: [" + norm + ", {type: mlp, units: [" + std::to_string(units) + "], activation: tanh}, " + norm + "]}";
@@ -39,7 +39,7 @@ Tensor Parameter(const Network& network, const std::string& name) {
 
 // Without a bootstrap, through which the critics' parameters also move their target.
 TEST_CASE("gradients of crossq are finite differences of its losses", "[unit]") {
-  const auto trainee = Trainee("policy_delay: 1, discount: 0");
+  const auto trainee = CrossQOf("policy_delay: 1, discount: 0");
   testing::CheckGradients(trainee.get(),
                           {trainee->model().net("actor").group(), trainee->model().net("critic").group(),
                            trainee->model().scalar("log_temperature")->group()},
@@ -47,7 +47,7 @@ TEST_CASE("gradients of crossq are finite differences of its losses", "[unit]") 
 }
 
 TEST_CASE("crossq's critics normalise both ends of the transitions as one batch", "[unit]") {
-  const auto trainee = Trainee("discount: 0.9");
+  const auto trainee = CrossQOf("discount: 0.9");
   const TensorBatch batch = RandomTransitions(Environment(), 4, 3);
   Noise draws(Rng::Split(1, "algorithm", 0).Next(), torch::kCPU);
   const torch::NoGradGuard no_grad;
@@ -81,7 +81,7 @@ TEST_CASE("crossq's critics normalise both ends of the transitions as one batch"
 }
 
 TEST_CASE("the actor's running statistics move with its own steps, and the published policy has them", "[unit]") {
-  const auto trainee = Trainee("policy_delay: 3");
+  const auto trainee = CrossQOf("policy_delay: 3");
   const Tensor mean = Parameter(trainee->model().net("actor").network(), "torso.2.norm.mean");
   LocalStepper stepper;
   for (int update = 1; update <= 6; ++update) {
@@ -89,14 +89,14 @@ TEST_CASE("the actor's running statistics move with its own steps, and the publi
     Updated(trainee.get(), RandomTransitions(Environment(), 5, static_cast<uint64_t>(update)), &stepper);
     CHECK(torch::equal(mean, before) == (update % 3 != 0));
   }
-  const auto other = Trainee("");
+  const auto other = CrossQOf("");
   REQUIRE_OK(other->LoadPublished(testing::ValueOf(trainee->Publish())));
   CHECK(torch::allclose(Parameter(other->model().net("actor").network(), "torso.2.norm.mean"), mean, 1e-6, 1e-6));
 }
 
 // A step that ends the episode, of reward -|a - (0.5, -0.3)|².
 TEST_CASE("crossq finds the best action of a quadratic reward by its running statistics", "[unit]") {
-  const auto trainee = Trainee(
+  const auto trainee = CrossQOf(
       "policy_delay: 1, actor_optimizer: {learning_rate: 0.01}, critic_optimizer: {learning_rate: 0.01}, "
       "target_entropy: -3, temperature_optimizer: {learning_rate: 0.01}",
       32);
