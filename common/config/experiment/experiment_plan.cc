@@ -204,6 +204,11 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!normalizes, "learner.processes: ", learners,
                        ": each would normalise observations by its own data; wanted 1, or "
                        "normalize_observations: false");
+    const bool by_batch = std::any_of(networks.begin(), networks.end(),
+                                      [](const NetworkPlan& network) { return network.HasBatchNorm(); });
+    problems.AddUnless(!by_batch, "learner.processes: ", learners,
+                       ": each would move the running statistics of batch_norm layers by its own data; wanted 1, or no "
+                       "batch_norm");
     problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
                        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");

@@ -1,17 +1,33 @@
 #include "common/rl/training/trainee.h"
 
+#include <algorithm>
 #include <map>
 
+#include "absl/strings/numbers.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
+#include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/live_settings.h"
 #include "common/config/field_checker.h"
+#include "common/config/yaml_file.h"
 #include "common/nn/torch_compat.h"
 #include "common/rl/training/learner_checkpoint.h"
 
 namespace waggle {
+namespace {
+
+// The algorithm's discount of a step; 1 if it has none.
+double DiscountOf(const Experiment& experiment) {
+  double discount = 1;
+  const absl::StatusOr<YamlNode> root = ParseYaml(ToYaml(experiment), "the experiment");
+  const YamlEntry* const algorithm = root.ok() ? root->Find("algorithm") : nullptr;
+  const YamlEntry* const entry = algorithm != nullptr ? algorithm->value.Find("discount") : nullptr;
+  return entry != nullptr && absl::SimpleAtod(entry->value.text, &discount) ? discount : 1;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
     const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
@@ -45,7 +61,8 @@ AlgorithmTrainee::AlgorithmTrainee(const Experiment& experiment, const Algorithm
       plan_(std::move(plan)),
       model_(std::move(model)),
       noise_(seed, model_->device()),
-      observations_(&plan_, model_->device()) {}
+      observations_(&plan_, model_->device()),
+      value_watch_(DiscountOf(experiment)) {}
 
 absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
                                                       const Progress& progress, Stepper* stepper) {
@@ -68,7 +85,27 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
     result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
   }
   result.metrics = context.TakeMetrics();
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("watching values", [&] { WatchValues(batches, result); }));
   return result;
+}
+
+void AlgorithmTrainee::WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result) {
+  const auto mean = std::find_if(result.metrics.begin(), result.metrics.end(),
+                                 [](const auto& metric) { return metric.first == "q_mean"; });
+  if (mean == result.metrics.end()) {
+    return;
+  }
+  std::vector<torch::Tensor> rewards;
+  for (const TensorBatch* const batch : batches) {
+    for (const ArraySpec& reward : model_->environment().rewards) {
+      if (const auto field = batch->fields.find(reward.name); field != batch->fields.end()) {
+        rewards.push_back(field->second);
+      }
+    }
+  }
+  if (const std::string warning = value_watch_.Observe(rewards, mean->second); !warning.empty()) {
+    LogWarning(warning);
+  }
 }
 
 absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {

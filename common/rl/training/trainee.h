@@ -18,6 +18,7 @@
 #include "common/rl/kit/algorithm.h"
 #include "common/rl/kit/stepper.h"
 #include "common/rl/training/observation_statistics.h"
+#include "common/rl/training/value_watch.h"
 
 namespace waggle {
 
@@ -88,6 +89,9 @@ class AlgorithmTrainee : public Trainee {
                    AlgorithmImplementation implementation, ExperimentPlan plan, std::unique_ptr<Model> model,
                    uint64_t seed);
 
+  // Logs a warning if the values that the update reported as "q_mean" diverge.
+  void WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result);
+
   const Experiment experiment_;  // Without later settings.
   const AlgorithmDefinitions definitions_;
   const AlgorithmImplementation implementation_;
@@ -95,6 +99,7 @@ class AlgorithmTrainee : public Trainee {
   const std::unique_ptr<Model> model_;
   Noise noise_;
   ObservationStatistics observations_;
+  ValueWatch value_watch_;
   std::unique_ptr<Algorithm> algorithm_;
 };
 

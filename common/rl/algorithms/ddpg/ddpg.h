@@ -12,7 +12,7 @@ namespace waggle {
 // probabilities p and the scale s of ScaleOf.
 struct DdpgOptions : public DeterministicActorCriticOptions {
   int64_t critics = 1;             // The least of them counts.
-  double best_probability = 0.95;  // The draw of a choice to which the actor gives probability 1.
+  double best_probability = 0.95;  // The probability to draw a choice to which the actor gives probability 1.
   // The first priority of an item, if the table picks by priority. highest: that of all items. td_error: the error of
   // the critics that are published with the actor.
   std::string initial_priority = "highest";

@@ -18,7 +18,7 @@ class DdpgPolicy : public AlgorithmPolicy {
 
  private:
   const ActingNets nets_;
-  const double scale_;  // Multiplies the probabilities of choices.
+  const double scale_;  // The factor of choices' probabilities.
   torch::Tensor own_;   // [rows, elements]: the actor's action for the present rows.
 };
 
