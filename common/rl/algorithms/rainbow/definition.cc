@@ -34,6 +34,7 @@ void Defaults(Experiment* experiment) {
 // Noisy layers explore.
 RainbowOptions::RainbowOptions() {
   exploration = ExplorationOptions();
+  optimizer.epsilon = 1.5e-4;  // The paper's.
 }
 
 void RainbowOptions::Visit(ConfigVisitor& visitor) {
