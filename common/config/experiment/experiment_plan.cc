@@ -11,6 +11,7 @@
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/learner_checks.h"
 #include "common/config/experiment/lock_step.h"
 #include "common/config/experiment/space_checks.h"
 #include "common/config/plan/head_kinds.h"
@@ -147,87 +148,6 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   return problems.ToStatus();
 }
 
-// If actors wait for each learner step, the step must take all their items: the learner would wait for more in vain,
-// and the rest would pile up.
-absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
-  Problems problems;
-  if (plan.rows_per_version.has_value()) {
-    const int64_t unrolls = experiment.actor.processes * experiment.actor.lanes;
-    problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
-                       ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
-                       ", or none, which stands for as many as there are lanes");
-    problems.AddUnless(experiment.learner.pushes() || experiment.actor.least_processes == experiment.actor.processes,
-                       "actor.processes: {min: ", experiment.actor.least_processes,
-                       ", max: ", experiment.actor.processes,
-                       "}: the learner waits for an unroll of each of its lanes; wanted a number");
-    problems.AddUnless(experiment.learner.publish_period_steps == 1,
-                       "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
-                       ": actors wait for the weights of each learner step; wanted 1");
-  }
-  return problems.ToStatus();
-}
-
-// Checks actions that the learner's process computes, with weights that no actor has.
-absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (!experiment.actor.asks_learner()) {
-    return absl::OkStatus();
-  }
-  Problems problems;
-  const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
-  problems.AddUnless(!waits, "actor.inference: server: actors of algorithm ", experiment.algorithm,
-                     " wait for the weights of each learner step; wanted local");
-  problems.AddUnless(
-      !experiment.learner.pushes(),
-      "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
-      "local");
-  problems.AddUnless(!experiment.experiment.deterministic,
-                     "actor.inference: server: a batch's rows depend on timing, and those of a deterministic "
-                     "run must not; wanted local");
-  return problems.ToStatus();
-}
-
-// Checks learners that step by the mean of their gradients.
-absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
-                           const std::vector<NetworkPlan>& networks) {
-  const int64_t learners = experiment.learner.processes;
-  Problems problems;
-  if (learners > 1) {
-    const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
-    problems.AddUnless(!waits, "learner.processes: ", learners, ": actors of algorithm ", experiment.algorithm,
-                       " wait for each learner step, which takes all that they have; wanted 1");
-    problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
-                       ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
-    problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
-                       ": with actor.inference: server one learner has the weights that all act by; wanted 1");
-    const bool normalizes = std::any_of(networks.begin(), networks.end(),
-                                        [](const NetworkPlan& network) { return !network.normalizers.empty(); });
-    problems.AddUnless(!normalizes, "learner.processes: ", learners,
-                       ": each would normalise observations by its own data; wanted 1, or "
-                       "normalize_observations: false");
-    const bool by_batch = std::any_of(networks.begin(), networks.end(),
-                                      [](const NetworkPlan& network) { return network.HasBatchNorm(); });
-    problems.AddUnless(!by_batch, "learner.processes: ", learners,
-                       ": each would move the running statistics of batch_norm layers by its own data; wanted 1, or no "
-                       "batch_norm");
-    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
-                       ": each would scale returns by what it has learned from itself, and the mean would be of "
-                       "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
-  }
-  return problems.ToStatus();
-}
-
-// Checks learner.max_policy_lag: new priorities cannot go back with items left out.
-absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
-  const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
-                                          [](const TablePlan& table) { return table.table.UsesPriorities(); });
-  if (experiment.learner.max_policy_lag.has_value() && has_priorities) {
-    return absl::InvalidArgumentError(absl::StrCat("learner.max_policy_lag: ", *experiment.learner.max_policy_lag,
-                                                   ": the table picks its items by priority, and new priorities "
-                                                   "are those of whole batches; wanted none"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
@@ -298,38 +218,6 @@ std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const Enviro
     }
   }
   return networks;
-}
-
-// Actors push the gradient of the published network: a step must change nothing else.
-absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (!experiment.learner.pushes()) {
-    return absl::OkStatus();
-  }
-  if (plan.networks.size() != 1 || !plan.scalars.empty() || !plan.networks[0].acts || plan.networks[0].has_target) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
-                     "target and without learned scalars, which ",
-                     experiment.algorithm, " is not; wanted local"));
-  }
-  if (plan.iterates) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("learner.gradients: push is for algorithms that take one step from a "
-                     "batch, and ",
-                     experiment.algorithm, " takes several; wanted local"));
-  }
-  if (plan.normalizes_returns) {
-    return absl::InvalidArgumentError(
-        "algorithm.normalize_returns: with learner.gradients: push each actor would scale returns by what it has acted "
-        "itself, and the mean would be of gradients on different scales; wanted false, or learner.gradients: local");
-  }
-  const auto network = experiment.networks.find(plan.networks[0].name);
-  if (network != experiment.networks.end() && network->second.normalize_observations) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("networks.", network->first,
-                     ".normalize_observations: with learner.gradients: push no process sees the observations of all "
-                     "actors, which the statistics need; wanted false, or learner.gradients: local"));
-  }
-  return absl::OkStatus();
 }
 
 // The plan, and in `problems` all that is wrong with it, without problems that depend on `wrong` sections.

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/config/experiment/experiment.h"
+#include "common/config/plan/algorithm_plan.h"
+#include "common/config/plan/network_plan.h"
+
+namespace waggle {
+
+// Checks of an experiment's sections actor and learner against the plan of its algorithm. INVALID_ARGUMENT, with all
+// problems, a line each.
+
+// If actors wait for each learner step, the step must take all their items: the learner would wait for more in vain,
+// and the rest would pile up.
+absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan);
+
+// Checks actions that the learner's process computes, with weights that no actor has.
+absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan);
+
+// Checks learners that step by the mean of their gradients.
+absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
+                           const std::vector<NetworkPlan>& networks);
+
+// Checks learner.max_policy_lag: new priorities cannot go back with items left out.
+absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan);
+
+// Actors push the gradient of the published network: a step must change nothing else.
+absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan);
+
+}  // namespace waggle
