@@ -13,7 +13,14 @@ class KnownGradient : public torch::autograd::Node {
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     TORCH_CHECK(gradient_.defined(), "the graph of a loss was used twice");
-    return {gradients[0].defined() ? gradient_ * gradients[0] : torch::Tensor()};
+    torch::Tensor outer = gradients[0];
+    if (!outer.defined()) {
+      return {torch::Tensor()};
+    }
+    while (outer.dim() > 0 && outer.dim() < gradient_.dim()) {
+      outer = outer.unsqueeze(-1);
+    }
+    return {gradient_ * outer};
   }
   void release_variables() override { gradient_.reset(); }
 

@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// One source for several instruction sets, chosen at load time. None contracts a multiplication and an addition, so
-// that all machines compute the same numbers.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WAGGLE_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define WAGGLE_VECTOR_CLONES
-#endif
-#define WAGGLE_INLINE inline __attribute__((always_inline))
+#include "common/nn/vector_clones.h"
 
 namespace waggle {
 namespace {

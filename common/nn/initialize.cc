@@ -41,7 +41,7 @@ torch::Tensor Orthogonal(int64_t rows, int64_t columns, const torch::Generator& 
 
 InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& weight_shape, torch::Generator generator) {
   torch::NoGradGuard no_grad;
-  if (layer.kind == LayerPlan::Kind::kLayerNorm) {
+  if (layer.kind == LayerPlan::Kind::kLayerNorm || layer.kind == LayerPlan::Kind::kBatchNorm) {
     return {torch::ones(weight_shape), torch::zeros(weight_shape)};
   }
   const bool embedding = layer.kind == LayerPlan::Kind::kEmbedding;

@@ -9,7 +9,7 @@
 namespace waggle {
 
 // Initial values of a layer's parameters, for one member, drawn on the CPU. The gain is the layer's or suits its
-// activation. Biases are zero except for kDefault. Embeddings are standard normal by default, layer norms the identity.
+// activation. Biases are zero except for kDefault. Embeddings are standard normal by default, norms the identity.
 // May throw as LibTorch does.
 struct InitialValues {
   torch::Tensor weight;

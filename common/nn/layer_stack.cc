@@ -9,6 +9,11 @@ namespace {
 
 using torch::Tensor;
 
+constexpr double kBatchNormEpsilon = 1e-3;
+// Bounds of batch renormalisation (arXiv 1702.03275, section 4).
+constexpr double kMaxScale = 3;
+constexpr double kMaxShift = 5;
+
 bool InChain(const LayerPlan& layer) {
   return layer.kind == LayerPlan::Kind::kDense || layer.kind == LayerPlan::Kind::kConv;
 }
@@ -65,13 +70,24 @@ LayerStack::LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64
       single.weight = parameter(single.plan.weight);
     }
     const bool noisy = single.plan.kind == LayerPlan::Kind::kNoisyDense;
-    if (noisy || single.plan.kind == LayerPlan::Kind::kLayerNorm) {
+    const bool batch_norm = single.plan.kind == LayerPlan::Kind::kBatchNorm;
+    if (noisy || batch_norm || single.plan.kind == LayerPlan::Kind::kLayerNorm) {
       single.bias = parameter(single.plan.weight + 1);
     }
     if (noisy) {
       single.weight_deviation = parameter(single.plan.weight + 2);
       single.bias_deviation = parameter(single.plan.weight + 3);
       single.noise = std::make_shared<LayerNoise>();
+    }
+    if (batch_norm) {
+      const auto statistic = [&](int64_t number) {
+        // With a version of its own: that of the parameters tells whether a step came between a pass and its gradient.
+        return parameters->value_views()[static_cast<size_t>(single.plan.statistics + number)].variable_data();
+      };
+      single.mean = statistic(0);
+      single.variance = statistic(1);
+      single.batches = statistic(2);
+      single.last = std::make_shared<BatchMoments>();
     }
     if (!single.plan.inner.empty()) {
       single.inner = std::make_shared<const LayerStack>(single.plan.inner, members, learns, parameters);
@@ -81,18 +97,63 @@ LayerStack::LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64
   }
 }
 
-Tensor LayerStack::operator()(Tensor features, bool by_autograd) const {
+Tensor LayerStack::operator()(Tensor features, ForwardPass pass) const {
   for (const auto& step : steps_) {
     if (const auto* chain = std::get_if<Chain>(&step)) {
-      features = by_autograd ? chain->ByAutograd(features) : (*chain)(features);
+      features = pass == ForwardPass::kByAutograd ? chain->ByAutograd(features) : (*chain)(features);
     } else {
-      features = Run(std::get<Single>(step), features, by_autograd);
+      features = Run(std::get<Single>(step), features, pass);
     }
   }
   return features;
 }
 
-Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_autograd) const {
+Tensor LayerStack::BatchNorm(const Single& layer, const Tensor& features, bool training) const {
+  const int64_t rank = RankOf(layer.plan.output_shape);
+  const int64_t rows = members_.has_value() ? 1 : 0;  // The rows' dimension.
+  const Tensor x = members_.has_value() && features.dim() == rank + 1 ? features.unsqueeze(0) : features;
+  // [channels] or [members, channels] as factors of x.
+  const auto for_rows = [&](const Tensor& values) {
+    Tensor all = values.unsqueeze(rows);
+    for (int64_t i = 1; i < rank; ++i) {
+      all = all.unsqueeze(-1);
+    }
+    return all;
+  };
+  if (!training) {
+    const Tensor scale = layer.weight * (layer.variance + kBatchNormEpsilon).rsqrt();
+    return torch::addcmul(for_rows(layer.bias - layer.mean * scale), x, for_rows(scale));
+  }
+  std::vector<int64_t> all = {rows};  // All dimensions of a channel's numbers.
+  for (int64_t i = rows + 2; i < x.dim(); ++i) {
+    all.push_back(i);
+  }
+  const Tensor mean = x.mean(all, /*keepdim=*/true);
+  const Tensor centered = x - mean;
+  const Tensor variance = centered.square().mean(all, /*keepdim=*/true);
+  const Tensor normal = centered * (variance + kBatchNormEpsilon).rsqrt();
+  Tensor scale, shift;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto of_channels = [&](const Tensor& values) {
+      std::vector<int64_t> shape = layer.mean.sizes().vec();
+      shape[0] = members_.has_value() ? values.size(0) : shape[0];
+      return values.detach().reshape(shape);
+    };
+    *layer.last = {of_channels(mean), of_channels(variance)};
+    // Batch renormalisation: as if by the running statistics, within bounds (arXiv 1702.03275, algorithm 1).
+    const Tensor deviation = (layer.variance + kBatchNormEpsilon).sqrt();
+    const Tensor warm = layer.batches >= layer.plan.renorm_after;
+    scale = torch::where(
+        warm, ((layer.last->variance + kBatchNormEpsilon).sqrt() / deviation).clamp(1 / kMaxScale, kMaxScale),
+        torch::ones_like(deviation));
+    shift = torch::where(warm, ((layer.last->mean - layer.mean) / deviation).clamp(-kMaxShift, kMaxShift),
+                         torch::zeros_like(deviation));
+  }
+  return torch::addcmul(for_rows(layer.bias + layer.weight * shift), normal, for_rows(layer.weight * scale));
+}
+
+Tensor LayerStack::Run(const Single& layer, const Tensor& features, ForwardPass pass) const {
   const LayerPlan& plan = layer.plan;
   const int64_t rank = RankOf(plan.output_shape);
   switch (plan.kind) {
@@ -105,8 +166,10 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_auto
       const Tensor own = members_.has_value() && features.dim() == rank + 1 ? normal.unsqueeze(0) : normal;
       return Activate(plan.activation, torch::addcmul(for_rows(layer.bias), own, for_rows(layer.weight)));
     }
+    case LayerPlan::Kind::kBatchNorm:
+      return Activate(plan.activation, BatchNorm(layer, features, pass == ForwardPass::kTraining));
     case LayerPlan::Kind::kResidual:
-      return features + (*layer.inner)(features, by_autograd);
+      return features + (*layer.inner)(features, pass);
     case LayerPlan::Kind::kEmbedding: {
       const Tensor positions = Positions(features, plan.num_values);
       const Tensor vectors = layer.weight.index_select(members_.has_value() ? 1 : 0, positions.reshape({-1}));
@@ -132,6 +195,22 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_auto
   }
   TORCH_CHECK(false, "a layer of an unknown kind");
   return features;
+}
+
+void LayerStack::FollowBatch() const {
+  const torch::NoGradGuard no_grad;
+  for (const auto& step : steps_) {
+    const auto* const layer = std::get_if<Single>(&step);
+    if (layer == nullptr || layer->last == nullptr) {
+      continue;
+    }
+    TORCH_CHECK(layer->last->mean.defined(), "a batch norm is to follow a batch, and there was no training pass");
+    Tensor mean = layer->mean, variance = layer->variance, batches = layer->batches;
+    mean.lerp_(layer->last->mean.expand_as(mean), layer->plan.rate);
+    variance.lerp_(layer->last->variance.expand_as(variance), layer->plan.rate);
+    batches.add_(1);
+    *layer->last = {};
+  }
 }
 
 void LayerStack::SetNoise(const DrawNormal& draw) const {

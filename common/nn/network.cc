@@ -58,34 +58,6 @@ Tensor Joined(const TrunkPlan& trunk, std::vector<Tensor> parts) {
 // A normalised observation beyond it is an outlier.
 constexpr double kNormalizedBound = 10;
 
-// Visits every layer that has parameters.
-template <class Visit>
-void ForEachLayer(const std::vector<LayerPlan>& layers, const Visit& visit) {
-  for (const LayerPlan& layer : layers) {
-    if (layer.weight >= 0) {
-      visit(layer);
-    }
-    ForEachLayer(layer.inner, visit);
-  }
-}
-
-template <class Visit>
-void ForEachLayer(const NetworkPlan& plan, const Visit& visit) {
-  for (const TrunkPlan& trunk : plan.trunks) {
-    for (const EncoderPlan& encoder : trunk.encoders) {
-      ForEachLayer(encoder.layers, visit);
-    }
-    ForEachLayer(trunk.torso, visit);
-    for (const EncoderPlan& multiplier : trunk.multipliers) {
-      ForEachLayer(multiplier.layers, visit);
-    }
-  }
-  for (const HeadPlan& head : plan.heads) {
-    ForEachLayer(head.value, visit);
-    ForEachLayer(head.layers, visit);
-  }
-}
-
 void CheckState(const NetworkPlan& plan, const Tensor& state) {
   TORCH_CHECK(state.defined(), "the network ", plan.name, " has a core, and got no state");
   TORCH_CHECK(state.dim() == 2 && state.size(0) > 0 && state.size(1) == plan.state_size, "the network ", plan.name,
@@ -149,20 +121,29 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
                [this](const LayerPlan& layer) { noisy_ = noisy_ || layer.kind == LayerPlan::Kind::kNoisyDense; });
 }
 
-void Network::SetNoise(const DrawNormal& draw) const {
+template <class Visit>
+void Network::ForEachStack(const Visit& visit) const {
   for (const Trunk& trunk : trunks_) {
     for (const LayerStack& encoder : trunk.encoders) {
-      encoder.SetNoise(draw);
+      visit(encoder);
     }
-    trunk.torso.SetNoise(draw);
+    visit(trunk.torso);
     for (const LayerStack& multiplier : trunk.multipliers) {
-      multiplier.SetNoise(draw);
+      visit(multiplier);
     }
   }
   for (const Head& head : heads_) {
-    head.layers.SetNoise(draw);
-    head.value.SetNoise(draw);
+    visit(head.layers);
+    visit(head.value);
   }
+}
+
+void Network::SetNoise(const DrawNormal& draw) const {
+  ForEachStack([&draw](const LayerStack& stack) { stack.SetNoise(draw); });
+}
+
+void Network::FollowBatch() const {
+  ForEachStack([](const LayerStack& stack) { stack.FollowBatch(); });
 }
 
 void Network::Initialize(uint64_t seed) {
@@ -179,11 +160,17 @@ void Network::Initialize(uint64_t seed) {
       return plan_.members.has_value() ? all.select(0, member) : all;
     };
     ForEachLayer(plan_, [&](const LayerPlan& layer) {
+      if (layer.weight < 0) {
+        return;
+      }
       Tensor weight = view(layer.weight);
       const InitialValues values = waggle::Initialize(layer, weight.sizes().vec(), generator);
       weight.copy_(values.weight);
       if (values.bias.defined()) {
         view(layer.weight + 1).copy_(values.bias);
+      }
+      if (layer.statistics >= 0) {
+        view(layer.statistics + 1).fill_(1);
       }
       if (layer.kind == LayerPlan::Kind::kNoisyDense) {
         const double deviation = layer.noise / std::sqrt(static_cast<double>(weight.size(1)));
@@ -214,7 +201,7 @@ Tensor Network::Normalized(size_t leaf, const Tensor& input) const {
 }
 
 Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action,
-                         const std::vector<Tensor>& extra, bool by_autograd) const {
+                         const std::vector<Tensor>& extra, ForwardPass pass) const {
   const TrunkPlan& plan = plan_.trunks[index];
   const Trunk& trunk = trunks_[index];
   std::vector<Tensor> parts;
@@ -226,12 +213,12 @@ Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const 
                              ? extra[static_cast<size_t>(-2 - encoder.leaf)]
                              : Normalized(static_cast<size_t>(encoder.leaf), leaves[static_cast<size_t>(encoder.leaf)]);
     const torch::ScalarType dtype = parameters_.values().scalar_type();
-    parts.push_back(trunk.encoders[i](Enter(encoder, input, dtype), by_autograd));
+    parts.push_back(trunk.encoders[i](Enter(encoder, input, dtype), pass));
   }
-  return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
+  return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), pass);
 }
 
-Tensor Network::Multiplied(size_t index, Tensor features, const std::vector<Tensor>& extra, bool by_autograd) const {
+Tensor Network::Multiplied(size_t index, Tensor features, const std::vector<Tensor>& extra, ForwardPass pass) const {
   const TrunkPlan& plan = plan_.trunks[index];
   for (size_t i = 0; i < plan.multipliers.size(); ++i) {
     const Tensor& input = extra[static_cast<size_t>(-2 - plan.multipliers[i].leaf)];
@@ -239,8 +226,8 @@ Tensor Network::Multiplied(size_t index, Tensor features, const std::vector<Tens
     TORCH_CHECK(!samples || !plan_.members.has_value(), "the network ", plan_.name,
                 " has members, and takes no samples of the input ", plan.multipliers[i].name);
     const Tensor rows = samples ? input.flatten(0, 1) : input;
-    const Tensor factors = trunks_[index].multipliers[i](
-        Enter(plan.multipliers[i], rows, parameters_.values().scalar_type()), by_autograd);
+    const Tensor factors =
+        trunks_[index].multipliers[i](Enter(plan.multipliers[i], rows, parameters_.values().scalar_type()), pass);
     if (samples && features.size(0) != rows.size(0)) {
       features = features.repeat_interleave(input.size(1), 0);
     }
@@ -257,15 +244,15 @@ Tensor Network::Dueling(const HeadPlan& plan, const Tensor& advantage, const Ten
   return (advantages - advantages.mean(-2, /*keepdim=*/true) + value.unsqueeze(-2)).reshape(advantage.sizes());
 }
 
-std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& features, bool by_autograd) const {
+std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& features, ForwardPass pass) const {
   std::vector<HeadOutput> outputs;
   outputs.reserve(heads_.size());
   for (size_t i = 0; i < heads_.size(); ++i) {
     const Tensor& input = features[plan_.heads[i].trunk];
     HeadOutput output;
-    output.values = heads_[i].layers(input, by_autograd);
+    output.values = heads_[i].layers(input, pass);
     if (!heads_[i].value.empty()) {
-      output.values = Dueling(plan_.heads[i], output.values, heads_[i].value(input, by_autograd));
+      output.values = Dueling(plan_.heads[i], output.values, heads_[i].value(input, pass));
     }
     output.log_std = heads_[i].log_std;
     outputs.push_back(std::move(output));
@@ -274,27 +261,27 @@ std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& featu
 }
 
 std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& leaves, const Tensor& action,
-                                                  const std::vector<Tensor>& extra, bool by_autograd) const {
+                                                  const std::vector<Tensor>& extra, ForwardPass pass) const {
   TORCH_CHECK(plan_.state_size == 0, "the network ", plan_.name, " has a core: it is unrolled, from a state");
   std::vector<Tensor> features;
   features.reserve(trunks_.size());
   for (size_t i = 0; i < trunks_.size(); ++i) {
-    features.push_back(Multiplied(i, Features(i, leaves, action, extra, by_autograd), extra, by_autograd));
+    features.push_back(Multiplied(i, Features(i, leaves, action, extra, pass), extra, pass));
   }
-  return Heads(features, by_autograd);
+  return Heads(features, pass);
 }
 
 Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tensor& first, const Tensor& state,
-                                  const Tensor& action, const std::vector<Tensor>& extra, bool by_autograd) const {
+                                  const Tensor& action, const std::vector<Tensor>& extra, ForwardPass pass) const {
   if (plan_.state_size == 0) {
-    return {Forward(leaves, action, extra, by_autograd), state};
+    return {Forward(leaves, action, extra, pass), state};
   }
   CheckState(plan_, state);
   const Tensor before = state.to(parameters_.values().scalar_type());
   std::vector<Tensor> features;
   std::vector<Tensor> after;
   for (size_t i = 0; i < trunks_.size(); ++i) {
-    const Tensor own = Features(i, leaves, action, extra, by_autograd);
+    const Tensor own = Features(i, leaves, action, extra, pass);
     CheckSteps(plan_, own.size(-2), first, before.size(0));
     const Tensor begins = first.defined() ? first.reshape({-1, before.size(0)}) : first;
     std::vector<Tensor> outputs;
@@ -303,15 +290,14 @@ Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tenso
       const Tensor remembered = before.narrow(1, core.state, core.state_size());
       const Tensor input = own.dim() == 3 ? own.select(0, static_cast<int64_t>(member)) : own;
       const RecurrentCore& unroll = trunks_[i].cores[member];
-      RecurrentCore::Unrolled unrolled =
-          by_autograd ? unroll.ByAutograd(input, begins, remembered) : unroll(input, begins, remembered);
+      RecurrentCore::Unrolled unrolled = pass == ForwardPass::kByAutograd ? unroll.ByAutograd(input, begins, remembered)
+                                                                          : unroll(input, begins, remembered);
       outputs.push_back(std::move(unrolled.outputs));
       after.push_back(std::move(unrolled.state));
     }
-    features.push_back(
-        Multiplied(i, plan_.members.has_value() ? torch::stack(outputs) : outputs[0], extra, by_autograd));
+    features.push_back(Multiplied(i, plan_.members.has_value() ? torch::stack(outputs) : outputs[0], extra, pass));
   }
-  return {Heads(features, by_autograd), torch::cat(after, 1)};
+  return {Heads(features, pass), torch::cat(after, 1)};
 }
 
 }  // namespace waggle

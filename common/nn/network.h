@@ -33,10 +33,10 @@ class Network {
   // Returns one output for each head of the plan. `leaves` are the environment's observations, in order, [rows, …] of
   // their own type; those without an encoder, for example masks, may be undefined. `action`: [rows, …], in the stream's
   // form, if the network takes it. `extra`: NetworkPlan::extra, [rows, width] each, or [rows, samples, width] for all
-  // that multiply; then outputs have rows * samples rows. `by_autograd`: see LayerStack. A c10::Error if the plan has a
-  // core.
+  // that multiply; then outputs have rows * samples rows. A c10::Error if the plan has a core.
   std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
-                                  const std::vector<torch::Tensor>& extra = {}, bool by_autograd = false) const;
+                                  const std::vector<torch::Tensor>& extra = {},
+                                  ForwardPass pass = ForwardPass::kPlain) const;
 
   struct Unrolled {
     std::vector<HeadOutput> heads;  // For T * rows rows.
@@ -47,12 +47,16 @@ class Network {
   // [rows, state_size] before the first step. Without a core both are ignored and the state is returned.
   Unrolled Unroll(const std::vector<torch::Tensor>& leaves, const torch::Tensor& first, const torch::Tensor& state,
                   const torch::Tensor& action = {}, const std::vector<torch::Tensor>& extra = {},
-                  bool by_autograd = false) const;
+                  ForwardPass pass = ForwardPass::kPlain) const;
 
   // True if it has a noisy layer. Weights have no noise at first.
   bool noisy() const { return noisy_; }
   // Draws new noise for all noisy layers, on the parameters' device; null removes it.
   void SetNoise(const DrawNormal& draw) const;
+
+  // Moves the running statistics of batch norms by those of the last pass of the kind kTraining, which there must be if
+  // there is such a layer.
+  void FollowBatch() const;
 
   const NetworkPlan& plan() const { return plan_; }
   FlatParameters& parameters() { return parameters_; }
@@ -74,17 +78,20 @@ class Network {
   Network(NetworkPlan plan, FlatParameters parameters, bool learns);
 
   void Initialize(uint64_t seed);
+  // Calls visit(stack) for all its layers.
+  template <class Visit>
+  void ForEachStack(const Visit& visit) const;
   // Normalises a leaf for the encoders.
   torch::Tensor Normalized(size_t leaf, const torch::Tensor& input) const;
   torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
-                         const std::vector<torch::Tensor>& extra, bool by_autograd) const;
+                         const std::vector<torch::Tensor>& extra, ForwardPass pass) const;
   // Features of torso or core times those of the inputs that multiply; [rows * samples, …] if these have samples.
   torch::Tensor Multiplied(size_t trunk, torch::Tensor features, const std::vector<torch::Tensor>& extra,
-                           bool by_autograd) const;
+                           ForwardPass pass) const;
   // A head's outputs from its two streams, [rows, choices * size] and [rows, size].
   static torch::Tensor Dueling(const HeadPlan& plan, const torch::Tensor& advantage, const torch::Tensor& value);
   // Computes the heads from each trunk's features.
-  std::vector<HeadOutput> Heads(const std::vector<torch::Tensor>& features, bool by_autograd) const;
+  std::vector<HeadOutput> Heads(const std::vector<torch::Tensor>& features, ForwardPass pass) const;
 
   const NetworkPlan plan_;
   FlatParameters parameters_;

@@ -229,7 +229,7 @@ Learner DqnByFlatBuffers(const Setting& setting) {
   };
   const auto forward = [](const std::shared_ptr<Network>& net) {
     return [net](const Tensor& observation) {
-      return net->Forward({observation}, {}, {}, /*by_autograd=*/true)[0].values;
+      return net->Forward({observation}, {}, {}, ForwardPass::kByAutograd)[0].values;
     };
   };
   const auto online = network(/*learns=*/true);
@@ -267,7 +267,8 @@ Learner PpoByFlatBuffers(const Setting& setting) {
   };
   return Ppo(
       {[network, policy = head("policy"), value = head("value")](const Tensor& observation, const Tensor& state) {
-         const auto heads = network->Unroll({observation.flatten(0, 1)}, {}, state, {}, {}, /*by_autograd=*/true).heads;
+         const auto heads =
+             network->Unroll({observation.flatten(0, 1)}, {}, state, {}, {}, ForwardPass::kByAutograd).heads;
          return PpoNetwork::Outputs{heads[policy].values, heads[value].values.squeeze(-1)};
        },
        DescendFlat(network, options.optimizer)},

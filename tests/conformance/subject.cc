@@ -27,11 +27,12 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
   for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
     const std::string network = absl::StrCat("networks.", need.name);
     overrides.insert(overrides.begin(), {absl::StrCat(network, ".torso"),
-                                         absl::StrCat("[{type: mlp, units: [", units, "], activation: tanh}]")});
+                                         absl::StrCat("[{type: mlp, units: [", units, "], activation: tanh}",
+                                                      need.learns_by_batch ? ", {type: batch_norm}]" : "]")});
     if (subject.kind == TinyKind::kImage) {
       overrides.emplace_back(absl::StrCat(network, ".encoders"), "{camera: [{type: flatten}]}");
     }
-    if (subject.Remembers() && need.acts) {
+    if (subject.Remembers()) {
       overrides.emplace_back(absl::StrCat(network, ".core"),
                              absl::StrCat("{type: ", subject.core, ", units: ", units, "}"));
     }

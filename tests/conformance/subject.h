@@ -17,7 +17,7 @@
 
 namespace waggle::testing {
 
-// An algorithm, a kind of environment, a core type for the network that acts, and a sampler.
+// An algorithm, a kind of environment, a core type of its networks, and a sampler.
 struct Subject {
   std::string algorithm;
   TinyKind kind = TinyKind::kDiscrete;

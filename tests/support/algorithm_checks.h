@@ -75,6 +75,21 @@ inline TensorBatch RandomTransitions(const EnvironmentSpec& environment, int64_t
   return batch;
 }
 
+// Makes the targets of the plan differ from their networks.
+inline void MoveTargets(AlgorithmTrainee* trainee) {
+  for (const NetworkNeed& need : trainee->plan().algorithm.networks) {
+    if (Network* const target = trainee->model().net(need.name).target_network()) {
+      torch::Tensor values = target->parameters().values();
+      values.mul_(0.5).add_(0.1);
+    }
+  }
+}
+
+// One row of a batch's only observation, under the field's name.
+inline Observations RowOf(const TensorBatch& batch, const char* field, int64_t row) {
+  return {batch.at(field).narrow(0, row, 1)};
+}
+
 inline UpdateResult Updated(AlgorithmTrainee* trainee, const TensorBatch& batch, Stepper* stepper) {
   return ValueOf(trainee->Update(batch, Progress(), stepper));
 }

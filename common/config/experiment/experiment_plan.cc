@@ -138,9 +138,9 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
                      " is for networks that give choices their values; wanted none",
-                     is_real ? ", gaussian or ornstein_uhlenbeck" : "");
-  problems.AddUnless((type != "gaussian" && type != "ornstein_uhlenbeck") || is_real,
-                     "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
+                     is_real ? ", gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck" : "");
+  problems.AddUnless(!plan.exploration.AddsNoise() || is_real, "algorithm.exploration.type: ", type,
+                     " is for real actions, and ", environment.name, " takes ",
                      absl::StrJoin(environment.actions, " and ",
                                    [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
                      " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");
@@ -204,6 +204,11 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!normalizes, "learner.processes: ", learners,
                        ": each would normalise observations by its own data; wanted 1, or "
                        "normalize_observations: false");
+    const bool by_batch = std::any_of(networks.begin(), networks.end(),
+                                      [](const NetworkPlan& network) { return network.HasBatchNorm(); });
+    problems.AddUnless(!by_batch, "learner.processes: ", learners,
+                       ": each would move the running statistics of batch_norm layers by its own data; wanted 1, or no "
+                       "batch_norm");
     problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
                        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");

@@ -71,6 +71,8 @@ struct NetworkNeed {
   bool learns = true;  // False: it keeps its first values, and has no optimizer.
   // More optimizers of the same parameters, for losses that are descended in turn, by name (Net::group).
   std::map<std::string, OptimizerOptions> more_optimizers = {};
+  // It may have batch_norm layers: updates call Net::Training and Net::FollowBatch.
+  bool learns_by_batch = false;
 };
 
 // A policy's column of one float32 number.
@@ -83,6 +85,7 @@ struct ScalarNeed {
   std::string name;
   double initial = 0;
   OptimizerOptions optimizer = {};
+  bool acts = false;  // Published with the acting networks, for the algorithm's own policy.
 };
 
 // The needs of an algorithm for its options and an environment. Pure data: `waggle check` prints it, tables, actors and

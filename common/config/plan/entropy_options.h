@@ -32,8 +32,7 @@ struct EntropyOptions {
   Schedule weight = 0.01;
   // In nats a step. Present: the weight is learned, and begins with `weight`.
   std::optional<double> target;
-  // The rule that moves the weight: gradient, if there is a target, or stages, which has a target of its own if there
-  // is none.
+  // The rule that moves the weight: gradient, if there is a target, or stages, which has a default target.
   std::string rule = "gradient";
   OptimizerOptions optimizer;  // gradient: for the weight's logarithm.
   EntropyStagesOptions stages;

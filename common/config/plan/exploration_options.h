@@ -12,23 +12,33 @@ namespace waggle {
 // `algorithm.exploration:`: the actors' deviation from the policy. Evaluations never explore.
 struct ExplorationOptions {
   // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
-  // choice is drawn by softmax(q / temperature). gaussian, ornstein_uhlenbeck: noise that is added to a real action in
-  // [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
+  // choice is drawn by softmax(q / temperature). gaussian, clipped_gaussian, uniform, ornstein_uhlenbeck: noise that is
+  // added to a real action in [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
   std::string type = "none";
   // Environment steps of the run whose actions are uniformly random, without the policy.
   int64_t warm_up_steps = 0;
 
   // epsilon_greedy: the probability that a lane acts at random. With a ladder_exponent above 0 lane i of all N has
   // epsilon ^ (1 + ladder_exponent * i / (N - 1)), as in Ape-X (arXiv 1803.00933): some explore much, others little.
+  // The same for sigma.
   Schedule epsilon = 0.1;
   double ladder_exponent = 0;
 
   Schedule temperature = 1;  // boltzmann.
 
-  // gaussian, ornstein_uhlenbeck: the noise's standard deviation, and the rate at which it returns to 0.
+  // gaussian, clipped_gaussian, ornstein_uhlenbeck: the noise's mean and standard deviation. ornstein_uhlenbeck: these
+  // are of a process that begins each episode at `initial`, and returns to the mean at the rate theta; a unit of its
+  // time has 1 / time_step steps.
   Schedule sigma = 0.1;
+  double mean = 0;
   double theta = 0.15;
   double time_step = 0.01;
+  double initial = 0;
+  // The bounds of the noise: of a uniform one's numbers, of those to which a clipped one is cut. low is at most high.
+  double low = -0.3;
+  double high = 0.3;
+  // All that add noise: the share of actions that are uniformly random instead.
+  double random_share = 0;
 
   // parameter_noise: the first deviation of the noise; the wanted distance between noisy and clean actions (the root of
   // the mean square of their elements, or the mean divergence of the softmax of values); the factor by which the
@@ -37,6 +47,9 @@ struct ExplorationOptions {
   double parameter_distance = 0.1;
   double parameter_factor = 1.01;
   int64_t parameter_steps = 50;
+
+  // True for the types that add noise to real actions.
+  bool AddsNoise() const;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -104,6 +104,9 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
   if (layer.type == "layer_norm") {
     return AddLayerNorm(name, layer, layers);
   }
+  if (layer.type == "batch_norm") {
+    return AddBatchNorm(name, layer, layers);
+  }
   if (layer.type == "residual") {
     return AddResidual(name, layer, layers);
   }
@@ -207,6 +210,23 @@ absl::Status LayerPlanner::AddLayerNorm(const std::string& name, const LayerSpec
   return absl::OkStatus();
 }
 
+absl::Status LayerPlanner::AddBatchNorm(const std::string& name, const LayerSpec& spec,
+                                        std::vector<LayerPlan>* layers) {
+  LayerPlan layer;
+  layer.kind = LayerPlan::Kind::kBatchNorm;
+  layer.activation = ParseActivation(spec.ActivationOrDefault());
+  layer.rate = spec.rate;
+  layer.renorm_after = spec.renorm_after;
+  const std::vector<int64_t> channels = {shape_[0]};
+  WAGGLE_RETURN_IF_ERROR(AddParameters(absl::StrCat(name, ".norm"), channels, channels, &layer));
+  layer.statistics = AddTo(statistics_, absl::StrCat(name, ".norm.mean"), channels);
+  AddTo(statistics_, absl::StrCat(name, ".norm.variance"), channels);
+  AddTo(statistics_, absl::StrCat(name, ".norm.batches"), {1});
+  layer.output_shape = shape_;
+  layers->push_back(std::move(layer));
+  return absl::OkStatus();
+}
+
 absl::Status LayerPlanner::AddEmbedding(const std::string& name, const LayerSpec& spec,
                                         std::vector<LayerPlan>* layers) {
   if (!choices()) {
@@ -277,11 +297,15 @@ void LayerPlanner::AddFlatten(std::vector<LayerPlan>* layers) {
 }
 
 int64_t LayerPlanner::AddParameter(const std::string& name, std::vector<int64_t> shape) {
+  return AddTo(parameters_, name, std::move(shape));
+}
+
+int64_t LayerPlanner::AddTo(std::vector<ArraySpec>* arrays, const std::string& name, std::vector<int64_t> shape) const {
   if (members_.has_value()) {
     shape.insert(shape.begin(), *members_);
   }
-  parameters_->push_back(ArraySpec{name, DType::kFloat32, std::move(shape)});
-  return static_cast<int64_t>(parameters_->size()) - 1;
+  arrays->push_back(ArraySpec{name, DType::kFloat32, std::move(shape)});
+  return static_cast<int64_t>(arrays->size()) - 1;
 }
 
 absl::Status LayerPlanner::AddParameters(const std::string& name, const std::vector<int64_t>& weight,

@@ -18,9 +18,10 @@ Initialization ParseInitialization(absl::string_view name);
 // Appends layers to a network's plan one after the other, and their parameters, and keeps the shape between them.
 class LayerPlanner {
  public:
-  // Appends to `parameters`, which outlives it. `members` is NetworkPlan's.
-  LayerPlanner(std::optional<int64_t> members, std::vector<ArraySpec>* parameters)
-      : members_(members), parameters_(parameters) {}
+  // Appends to `parameters` and, running statistics, to `statistics`, which outlive it; LayerPlan::statistics is an
+  // index into these. `members` is NetworkPlan's.
+  LayerPlanner(std::optional<int64_t> members, std::vector<ArraySpec>* parameters, std::vector<ArraySpec>* statistics)
+      : members_(members), parameters_(parameters), statistics_(statistics) {}
 
   // Begins anew with rows of this shape. `num_values`: choices of each element, if the elements are choices.
   void Begin(std::vector<int64_t> shape, std::vector<int64_t> num_values = {});
@@ -52,11 +53,15 @@ class LayerPlanner {
   absl::Status AddResidual(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
   absl::Status AddEmbedding(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
   absl::Status AddLayerNorm(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  absl::Status AddBatchNorm(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  // Appends a float32 array, [members, …] if there are members, and returns its index.
+  int64_t AddTo(std::vector<ArraySpec>* arrays, const std::string& name, std::vector<int64_t> shape) const;
   absl::Status AddParameters(const std::string& name, const std::vector<int64_t>& weight,
                              const std::vector<int64_t>& bias, LayerPlan* layer);
 
   std::optional<int64_t> members_;
   std::vector<ArraySpec>* parameters_;
+  std::vector<ArraySpec>* statistics_;
   std::vector<int64_t> shape_;
   std::vector<int64_t> num_values_;
   bool raw_ = true;  // The rows are still an observation's.

@@ -17,6 +17,12 @@ bool NetworkPlan::Sees(int64_t leaf) const {
                      [leaf](const JointAction::Part& part) { return part.mask == leaf; });
 }
 
+bool NetworkPlan::HasBatchNorm() const {
+  bool has = false;
+  ForEachLayer(*this, [&has](const LayerPlan& layer) { has = has || layer.kind == LayerPlan::Kind::kBatchNorm; });
+  return has;
+}
+
 std::string NormalizerPlan::StatisticsName() const {
   const std::string& name = array.name;
   return average.average == "window"        ? absl::StrCat(name, ".window_", average.window)

@@ -31,15 +31,21 @@ struct LayerPlan {
     // weight [out, in], bias [out] and their deviations, of the same shapes: y = (W + D ∘ e f(in)ᵀ) x + …, with noise
     // that factorises over inputs and outputs (arXiv 1706.10295).
     kNoisyDense,
+    // Over all rows of a batch, channel by channel of the shape's first dimension: scale and shift [channels], and
+    // running statistics: mean, variance [channels] and batches [1], the number of batches (arXiv 1502.03167).
+    kBatchNorm,
   };
   Kind kind = Kind::kDense;
-  int64_t weight = -1;  // Index into NetworkPlan::parameters; the layer's other parameters come next. -1: none.
+  int64_t weight = -1;      // Index into NetworkPlan::parameters; the layer's other parameters come next. -1: none.
+  int64_t statistics = -1;  // The same for the first of its running statistics.
   int64_t stride = 1;
   int64_t padding = 0;
   Activation activation = Activation::kNone;
   Initialization initialization = Initialization::kDefault;
   std::optional<double> gain;
   double noise = 0;                   // kNoisyDense: the first deviation times the root of the number of inputs.
+  double rate = 0;                    // kBatchNorm: LayerSpec's.
+  int64_t renorm_after = 0;           // Likewise.
   std::vector<int64_t> num_values;    // kEmbedding, kOneHot: choices of each element.
   std::vector<LayerPlan> inner;       // kResidual.
   int64_t input_rank = 1;             // Dimensions of one row of the input.
@@ -123,7 +129,7 @@ struct NetworkPlan {
   // "torso.0.linear1.weight" and the like; [members, …] if there are members.
   std::vector<ArraySpec> parameters;
   int64_t num_parameters = 0;
-  int64_t num_learned = 0;  // Elements that descent changes; normalizers' elements come after them.
+  int64_t num_learned = 0;  // Elements that descent changes; running statistics and normalizers come after them.
   std::vector<NormalizerPlan> normalizers;
   // Parameters that belong to no layer: their index and the first value of all their elements.
   std::vector<std::pair<int64_t, double>> initial_log_std;
@@ -139,7 +145,36 @@ struct NetworkPlan {
   const HeadPlan* FindHead(const std::string& head) const;
   // True if the network uses this leaf of the observation, if only as an action's mask.
   bool Sees(int64_t leaf) const;
+  // True if it has a kBatchNorm layer.
+  bool HasBatchNorm() const;
 };
+
+// Calls visit(layer) for each layer, also for inner ones.
+template <class Layers, class Visit>
+void ForEachLayerOf(Layers& layers, const Visit& visit) {
+  for (auto& layer : layers) {
+    visit(layer);
+    ForEachLayerOf(layer.inner, visit);
+  }
+}
+
+// The same for a NetworkPlan's layers, which may be const.
+template <class Plan, class Visit>
+void ForEachLayer(Plan& plan, const Visit& visit) {
+  for (auto& trunk : plan.trunks) {
+    for (auto& encoder : trunk.encoders) {
+      ForEachLayerOf(encoder.layers, visit);
+    }
+    ForEachLayerOf(trunk.torso, visit);
+    for (auto& multiplier : trunk.multipliers) {
+      ForEachLayerOf(multiplier.layers, visit);
+    }
+  }
+  for (auto& head : plan.heads) {
+    ForEachLayerOf(head.value, visit);
+    ForEachLayerOf(head.layers, visit);
+  }
+}
 
 // The column of a stream that holds the states of the network's cores: "core_state", float32 [state_size].
 ArraySpec CoreStateColumn(const NetworkPlan& network);

@@ -13,12 +13,13 @@ constexpr int64_t kMaxUnits = 65'536;
 constexpr int64_t kMaxChannels = 4'096;
 constexpr int64_t kMaxKernel = 256;
 constexpr double kMaxGain = 1'000;
+constexpr int64_t kMaxRenormAfter = 10'000'000;  // Batches are counted in float32, up to 2^24.
 
 using Names = std::vector<std::string>;
 
 const Names& LayerTypes() {
   static const auto* const names =
-      new Names{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot", kIgnore};
+      new Names{"mlp", "conv", "flatten", "layer_norm", "batch_norm", "residual", "embedding", "one_hot", kIgnore};
   return *names;
 }
 
@@ -80,9 +81,16 @@ void LayerSpec::Visit(ConfigVisitor& visitor) {
   if (applies(type == "embedding", "dimensions", "an embedding")) {
     visitor.Int("dimensions", &dimensions, In(1, kMaxUnits));
   }
+  const bool batch_norm = type == "batch_norm";
+  if (applies(batch_norm, "rate", "a batch_norm")) {
+    visitor.Double("rate", &rate, Above(0, 1));
+  }
+  if (applies(batch_norm, "renorm_after", "a batch_norm")) {
+    visitor.Int("renorm_after", &renorm_after, In(0, kMaxRenormAfter));
+  }
   activation = ActivationOrDefault();  // So that the effective configuration shows it.
   const char* const weights = "a layer with weights";
-  if (applies(HasWeights(type) || type == "layer_norm", "activation", weights)) {
+  if (applies(HasWeights(type) || type == "layer_norm" || batch_norm, "activation", weights)) {
     visitor.Choice("activation", &activation, Activations());
   }
   if (applies(HasWeights(type), "initialization", weights)) {

@@ -19,7 +19,7 @@ inline constexpr char kIgnore[] = "ignore";
 
 // One entry of a list of layers, such as an encoder or a torso.
 struct LayerSpec {
-  std::string type = "mlp";  // mlp, conv, flatten, layer_norm, residual, embedding, one_hot or ignore.
+  std::string type = "mlp";  // mlp, conv, flatten, layer_norm, batch_norm, residual, embedding, one_hot or ignore.
 
   // mlp: dense layers of these widths. residual: dense layers of these widths and one back to the width of the input,
   // which is added to the result.
@@ -35,6 +35,11 @@ struct LayerSpec {
   // mlp: above 0, layers whose weights have noise with learned deviations, in place of an exploration (noisy networks,
   // arXiv 1706.10295). A deviation begins at this over the root of the layer's number of inputs; the paper's is 0.5.
   double noise = 0;
+
+  // batch_norm: the share of a batch in the running statistics, and the batches after which a learner step is of batch
+  // renormalisation (arXiv 1702.03275); the values of arXiv 1902.05605.
+  double rate = 0.01;
+  int64_t renorm_after = 100'000;
 
   // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and
   // residual, none for the others.

@@ -52,7 +52,10 @@ std::vector<std::string> KeysOf(const Map& map) {
 class Planner {
  public:
   Planner(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment)
-      : need_(need), network_(network), environment_(environment), layers_(need.members, &plan_.parameters) {}
+      : need_(need),
+        network_(network),
+        environment_(environment),
+        layers_(need.members, &plan_.parameters, &statistics_) {}
 
   absl::StatusOr<NetworkPlan> Plan() {
     plan_.name = need_.name;
@@ -76,6 +79,7 @@ class Planner {
     for (const ArraySpec& parameter : plan_.parameters) {
       plan_.num_learned += parameter.NumElements();
     }
+    WAGGLE_RETURN_IF_ERROR(AddStatistics());
     WAGGLE_RETURN_IF_ERROR(AddNormalizers());
     return Finish();
   }
@@ -197,6 +201,19 @@ class Planner {
                                               &multiplier.layers));
       trunk->multipliers.push_back(std::move(multiplier));
     }
+    return absl::OkStatus();
+  }
+
+  // The running statistics of batch_norm layers.
+  absl::Status AddStatistics() {
+    if (!statistics_.empty() && !need_.learns_by_batch) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("networks.", need_.name,
+                       ": got a batch_norm layer, which the algorithm's updates do not train; wanted layer_norm"));
+    }
+    const auto first = static_cast<int64_t>(plan_.parameters.size());
+    ForEachLayer(plan_, [first](LayerPlan& layer) { layer.statistics += layer.statistics >= 0 ? first : 0; });
+    plan_.parameters.insert(plan_.parameters.end(), statistics_.begin(), statistics_.end());
     return absl::OkStatus();
   }
 
@@ -380,6 +397,7 @@ class Planner {
   const NetworkSpec& network_;
   const EnvironmentSpec& environment_;
   NetworkPlan plan_;
+  std::vector<ArraySpec> statistics_;  // The layers' running statistics.
   LayerPlanner layers_;
   LayerPlanner features_ = layers_;      // Heads that share all begin with these.
   LayerPlanner own_features_ = layers_;  // The present head begins with these.

@@ -14,13 +14,15 @@ OrnsteinUhlenbeck::OrnsteinUhlenbeck(const OrnsteinUhlenbeckOptions& options, in
               options.interval, "; wanted at least 0 and a positive number");
 }
 
-torch::Tensor OrnsteinUhlenbeck::Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise) {
+torch::Tensor OrnsteinUhlenbeck::Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise,
+                                      const torch::Tensor& scales) {
   torch::NoGradGuard no_grad;
   CheckTensor("slots", slots, torch::kInt64, {slots.numel()});
   CheckTensor("first", first, torch::kBool, slots.sizes());
   torch::Tensor x = state_.index_select(0, slots).masked_fill_(first.unsqueeze(1), options_.initial);
   const torch::Tensor drift = (options_.mean - x) * (options_.rate * options_.interval);
-  x += drift + noise->NormalLike(x) * (options_.deviation * std::sqrt(options_.interval));
+  const torch::Tensor random = noise->NormalLike(x) * (options_.deviation * std::sqrt(options_.interval));
+  x += drift + (scales.defined() ? random * scales : random);
   state_.index_copy_(0, slots, x);
   return x;
 }

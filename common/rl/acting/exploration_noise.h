@@ -24,8 +24,10 @@ class OrnsteinUhlenbeck {
   OrnsteinUhlenbeck(const OrnsteinUhlenbeckOptions& options, int64_t slots, int64_t dimensions, torch::Device device);
 
   // Steps these slots and returns their values, float32 [rows, dimensions]. `slots` [rows], int64 and distinct, and
-  // `first` [rows], bool, are on the device. A slot whose episode begins starts from `initial`.
-  torch::Tensor Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise);
+  // `first` [rows], bool, are on the device. A slot whose episode begins starts from `initial`. `scales`, [rows, 1],
+  // multiply the rows' deviations; undefined if all are 1.
+  torch::Tensor Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise,
+                     const torch::Tensor& scales = {});
 
   void VisitState(StateVisitor* visitor) { visitor->Tensor("ornstein_uhlenbeck", &state_); }
 

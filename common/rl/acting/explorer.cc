@@ -10,7 +10,9 @@ namespace {
 
 OrnsteinUhlenbeckOptions DriftOptions(const ExplorationOptions& options) {
   OrnsteinUhlenbeckOptions drift;
-  drift.deviation = 1;  // Scaled by sigma's schedule.
+  drift.mean = options.mean;
+  drift.initial = options.initial;
+  drift.deviation = 1;  // Scaled by sigma.
   drift.rate = options.theta;
   drift.interval = options.time_step;
   return drift;
@@ -55,8 +57,7 @@ void Explorer::SetAllLanes(int64_t all_lanes) {
   }
 }
 
-double Explorer::Epsilon(int64_t slot) {
-  const double base = options_.epsilon.At(progress());
+double Explorer::OnLadder(int64_t slot, double base) {
   if (options_.ladder_exponent == 0) {
     return base;
   }
@@ -67,7 +68,7 @@ double Explorer::Epsilon(int64_t slot) {
     const double position = last > 0 ? static_cast<double>(lane) / static_cast<double>(last) : 0;
     rung = {base, std::pow(base, 1 + options_.ladder_exponent * position)};
   }
-  return rung.epsilon;
+  return rung.number;
 }
 
 int64_t Explorer::RandomChoice(int64_t choices, const bool* legal) {
@@ -92,7 +93,7 @@ int64_t Explorer::Choose(int64_t slot, const float* values, int64_t choices, int
     return RandomChoice(choices, legal);
   }
   if (options_.type == "epsilon_greedy") {
-    return rng_.Uniform() < Epsilon(slot) ? RandomChoice(choices, legal) : best;
+    return rng_.Uniform() < OnLadder(slot, options_.epsilon.At(progress())) ? RandomChoice(choices, legal) : best;
   }
   if (options_.type != "boltzmann") {
     return best;
@@ -138,22 +139,36 @@ torch::Tensor Explorer::RandomActions(const torch::Tensor& actions, const torch:
   return torch::cat({RandomChoices(actions.narrow(-1, 0, choosing), mask).to(reals.scalar_type()), reals}, -1);
 }
 
+torch::Tensor Explorer::NoiseFor(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first) {
+  if (options_.type == "uniform") {
+    return options_.low + (options_.high - options_.low) * noise_.UniformLike(actions);
+  }
+  const torch::Tensor sigma = torch::empty({actions.size(0), 1}, actions.options());
+  const double base = options_.sigma.At(progress());
+  for (int64_t row = 0; row < sigma.numel(); ++row) {
+    sigma.data_ptr<float>()[row] = static_cast<float>(OnLadder(slots.data_ptr<int64_t>()[row], base));
+  }
+  if (drift_.has_value()) {
+    return drift_->Step(slots, first, &noise_, sigma).view(actions.sizes());
+  }
+  const torch::Tensor normal = options_.mean + sigma * noise_.NormalLike(actions);
+  return options_.type == "clipped_gaussian" ? normal.clamp(options_.low, options_.high) : normal;
+}
+
 torch::Tensor Explorer::Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
                                 const torch::Tensor& mask) {
   if (WarmingUp()) {
     return RandomActions(actions, mask);
   }
-  if (!action_.num_values.empty()) {
+  if (!action_.num_values.empty() || !options_.AddsNoise()) {
     return actions;
   }
-  if (options_.type == "gaussian") {
-    return (actions + noise_.NormalLike(actions) * options_.sigma.At(progress())).clamp(-1, 1);
+  const torch::Tensor noisy = (actions + NoiseFor(actions, slots, first)).clamp(-1, 1);
+  if (options_.random_share == 0) {
+    return noisy;
   }
-  if (drift_.has_value()) {
-    const torch::Tensor drift = drift_->Step(slots, first, &noise_).view(actions.sizes());
-    return (actions + drift * options_.sigma.At(progress())).clamp(-1, 1);
-  }
-  return actions;
+  const torch::Tensor random = noise_.UniformLike(actions.select(-1, 0).unsqueeze(-1)) < options_.random_share;
+  return torch::where(random, RandomActions(actions, mask), noisy);
 }
 
 }  // namespace waggle

@@ -39,21 +39,24 @@ class Explorer {
   Progress progress() const;
   // Takes other numbers of the same type of exploration. Noise goes on.
   void SetOptions(const ExplorationOptions& options);
-  // Lanes come and go with actors. The ladder of epsilons is over all of them.
+  // Lanes come and go with actors. The ladder is over all of them.
   void SetAllLanes(int64_t all_lanes);
 
   // The choice of row `slot`, from the values of its choices and the best legal one. `legal` is null if all are.
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
 
-  // Changes drawn actions [rows, …] of these slots, choices or in [-1, 1]: adds noise if all elements are real, and
-  // replaces them in a warm-up. `first` marks the start of an episode. `mask`: bool [rows, choices of all elements],
-  // true for legal choices; undefined if all are. All on the CPU, contiguous.
+  // Changes drawn actions [rows, …] of these slots, choices or in [-1, 1]: adds noise if all elements are real, or
+  // replaces them, in a warm-up all. `first` marks the start of an episode. `mask`: bool [rows, choices of all
+  // elements], true for legal choices; undefined if all are. All on the CPU, contiguous.
   torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
                         const torch::Tensor& mask = {});
 
  private:
   bool WarmingUp() const { return progress().env_steps < options_.warm_up_steps; }
-  double Epsilon(int64_t slot);
+  // base ^ (1 + ladder_exponent * i / (N - 1)) for the slot's lane i of N.
+  double OnLadder(int64_t slot, double base);
+  // The noise of real actions [rows, elements].
+  torch::Tensor NoiseFor(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first);
   int64_t RandomChoice(int64_t choices, const bool* legal);
   // Replaces actions [rows, …], whose elements are all choices, by legal ones.
   torch::Tensor RandomChoices(const torch::Tensor& actions, const torch::Tensor& mask);
@@ -63,10 +66,10 @@ class Explorer {
   const JointAction action_;
   const ExplorerLanes lanes_;
   int64_t ladder_lanes_;
-  // A slot's epsilon and its base. Cached, because powers are the most expensive part of a choice.
+  // A slot's number and its base. Cached, because powers are the most expensive part of a choice.
   struct Rung {
     double base = -1;
-    double epsilon = 0;
+    double number = 0;
   };
   std::vector<Rung> ladder_;  // By slot.
   Rng rng_;

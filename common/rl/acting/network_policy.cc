@@ -11,6 +11,7 @@
 #include "common/config/plan/head_kinds.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
+#include "common/rl/acting/acting_parameters.h"
 #include "common/rl/kit/best_choice.h"
 
 namespace waggle {
@@ -50,14 +51,6 @@ Tensor FirstOf(const PolicyInput& input) {
 const NetworkNeed& NeedOf(const ExperimentPlan& plan, const NetworkPlan& network) {
   return *std::find_if(plan.algorithm.networks.begin(), plan.algorithm.networks.end(),
                        [&](const NetworkNeed& need) { return need.name == network.name; });
-}
-
-std::vector<NamedParameters> ParametersOf(const std::vector<std::unique_ptr<Network>>& networks) {
-  std::vector<NamedParameters> parameters;
-  for (const std::unique_ptr<Network>& network : networks) {
-    parameters.push_back({network->plan().name, &network->parameters()});
-  }
-  return parameters;
 }
 
 absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
@@ -114,10 +107,11 @@ absl::StatusOr<std::unique_ptr<Policy>> NetworkPolicy::Create(const PolicyContex
     WAGGLE_ASSIGN_OR_RETURN(networks.back(),
                             Network::Create(*network, context.device, seed, torch::kFloat32, /*learns=*/false));
   }
-  WAGGLE_ASSIGN_OR_RETURN(
-      std::unique_ptr<NetworkPolicy> policy, CatchTorch("making a policy", [&] {
-        return std::unique_ptr<NetworkPolicy>(new NetworkPolicy(context, std::move(plan), std::move(networks)));
-      }));
+  WAGGLE_ASSIGN_OR_RETURN(auto scalars, NewActingScalars(plan.algorithm, context.device));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPolicy> policy, CatchTorch("making a policy", [&] {
+                            return std::unique_ptr<NetworkPolicy>(
+                                new NetworkPolicy(context, std::move(plan), std::move(networks), std::move(scalars)));
+                          }));
   if (own) {
     WAGGLE_RETURN_IF_ERROR(policy->MakeOwn(context));
   }
@@ -143,17 +137,22 @@ absl::Status NetworkPolicy::MakeOwn(const PolicyContext& context) {
   for (const std::unique_ptr<Network>& network : networks_) {
     nets.nets.emplace(network->plan().name, NetView(network.get()));
   }
+  for (const auto& [scalar, parameters] : scalars_) {
+    nets.scalars.emplace(scalar, parameters.value_views()[0]);
+  }
   WAGGLE_ASSIGN_OR_RETURN(own_, (*found)->new_policy(*context.experiment->algorithm_options, std::move(nets)));
   return absl::OkStatus();
 }
 
 NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
-                             std::vector<std::unique_ptr<Network>> networks)
+                             std::vector<std::unique_ptr<Network>> networks,
+                             std::map<std::string, FlatParameters> scalars)
     : plan_(std::move(plan)),
       environment_(context.environment),
       device_(context.device),
       networks_(std::move(networks)),
-      parameters_(ParametersOf(networks_)),
+      scalars_(std::move(scalars)),
+      parameters_(ActingParameters(plan_.algorithm, networks_, &scalars_)),
       head_(plan_.algorithm.own_policy ? nullptr
                                        : ActingHead(NeedOf(plan_, networks_[0]->plan()), networks_[0]->plan())),
       lanes_(context.lanes),
@@ -280,7 +279,9 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
       return taken.status();
     }
     if (own_ != nullptr) {
-      own_->NoteTaken(rows, taken->to(device_));
+      const Tensor on_device = taken->to(device_);
+      own_->NoteTaken(rows, on_device);
+      own_->AddColumns(rows, on_device, &acted);
     }
     WriteActions(*taken, output);
     return WriteColumns(acted, input.rows(), mode, output);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/base/random.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/nn/flat_parameters.h"
 #include "common/nn/network.h"
 #include "common/nn/torch.h"
 #include "common/nn/weights_codec.h"
@@ -59,7 +61,8 @@ class NetworkPolicy : public Policy {
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
 
  private:
-  NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::vector<std::unique_ptr<Network>> networks);
+  NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::vector<std::unique_ptr<Network>> networks,
+                std::map<std::string, FlatParameters> scalars);
 
   absl::Status MakeOwn(const PolicyContext& context);
   absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
@@ -80,7 +83,8 @@ class NetworkPolicy : public Policy {
   const EnvironmentSpec environment_;
   const torch::Device device_;
   const std::vector<std::unique_ptr<Network>> networks_;  // Those that act.
-  const std::vector<NamedParameters> parameters_;         // Theirs.
+  std::map<std::string, FlatParameters> scalars_;         // Those that act, by name.
+  const std::vector<NamedParameters> parameters_;         // Those of both, in the plan's order.
   const HeadPlan* const head_;  // Chooses the action; null if the algorithm's own policy does.
   std::unique_ptr<AlgorithmPolicy> own_;
   const int64_t lanes_;

@@ -22,11 +22,18 @@ struct ActingNets {
   torch::Device device;
   int64_t slots = 1;  // Slots that may act, [0, slots): a slot is the policy's memory of one environment.
   std::map<std::string, NetView> nets;
+  std::map<std::string, torch::Tensor> scalars = {};  // Learned numbers, without dimensions.
 
   // The plan must say that it acts.
   const NetView& net(const std::string& name) const {
     const auto it = nets.find(name);
     WAGGLE_CHECK(it != nets.end(), "a policy asked for a network that does not act by its own plan");
+    return it->second;
+  }
+  // The same of a ScalarNeed.
+  const torch::Tensor& scalar(const std::string& name) const {
+    const auto it = scalars.find(name);
+    WAGGLE_CHECK(it != scalars.end(), "a policy asked for a scalar that does not act by its own plan");
     return it->second;
   }
 };
@@ -65,6 +72,9 @@ class AlgorithmPolicy {
 
   // Gives it the actions that the exploration has left, [rows, …], for memory by slot.
   virtual void NoteTaken(const ActingRows& /*rows*/, const torch::Tensor& /*action*/) {}
+
+  // Adds the columns that depend on these actions. Called after NoteTaken.
+  virtual void AddColumns(const ActingRows& /*rows*/, const torch::Tensor& /*action*/, Acted* /*acted*/) {}
 
   // True if Act differentiates by its inputs. Networks' parameters have no gradients in any case.
   virtual bool differentiates() const { return false; }

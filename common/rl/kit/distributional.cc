@@ -2,11 +2,34 @@
 
 #include <limits>
 
+#include "common/nn/closed_form.h"
+#include "common/rl/kit/quantile_kernel.h"
 #include "common/rl/kit/tensor_check.h"
 
 namespace waggle {
 
 using torch::Tensor;
+
+namespace {
+
+// QuantileLoss with its gradient, on the CPU, without the pairs of quantiles and targets in memory.
+Tensor QuantileLossByKernel(const Tensor& quantiles, const Tensor& fractions, const Tensor& targets, double threshold) {
+  const Tensor own = quantiles.detach().contiguous();
+  const Tensor of = fractions.detach().to(torch::kFloat32).expand_as(own).contiguous();
+  const Tensor by = targets.detach().contiguous();
+  Tensor loss = torch::empty({own.size(0)}, own.options());
+  Tensor gradient = torch::empty_like(own);
+  const int64_t count = own.size(1);
+  for (int64_t row = 0; row < own.size(0); ++row) {
+    loss.data_ptr<float>()[row] =
+        QuantileHuber(own.data_ptr<float>() + row * count, of.data_ptr<float>() + row * count, count,
+                      by.data_ptr<float>() + row * by.size(1), by.size(1), static_cast<float>(threshold),
+                      gradient.data_ptr<float>() + row * count);
+  }
+  return WithGradient(loss, quantiles, gradient);
+}
+
+}  // namespace
 
 Tensor AtChoices(const Tensor& values, const Tensor& choices) {
   const int64_t count = values.size(-2);
@@ -39,6 +62,10 @@ Tensor ProjectedAtoms(const Tensor& probabilities, const Tensor& reward, const T
 }
 
 Tensor QuantileLoss(const Tensor& quantiles, const Tensor& fractions, const Tensor& targets, double threshold) {
+  CheckTensor("the targets", targets, quantiles.scalar_type(), {quantiles.size(0), targets.size(-1)});
+  if (quantiles.is_cpu() && quantiles.scalar_type() == torch::kFloat32) {
+    return QuantileLossByKernel(quantiles, fractions, targets, threshold);
+  }
   const Tensor error = targets.detach().unsqueeze(1) - quantiles.unsqueeze(2);  // [rows, N, M].
   const Tensor size = error.abs();
   const Tensor huber =

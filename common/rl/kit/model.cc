@@ -87,6 +87,9 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const ExperimentPlan& plan,
     auto scalar = MakeScalar(need, device, dtype);
     WAGGLE_RETURN_IF_ERROR(Annotate(scalar.status(), absl::StrCat("scalar ", need.name)));
     model->optimizers_[need.name] = Identity(need.optimizer);
+    if (need.acts) {
+      model->acting_scalars_.push_back({need.name, &(*scalar)->parameters()});
+    }
     model->scalars_[need.name] = *std::move(scalar);
   }
   return model;
@@ -142,6 +145,7 @@ std::vector<NamedParameters> Model::ActingParts() const {
   for (Net* const net : acting_) {
     parts.push_back({net->network().plan().name, &net->network().parameters()});
   }
+  parts.insert(parts.end(), acting_scalars_.begin(), acting_scalars_.end());
   return parts;
 }
 

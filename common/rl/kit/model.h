@@ -57,10 +57,10 @@ class Model {
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }
 
-  // Copies the acting networks' values to the CPU. The caller sets `model` and `version`.
+  // Copies the values of acting networks and scalars to the CPU. The caller sets `model` and `version`.
   absl::StatusOr<ModelSnapshot> Publish() const;
-  // Loads values into the acting networks and their targets. FAILED_PRECONDITION if they are another network's,
-  // INVALID_ARGUMENT if some are not finite; nothing is changed then.
+  // Loads values into the acting networks, their targets and acting scalars. FAILED_PRECONDITION if they are another
+  // network's, INVALID_ARGUMENT if some are not finite; nothing is changed then.
   absl::Status LoadPublished(const ModelSnapshot& snapshot);
 
   // Draws new noise for the weights of all noisy layers, of targets too.
@@ -79,6 +79,7 @@ class Model {
   std::map<std::string, std::unique_ptr<Scalar>> scalars_;
   std::map<std::string, std::string> optimizers_;  // Identities, by network or scalar.
   std::vector<Net*> acting_;                       // In the plan's order.
+  std::vector<NamedParameters> acting_scalars_;    // Likewise.
   uint64_t acting_hash_ = 0;
 };
 

@@ -261,18 +261,18 @@ Tensor AtomValues(const HeadPlan& head, const Tensor& like) {
 }
 
 Output Forward(const Network& network, const Observations& observations, const Tensor& action, const ExtraInputs& extra,
-               bool by_autograd) {
+               ForwardPass pass) {
   return OfAllRows(network, observations, action, extra,
                    [&](const Observations& rows, const Tensor& actions, const ExtraInputs& own) {
-                     return Network::Unrolled{network.Forward(rows, actions, own, by_autograd), Tensor()};
+                     return Network::Unrolled{network.Forward(rows, actions, own, pass), Tensor()};
                    });
 }
 
 Output Unroll(const Network& network, const Observations& observations, const Tensor& first, const Tensor& core_state,
-              const Tensor& action, const ExtraInputs& extra, bool by_autograd) {
+              const Tensor& action, const ExtraInputs& extra, ForwardPass pass) {
   return OfAllRows(network, observations, action, extra,
                    [&](const Observations& rows, const Tensor& actions, const ExtraInputs& own) {
-                     return network.Unroll(rows, first, core_state, actions, own, by_autograd);
+                     return network.Unroll(rows, first, core_state, actions, own, pass);
                    });
 }
 

@@ -65,38 +65,37 @@ class Output {
 torch::Tensor AtomValues(const HeadPlan& head, const torch::Tensor& like);
 
 // Applies `network` to observations, each leaf [rows, …] or with more leading dimensions, to actions if it takes them,
-// and to the algorithm's own inputs. `by_autograd`: by operations that can be differentiated twice. A c10::Error if it
-// has a core.
+// and to the algorithm's own inputs. A c10::Error if it has a core.
 Output Forward(const Network& network, const Observations& observations, const torch::Tensor& action = {},
-               const ExtraInputs& extra = {}, bool by_autograd = false);
+               const ExtraInputs& extra = {}, ForwardPass pass = ForwardPass::kPlain);
 
 // The same over time, with or without a core. Leaves are [T, rows, …], or [rows, …] for a single step. `first`, bool of
 // these dimensions, marks rows that begin an episode, whose state is zero; undefined if none does. `core_state` is
 // [rows, state_size] before the first step. Without a core both are ignored.
 Output Unroll(const Network& network, const Observations& observations, const torch::Tensor& first,
               const torch::Tensor& core_state, const torch::Tensor& action = {}, const ExtraInputs& extra = {},
-              bool by_autograd = false);
+              ForwardPass pass = ForwardPass::kPlain);
 
 // A network that is called and not changed. Copies share it. Not thread-safe; may throw as LibTorch does.
 class NetView {
  public:
   // `network` must outlive it.
-  explicit NetView(const Network* network, bool by_autograd = false) : network_(network), by_autograd_(by_autograd) {}
+  explicit NetView(const Network* network, ForwardPass pass = ForwardPass::kPlain) : network_(network), pass_(pass) {}
 
   Output operator()(const Observations& observations, const torch::Tensor& action = {},
                     const ExtraInputs& extra = {}) const {
-    return Forward(*network_, observations, action, extra, by_autograd_);
+    return Forward(*network_, observations, action, extra, pass_);
   }
   Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
                 const torch::Tensor& action = {}, const ExtraInputs& extra = {}) const {
-    return waggle::Unroll(*network_, observations, first, core_state, action, extra, by_autograd_);
+    return waggle::Unroll(*network_, observations, first, core_state, action, extra, pass_);
   }
 
   const NetworkPlan& plan() const { return network_->plan(); }
 
  private:
   const Network* network_;
-  bool by_autograd_;
+  ForwardPass pass_;
 };
 
 // A network of an algorithm, and its target if the plan has one. Not thread-safe; may throw as LibTorch does.
@@ -119,10 +118,16 @@ class Net {
   }
 
   // The network, called likewise, by operations that can be differentiated twice (UpdateContext::Gradient).
-  NetView Differentiable() const { return NetView(online_.get(), /*by_autograd=*/true); }
+  NetView Differentiable() const { return NetView(online_.get(), ForwardPass::kByAutograd); }
+  // The network, called likewise, with batch_norm layers that normalise by the batch. The plan needs
+  // NetworkNeed::learns_by_batch.
+  NetView Training() const { return NetView(online_.get(), ForwardPass::kTraining); }
   // The target, or the network if there is none, called likewise. Passes gradients to inputs, but not to parameters.
   NetView target() const { return NetView(target_ != nullptr ? target_.get() : online_.get()); }
 
+  // Moves the running statistics of batch_norm layers, by which all others call the network, by those of the last call
+  // of Training(), after the descent of its loss.
+  void FollowBatch() { online_->FollowBatch(); }
   // target <- rate * online + (1 - rate) * target: 1 copies. Does nothing without a target.
   void FollowTarget(double rate);
 

@@ -28,7 +28,8 @@ Made Make(const std::vector<int64_t>& shape, const std::vector<LayerSpec>& specs
           torch::ScalarType dtype = torch::kFloat64, bool learns = true) {
   Made made;
   std::vector<ArraySpec> layout;
-  LayerPlanner planner(members, &layout);
+  std::vector<ArraySpec> no_statistics;
+  LayerPlanner planner(members, &layout, &no_statistics);
   planner.Begin(shape);
   for (size_t i = 0; i < specs.size(); ++i) {
     REQUIRE_OK(planner.Add(std::to_string(i), specs[i], &made.layers));

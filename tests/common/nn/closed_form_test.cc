@@ -18,6 +18,13 @@ TEST_CASE("a loss in closed form has its value, and its gradient times the incom
   CHECK(torch::equal(input.grad(), other.grad()));
 }
 
+TEST_CASE("losses of rows in closed form have gradients of their own rows", "[unit]") {
+  const torch::Tensor input = torch::tensor({{1.0, 2.0}, {3.0, 4.0}}).requires_grad_();
+  const torch::Tensor losses = WithGradient(torch::tensor({5.0, 25.0}), input, 2 * input.detach());
+  (losses * torch::tensor({1.0, 10.0})).sum().backward();
+  CHECK(torch::equal(input.grad(), torch::tensor({{2.0, 4.0}, {60.0, 80.0}})));
+}
+
 TEST_CASE("a loss in closed form adds to others of the same input", "[unit]") {
   const torch::Tensor input = torch::tensor({1.0, 2.0}).requires_grad_();
   const torch::Tensor one = WithGradient(torch::tensor(4.0), input, torch::tensor({5.0, 6.0}));

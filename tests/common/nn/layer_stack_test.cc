@@ -1,11 +1,15 @@
 #include "common/nn/layer_stack.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/plan/layer_planner.h"
 #include "tests/support/catch.h"
+#include "tests/support/finite_differences.h"
 #include "tests/support/networks.h"
 
 namespace waggle {
@@ -28,12 +32,17 @@ Made Make(const std::vector<int64_t>& shape, const std::vector<LayerSpec>& specs
           const std::vector<int64_t>& num_values = {}, torch::ScalarType dtype = torch::kFloat64) {
   Made made;
   std::vector<ArraySpec> layout;
+  std::vector<ArraySpec> statistics;
   std::vector<LayerPlan> layers;
-  LayerPlanner planner(members, &layout);
+  LayerPlanner planner(members, &layout, &statistics);
   planner.Begin(shape, num_values);
   for (size_t i = 0; i < specs.size(); ++i) {
     REQUIRE_OK(planner.Add(std::to_string(i), specs[i], &layers));
   }
+  for (LayerPlan& layer : layers) {
+    layer.statistics += layer.statistics >= 0 ? static_cast<int64_t>(layout.size()) : 0;
+  }
+  layout.insert(layout.end(), statistics.begin(), statistics.end());
   made.parameters =
       std::make_unique<FlatParameters>(testing::ValueOf(FlatParameters::Create(layout, torch::kCPU, dtype)));
   torch::manual_seed(5);
@@ -62,12 +71,102 @@ TEST_CASE("a norm subtracts each row's mean, divides by its deviation, scales an
   }
 }
 
+LayerSpec BatchNorm(double rate, int64_t renorm_after = 100) {
+  LayerSpec layer = Layer("batch_norm", "tanh");
+  layer.rate = rate;
+  layer.renorm_after = renorm_after;
+  return layer;
+}
+
+// Statistics of a channel's numbers: the mean, and the mean square of what is beyond.
+std::pair<double, double> Moments(const Tensor& x) {
+  const double mean = x.mean().item<double>();
+  return {mean, (x - mean).square().mean().item<double>()};
+}
+
+TEST_CASE("a batch norm of a training pass is by each channel's numbers in the batch, which the running ones follow",
+          "[unit]") {
+  const Made made = Make({2, 3}, {BatchNorm(0.25)});
+  made[2].zero_();
+  made[3].fill_(1);
+  made[4].zero_();
+  const Tensor input = torch::randn({4, 2, 3}, torch::kFloat64) * 3 + 1;
+  const Tensor output = made.stack(input, ForwardPass::kTraining);
+  CHECK(made[4].item<double>() == 0);
+  made.stack.FollowBatch();
+  const Tensor plain = made.stack(input);
+  CHECK(made[4].item<double>() == 1);
+  for (int64_t channel = 0; channel < 2; ++channel) {
+    const Tensor x = input.select(1, channel);
+    const auto [mean, variance] = Moments(x);
+    const auto normal = [&](double center, double square) {
+      return ((x - center) / std::sqrt(square + 1e-3) * made[0][channel] + made[1][channel]).tanh();
+    };
+    CHECK(torch::allclose(output.select(1, channel), normal(mean, variance)));
+    const double running = made[2][channel].item<double>();
+    const double square = made[3][channel].item<double>();
+    CHECK(running == Approx(0.25 * mean));
+    CHECK(square == Approx(0.75 + 0.25 * variance));
+    CHECK(torch::allclose(plain.select(1, channel), normal(running, square)));
+  }
+  CHECK_THROWS_AS(made.stack.FollowBatch(), c10::Error);  // There is no other batch.
+}
+
+TEST_CASE("batch renormalisation is by the running statistics, within bounds", "[unit]") {
+  const Made made = Make({2}, {BatchNorm(0.5, /*renorm_after=*/1)}, 2);
+  made[2].copy_(torch::tensor({{0.5, -40.0}, {1.0, 0.0}}));
+  made[3].copy_(torch::tensor({{2.0, 1.0}, {0.5, 400.0}}));
+  for (const double batches : {0.0, 1.0}) {
+    for (const bool shared : {false, true}) {
+      INFO(batches << " batches before, shared " << shared);
+      const Tensor own = torch::randn({2, 6, 2}, torch::kFloat64);
+      made[4].fill_(batches);
+      const Tensor output = made.stack(shared ? own[0] : own, ForwardPass::kTraining);
+      for (int64_t member = 0; member < 2; ++member) {
+        for (int64_t i = 0; i < 2; ++i) {
+          const Tensor x = own[shared ? 0 : member].select(1, i);
+          const auto [center, square] = Moments(x);
+          const double deviation = std::sqrt(made[3][member][i].item<double>() + 1e-3);
+          const double r = batches < 1 ? 1 : std::clamp(std::sqrt(square + 1e-3) / deviation, 1 / 3.0, 3.0);
+          const double d =
+              batches < 1 ? 0 : std::clamp((center - made[2][member][i].item<double>()) / deviation, -5.0, 5.0);
+          const Tensor normal = (x - center) / std::sqrt(square + 1e-3) * r + d;
+          CHECK(
+              torch::allclose(output[member].select(1, i), (normal * made[0][member][i] + made[1][member][i]).tanh()));
+        }
+      }
+    }
+  }
+  const Tensor input = torch::randn({6, 2}, torch::kFloat64);
+  made[2].zero_();
+  made.stack(input, ForwardPass::kTraining);
+  made.stack.FollowBatch();
+  CHECK(torch::allclose(made[2], 0.5 * input.mean(0).expand({2, 2})));
+}
+
+TEST_CASE("gradients of a batch norm behind a dense layer are finite differences", "[unit]") {
+  const Made made = Make({3}, {Mlp({4}, "tanh"), BatchNorm(0.1)}, 2);
+  made[5].fill_(2);  // The variance.
+  const Tensor input = torch::randn({2, 4, 3}, torch::kFloat64).requires_grad_();
+  const Tensor factors = torch::randn({2, 4, 4}, torch::kFloat64);
+  for (const ForwardPass pass : {ForwardPass::kPlain, ForwardPass::kTraining}) {
+    const auto loss = [&] { return (made.stack(input, pass) * factors).sum().item<double>(); };
+    made.parameters->gradients().zero_();
+    input.mutable_grad() = torch::Tensor();
+    (made.stack(input, pass) * factors).sum().backward();
+    testing::CheckFiniteDifferences(input.detach(), input.grad(), loss);
+    for (size_t i = 0; i < 4; ++i) {
+      testing::CheckFiniteDifferences(made[i], made.parameters->gradient_views()[i], loss);
+    }
+  }
+}
+
 TEST_CASE("a residual adds its layers' output to the input", "[unit]") {
   const Made made = Make({3}, {Residual({4}, "tanh")});
   const Tensor input = torch::randn({5, 3}, torch::kFloat64);
   const Tensor wanted = input + torch::linear(torch::linear(input, made[0], made[1]).tanh(), made[2], made[3]);
   CHECK(torch::allclose(made.stack(input), wanted));
-  CHECK(torch::allclose(made.stack(input, /*by_autograd=*/true), wanted));
+  CHECK(torch::allclose(made.stack(input, ForwardPass::kByAutograd), wanted));
   const Made members = Make({3}, {Residual({4}, "tanh")}, 2);
   const Tensor output = members.stack(input);
   REQUIRE(output.sizes().vec() == std::vector<int64_t>{2, 5, 3});

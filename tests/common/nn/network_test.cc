@@ -83,11 +83,11 @@ TEST_CASE("every network has the outputs and the gradients that autograd has", "
       network->SetNoise(RandomLike);
       for (const int64_t rows : {1, 7}) {
         INFO(network_case.name << " " << dtype << " rows " << rows);
-        const auto pass = [&](bool by_autograd) {
+        const auto pass = [&](ForwardPass kind) {
           const NetworkInputs inputs = RandomInputs(network_case, rows, dtype);
           network->parameters().gradients().zero_();
           const std::vector<Network::HeadOutput> outputs =
-              network->Forward(inputs.leaves, inputs.action, inputs.extra, by_autograd);
+              network->Forward(inputs.leaves, inputs.action, inputs.extra, kind);
           LossOf(outputs).backward();
           std::vector<Tensor> result = {network->parameters().gradients().clone()};
           for (const Network::HeadOutput& output : outputs) {
@@ -99,8 +99,8 @@ TEST_CASE("every network has the outputs and the gradients that autograd has", "
           }
           return result;
         };
-        const std::vector<Tensor> wanted = pass(true);
-        const std::vector<Tensor> got = pass(false);
+        const std::vector<Tensor> wanted = pass(ForwardPass::kByAutograd);
+        const std::vector<Tensor> got = pass(ForwardPass::kPlain);
         REQUIRE(got.size() == wanted.size());
         for (size_t i = 0; i < got.size(); ++i) {
           CheckClose(got[i], wanted[i]);
@@ -160,17 +160,17 @@ TEST_CASE("an actor learns through a critic whose gradients do not change", "[un
     const NetworkInputs inputs = RandomInputs(actor_case, 4, torch::kFloat64);
     critic->parameters().gradients().normal_();
     const Tensor untouched = critic->parameters().gradients().clone();
-    const auto gradients = [&](bool by_autograd) {
+    const auto gradients = [&](ForwardPass kind) {
       actor->parameters().gradients().zero_();
-      const Tensor action = actor->Forward(inputs.leaves, {}, {}, by_autograd)[0].values.tanh();
-      const Tensor loss = critic->Forward(inputs.leaves, action, {}, by_autograd)[0].values.sum();
+      const Tensor action = actor->Forward(inputs.leaves, {}, {}, kind)[0].values.tanh();
+      const Tensor loss = critic->Forward(inputs.leaves, action, {}, kind)[0].values.sum();
       torch::autograd::backward({loss}, {}, c10::nullopt, false, actor->parameters().leaves());
       return actor->parameters().gradients().clone();
     };
-    const Tensor got = gradients(false);
+    const Tensor got = gradients(ForwardPass::kPlain);
     CHECK(got.abs().max().item<double>() > 0);
     CHECK(torch::equal(critic->parameters().gradients(), untouched));
-    CheckClose(got, gradients(true));
+    CheckClose(got, gradients(ForwardPass::kByAutograd));
   }
 }
 
@@ -390,9 +390,9 @@ NetworkInputs Step(const NetworkInputs& inputs, int64_t step, int64_t rows) {
   return own;
 }
 
-Network::Unrolled Unroll(const Network& network, const UnrollInputs& unroll, bool by_autograd = false) {
+Network::Unrolled Unroll(const Network& network, const UnrollInputs& unroll, ForwardPass pass = ForwardPass::kPlain) {
   return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, unroll.inputs.extra,
-                        by_autograd);
+                        pass);
 }
 
 Tensor LossOf(const Network::Unrolled& unrolled) {
@@ -431,7 +431,7 @@ TEST_CASE("every recurrent network's gradients are those of finite differences a
     const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
     Randomize(network.get());
     const UnrollInputs unroll = testing::RandomUnroll(network_case, network->plan().state_size, 3, 2, torch::kFloat64);
-    LossOf(Unroll(*network, unroll, /*by_autograd=*/true)).backward();
+    LossOf(Unroll(*network, unroll, ForwardPass::kByAutograd)).backward();
     const Tensor wanted = network->parameters().gradients().clone();
     const Tensor wanted_state = unroll.state.grad().clone();
     network->parameters().gradients().zero_();

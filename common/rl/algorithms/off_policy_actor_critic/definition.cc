@@ -15,8 +15,10 @@ OffPolicyActorCriticOptions::OffPolicyActorCriticOptions() {
 void OffPolicyActorCriticOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
-  visitor.Double("target_update_rate", &target_update_rate, Above(0, 1).Live());
-  visitor.Renamed("update_rate", "target_update_rate");
+  if (visitor.Applies("target_update_rate", has_target(), "means nothing without a target; wanted none")) {
+    visitor.Double("target_update_rate", &target_update_rate, Above(0, 1).Live());
+    visitor.Renamed("update_rate", "target_update_rate");
+  }
   visitor.Section("exploration", &exploration);
   visitor.Section("actor_optimizer", &actor_optimizer);
   visitor.Section("critic_optimizer", &critic_optimizer);
@@ -27,7 +29,7 @@ AlgorithmPlan OffPolicyActorCriticPlan(const OffPolicyActorCriticOptions& option
   actor.optimizer = options.actor_optimizer;
   actor.acts = true;
   critic.optimizer = options.critic_optimizer;
-  critic.has_target = true;
+  critic.has_target = options.has_target();
   AlgorithmPlan plan{{std::move(actor), std::move(critic)}};
   plan.exploration = options.exploration;
   plan.tables = {TransitionTable(context, options.n_step)};

@@ -23,9 +23,13 @@ struct OffPolicyActorCriticOptions : public AlgorithmOptions {
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override { return absl::OkStatus(); }
+
+  // True if the critics have a target.
+  virtual bool has_target() const { return true; }
 };
 
-// Their plan: an acting actor, critics with a target, exploration, and a table of transitions.
+// Their plan: an acting actor, critics with a target unless the options have none, exploration, and a table of
+// transitions.
 AlgorithmPlan OffPolicyActorCriticPlan(const OffPolicyActorCriticOptions& options, const PlanContext& context,
                                        NetworkNeed actor, NetworkNeed critic);
 

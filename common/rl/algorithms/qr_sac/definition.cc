@@ -5,17 +5,14 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const QrSacOptions& options, const PlanContext& context) {
-  return SoftActorCriticPlan(options, context, TanhNormalActor(),
-                             ActionCritics(options.critics, HeadNeed(HeadKind::kQuantiles, options.quantiles)));
+  return QuantileActorCriticPlan(options, context);
 }
 
 }  // namespace
 
 void QrSacOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("critics", &critics, In(1, 64));
-  visitor.Int("quantiles", &quantiles, In(1, 10'000));
   visitor.Choice("least", &least, {"critic", "quantile"});
-  SoftActorCriticOptions::Visit(visitor);
+  QuantileActorCriticOptions::Visit(visitor);
 }
 
 AlgorithmDefinition qr_sac_definition() {

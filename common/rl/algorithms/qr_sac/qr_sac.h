@@ -1,17 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-#include "common/rl/algorithms/soft_actor_critic/definition.h"
+#include "common/rl/algorithms/quantile_actor_critic/definition.h"
 
 namespace waggle {
 
 // Soft actor-critic whose critics learn quantiles of returns (Wurman et al. 2022, "Outracing champion Gran Turismo
 // drivers with deep reinforcement learning").
-struct QrSacOptions : public SoftActorCriticOptions {
-  int64_t critics = 2;
-  int64_t quantiles = 32;
+struct QrSacOptions : public QuantileActorCriticOptions {
   // The target's quantiles: those of the critic of the least mean (critic), or the least of each (quantile).
   std::string least = "critic";
 

@@ -8,15 +8,15 @@ class ContinuousPolicy final : public SoftPolicy {
   ContinuousPolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
 
   // Estimates by one drawn action a row.
-  Expected Expect(const Network& critics, const Observations& observation, Noise* noise) const override {
-    const SampledAction drawn = actor_(observation).policy().Sample(noise);
+  Expected Expect(const Network& critics, const SoftRows& rows, Noise* noise) const override {
+    const SampledAction drawn = actor_.Unroll(rows.observation, rows.first, rows.core_state).policy().Sample(noise);
     const auto elements = static_cast<double>(drawn.action.size(-1));
-    return {Forward(critics, observation, drawn.action).value().amin(0), -drawn.log_prob,
+    return {CriticsOutput(critics, rows, drawn.action).value().amin(0), -drawn.log_prob,
             torch::full({}, target_.value_or(-elements), drawn.log_prob.options())};
   }
 
-  torch::Tensor Taken(const Network& critics, const Transitions& transitions) const override {
-    return Forward(critics, transitions.observation, transitions.action).value();
+  torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const override {
+    return CriticsOutput(critics, rows, action).value();
   }
 
  private:

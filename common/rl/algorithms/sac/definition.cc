@@ -1,8 +1,16 @@
+#include "common/config/experiment/experiment.h"
+#include "common/config/experiment/table_plans.h"
+#include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/sac/sac.h"
 
 namespace waggle {
 namespace {
+
+bool HasCore(const PlanContext& context, const char* network) {
+  const auto spec = context.networks.find(network);
+  return spec != context.networks.end() && spec->second.core.type != "none";
+}
 
 absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
   NetworkNeed actor = TanhNormalActor();
@@ -11,14 +19,24 @@ absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext&
     actor.heads = {{"policy", HeadKind::kCategorical}};
     critic.heads = {{"q", HeadKind::kQ}};
     critic.takes_action = false;
+  } else if (HasCore(context, "critic")) {
+    // Behind the core: it must remember the past, and not the action that is valued.
+    critic.takes_action = false;
+    critic.extra = {{"action", JointActionOf(context.environment).num_reals, /*multiplies=*/true}};
   }
-  return SoftActorCriticPlan(options, context, actor, critic);
+  AlgorithmPlan plan = SoftActorCriticPlan(options, context, actor, critic);
+  if (HasCore(context, "actor") || HasCore(context, "critic")) {
+    plan.tables = {SequenceTable(context, plan, options.sequence, options.burn_in)};
+  }
+  return plan;
 }
 
 }  // namespace
 
 void SacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 16));
+  visitor.Int("sequence", &sequence, In(1, 10'000));
+  visitor.Int("burn_in", &burn_in, In(0, 10'000));
   SoftActorCriticOptions::Visit(visitor);
 }
 

@@ -9,17 +9,17 @@ class DiscretePolicy final : public SoftPolicy {
   DiscretePolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
 
   // Exact, over all choices (arXiv 1910.07207, section 3).
-  Expected Expect(const Network& critics, const Observations& observation, Noise* /*noise*/) const override {
-    const Output actor = actor_(observation);
+  Expected Expect(const Network& critics, const SoftRows& rows, Noise* /*noise*/) const override {
+    const Output actor = actor_.Unroll(rows.observation, rows.first, rows.core_state);
     const Distribution policy = actor.policy();
     const torch::Tensor log_probabilities = policy.LogProbabilities();
-    const torch::Tensor q = Forward(critics, observation).q().amin(0);
+    const torch::Tensor q = CriticsOutput(critics, rows).q().amin(0);
     return {(log_probabilities.exp() * q).sum(-1), policy.Entropy(), TargetEntropy(log_probabilities, actor.mask())};
   }
 
-  torch::Tensor Taken(const Network& critics, const Transitions& transitions) const override {
-    const torch::Tensor q = Forward(critics, transitions.observation).q();
-    return ValuesOfChoices(q, transitions.action.expand_as(q.select(-1, 0)));
+  torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const override {
+    const torch::Tensor q = CriticsOutput(critics, rows).q();
+    return ValuesOfChoices(q, action.expand_as(q.select(-1, 0)));
   }
 
  private:

@@ -15,6 +15,10 @@ struct SacOptions : public SoftActorCriticOptions {
   static constexpr double kShareOfUniformEntropy = 0.5;
 
   int64_t critics = 2;  // The least of them counts.
+  // If a network has a core: learned steps of a sequence, and steps before them that only warm up memories. A sequence
+  // that begins with its episode has none of these.
+  int64_t sequence = 20;
+  int64_t burn_in = 10;
 
   void Visit(ConfigVisitor& visitor) override;
 };

@@ -3,28 +3,36 @@
 #include <memory>
 
 #include "common/rl/algorithms/sac/sac.h"
-#include "common/rl/kit/batches.h"
 #include "common/rl/kit/net.h"
 #include "common/rl/kit/noise.h"
+#include "common/rl/kit/observations.h"
 
 namespace waggle {
+
+// Rows that networks are applied to: [rows] of transitions, or [T, rows] of sequences, if networks may have a core.
+struct SoftRows {
+  const Observations& observation;
+  torch::Tensor first = {};       // As in Net::Unroll; undefined for transitions.
+  torch::Tensor core_state = {};  // The actor's, before the first step; undefined without a core.
+};
 
 // SAC's policy in its equations: draws one of real actions, or weighs all choices. May throw as LibTorch does.
 class SoftPolicy {
  public:
   virtual ~SoftPolicy() = default;
 
-  // The present policy's expectations in a state, [rows]: the least critic's value, its entropy and that one's target.
+  // The present policy's expectations in a state, as many as rows: the least critic's value, its entropy and that one's
+  // target, which may be without dimensions.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;
     torch::Tensor target_entropy;
   };
   // `critics` are the learned ones or their targets.
-  virtual Expected Expect(const Network& critics, const Observations& observation, Noise* noise) const = 0;
+  virtual Expected Expect(const Network& critics, const SoftRows& rows, Noise* noise) const = 0;
 
-  // The critics' values of the actions taken, [members, rows].
-  virtual torch::Tensor Taken(const Network& critics, const Transitions& transitions) const = 0;
+  // The critics' values of the actions taken, [members, ...].
+  virtual torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const = 0;
 };
 
 // For a tanh-normal head and critics that take the action. The actor must outlive it.
@@ -32,5 +40,8 @@ std::unique_ptr<SoftPolicy> NewContinuousPolicy(const SacOptions& options, const
 
 // For a categorical head and critics with a value a choice (arXiv 1910.07207). The actor must outlive it.
 std::unique_ptr<SoftPolicy> NewDiscretePolicy(const SacOptions& options, const Net* actor);
+
+// The critics' outputs. Critics with a core begin each sequence without memories, as only the actor's state is stored.
+Output CriticsOutput(const Network& critics, const SoftRows& rows, const torch::Tensor& action = {});
 
 }  // namespace waggle

@@ -1,58 +1,78 @@
+#include "common/rl/algorithms/sac/update.h"
+
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/algorithms/sac/sac.h"
-#include "common/rl/algorithms/sac/soft_policy.h"
-#include "common/rl/algorithms/soft_actor_critic/temperature.h"
+#include "common/rl/kit/returns/advantages.h"
 #include "common/rl/kit/returns/n_step_returns.h"
+#include "common/rl/kit/returns/sequence_returns.h"
 
 namespace waggle {
-namespace {
 
-class Sac : public Algorithm {
- public:
-  Sac(const SacOptions& options, Model* model)
-      : options_(options),
-        actor_(model->net("actor")),
-        critic_(model->net("critic")),
-        temperature_(options, model),
-        policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
-                                                                             : NewContinuousPolicy(options, &actor_)) {}
+using torch::Tensor;
 
-  // Numbers are of the paper's equations.
-  void Update(const Batches& batches, UpdateContext* context) override {
-    const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
-    const torch::Tensor alpha = temperature_.Value(t.n_step_return);
-    // (5): the target is r + gamma^n (min_i Q'_i(s', a') + alpha H), with the present policy's next action.
-    torch::Tensor target;
-    {
-      const torch::NoGradGuard no_grad;
-      const SoftPolicy::Expected next =
-          policy_->Expect(*critic_.target_network(), t.next_observation, context->noise());
-      target = Bootstrapped(t.n_step_return, t.bootstrap, next.q + alpha * next.entropy);
-    }
-    const torch::Tensor error = policy_->Taken(critic_.network(), t) - target;  // [members, rows].
-    if (context->Descend(0.5 * (t.weight * error.square()).mean(1).sum(), critic_.group())) {
-      critic_.FollowTarget(options_.target_update_rate);
-    }
-    // (7): the critics only pass the gradient on.
-    const SoftPolicy::Expected now = policy_->Expect(critic_.network(), t.observation, context->noise());
-    context->Descend(-(t.weight * (now.q + alpha * now.entropy)).mean(), actor_.group());
-    // (18), by the logarithm of the temperature.
-    temperature_.Learn(now.entropy, now.target_entropy, context);
-    context->SetPriorities(error.abs().mean(0));
-    context->Report("q_mean", now.q);
-    context->Report("entropy", now.entropy);
-    context->Report("temperature", alpha);
+Sac::Sac(const SacOptions& options, Model* model)
+    : options_(options),
+      actor_(model->net("actor")),
+      critic_(model->net("critic")),
+      temperature_(options, model),
+      policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
+                                                                           : NewContinuousPolicy(options, &actor_)) {}
+
+void Sac::Update(const Batches& batches, UpdateContext* context) {
+  const double exponent = options_.ImportanceExponentAt(context->progress());
+  const bool remembers = actor_.network().plan().state_size > 0 || critic_.network().plan().state_size > 0;
+  if (remembers) {
+    LearnSequences(batches, exponent, context);
+  } else {
+    LearnTransitions(batches, exponent, context);
   }
+}
 
- private:
-  const SacOptions options_;
-  Net& actor_;
-  Net& critic_;
-  const Temperature temperature_;
-  const std::unique_ptr<SoftPolicy> policy_;
-};
+void Sac::LearnTransitions(const Batches& batches, double importance_exponent, UpdateContext* context) const {
+  const Transitions t = TransitionsOf(batches, options_.discount, importance_exponent);
+  const Tensor target = Bootstrapped(t.n_step_return, t.bootstrap, SoftValue({t.next_observation}, context));
+  const Tensor error = Learn({t.observation}, t.action, target, t.weight, {}, context);
+  context->SetPriorities(error.abs().mean(0));
+}
 
-}  // namespace
+void Sac::LearnSequences(const Batches& batches, double importance_exponent, UpdateContext* context) const {
+  const Sequences s = SequencesOf(batches, options_.discount, options_.burn_in, importance_exponent);
+  const SoftRows rows{s.observation, s.first, s.core_state};
+  const Tensor target = SequenceReturns(s.reward, s.discount, SoftValue(rows, context), s.counts, options_.n_step);
+  // The last row is only there for its observation.
+  const Tensor learned = torch::cat({s.learned, torch::zeros_like(s.learned.narrow(0, 0, 1))});
+  const Tensor error = Learn(rows, s.action, target, s.weight, learned, context);
+  context->SetPriorities(MaxMeanPriority(error.abs().mean(0), learned, kLargestErrorShare));
+}
+
+// (5): the target is r + gamma^n (min_i Q'_i(s', a') + alpha H), with the present policy's next action.
+Tensor Sac::SoftValue(const SoftRows& rows, UpdateContext* context) const {
+  const torch::NoGradGuard no_grad;
+  const SoftPolicy::Expected next = policy_->Expect(*critic_.target_network(), rows, context->noise());
+  return next.q + temperature_.Value(next.q) * next.entropy;
+}
+
+// Numbers are of the paper's equations.
+Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& target, const Tensor& weight,
+                  const Tensor& learned, UpdateContext* context) const {
+  Tensor error = policy_->Taken(critic_.network(), rows, action) - target;  // [members, ...].
+  if (learned.defined()) {
+    error = torch::where(learned, error, torch::zeros({}, error.options()));
+  }
+  if (context->Descend(MaskedMean(0.5 * weight * error.square().sum(0), learned), critic_.group())) {
+    critic_.FollowTarget(options_.target_update_rate);
+  }
+  const Tensor alpha = temperature_.Value(target);
+  // (7): the critics only pass the gradient on.
+  const SoftPolicy::Expected now = policy_->Expect(critic_.network(), rows, context->noise());
+  context->Descend(-MaskedMean(weight * (now.q + alpha * now.entropy), learned), actor_.group());
+  // (18), by the logarithm of the temperature.
+  const Tensor entropy = MaskedMean(now.entropy, learned);
+  temperature_.Learn(entropy, MaskedMean(now.target_entropy.expand_as(now.entropy), learned), context);
+  context->Report("q_mean", MaskedMean(now.q.detach(), learned));
+  context->Report("entropy", entropy.detach());
+  context->Report("temperature", alpha);
+  return error.detach();
+}
 
 AlgorithmImplementation sac_implementation() {
   return Implement<Sac, SacOptions>();

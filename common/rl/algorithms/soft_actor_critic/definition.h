@@ -20,6 +20,9 @@ struct SoftActorCriticOptions : public OffPolicyActorCriticOptions {
   void Visit(ConfigVisitor& visitor) override;
 };
 
+// The share of the largest error in a sequence's priority; the rest is that of the mean error, as in R2D2.
+inline constexpr double kLargestErrorShare = 0.9;
+
 // Their plan: that of OffPolicyActorCriticPlan, and a learned logarithm of the temperature.
 AlgorithmPlan SoftActorCriticPlan(const SoftActorCriticOptions& options, const PlanContext& context, NetworkNeed actor,
                                   NetworkNeed critic);

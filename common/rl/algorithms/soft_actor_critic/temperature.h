@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "common/rl/algorithms/soft_actor_critic/definition.h"
 #include "common/rl/kit/distribution.h"
 #include "common/rl/kit/model.h"
@@ -10,9 +12,9 @@ namespace waggle {
 // The worth of a nat of a policy's entropy, fixed or learned (arXiv 1812.05905, section 5). May throw as LibTorch does.
 class Temperature {
  public:
-  // The model must be of a SoftActorCriticPlan of these options, and outlive it.
-  Temperature(const SoftActorCriticOptions& options, Model* model)
-      : options_(options), scalar_(options.learn_temperature ? model->scalar("log_temperature") : nullptr) {}
+  // The model must be of a SoftActorCriticPlan of these options, and outlive it. `scalar` is the learned logarithm.
+  Temperature(const SoftActorCriticOptions& options, Model* model, const std::string& scalar = "log_temperature")
+      : options_(options), scalar_(options.learn_temperature ? model->scalar(scalar) : nullptr) {}
 
   // The present one, a constant without dimensions, of the type and device of `like`.
   torch::Tensor Value(const torch::Tensor& like) const {

@@ -5,12 +5,9 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const Td3Options& options, const PlanContext& context) {
-  NetworkNeed actor{"actor", {{"action", HeadKind::kDeterministic}}};
-  actor.has_target = true;
   NetworkNeed critic{"critic", {{"value", HeadKind::kValue}}};
-  critic.takes_action = true;
   critic.members = options.critics;
-  return OffPolicyActorCriticPlan(options, context, actor, critic);
+  return DeterministicActorCriticPlan(options, context, critic);
 }
 
 }  // namespace
@@ -24,7 +21,7 @@ void Td3Options::Visit(ConfigVisitor& visitor) {
   visitor.Double("target_noise", &target_noise, In(0, 2).Live());
   visitor.Double("target_noise_clip", &target_noise_clip, In(0, 2).Live());
   visitor.Int("policy_delay", &policy_delay, In(1, 1'000).Live());
-  OffPolicyActorCriticOptions::Visit(visitor);
+  DeterministicActorCriticOptions::Visit(visitor);
 }
 
 AlgorithmDefinition td3_definition() {

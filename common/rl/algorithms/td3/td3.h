@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "common/rl/algorithms/off_policy_actor_critic/definition.h"
+#include "common/rl/algorithms/deterministic_actor_critic/definition.h"
 
 namespace waggle {
 
 // Twin delayed deep deterministic policy gradient (Fujimoto et al. 2018, arXiv 1802.09477): DDPG that avoids
 // overestimates by the least of several critics, a noisy next action and delayed actor steps.
-struct Td3Options : public OffPolicyActorCriticOptions {
+struct Td3Options : public DeterministicActorCriticOptions {
   int64_t critics = 2;  // The least of them counts.
 
   double target_noise = 0.2;       // Standard deviation of the noise added to next actions in [-1, 1],

@@ -6,17 +6,19 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const TqcOptions& options, const PlanContext& context) {
-  return SoftActorCriticPlan(options, context, TanhNormalActor(),
-                             ActionCritics(options.critics, HeadNeed(HeadKind::kQuantiles, options.quantiles)));
+  return QuantileActorCriticPlan(options, context);
 }
 
 }  // namespace
 
+TqcOptions::TqcOptions() {
+  critics = 5;
+  quantiles = 25;
+}
+
 void TqcOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("critics", &critics, In(1, 64));
-  visitor.Int("quantiles", &quantiles, In(1, 10'000));
   visitor.Int("dropped", &dropped, In(0, 9'999));
-  SoftActorCriticOptions::Visit(visitor);
+  QuantileActorCriticOptions::Visit(visitor);
 }
 
 absl::Status TqcOptions::Validate() const {

@@ -18,8 +18,14 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
       {"none", {"warm_up_steps: 7"}},
       {"epsilon_greedy", {"warm_up_steps: 7", "epsilon: 0.25", "ladder_exponent: 6"}},
       {"boltzmann", {"warm_up_steps: 7", "temperature: 2"}},
-      {"gaussian", {"warm_up_steps: 7", "sigma: 0.3"}},
-      {"ornstein_uhlenbeck", {"warm_up_steps: 7", "sigma: 0.3", "theta: 0.5", "time_step: 0.1"}}};
+      {"gaussian", {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "random_share: 0.2"}},
+      {"clipped_gaussian",
+       {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "low: -0.5", "high: 0.4",
+        "random_share: 0.2"}},
+      {"uniform", {"warm_up_steps: 7", "low: -0.5", "high: 0.4", "random_share: 0.2"}},
+      {"ornstein_uhlenbeck",
+       {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "theta: 0.5", "time_step: 0.1",
+        "initial: -0.4", "random_share: 0.2"}}};
   for (const auto& [type, lines] : types) {
     INFO(type);
     std::string yaml = "type: " + type + "\n";
@@ -29,6 +35,7 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
     ExplorationOptions options;
     REQUIRE_OK(ReadFields(yaml, &options));
     REQUIRE_OK(Check(options));
+    CHECK(options.AddsNoise() == (yaml.find("random_share") != std::string::npos));
     CHECK(Printed(options) == yaml);  // And so the printed text reads back as the same.
     for (const auto& [other, others] : types) {
       for (const std::string& line : others) {
@@ -63,6 +70,9 @@ TEST_CASE("exploration out of its range is refused with the key", "[unit]") {
       {"type: epsilon_greedy\nepsilon: {from: 2, to: 0}", "epsilon.from: "},
       {"type: boltzmann\ntemperature: 0", "temperature: "},
       {"type: gaussian\nsigma: -0.1", "sigma: "},
+      {"type: gaussian\nrandom_share: 1.1", "random_share: "},
+      {"type: uniform\nlow: 0.1", "low: "},
+      {"type: clipped_gaussian\nhigh: -0.1", "high: "},
       {"type: ornstein_uhlenbeck\ntime_step: 0", "time_step: "}};
   for (const auto& [yaml, key] : kWrong) {
     INFO(yaml);

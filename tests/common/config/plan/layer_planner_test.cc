@@ -23,6 +23,7 @@ struct Planned {
   Shape shape;
   std::vector<LayerPlan> layers;
   std::vector<ArraySpec> parameters;
+  std::vector<ArraySpec> statistics;
 
   std::string message() const { return std::string(status.message()); }
 };
@@ -30,7 +31,7 @@ struct Planned {
 Planned Plan(Shape shape, const std::vector<LayerSpec>& specs, std::vector<int64_t> num_values = {},
              std::optional<int64_t> members = {}) {
   Planned planned;
-  LayerPlanner planner(members, &planned.parameters);
+  LayerPlanner planner(members, &planned.parameters, &planned.statistics);
   planner.Begin(std::move(shape), std::move(num_values));
   for (size_t i = 0; i < specs.size() && planned.status.ok(); ++i) {
     planned.status = planner.Add(std::to_string(i), specs[i], &planned.layers);
@@ -99,6 +100,22 @@ TEST_CASE("choices become one-hot or learned vectors, those of several elements 
   CHECK(embedding.parameters[1].DebugString() == "1.linear1.weight: float32[3, 10]");
 }
 
+TEST_CASE("a batch norm has a scale, a shift and running statistics for each channel", "[unit]") {
+  const Planned planned = Plan({2, 3, 4}, {Layer("batch_norm", "relu"), Layer("flatten"), Layer("batch_norm")}, {}, 5);
+  REQUIRE_OK(planned.status);
+  CHECK(planned.shape == Shape{24});
+  CHECK(planned.layers[0].output_shape == Shape{2, 3, 4});
+  CHECK(planned.layers[0].activation == Activation::kRelu);
+  CHECK(DebugString(planned.parameters) ==
+        "[0.norm.weight: float32[5, 2], 0.norm.bias: float32[5, 2], "
+        "2.norm.weight: float32[5, 24], 2.norm.bias: float32[5, 24]]");
+  CHECK(DebugString(planned.statistics) ==
+        "[0.norm.mean: float32[5, 2], 0.norm.variance: float32[5, 2], 0.norm.batches: float32[5, 1], "
+        "2.norm.mean: float32[5, 24], 2.norm.variance: float32[5, 24], 2.norm.batches: float32[5, 1]]");
+  CHECK(planned.layers[2].weight == 2);
+  CHECK(planned.layers[2].statistics == 3);
+}
+
 TEST_CASE("a layer that does not fit is refused with the shape that it got", "[unit]") {
   CHECK(Plan({8}, {Conv(2, 3)}).message() ==
         "its input has the shape [8]; a convolution wants [channels, height, width]");
@@ -109,7 +126,7 @@ TEST_CASE("a layer that does not fit is refused with the shape that it got", "[u
   CHECK(Plan({4}, {Layer("one_hot")}).message() == "its input is numbers; one_hot wants choices");
   // Choices are vectors after the first layer.
   CHECK(Plan({}, {Embedding(2), Layer("one_hot")}, {3}).message() == "its input is numbers; one_hot wants choices");
-  for (const char* type : {"mlp", "conv", "flatten", "layer_norm", "residual"}) {
+  for (const char* type : {"mlp", "conv", "flatten", "layer_norm", "batch_norm", "residual"}) {
     CHECK(Plan({2}, {Layer(type)}, {3, 4}).message() ==
           "its input is choices; wanted one_hot or embedding before a layer of numbers");
   }
@@ -120,6 +137,7 @@ TEST_CASE("an image is never flattened unasked", "[unit]") {
       "its input has the shape [3, 4, 4]; wanted a vector: put conv or flatten layers before it";
   CHECK(Plan({3, 4, 4}, {Mlp({8})}).message() == refused);
   CHECK(Plan({3, 4, 4}, {Layer("layer_norm"), Mlp({8})}).message() == refused);
+  CHECK(Plan({3, 4, 4}, {Layer("batch_norm"), Mlp({8})}).message() == refused);
   CHECK_FALSE(Plan({4, 4}, {Mlp({8})}).status.ok());
   REQUIRE_OK(Plan({3, 4, 4}, {Layer("flatten"), Mlp({8})}).status);
   REQUIRE_OK(Plan({3, 4, 4}, {Conv(2, 3), Mlp({8})}).status);

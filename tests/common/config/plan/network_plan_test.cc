@@ -445,6 +445,24 @@ TEST_CASE("a window of means that would fill the memory is refused", "[unit]") {
   CHECK(RefusedKey(Q(), network, Environment({Vector(17)}, kDiscrete)) == "networks.net.normalizer.window");
 }
 
+TEST_CASE("running statistics come after all that descent changes, and are refused if no update moves them", "[unit]") {
+  NetworkNeed need = Need({{"policy", HeadKind::kTanhNormal}, {"value", HeadKind::kValue}});
+  NetworkSpec network = Torso({Layer("batch_norm"), Mlp({8})});
+  network.normalize_observations = true;
+  const EnvironmentSpec environment = Environment({Vector(3)}, kReal);
+  CHECK(RefusedKey(need, network, environment) == "networks.net");
+  need.learns_by_batch = true;
+  const NetworkPlan plan = ValueOf(PlanNetwork(need, network, environment));
+  CHECK(plan.HasBatchNorm());
+  CHECK(plan.num_learned == 3 + 3 + 8 * 3 + 8 + 4 * 8 + 4 + 8 + 1);
+  CHECK(plan.num_parameters == plan.num_learned + 3 + 3 + 1 + 3 + 3);
+  const LayerPlan& norm = plan.trunks[0].torso[0];
+  CHECK(plan.parameters[static_cast<size_t>(norm.weight)].name == "torso.0.norm.weight");
+  CHECK(plan.parameters[static_cast<size_t>(norm.statistics)].name == "torso.0.norm.mean");
+  CHECK(plan.parameters[static_cast<size_t>(plan.normalizers[0].mean)].name == "normalizers.observation.mean");
+  CHECK_FALSE(ValueOf(PlanNetwork(need, Torso({Layer("layer_norm")}), environment)).HasBatchNorm());
+}
+
 TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
   CHECK(RefusedKey(Q(), Torso({Mlp({8}), Conv(32, 3)}), Environment({Vector(4)}, kDiscrete)) ==
         "networks.net.torso[1]");

@@ -68,13 +68,14 @@ TEST_CASE("keys that mean nothing to a layer's type are refused, even at their d
       {"conv", {"channels", "kernel", "stride", "padding", "activation", "initialization", "gain"}},
       {"flatten", {}},
       {"layer_norm", {"activation"}},
+      {"batch_norm", {"rate", "renorm_after", "activation"}},
       {"residual", {"units", "activation", "initialization", "gain"}},
       {"embedding", {"dimensions"}},
       {"one_hot", {}}};
   const std::map<std::string, std::string> values = {
-      {"units", "[64, 64]"}, {"channels", "32"},   {"kernel", "3"},        {"stride", "1"},
-      {"padding", "0"},      {"dimensions", "16"}, {"activation", "none"}, {"initialization", "default"},
-      {"gain", "2"}};
+      {"units", "[64, 64]"}, {"channels", "32"},   {"kernel", "3"},           {"stride", "1"},
+      {"padding", "0"},      {"dimensions", "16"}, {"activation", "none"},    {"initialization", "default"},
+      {"gain", "2"},         {"rate", "0.01"},     {"renorm_after", "100000"}};
   for (const auto& [type, keys] : meaningful) {
     for (const auto& [key, value] : values) {
       const std::string given = key == "gain" ? "initialization: orthogonal, gain: 2" : key + ": " + value;
@@ -177,10 +178,10 @@ TEST_CASE("the page on networks lists every key and type with their defaults", "
     CHECK(Printed(layer) == Printed(defaults));
     types.push_back(layer.type);
   }
-  CHECK(types ==
-        std::vector<std::string>{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot", "ignore"});
-  for (const char* key :
-       {"units", "channels", "kernel", "stride", "padding", "dimensions", "activation", "initialization", "gain"}) {
+  CHECK(types == std::vector<std::string>{"mlp", "conv", "flatten", "layer_norm", "batch_norm", "residual", "embedding",
+                                          "one_hot", "ignore"});
+  for (const char* key : {"units", "channels", "kernel", "stride", "padding", "dimensions", "rate", "renorm_after",
+                          "activation", "initialization", "gain"}) {
     CHECK_THAT(blocks[3], Catch::Contains(std::string(" ") + key + ":"));
   }
 }

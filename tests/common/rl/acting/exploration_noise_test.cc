@@ -86,6 +86,16 @@ TEST_CASE("a restored process goes on where the saved one was", "[unit]") {
       torch::equal(saved.Step(Slots({2, 0}), First({0, 0}), &one), restored.Step(Slots({2, 0}), First({0, 0}), &same)));
 }
 
+TEST_CASE("without randomness the process returns to its mean by its rate, from its initial value", "[unit]") {
+  OrnsteinUhlenbeckOptions options;
+  options.initial = 1;
+  Noise noise(1, torch::kCPU);
+  OrnsteinUhlenbeck process(options, 1, 1, torch::kCPU);
+  const torch::Tensor still = torch::zeros({1, 1});
+  CHECK(process.Step(Slots({0}), First({1}), &noise, still).item<double>() == Approx(0.9985));
+  CHECK(process.Step(Slots({0}), First({0}), &noise, still).item<double>() == Approx(0.9985 * 0.9985));
+}
+
 TEST_CASE("slots and first of other shapes or types are refused", "[unit]") {
   Noise noise(7, torch::kCPU);
   OrnsteinUhlenbeck process(OrnsteinUhlenbeckOptions(), 2, 1, torch::kCPU);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/random.h"
+#include "common/rl/kit/noise.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -150,6 +152,92 @@ TEST_CASE("noise on real actions has its deviation", "[unit]") {
   // A step adds a deviation of sigma * sqrt(time_step) to the earlier noise.
   CHECK((two - one * 0.95).abs().max().item<double>() < 5 * std::sqrt(0.1));
   CHECK_FALSE(torch::equal(one, two));
+}
+
+TEST_CASE("a type's noise is its numbers, and rows beyond the action's range are cut to it", "[unit]") {
+  const JointAction action = Joint({Box("action", DType::kFloat32, {2}, -1, 1)});
+  ExplorationOptions options;
+  options.mean = 0.2;
+  options.sigma = 0.4;
+  options.low = -0.1;
+  options.high = 0.5;
+  options.theta = 0.5;
+  options.time_step = 0.25;
+  options.initial = -0.3;
+  const torch::Tensor slots = torch::arange(3);
+  const torch::Tensor first = torch::ones({3}, torch::kBool);
+  const torch::Tensor actions = torch::tensor({{0.0F, 0.1F}, {-0.2F, 0.3F}, {0.9F, -0.9F}});
+  const auto explore = [&](const std::string& type) {
+    options.type = type;
+    return Explorer(options, action, {3, 0, 3, 0}, 3).Explore(actions, slots, first);
+  };
+  const torch::Tensor gaussian = explore("gaussian");
+  const torch::Tensor clipped = explore("clipped_gaussian");
+  const torch::Tensor drift = explore("ornstein_uhlenbeck");
+  const torch::Tensor uniform = explore("uniform");
+  // The same draws, from the explorer's own stream.
+  Noise draws(Rng::Split(3, "exploration", 0).Next(), torch::kCPU);
+  const torch::Tensor normal = draws.NormalLike(actions);
+  Noise others(Rng::Split(3, "exploration", 0).Next(), torch::kCPU);
+  const torch::Tensor share = others.UniformLike(actions);
+  bool cut = false;
+  for (int64_t row = 0; row < 3; ++row) {
+    for (int64_t i = 0; i < 2; ++i) {
+      const double own = actions[row][i].item<double>();
+      const double noise = 0.2 + 0.4 * normal[row][i].item<double>();
+      cut = cut || noise < -0.1 || noise > 0.5;
+      const auto wanted = [&](double added) { return Approx(std::clamp(own + added, -1.0, 1.0)).margin(1e-6); };
+      CHECK(gaussian[row][i].item<double>() == wanted(noise));
+      CHECK(clipped[row][i].item<double>() == wanted(std::clamp(noise, -0.1, 0.5)));
+      CHECK(uniform[row][i].item<double>() == wanted(-0.1 + 0.6 * share[row][i].item<double>()));
+      CHECK(drift[row][i].item<double>() ==
+            wanted(-0.3 + 0.5 * (0.2 + 0.3) * 0.25 + 0.4 * 0.5 * normal[row][i].item<double>()));
+    }
+  }
+  CHECK(cut);
+}
+
+TEST_CASE("each lane's noise has the deviation of its rung", "[unit]") {
+  const JointAction action = Joint({Box("action", DType::kFloat32, {2}, -1, 1)});
+  const torch::Tensor slots = torch::tensor({1, 0}, torch::kInt64);
+  const torch::Tensor first = torch::zeros({2}, torch::kBool);
+  for (const char* const type : {"gaussian", "clipped_gaussian", "ornstein_uhlenbeck"}) {
+    INFO(type);
+    ExplorationOptions options = Options(type);
+    options.sigma = 0.5;
+    options.ladder_exponent = 2;
+    options.low = -1;
+    options.high = 1;
+    options.theta = 1;
+    options.time_step = 1;  // Forgets the step before.
+    // The first two of three lanes.
+    Explorer explorer(options, action, {2, 0, 3, 0}, 3);
+    std::vector<torch::Tensor> drawn;
+    for (int i = 0; i < 2'000; ++i) {
+      drawn.push_back(explorer.Explore(torch::zeros({2, 2}), slots, first));
+    }
+    const torch::Tensor deviation = torch::stack(drawn).square().mean(c10::IntArrayRef{0, 2}).sqrt();
+    CHECK(deviation[0].item<double>() == Approx(0.25).margin(0.02));
+    CHECK(deviation[1].item<double>() == Approx(0.47).margin(0.04));  // 0.5, cut at 1.
+  }
+}
+
+TEST_CASE("a share of actions is uniformly random in place of noise", "[unit]") {
+  ExplorationOptions options = Options("gaussian");
+  options.sigma = 0;
+  options.random_share = 0.3;
+  Explorer explorer(options, Joint({Box("action", DType::kFloat32, {2}, -1, 1)}), {4, 0, 4, 0}, 3);
+  std::vector<torch::Tensor> drawn;
+  for (int i = 0; i < 2'000; ++i) {
+    drawn.push_back(explorer.Explore(torch::full({4, 2}, 0.5), torch::arange(4), torch::zeros({4}, torch::kBool)));
+  }
+  const torch::Tensor all = torch::cat(drawn);
+  const torch::Tensor strays = (all != 0.5).all(1);
+  CHECK(torch::equal(strays, (all != 0.5).any(1)));  // Whole actions.
+  CHECK(strays.to(torch::kFloat64).mean().item<double>() == Approx(0.3).margin(0.02));
+  const torch::Tensor random = all.index({strays});
+  CHECK(random.mean().item<double>() == Approx(0).margin(0.04));
+  CHECK(random.square().mean().item<double>() == Approx(1.0 / 3).margin(0.02));
 }
 
 TEST_CASE("a warm-up chooses among the legal choices of each element", "[unit]") {

@@ -462,9 +462,12 @@ absl::StatusOr<AlgorithmPlan> BlendingPlan(const BlendingOptions&, const PlanCon
   NetworkNeed other{"other", {{"numbers", HeadNeed(HeadKind::kVector, 2)}}};
   other.acts = true;
   AlgorithmPlan algorithm{{one, other}};
+  ScalarNeed shift{"shift", 0.25};
+  shift.acts = true;
+  algorithm.scalars = {{"unpublished"}, shift};
   algorithm.own_policy = true;
   algorithm.columns = {{"numbers", DType::kFloat64, {2}}};
-  algorithm.private_columns = {"value"};
+  algorithm.private_columns = {"value", "taken"};
   return algorithm;
 }
 
@@ -474,7 +477,7 @@ class BlendingPolicy : public AlgorithmPolicy {
       : nets_(std::move(nets)), taken_(torch::zeros({nets_.slots}, torch::kInt64)) {}
 
   Acted Act(const ActingRows& rows) override {
-    const torch::Tensor numbers = nets_.net("other")(rows.observation).vector("numbers");
+    const torch::Tensor numbers = nets_.net("other")(rows.observation).vector("numbers") + nets_.scalar("shift");
     const torch::Tensor value = nets_.net("net")(rows.observation).value();
     Acted acted;
     // One more than the action that the slot took before, unless an episode begins.
@@ -488,6 +491,10 @@ class BlendingPolicy : public AlgorithmPolicy {
   void NoteTaken(const ActingRows& rows, const torch::Tensor& action) override {
     taken_.index_copy_(0, rows.slots, action);
   }
+  void AddColumns(const ActingRows& rows, const torch::Tensor& action, Acted* acted) override {
+    REQUIRE(torch::equal(taken_.index_select(0, rows.slots), action));
+    acted->columns["taken"] = action.to(torch::kFloat32);
+  }
 
  private:
   const ActingNets nets_;
@@ -499,7 +506,7 @@ struct BlendingAlgorithm : Algorithm {
   void Update(const Batches&, UpdateContext*) override {}
 };
 
-TEST_CASE("an algorithm's own policy acts by several networks, with memory by slot and columns of any shape",
+TEST_CASE("an algorithm's own policy acts by several networks and scalars, with memory by slot and any columns",
           "[unit]") {
   AlgorithmDefinitions definitions("algorithm");
   REQUIRE_OK(
@@ -531,7 +538,7 @@ TEST_CASE("an algorithm's own policy acts by several networks, with memory by sl
   std::vector<int64_t> actions(2);
   std::vector<uint8_t> first = {0, 0};
   torch::Tensor numbers = torch::zeros({2, 2}, torch::kFloat64);
-  std::vector<float> values(2);
+  std::vector<float> values(4);
   const auto act = [&](ActMode mode) {
     PolicyInput input;
     input.slots = slots;
@@ -547,10 +554,11 @@ TEST_CASE("an algorithm's own policy acts by several networks, with memory by sl
   CHECK(act(ActMode::kExplore) == std::vector<int64_t>{1, 1});
   first = {0, 1};
   CHECK(act(ActMode::kExplore) == std::vector<int64_t>{2, 1});
+  CHECK((values[1] == 2 && values[3] == 1));
   CHECK(act(ActMode::kGreedy) == std::vector<int64_t>{0, 0});
   const Observations rows = {observations};
-  CHECK(torch::allclose(numbers, model->net("other")(rows).vector("numbers").to(torch::kFloat64)));
-  CHECK(values[1] == Approx(model->net("net")(rows).value()[1].item<double>()));
+  CHECK(torch::allclose(numbers, model->net("other")(rows).vector("numbers").to(torch::kFloat64) + 0.25));
+  CHECK(values[2] == Approx(model->net("net")(rows).value()[1].item<double>()));
 }
 
 struct NoisyOptions : NoOptions {

@@ -105,7 +105,7 @@ TEST_CASE("a plan has the networks, scalars and windows of its paper", "[unit]")
        "actor_critic(policy:mixed value:value acts), 8/7 fifo, none, log_prob"},
       {"name: ddpg, n_step: 3",
        {Real()},
-       "actor(action:deterministic acts target), critic(value:value takes_action target), 4/1 uniform, "
+       "actor(action:deterministic acts target), critic(value:value takes_action target x1), 4/1 uniform, "
        "ornstein_uhlenbeck"},
       {"name: td3, n_step: 3",
        {Real()},

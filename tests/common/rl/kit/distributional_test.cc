@@ -92,6 +92,33 @@ TEST_CASE("the quantile loss equals that computed a number at a time, with and w
   }
 }
 
+TEST_CASE("the quantile loss of float32 rows and its gradient are those of autograd", "[unit]") {
+  torch::manual_seed(6);
+  for (const int64_t count : {1, 16, 37}) {
+    const Tensor quantiles = torch::randn({5, count}, torch::kFloat64) * 2;
+    const Tensor fractions = torch::rand({count}, torch::kFloat64);
+    const Tensor targets = torch::randn({5, 9}, torch::kFloat64) * 2;
+    for (const double threshold : {0.0, 0.5, 1.0}) {
+      INFO(count << " quantiles, threshold " << threshold);
+      const auto losses = [&](torch::ScalarType type, Tensor* gradient) {
+        const Tensor leaf = quantiles.to(type).clone().requires_grad_();
+        const Tensor loss = QuantileLoss(leaf, fractions.to(type), targets.to(type), threshold);
+        (loss * torch::arange(1, 6, loss.options())).sum().backward();
+        *gradient = leaf.grad().to(torch::kFloat64);
+        return loss.detach().to(torch::kFloat64);
+      };
+      Tensor wanted, gradient;
+      const Tensor slow = losses(torch::kFloat64, &wanted);
+      CHECK(torch::allclose(losses(torch::kFloat32, &gradient), slow, 1e-5, 1e-6));
+      CHECK(torch::allclose(gradient, wanted, 1e-5, 1e-6));
+    }
+  }
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    const Tensor loss = QuantileLoss(torch::zeros({1, 2}), torch::full({2}, 0.5), torch::full({1, 3}, bad));
+    CHECK_FALSE(loss.isfinite().item<bool>());
+  }
+}
+
 TEST_CASE("quantiles that minimise the loss are those of the targets", "[unit]") {
   const Tensor targets = torch::arange(101, torch::kFloat64).unsqueeze(0);
   const Tensor fractions = MiddleFractions(5, targets);

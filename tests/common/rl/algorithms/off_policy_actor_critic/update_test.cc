@@ -10,22 +10,13 @@ namespace waggle {
 namespace {
 
 using testing::Metric;
+using testing::MoveTargets;
 using testing::RandomTransitions;
 using testing::TraineeOf;
 using testing::Updated;
 
 EnvironmentSpec Environment() {
   return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
-}
-
-// Makes targets differ from their networks.
-void MoveTargets(AlgorithmTrainee* trainee) {
-  for (const char* const name : {"actor", "critic"}) {
-    if (Network* const target = trainee->model().net(name).target_network()) {
-      torch::Tensor values = target->parameters().values();
-      values.mul_(0.5).add_(0.1);
-    }
-  }
 }
 
 // DDPG has one critic and no noise.

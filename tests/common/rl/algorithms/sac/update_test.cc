@@ -204,6 +204,94 @@ TEST_CASE("SAC's gradients are finite differences of its losses", "[unit]") {
   }
 }
 
+// The rows of a sequence one by one, each with the memory of the rows before.
+TEST_CASE("SAC with cores learns sequences by the losses of a loop over steps", "[unit]") {
+  constexpr int64_t kSteps = 4;
+  constexpr int64_t kRows = 3;
+  constexpr int64_t kBurnIn = 1;
+  const std::string network = "torso: [{type: mlp, units: [5], activation: tanh}], core: {type: gru, units: 4}";
+  const auto trainee = testing::TraineeOn(
+      "{actor: {" + network + "}, critic: {" + network + "}}\nreplay: {sampler: {kind: prioritized}}",
+      "name: sac, discount: 0.9, importance_exponent: 0, sequence: 3, burn_in: 1", Real(), torch::kFloat64, 1);
+  Move(trainee.get());
+  const Net& actor = trainee->model().net("actor");
+  const Net& critic = trainee->model().net("critic");
+  torch::manual_seed(6);
+  const auto random = [](std::vector<int64_t> sizes) { return torch::randn(sizes, torch::kFloat64); };
+  TensorBatch batch;
+  batch.size = kRows;
+  batch.table_items = 1000;
+  batch.fields[kObservation] = random({kRows, kSteps + 1, 3});
+  batch.fields[kAction] = random({kRows, kSteps + 1, 2}).tanh();
+  batch.fields[kReward] = random({kRows, kSteps + 1});
+  batch.fields[kDiscount] = torch::ones({kRows, kSteps + 1}, torch::kFloat64);
+  batch.fields[kStepType] = torch::ones({kRows, kSteps + 1}, torch::kInt32);
+  batch.fields[kItemLength] = torch::full({kRows}, kSteps + 1, torch::kInt64);
+  batch.fields[kItemProbability] = torch::full({kRows}, 1e-3, torch::kFloat64);
+  batch.fields[kCoreState] = random({kRows, actor.network().plan().state_size});
+  // The first sequence begins with its episode, the second one ends at a terminal state.
+  batch.fields[kStepType][0][0] = static_cast<int32_t>(StepType::kFirst);
+  batch.fields[kCoreState][0].zero_();
+  batch.fields[kStepType][1][kSteps] = static_cast<int32_t>(StepType::kLast);
+  batch.fields[kDiscount][1][kSteps - 1] = 0;
+
+  Noise draws(Rng::Split(1, "algorithm", 0).Next(), torch::kCPU);
+  const torch::Tensor normal_next = draws.NormalLike(torch::empty({kSteps + 1, kRows, 2}, torch::kFloat64));
+  const torch::Tensor normal_now = draws.NormalLike(normal_next);
+  const double alpha = std::exp(-0.7);
+  double critic_loss = 0;
+  double actor_loss = 0;
+  int64_t learned = 0;
+  const torch::NoGradGuard no_grad;
+  for (int64_t row = 0; row < kRows; ++row) {
+    torch::Tensor actor_state = batch.at(kCoreState).narrow(0, row, 1);
+    torch::Tensor critic_state = torch::zeros({1, critic.network().plan().state_size}, torch::kFloat64);
+    torch::Tensor target_state = critic_state;
+    std::vector<double> soft;          // The target critics' soft value of each row.
+    std::vector<torch::Tensor> taken;  // The critics' values of actions taken.
+    std::vector<double> now;           // The actor's loss.
+    for (int64_t t = 0; t <= kSteps; ++t) {
+      const Observations shown = {batch.at(kObservation)[row][t].unsqueeze(0)};
+      const Output acted = actor.Unroll(shown, {}, actor_state);
+      const Distribution policy = acted.policy();
+      const auto draw = [&](const torch::Tensor& normal) {
+        return (policy.mean() + policy.stddev() * normal[t][row]).tanh();
+      };
+      const auto least = [](const Output& output) {
+        return std::min(output.value()[0][0].item<double>(), output.value()[1][0].item<double>());
+      };
+      const torch::Tensor next_action = draw(normal_next);
+      const Output target = critic.target().Unroll(shown, {}, target_state, {}, {next_action});
+      soft.push_back(least(target) - alpha * policy.LogProb(next_action)[0].item<double>());
+      const torch::Tensor action = draw(normal_now);
+      const Output value = critic.Unroll(shown, {}, critic_state, {}, {action});
+      now.push_back(alpha * policy.LogProb(action)[0].item<double>() - least(value));
+      taken.push_back(critic.Unroll(shown, {}, critic_state, {}, {batch.at(kAction)[row][t].unsqueeze(0)}).value());
+      actor_state = acted.core_state();
+      critic_state = value.core_state();
+      target_state = target.core_state();
+    }
+    for (int64_t t = row == 0 ? 0 : kBurnIn; t < kSteps; ++t) {
+      const auto at = static_cast<size_t>(t);
+      const double bootstrap = 0.9 * batch.at(kDiscount)[row][t].item<double>();
+      const double target = batch.at(kReward)[row][t].item<double>() + bootstrap * soft[at + 1];
+      for (int64_t member = 0; member < 2; ++member) {
+        critic_loss += 0.5 * std::pow(taken[at][member][0].item<double>() - target, 2);
+      }
+      actor_loss += now[at];
+      ++learned;
+    }
+  }
+  CaptureStepper stepper;
+  const UpdateResult result = [&] {
+    const torch::AutoGradMode grad(true);
+    return Updated(trainee.get(), batch, &stepper);
+  }();
+  CHECK(learned == 10);
+  CHECK(Metric(result, "critic_loss") == Approx(critic_loss / 10));
+  CHECK(Metric(result, "actor_loss") == Approx(actor_loss / 10));
+}
+
 // In state 0, choice 1 earns nothing and leads to state 1, where choice 0 earns 1 and leads back. Other choices earn
 // 0.3 and stay. Soft value iteration (arXiv 1812.05905, (2) and (3)) gives the optimum.
 TEST_CASE("SAC finds the optimal policy of two states at a fixed temperature", "[unit]") {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "common/rl/algorithms/sac/sac.h"
+#include "common/rl/algorithms/sac/soft_policy.h"
+#include "common/rl/algorithms/soft_actor_critic/temperature.h"
+#include "common/rl/kit/algorithm.h"
+
+namespace waggle {
+
+// SAC's update, also of algorithms that only act otherwise (oac). If a network has a core, from sequences.
+class Sac : public Algorithm {
+ public:
+  // The model must be of a SoftActorCriticPlan of these options, and outlive it.
+  Sac(const SacOptions& options, Model* model);
+
+  void Update(const Batches& batches, UpdateContext* context) override;
+
+ private:
+  void LearnTransitions(const Batches& batches, double importance_exponent, UpdateContext* context) const;
+  void LearnSequences(const Batches& batches, double importance_exponent, UpdateContext* context) const;
+  // The target critics' values of the policy, and what its entropy is worth, as many as rows.
+  torch::Tensor SoftValue(const SoftRows& rows, UpdateContext* context) const;
+  // Descends all losses, as means over rows with a true `learned`; undefined for all. Returns the critics' errors.
+  torch::Tensor Learn(const SoftRows& rows, const torch::Tensor& action, const torch::Tensor& target,
+                      const torch::Tensor& weight, const torch::Tensor& learned, UpdateContext* context) const;
+
+  const SacOptions options_;
+  Net& actor_;
+  Net& critic_;
+  const Temperature temperature_;
+  const std::unique_ptr<SoftPolicy> policy_;
+};
+
+}  // namespace waggle

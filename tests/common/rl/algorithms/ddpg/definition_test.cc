@@ -1,0 +1,65 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/config/experiment/experiment_plan.h"
+#include "common/rl/algorithms/definitions.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+// The plan of an algorithm in an environment with this action.
+absl::StatusOr<AlgorithmPlan> Plan(const std::string& algorithm, const SpaceLeaf& action) {
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const absl::StatusOr<Experiment> experiment =
+      ParseExperiment("algorithm: {" + algorithm + "}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions);
+  if (!experiment.ok()) {
+    return experiment.status();
+  }
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observations = {Box("observation", DType::kFloat32, {3})};
+  environment.actions = {action};
+  const absl::StatusOr<ExperimentPlan> plan = PlanExperiment(*experiment, environment, definitions);
+  if (!plan.ok()) {
+    return plan.status();
+  }
+  return plan->algorithm;
+}
+
+TEST_CASE("DDPG's critics take the probabilities of choices, and its own policy draws them", "[unit]") {
+  for (const char* const name : {"ddpg", "hddpg"}) {
+    const std::string algorithm = std::string("name: ") + name;
+    const AlgorithmPlan choice = testing::ValueOf(Plan(algorithm, Discrete("action", 4)));
+    CHECK(choice.own_policy);
+    CHECK(choice.exploration.type == "none");
+    REQUIRE(choice.networks[1].extra.size() == 1);
+    CHECK(choice.networks[1].extra[0].width == 4);
+    CHECK_FALSE(choice.networks[1].takes_action);
+    const AlgorithmPlan real = testing::ValueOf(Plan(algorithm, Box("action", DType::kFloat32, {2}, -1, 1)));
+    CHECK_FALSE(real.own_policy);
+    CHECK(real.exploration.type == "ornstein_uhlenbeck");
+    CHECK(real.networks[1].takes_action);
+  }
+}
+
+TEST_CASE("options of deterministic actor-critics that fit nothing are refused", "[unit]") {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"name: ddpg, best_probability: 0.2",
+       "algorithm.best_probability: got 0.2; wanted at least the share of one of 4 choices"},
+      {"name: ddpg, initial_priority: td_error",
+       "algorithm.initial_priority: got td_error; wanted highest, or replay.sampler.kind: prioritized"},
+      {"name: ddpg, exploration: {type: gaussian}", "algorithm.exploration.type: gaussian is for real actions"},
+      {"name: ddpg, exploration: {type: parameter_noise}", "algorithm.exploration.type: parameter_noise"},
+      {"name: d4pg, low: 5, high: 5", "low: got 5; wanted less than high, 5"}};
+  for (const auto& [algorithm, problem] : wrong) {
+    INFO(algorithm);
+    const absl::Status status = Plan(algorithm, Discrete("action", 4)).status();
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(status.message()), Catch::Contains(problem));
+  }
+}
+
+}  // namespace
+}  // namespace waggle
