@@ -18,7 +18,7 @@ struct EntropyStagesOptions {
   int64_t window = 2;          // Optimizer steps whose mean is the entropy.
   bool adjusts_first = false;  // The third stage alone.
   double lowering_rate = 0.001;
-  double slowest_rate = 0.01;  // The third stage's.
+  double slowest_rate = 0.01;  // The least rate of the third stage.
   double fastest_rate = 0.7;
   double min_weight = 1e-4;
 
@@ -32,7 +32,7 @@ struct EntropyOptions {
   Schedule weight = 0.01;
   // In nats a step. Present: the weight is learned, and begins with `weight`.
   std::optional<double> target;
-  // The rule that moves the weight: gradient, if a target is given, or stages, which has a default target.
+  // The rule that moves the weight: gradient, if there is a target, or stages, which has a default target.
   std::string rule = "gradient";
   OptimizerOptions optimizer;  // gradient: for the weight's logarithm.
   EntropyStagesOptions stages;

@@ -10,7 +10,7 @@ namespace waggle {
 namespace {
 
 constexpr double kBound = 0.8;     // Share of the first entropy.
-constexpr double kSlowDown = 0.9;  // The rate's factor at each crossing of the target.
+constexpr double kSlowDown = 0.9;  // Factor of the rate, at each crossing of the target.
 constexpr double kBack = 0.5;      // Share of the rate of moves that only damp.
 
 // A share of an entropy that is less than it, also if it is negative.

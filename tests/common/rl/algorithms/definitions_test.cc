@@ -97,6 +97,9 @@ TEST_CASE("a plan has the networks, scalars and windows of its paper", "[unit]")
        {Choice()},
        "actor_critic(policy:categorical value:value value_auxiliary:value acts), 8/8 fifo, none, log_prob, waits after "
        "7"},
+      {"name: trac, unroll: 7, entropy: {weight: 1, rule: stages}",
+       {Real()},
+       "actor_critic(policy:normal value:value acts), log_entropy_weight=0, 8/8 fifo, none, waits after 7"},
       {"name: impala, unroll: 7",
        {Discrete("action/gear", 4), Box("action/steer", DType::kFloat32, {1}, -1, 1)},
        "actor_critic(policy:mixed value:value acts), 8/7 fifo, none, log_prob"},

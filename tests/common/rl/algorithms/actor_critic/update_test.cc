@@ -124,7 +124,8 @@ TEST_CASE("an actor-critic finds the optimum of two states", "[unit]") {
       {"name: a2c, normalize_returns: false, optimizer: {type: adam, learning_rate: 0.02}", 300},
       {"name: impala, optimizer: {type: adam, learning_rate: 0.02}", 300},
       {"name: ppo, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80},
-      {"name: ppg, minibatches: 2, policy_phases: 4, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80}};
+      {"name: ppg, minibatches: 2, policy_phases: 4, normalize_returns: false, optimizer: {learning_rate: 0.02}", 80},
+      {"name: trac, normalize_returns: false, optimizer: {type: adam, learning_rate: 0.02}", 300}};
   for (const auto& [algorithm, updates] : cases) {
     INFO(algorithm);
     const auto trainee =
