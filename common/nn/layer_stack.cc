@@ -213,9 +213,15 @@ void LayerStack::FollowBatch() const {
     }
     TORCH_CHECK(layer->last->mean.defined(), "a batch norm is to follow a batch, and there was no training pass");
     Tensor mean = layer->mean, variance = layer->variance, batches = layer->batches;
-    mean.lerp_(layer->last->mean.expand_as(mean), layer->plan.rate);
-    variance.lerp_(layer->last->variance.expand_as(variance), layer->plan.rate);
-    batches.add_(1);
+    // A batch that overflows is left out: the statistics would not be finite for ever.
+    const Tensor finite = layer->last->mean.isfinite().all().logical_and(layer->last->variance.isfinite().all());
+    const auto follow = [&](Tensor* statistic, const Tensor& batch) {
+      statistic->copy_(
+          torch::where(finite, statistic->lerp(batch.expand_as(*statistic), layer->plan.rate), *statistic));
+    };
+    follow(&mean, layer->last->mean);
+    follow(&variance, layer->last->variance);
+    batches.add_(finite);
     *layer->last = {};
   }
 }

@@ -136,12 +136,12 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
   ProcessMemory memory;
   memory.role = Role::kLearner;
   memory.parts = {{"program", kTorchProgramBytes}};
-  AddComputing(learner.device, sizes.learner_parameters, sizes.batch_rows * sizes.row_values * kLearnerActivations,
-               &memory);
+  const double host_batches = learner.device == "cpu" ? sizes.kept_batches : 0;
+  AddComputing(learner.device, sizes.learner_parameters,
+               sizes.batch_rows * sizes.row_values * kLearnerActivations + sizes.kept_batches - host_batches, &memory);
   memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
   memory.parts.push_back({"checkpoint", sizes.checkpoint});
-  memory.parts.push_back(
-      {"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1) + sizes.kept_batches});
+  memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1) + host_batches});
   return memory;
 }
 

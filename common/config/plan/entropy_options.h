@@ -23,7 +23,7 @@ struct EntropyStagesOptions {
   double min_weight = 1e-4;
 
   void Visit(ConfigVisitor& visitor);
-  absl::Status Validate() const { return absl::OkStatus(); }
+  absl::Status Validate() const;
 };
 
 // The bonus that an on-policy algorithm pays its policy for being random: `weight` for each nat of its entropy, or a

@@ -79,7 +79,11 @@ void ExplorationOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::Status ExplorationOptions::Validate() const {
-  return absl::OkStatus();
+  // Larger steps pass the mean, and above twice the bound the noise grows without end.
+  return type != "ornstein_uhlenbeck" || theta * time_step <= 1
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("theta: got ", theta, "; wanted at most 1 / time_step, ", 1 / time_step));
 }
 
 }  // namespace waggle

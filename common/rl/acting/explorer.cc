@@ -66,7 +66,8 @@ double Explorer::OnLadder(int64_t slot, double base) {
     const int64_t last = ladder_lanes_ - 1;
     const int64_t lane = std::min(lanes_.first_lane + slot, last);
     const double position = last > 0 ? static_cast<double>(lane) / static_cast<double>(last) : 0;
-    rung = {base, std::pow(base, 1 + options_.ladder_exponent * position)};
+    // A number above 1 is that of all lanes.
+    rung = {base, base * std::pow(std::min(base, 1.0), options_.ladder_exponent * position)};
   }
   return rung.number;
 }

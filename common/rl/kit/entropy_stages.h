@@ -19,9 +19,8 @@ double DefaultEntropyTarget(const JointAction& action);
 //   1  The weight falls slowly, until the entropy is below the bound: learning begins even if the weight was too large.
 //   2  The weight stays, until the entropy is below the target.
 //   3  The weight grows while the entropy does not rise, and falls while it rises: at the full rate away from the
-//   target,
-//      at half of it if the entropy already moves to the target. Each crossing of the target slows this down. Far below
-//      the target it is fast again.
+//      target, at half of it if the entropy already moves to the target. Each crossing of the target slows this down.
+//      Far below the target it is fast again.
 //
 // Pure numbers. Not thread-safe.
 class EntropyStages {

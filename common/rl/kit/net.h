@@ -117,7 +117,7 @@ class Net {
     return waggle::Unroll(*online_, observations, first, core_state, action, extra);
   }
 
-  // The network, called likewise, by operations that can be differentiated twice (UpdateContext::Gradient).
+  // The network, called likewise, by operations that can be differentiated twice (UpdateContext::GradientGraph).
   NetView Differentiable() const { return NetView(online_.get(), ForwardPass::kByAutograd); }
   // The network, called likewise, with batch_norm layers that normalise by the batch. The plan needs
   // NetworkNeed::learns_by_batch.

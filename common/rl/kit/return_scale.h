@@ -22,6 +22,12 @@ class ReturnScale {
   // bound a scale that grew would grow for ever. No bound with a discount of 1 or before the first reward.
   torch::Tensor Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda);
 
+  // Values on the present scale, on the rewards' own scale, and back; unchanged if not enabled.
+  torch::Tensor Unscaled(const torch::Tensor& values) const {
+    return enabled_ ? values * returns_.deviation().to(values.scalar_type()) : values;
+  }
+  torch::Tensor Scaled(const torch::Tensor& values) const { return enabled_ ? returns_.Scale(values) : values; }
+
   void VisitState(StateVisitor* visitor) {
     visitor->Scope("returns", [&] { returns_.VisitState(visitor); });
     visitor->Tensor("largest_reward", &largest_reward_);

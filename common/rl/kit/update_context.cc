@@ -53,7 +53,10 @@ torch::Tensor UpdateContext::Gradient(const torch::Tensor& loss, ParameterGroup*
   if (Differentiate(loss, group, /*keep_graph=*/true)) {
     gradient.copy_(own);
     own.copy_(before);
-    if (!Try(stepper_->Average(gradient))) {
+    // On an accelerator nothing has waited for the loss so far.
+    if (!Try(stepper_->Average(gradient)) ||
+        (!gradient.is_cpu() && !gradient.isfinite().all().item<bool>() &&
+         !Try(absl::InvalidArgumentError(absl::StrCat("the gradient of ", group->name(), " is not finite"))))) {
       gradient.zero_();
     }
   }

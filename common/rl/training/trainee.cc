@@ -90,11 +90,16 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
 }
 
 void AlgorithmTrainee::WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result) {
-  const auto mean = std::find_if(result.metrics.begin(), result.metrics.end(),
-                                 [](const auto& metric) { return metric.first == "q_mean"; });
-  if (mean == result.metrics.end()) {
+  const auto metric = [&result](const std::string& name) {
+    const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
+                                    [&name](const auto& one) { return one.first == name; });
+    return found == result.metrics.end() ? torch::Tensor() : found->second;
+  };
+  const torch::Tensor mean = metric("q_mean");
+  if (!mean.defined()) {
     return;
   }
+  const torch::Tensor temperature = metric("temperature"), entropy = metric("entropy");
   std::vector<torch::Tensor> rewards;
   for (const TensorBatch* const batch : batches) {
     for (const ArraySpec& reward : model_->environment().rewards) {
@@ -103,7 +108,9 @@ void AlgorithmTrainee::WatchValues(absl::Span<const TensorBatch* const> batches,
       }
     }
   }
-  if (const std::string warning = value_watch_.Observe(rewards, mean->second); !warning.empty()) {
+  if (const std::string warning = value_watch_.Observe(
+          rewards, mean, temperature.defined() && entropy.defined() ? temperature * entropy : torch::Tensor());
+      !warning.empty()) {
     LogWarning(warning);
   }
 }

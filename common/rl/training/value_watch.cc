@@ -11,7 +11,8 @@ constexpr int64_t kPeriod = 1000;  // Updates.
 
 }  // namespace
 
-std::string ValueWatch::Observe(const std::vector<torch::Tensor>& rewards, const torch::Tensor& mean_value) {
+std::string ValueWatch::Observe(const std::vector<torch::Tensor>& rewards, const torch::Tensor& mean_value,
+                                const torch::Tensor& bonus) {
   if (warned_ || discount_ >= 1) {
     return "";
   }
@@ -23,13 +24,18 @@ std::string ValueWatch::Observe(const std::vector<torch::Tensor>& rewards, const
   if (++updates_ % kPeriod != 0 || !largest_reward_.defined()) {
     return "";
   }
-  const double bound = largest_reward_.item<double>() / (1 - discount_);
+  const double largest = largest_reward_.item<double>();
+  if (largest == 0) {
+    return "";
+  }
+  const double earned = largest + (bonus.defined() ? std::abs(bonus.item<double>()) : 0);
+  const double bound = earned / (1 - discount_);
   const double value = mean_value.item<double>();
   warned_ = std::abs(value) > 2 * bound;
   return warned_ ? absl::StrFormat(
                        "the values diverge: their mean is %.4g, and rewards up to %.4g at a discount of %.4g "
                        "allow %.4g at most",
-                       value, bound * (1 - discount_), discount_, bound)
+                       value, largest, discount_, bound)
                  : "";
 }
 

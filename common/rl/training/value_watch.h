@@ -15,10 +15,11 @@ class ValueWatch {
   // `discount` is a step's. Values without discount have no bound.
   explicit ValueWatch(double discount) : discount_(discount) {}
 
-  // Adds the rewards of an update, of any shapes, and the mean of its values, a scalar. Returns a warning when the mean
-  // is first seen above twice the bound, because a soft policy's values also have its entropy; empty otherwise. Reads
-  // the device every thousandth call alone.
-  std::string Observe(const std::vector<torch::Tensor>& rewards, const torch::Tensor& mean_value);
+  // Adds the rewards of an update, of any shapes, and the mean of its values, a scalar. `bonus`, a scalar, is what a
+  // soft policy earns a step by its entropy; undefined if nothing. Returns a warning when the mean is first seen above
+  // twice the bound; empty otherwise, and before the first reward. Reads the device every thousandth call alone.
+  std::string Observe(const std::vector<torch::Tensor>& rewards, const torch::Tensor& mean_value,
+                      const torch::Tensor& bonus = {});
 
  private:
   const double discount_;

@@ -112,6 +112,20 @@ TEST_CASE("a batch norm of a training pass is by each channel's numbers in the b
   CHECK_THROWS_AS(made.stack.FollowBatch(), c10::Error);  // There is no other batch.
 }
 
+TEST_CASE("a batch norm's running statistics leave out a batch that overflows", "[unit]") {
+  const Made made = Make({2}, {BatchNorm(0.25)});
+  made[2].zero_();
+  made[3].fill_(1);
+  made[4].zero_();
+  Tensor input = torch::randn({4, 2}, torch::kFloat64);
+  input[1][0] = 1e300;
+  made.stack(input, ForwardPass::kTraining);
+  made.stack.FollowBatch();
+  CHECK(made[2].eq(0).all().item<bool>());
+  CHECK(made[3].eq(1).all().item<bool>());
+  CHECK(made[4].item<double>() == 0);
+}
+
 TEST_CASE("batch renormalisation is by the running statistics, within bounds", "[unit]") {
   const Made made = Make({2}, {BatchNorm(0.5, /*renorm_after=*/1)}, 2);
   made[2].copy_(torch::tensor({{0.5, -40.0}, {1.0, 0.0}}));

@@ -1,6 +1,7 @@
 #include "common/rl/algorithms/deterministic_actor_critic/update.h"
 
-#include "common/rl/kit/distributional.h"
+#include <limits>
+
 #include "common/rl/kit/returns/n_step_returns.h"
 
 namespace waggle {
@@ -16,8 +17,11 @@ Tensor TakenActions(const Tensor& action, const JointAction& joint) {
   if (action.is_floating_point()) {
     return action;
   }
-  const Tensor choices = torch::eye(joint.TotalChoices(), action.options().dtype(torch::kFloat32));
-  return AtChoices(choices.expand({action.size(0), -1, -1}), action);
+  const int64_t choices = joint.TotalChoices();
+  const Tensor known = action.clamp(0, choices - 1);
+  const Tensor one_hot = torch::zeros({action.size(0), choices}, action.options().dtype(torch::kFloat32))
+                             .scatter_(1, known.unsqueeze(-1), 1);
+  return one_hot.masked_fill((known != action).unsqueeze(-1), std::numeric_limits<double>::quiet_NaN());
 }
 
 Output Judged(const NetView& critic, const Observations& observation, const Tensor& action) {

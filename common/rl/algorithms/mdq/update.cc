@@ -15,15 +15,18 @@ using torch::Tensor;
 // The numbers of an element, evenly spaced in [-1, 1].
 class Bins {
  public:
-  explicit Bins(int64_t count) : width_(2.0 / static_cast<double>(count - 1)) {}
+  explicit Bins(int64_t count)
+      : width_(2.0 / static_cast<double>(count - 1)), least_entropy_(0.25 * std::log(static_cast<double>(count))) {}
 
   Tensor Nearest(const Tensor& action) const { return ((action.clamp(-1, 1) + 1) / width_).round().to(torch::kInt64); }
   Tensor Action(const Tensor& bin, const Tensor& like) const { return bin.to(like.options()) * width_ - 1; }
-  // The entropy of a quantised element whose real one has this entropy.
-  double Entropy(double real) const { return std::max(0.0, real - std::log(width_)); }
+  // The entropy of a quantised element whose real one has this entropy; at least a quarter of the most, because no
+  // softmax has an entropy of 0.
+  double Entropy(double real) const { return std::max(least_entropy_, real - std::log(width_)); }
 
  private:
   const double width_;
+  const double least_entropy_;
 };
 
 // The network at some elements of actions [rows, elements], each given those before: outputs are [rows, count, …].

@@ -72,8 +72,10 @@ class Mpo : public Algorithm {
     }
     const bool stepped = context->Descend((t.weight * loss).mean(), actor_.group());
     for (size_t i = 0; i < parts.size(); ++i) {
-      // A multiplier grows while its part is further away than the limit.
-      const Tensor slack = limits_[i].divergence - parts[i].divergence.detach().mean();
+      // A multiplier grows while its part is further away than the limit. One below exp(-18), which limits nothing,
+      // does not fall further, so that it is soon back.
+      Tensor slack = limits_[i].divergence - parts[i].divergence.detach().mean();
+      slack = torch::where(limits_[i].log_multiplier->value().detach() < -18, slack.clamp_max(0), slack);
       context->Descend(limits_[i].log_multiplier->value() * slack, limits_[i].log_multiplier->group());
     }
     return stepped;

@@ -12,7 +12,8 @@ torch::Tensor UpperBound(const torch::Tensor& values, double optimism) {
 
 torch::Tensor OptimisticMean(const torch::Tensor& mean, const torch::Tensor& stddev, const torch::Tensor& gradient,
                              double divergence) {
-  const torch::Tensor scaled = stddev * gradient;
+  torch::Tensor scaled = stddev * gradient;
+  scaled = scaled / scaled.abs().amax(-1, /*keepdim=*/true).clamp_min(1e-30);  // Squares of small numbers would be 0.
   const torch::Tensor direction = scaled / scaled.norm(2, -1, /*keepdim=*/true).clamp_min(1e-30);
   return mean + std::sqrt(2 * divergence) * stddev * direction;
 }

@@ -29,7 +29,8 @@ class Ppg : public Algorithm {
     if (!context->status().ok()) {
       return;
     }
-    steps.columns = {{"value_target", steps.at("value_target")}};
+    // The scale moves until the auxiliary phase.
+    steps.columns = {{"value_target", policy_phase_.return_scale().Unscaled(steps.at("value_target"))}};
     kept_[static_cast<size_t>(phases_)] = steps.Copy();
     if (++phases_ == options_.policy_phases) {
       AuxiliaryPhase(context);
@@ -37,6 +38,7 @@ class Ppg : public Algorithm {
   }
 
   void VisitState(StateVisitor* visitor) override {
+    visitor->Identity("policy_phases", absl::StrCat(options_.policy_phases));
     policy_phase_.VisitState(visitor);
     visitor->Int("phases", &phases_);
     for (size_t i = 0; i < kept_.size(); ++i) {
@@ -64,16 +66,17 @@ class Ppg : public Algorithm {
   std::vector<Minibatch> TakeMinibatches(UpdateContext* context) {
     const torch::NoGradGuard no_grad;
     std::vector<Minibatch> minibatches;
-    for (const UnrollSteps& kept : kept_) {
+    for (UnrollSteps& kept : kept_) {
       const int64_t rows = kept.counts.size(1);
       for (const Tensor& chosen :
            context->noise()->Permutation(rows).tensor_split(std::min(options_.minibatches, rows))) {
         UnrollSteps s = kept.Select(chosen);
+        s.columns["value_target"] = policy_phase_.return_scale().Scaled(s.at("value_target"));
         const Distribution policy = net_.Unroll(s.observation, s.first, s.core_state).policy();
         minibatches.push_back({std::move(s), policy});
       }
+      kept = nothing_;
     }
-    kept_.assign(kept_.size(), nothing_);
     phases_ = 0;
     return minibatches;
   }

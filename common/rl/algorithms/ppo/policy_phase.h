@@ -21,6 +21,8 @@ class PolicyPhase {
   // "value_target".
   UnrollSteps Run(const Unrolls& unrolls, UpdateContext* context);
 
+  const ReturnScale& return_scale() const { return scale_; }
+
   void VisitState(StateVisitor* visitor) {
     scale_.VisitState(visitor);
     entropy_.VisitState(visitor);

@@ -16,9 +16,16 @@ class Temperature {
   Temperature(const SoftActorCriticOptions& options, Model* model, const std::string& scalar = "log_temperature")
       : options_(options), scalar_(options.learn_temperature ? model->scalar(scalar) : nullptr) {}
 
+  // Bounds of a learned logarithm, so that a target that no policy reaches gives no infinity.
+  static constexpr double kMostLogarithm = 20;
+  static torch::Tensor OfLogarithm(const torch::Tensor& logarithm) {
+    return logarithm.clamp(-kMostLogarithm, kMostLogarithm).exp();
+  }
+
   // The present one, a constant without dimensions, of the type and device of `like`.
   torch::Tensor Value(const torch::Tensor& like) const {
-    return scalar_ != nullptr ? scalar_->value().detach().exp() : torch::full({}, options_.temperature, like.options());
+    return scalar_ != nullptr ? OfLogarithm(scalar_->value().detach())
+                              : torch::full({}, options_.temperature, like.options());
   }
 
   // Steps a learned temperature: it grows while the entropy is below its target. Both are [rows] or without dimensions.

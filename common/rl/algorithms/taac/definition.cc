@@ -46,7 +46,7 @@ void TaacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("switch_temperature", &switch_temperature, Above(0, 1e6));
   if (visitor.Applies("switch_target_entropy", learn_temperature,
                       "means nothing while learn_temperature is false; wanted none, or learn_temperature: true")) {
-    visitor.Double("switch_target_entropy", &switch_target_entropy, In(-1e6, 1e6).Live());
+    visitor.Double("switch_target_entropy", &switch_target_entropy, Above(0, 0.69).Live());
   }
 }
 

@@ -95,7 +95,7 @@ class TaacPolicy : public AlgorithmPolicy {
     const auto value = [&](const Tensor& action) {
       return nets_.net("critic")(rows.observation, action).value().amin(0);
     };
-    const Switch choice(value(before), value(proposed), Temperature());
+    const Switch choice(value(before), value(proposed), SwitchTemperature());
     const Tensor threshold =
         rows.greedy ? torch::full_like(choice.probability, 0.5) : rows.noise->UniformLike(choice.probability);
     Acted acted;
@@ -107,8 +107,8 @@ class TaacPolicy : public AlgorithmPolicy {
   void NoteTaken(const ActingRows& rows, const Tensor& action) override { taken_.index_copy_(0, rows.slots, action); }
 
  private:
-  Tensor Temperature() const {
-    return options_.learn_temperature ? nets_.scalar("log_switch_temperature").exp()
+  Tensor SwitchTemperature() const {
+    return options_.learn_temperature ? Temperature::OfLogarithm(nets_.scalar("log_switch_temperature"))
                                       : torch::full({}, options_.switch_temperature, taken_.options());
   }
 

@@ -27,6 +27,11 @@ absl::Status CheckNothingIsShared(const PlanContext& context) {
 
 absl::StatusOr<AlgorithmPlan> Plan(const TrpoOptions& options, const PlanContext& context) {
   WAGGLE_RETURN_IF_ERROR(CheckNothingIsShared(context));
+  if (options.optimizer.WeightDecay() > 0) {  // It would move the policy out of its trust region too.
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.optimizer.weight_decay: got ",
+                                                   options.optimizer.WeightDecay(),
+                                                   ", which would also decay the policy; wanted 0"));
+  }
   NetworkNeed net{
       "actor_critic", {{"policy", PolicyHead(context.environment)}, {"value", HeadKind::kValue}}, options.optimizer};
   net.acts = true;

@@ -29,6 +29,18 @@ TEST_CASE("values above twice what rewards allow are warned of once, with the bo
   CHECK_THAT(warnings[0], Catch::Contains("-41") && Catch::Contains("20 at most"));
 }
 
+TEST_CASE("a soft policy's entropy counts as a reward, and no values are warned of before the first reward", "[unit]") {
+  const torch::Tensor reward = torch::ones({2}), bonus = torch::full({}, -1.0F);
+  ValueWatch soft(0.9), hard(0.9), sparse(0.9);
+  int warnings = 0;
+  for (int i = 0; i < 2000; ++i) {
+    CHECK(soft.Observe({reward}, torch::full({}, 39.0F), bonus).empty());
+    CHECK(sparse.Observe({torch::zeros({2})}, torch::full({}, 39.0F)).empty());
+    warnings += hard.Observe({reward}, torch::full({}, 39.0F)).empty() ? 0 : 1;
+  }
+  CHECK(warnings == 1);
+}
+
 TEST_CASE("the largest reward so far counts, and undiscounted values have no bound", "[unit]") {
   ValueWatch watch(0.9);
   CHECK(WarningsOf(&watch, 1, 10, 0).empty());

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/unroll_checks.h"
@@ -121,14 +122,19 @@ TEST_CASE("TRPO's value descends its squared error after the policy's step, as o
   CHECK(losses[2] < losses[0]);
 }
 
-TEST_CASE("TRPO refuses a value that shares layers with the policy", "[unit]") {
-  const Experiment experiment = testing::ValueOf(ParseExperiment(
-      "algorithm: {name: trpo}\nnetworks: {actor_critic: {heads: {value: {shares: all}}}}\nstop: {max_seconds: 1}\n",
-      "test.yaml", {}, BuiltinAlgorithmDefinitions()));
-  const absl::Status status =
-      CheckAgainstEnvironment(experiment, testing::AllKindsOfActions()[0], BuiltinAlgorithmDefinitions());
-  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("networks.actor_critic.heads.value.shares: got all"));
+TEST_CASE("TRPO refuses a value that shares layers with the policy, and weight decay", "[unit]") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"algorithm: {name: trpo}\nnetworks: {actor_critic: {heads: {value: {shares: all}}}}\n",
+       "networks.actor_critic.heads.value.shares: got all"},
+      {"algorithm: {name: trpo, optimizer: {type: adamw}}\n", "algorithm.optimizer.weight_decay: got 0.01"}};
+  for (const auto& [yaml, problem] : cases) {
+    const Experiment experiment = testing::ValueOf(ParseExperiment(std::string(yaml) + "stop: {max_seconds: 1}\n",
+                                                                   "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+    const absl::Status status =
+        CheckAgainstEnvironment(experiment, testing::AllKindsOfActions()[0], BuiltinAlgorithmDefinitions());
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(status.message()), Catch::Contains(problem));
+  }
 }
 
 }  // namespace
