@@ -15,13 +15,6 @@ void EntropyStagesOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("min_weight", &min_weight, Above(0, 1e6));
 }
 
-absl::Status EntropyStagesOptions::Validate() const {
-  return slowest_rate <= fastest_rate
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(
-                   absl::StrCat("slowest_rate: got ", slowest_rate, "; wanted at most fastest_rate, ", fastest_rate));
-}
-
 void EntropyOptions::Visit(ConfigVisitor& visitor) {
   // A learned weight only begins with it.
   visitor.Schedule("weight", &weight, learns_weight() ? In(0, 1e6) : In(0, 1e6).Live());

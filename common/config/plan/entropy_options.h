@@ -18,12 +18,12 @@ struct EntropyStagesOptions {
   int64_t window = 2;          // Optimizer steps whose mean is the entropy.
   bool adjusts_first = false;  // The third stage alone.
   double lowering_rate = 0.001;
-  double slowest_rate = 0.01;  // The least rate of the third stage.
+  double slowest_rate = 0.01;  // The third stage's; at most fastest_rate counts.
   double fastest_rate = 0.7;
   double min_weight = 1e-4;
 
   void Visit(ConfigVisitor& visitor);
-  absl::Status Validate() const;
+  absl::Status Validate() const { return absl::OkStatus(); }
 };
 
 // The bonus that an on-policy algorithm pays its policy for being random: `weight` for each nat of its entropy, or a

@@ -66,7 +66,7 @@ double EntropyStages::Next(double log_weight, double entropy) {
       if (now < Less(target_, 0.5)) {
         rate_ = options_.fastest_rate;
       } else if ((now < target_) != (was_below_ != 0)) {
-        rate_ = std::max(options_.slowest_rate, kSlowDown * rate_);
+        rate_ = std::max(std::min(options_.slowest_rate, options_.fastest_rate), kSlowDown * rate_);
       }
       change = Adjust(now < target_, rises);
       break;

@@ -12,7 +12,6 @@ struct QuantileActorCriticOptions : public SoftActorCriticOptions {
   int64_t quantiles = 32;  // Each critic's.
 
   void Visit(ConfigVisitor& visitor) override;
-  absl::Status Validate() const override;
 };
 
 // Their plan: that of SoftActorCriticPlan with a tanh-normal actor.

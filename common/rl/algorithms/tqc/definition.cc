@@ -1,5 +1,4 @@
 #include "common/base/problems.h"
-#include "common/base/status_macros.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/tqc/tqc.h"
 
@@ -18,12 +17,11 @@ TqcOptions::TqcOptions() {
 }
 
 void TqcOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("dropped", &dropped, In(0, 1'999));
+  visitor.Int("dropped", &dropped, In(0, 999));
   QuantileActorCriticOptions::Visit(visitor);
 }
 
 absl::Status TqcOptions::Validate() const {
-  WAGGLE_RETURN_IF_ERROR(QuantileActorCriticOptions::Validate());
   Problems problems;
   problems.AddUnless(dropped < quantiles, "dropped: got ", dropped, "; wanted less than quantiles, ", quantiles);
   return problems.ToStatus();
