@@ -96,10 +96,11 @@ class TaacPolicy : public AlgorithmPolicy {
       return nets_.net("critic")(rows.observation, action).value().amin(0);
     };
     const Switch choice(value(before), value(proposed), SwitchTemperature());
-    const Tensor threshold =
-        rows.greedy ? torch::full_like(choice.probability, 0.5) : rows.noise->UniformLike(choice.probability);
+    // A probability of a high temperature would round a better action to a half.
+    const Tensor switches = rows.greedy ? choice.proposed > choice.repeated
+                                        : rows.noise->UniformLike(choice.probability) < choice.probability;
     Acted acted;
-    acted.action = torch::where((threshold < choice.probability).unsqueeze(1), proposed, before);
+    acted.action = torch::where(switches.unsqueeze(1), proposed, before);
     acted.columns[TaacOptions::kRepeatedAction] = before;
     return acted;
   }
