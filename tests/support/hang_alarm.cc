@@ -11,7 +11,7 @@
 namespace waggle::testing {
 namespace {
 
-// The limit of a test case with this tag; far more than any needs on a busy machine.
+// The limit of a test case or a section with this tag; far more than any needs on a busy machine.
 struct Limit {
   const char* tag;
   unsigned seconds;
@@ -29,7 +29,7 @@ void OnAlarm(int /*signal*/) {
   abort();
 }
 
-// Arms the alarm for each test case. Linked into every test program.
+// Arms the alarm for each test case and each of its sections. Linked into every test program.
 #if CATCH_VERSION_MAJOR >= 3
 using ListenerBase = Catch::EventListenerBase;
 #else
@@ -47,13 +47,23 @@ class HangListener final : public ListenerBase {
     for (const Limit& limit : kLimits) {
       seconds = tags.find(limit.tag) != std::string::npos ? std::max(seconds, limit.seconds) : seconds;
     }
+    seconds_ = seconds;
     ArmHangAlarm("test case \"" + test.name + "\"", seconds);
+  }
+
+  // Each section has the time of a test case, because some cases have a section for each algorithm.
+  void sectionStarting(const Catch::SectionInfo& section) override {
+    ListenerBase::sectionStarting(section);
+    ArmHangAlarm("section \"" + section.name + "\"", seconds_);
   }
 
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     DisarmHangAlarm();
     ListenerBase::testCaseEnded(stats);
   }
+
+ private:
+  unsigned seconds_ = kUsualSeconds;
 };
 
 CATCH_REGISTER_LISTENER(HangListener)
