@@ -81,7 +81,7 @@ TEST_CASE("gradients of deterministic actor-critics are finite differences of th
   }
 }
 
-TEST_CASE("the gradient by the action is cut, whatever the row's weight", "[unit]") {
+TEST_CASE("the gradient by the action is cut at the same bound for every row's weight", "[unit]") {
   const TensorBatch batch = RandomTransitions(Real(), 6, 4);
   const auto gradient = [&](const std::string& clip) {
     const auto trainee = TraineeOf("name: ddpg" + clip, Real());

@@ -75,7 +75,7 @@ TEST_CASE("critics of mdq learn the least next value minus the divergence from t
     batch.fields[kDiscount].fill_(discount);
     const Net& actor = trainee->model().net("actor");
     const Net& critic = trainee->model().net("critic");
-    // Critics that give their bias, whatever the action; logits 2, 0 and 0.
+    // Critics that give their bias for every action; logits 2, 0 and 0.
     const auto fix = [](Network* network) { network->parameters().values().zero_(); };
     {
       const torch::NoGradGuard no_grad;

@@ -123,7 +123,7 @@ TEST_CASE("PPG's auxiliary phase has the losses of a loop over the steps of all 
       }
       CHECK(losses[3] != Approx(losses[1]));
     }
-    // The phases are counted anew.
+    // The count of phases begins at 0 again.
     CHECK(Losses(Updated(trainee.get(), batches[0], &stepper)).size() == 1);
   }
 }
