@@ -21,9 +21,12 @@ bool ExplorationOptions::AddsNoise() const {
 }
 
 void ExplorationOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Choice("type", &type,
-                 {"none", "epsilon_greedy", "boltzmann", "gaussian", "clipped_gaussian", "uniform",
-                  "ornstein_uhlenbeck", "parameter_noise"});
+  std::vector<std::string> known = {"none",    "epsilon_greedy",     "boltzmann",      "gaussian", "clipped_gaussian",
+                                    "uniform", "ornstein_uhlenbeck", "parameter_noise"};
+  if (type == kByAction) {
+    known.emplace_back(kByAction);
+  }
+  visitor.Choice("type", &type, known);
   visitor.Int("warm_up_steps", &warm_up_steps, In(0, 1e12));
   const auto applies = [&](const char* key, const std::vector<std::string>& types) {
     return visitor.Applies(key, std::find(types.begin(), types.end(), type) != types.end(),

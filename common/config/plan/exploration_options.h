@@ -11,6 +11,9 @@ namespace waggle {
 
 // `algorithm.exploration:`: the actors' deviation from the policy. Evaluations never explore.
 struct ExplorationOptions {
+  // The type by default of algorithms whose plan replaces it by one that fits the action. Others refuse it.
+  static constexpr char kByAction[] = "by_action";
+
   // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
   // choice is drawn by softmax(q / temperature). gaussian, clipped_gaussian, uniform, ornstein_uhlenbeck: noise that is
   // added to a real action in [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).

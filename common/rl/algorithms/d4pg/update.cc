@@ -19,17 +19,17 @@ class D4pg : public DeterministicActorCritic {
     Tensor target;
     {
       const torch::NoGradGuard no_grad;
-      const Tensor logits = Judged(critic().target(), t.next_observation, next).vector("value");
+      const Tensor logits = critic().target()(t.next_observation, next).vector("value");
       target = ProjectedAtoms(logits.softmax(-1), t.n_step_return, t.bootstrap, options_.low, options_.high);
     }
-    const Tensor logits = Judged(NetView(&critic().network()), t.observation, taken).vector("value");
+    const Tensor logits = critic()(t.observation, taken).vector("value");
     const Tensor loss = torch::kl_div(logits.log_softmax(-1), target, at::Reduction::None).sum(-1);
     return {loss, loss.detach().clamp_min(0)};  // It may be below 0 by a rounding error.
   }
 
   // The expectation.
-  Tensor Value(const Output& critic) const override {
-    const Tensor logits = critic.vector("value");
+  Tensor Value(const Observations& observation, const Tensor& action) const override {
+    const Tensor logits = critic()(observation, action).vector("value");
     const Tensor atoms =
         torch::linspace(options_.low, options_.high, options_.atoms, logits.options().requires_grad(false));
     return (logits.softmax(-1) * atoms).sum(-1);

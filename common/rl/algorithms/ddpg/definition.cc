@@ -9,13 +9,14 @@
 namespace waggle {
 namespace {
 
-constexpr char kPaperNoise[] = "ornstein_uhlenbeck";
-
 absl::Status Check(const DdpgOptions& options, const PlanContext& context, int64_t choices) {
   Problems problems;
   problems.AddUnless(choices == 0 || options.best_probability * static_cast<double>(choices) >= 1,
                      "algorithm.best_probability: got ", options.best_probability,
                      "; wanted at least the share of one of ", choices, " choices");
+  problems.AddUnless(choices == 0 || !options.action_gradient_clip.has_value(), "algorithm.action_gradient_clip: got ",
+                     options.action_gradient_clip.value_or(0),
+                     " with choices, for which the derivative is a value; wanted null");
   problems.AddUnless(options.initial_priority == "highest" || context.replay.table.UsesPriorities(),
                      "algorithm.initial_priority: got ", options.initial_priority,
                      "; wanted highest, or replay.sampler.kind: prioritized");
@@ -24,9 +25,9 @@ absl::Status Check(const DdpgOptions& options, const PlanContext& context, int64
 
 }  // namespace
 
-// The paper's noise.
+// The noise is the paper's, for real actions.
 DdpgOptions::DdpgOptions() {
-  exploration.type = kPaperNoise;
+  exploration.type = ExplorationOptions::kByAction;
   exploration.sigma = 0.2;
   exploration.time_step = 1;
 }
@@ -54,8 +55,8 @@ absl::StatusOr<AlgorithmPlan> DdpgPlan(const DdpgOptions& options, const PlanCon
   if (critic.acts) {
     StartWith(TdErrorPriority(options.discount), context, &plan);
   }
-  if (is_choice && plan.exploration.type == kPaperNoise) {
-    plan.exploration.type = "none";  // The default, which is for real actions. best_probability explores.
+  if (plan.exploration.type == ExplorationOptions::kByAction) {
+    plan.exploration.type = is_choice ? "none" : "ornstein_uhlenbeck";  // best_probability explores choices.
   }
   return plan;
 }

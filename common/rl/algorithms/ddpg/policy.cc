@@ -29,8 +29,8 @@ void DdpgPolicy::AddColumns(const ActingRows& rows, const Tensor& action, Acted*
   }
   const NetView& critic = nets_.net("critic");
   const Tensor taken = TakenActions(action, critic.plan().action);
-  acted->columns["q_taken"] = Judged(critic, rows.observation, taken).value().amin(0);
-  acted->columns["q_max"] = Judged(critic, rows.observation, own_).value().amin(0);
+  acted->columns["q_taken"] = ValuesOf(critic, rows.observation, taken).amin(0);
+  acted->columns["q_max"] = ValuesOf(critic, rows.observation, own_).amin(0);
 }
 
 }  // namespace waggle

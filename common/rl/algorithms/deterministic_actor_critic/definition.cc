@@ -5,7 +5,7 @@
 namespace waggle {
 
 void DeterministicActorCriticOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Double("action_penalty", &action_penalty, In(0, 1e6).Live());
+  visitor.OptionalDouble("action_penalty", &action_penalty, In(0, 1e6).Live());
   visitor.OptionalDouble("action_gradient_clip", &action_gradient_clip, Above(0, 1e6).Live());
   OffPolicyActorCriticOptions::Visit(visitor);
 }
@@ -18,7 +18,7 @@ AlgorithmPlan DeterministicActorCriticPlan(const DeterministicActorCriticOptions
   critic.takes_action = action.kind == SpaceKind::kBox;
   if (!critic.takes_action) {
     actor.heads = {{"policy", HeadKind::kCategorical}};
-    critic.extra = {{"action", action.TotalChoices()}};
+    critic.heads = {{"value", HeadNeed(HeadKind::kVector, action.TotalChoices())}};
   }
   return OffPolicyActorCriticPlan(options, context, std::move(actor), std::move(critic));
 }

@@ -9,7 +9,11 @@ namespace waggle {
 
 // Options of algorithms whose actor climbs the value of its own action.
 struct DeterministicActorCriticOptions : public OffPolicyActorCriticOptions {
-  double action_penalty = 0;  // Weight of the squares of an action's elements, which the actor descends.
+  // Weight of squares that the actor descends: of a real action's elements; of choices' logits, less their mean,
+  // without which a softmax saturates (Lowe et al. 2017, arXiv 1706.02275, has this weight in its code). Absent: the
+  // default.
+  std::optional<double> action_penalty;
+  double ActionPenalty(bool is_choice) const { return action_penalty.value_or(is_choice ? 0.001 : 0); }
   // The largest absolute value of the value's derivative by each element of the action; absent: any.
   std::optional<double> action_gradient_clip;
 
@@ -17,7 +21,7 @@ struct DeterministicActorCriticOptions : public OffPolicyActorCriticOptions {
 };
 
 // Their plan, for real actions or one choice. A real action is the actor's own. For a choice the actor gives each one a
-// probability, and the critics take all of them as their action.
+// probability, and the critics, whose heads are replaced, give each one a value: Q(s, p) = sum_a p_a Q_a(s).
 AlgorithmPlan DeterministicActorCriticPlan(const DeterministicActorCriticOptions& options, const PlanContext& context,
                                            NetworkNeed critic);
 

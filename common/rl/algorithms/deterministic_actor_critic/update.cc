@@ -24,8 +24,22 @@ Tensor TakenActions(const Tensor& action, const JointAction& joint) {
   return one_hot.masked_fill((known != action).unsqueeze(-1), std::numeric_limits<double>::quiet_NaN());
 }
 
-Output Judged(const NetView& critic, const Observations& observation, const Tensor& action) {
-  return critic.plan().takes_action ? critic(observation, action) : critic(observation, {}, {action});
+Tensor ValuesOf(const NetView& critic, const Observations& observation, const Tensor& action) {
+  if (critic.plan().takes_action) {
+    return critic(observation, action).value();
+  }
+  return (critic(observation).vector("value") * action).sum(-1);
+}
+
+Tensor SquaresOf(const Output& actor) {
+  if (actor.plan().heads[0].kind == HeadKind::kDeterministic) {
+    return actor.action().square().sum(-1);
+  }
+  // Logarithms of probabilities are logits less some number.
+  const Tensor logits = actor.policy().LogProbabilities();
+  const Tensor legal = (actor.mask().defined() ? Legal(actor.mask()) : torch::ones_like(logits)).to(logits.dtype());
+  const Tensor mean = (logits * legal).sum(-1, /*keepdim=*/true) / legal.sum(-1, /*keepdim=*/true);
+  return ((logits - mean) * legal).square().sum(-1);
 }
 
 Tensor WithGradientWithin(const Tensor& x, const Tensor& bound) {
@@ -58,23 +72,27 @@ DeterministicActorCritic::CriticLoss DeterministicActorCritic::Criticize(const T
   Tensor target;
   {
     const torch::NoGradGuard no_grad;
-    const Tensor q = Judged(critic_.target(), t.next_observation, next).value().amin(0);
+    const Tensor q = ValuesOf(critic_.target(), t.next_observation, next).amin(0);
     target = Bootstrapped(t.n_step_return, t.bootstrap, q);
   }
-  const Tensor error = Judged(NetView(&critic_.network()), t.observation, taken).value() - target;  // [members, rows].
+  const Tensor error = ValuesOf(NetView(&critic_.network()), t.observation, taken) - target;  // [members, rows].
   return {ErrorLoss(error).sum(0), error.detach().abs().mean(0)};
 }
 
+Tensor DeterministicActorCritic::Value(const Observations& observation, const Tensor& action) const {
+  return ValuesOf(NetView(&critic_.network()), observation, action).amin(0);
+}
+
 void DeterministicActorCritic::StepActor(const Transitions& t, bool critics_stepped, UpdateContext* context) {
-  const Tensor action = ActionOf(actor_(t.observation));
-  Tensor judged = action;
+  const Output actor = actor_(t.observation);
+  Tensor action = ActionOf(actor);
   if (options_.action_gradient_clip.has_value()) {
     // The gradient of a row is its share of the mean.
     const Tensor share = t.weight.unsqueeze(1) / static_cast<double>(t.weight.numel());
-    judged = WithGradientWithin(action, share * *options_.action_gradient_clip);
+    action = WithGradientWithin(action, share * *options_.action_gradient_clip);
   }
-  const Tensor q = Value(Judged(NetView(&critic_.network()), t.observation, judged));
-  const Tensor penalty = options_.action_penalty * action.square().sum(-1);
+  const Tensor q = Value(t.observation, action);
+  const Tensor penalty = options_.ActionPenalty(!critic_.network().plan().takes_action) * SquaresOf(actor);
   if (context->Descend((t.weight * (penalty - q)).mean(), actor_.group()) && critics_stepped) {
     actor_.FollowTarget(options_.target_update_rate);
     critic_.FollowTarget(options_.target_update_rate);

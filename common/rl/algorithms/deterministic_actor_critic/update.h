@@ -15,8 +15,12 @@ torch::Tensor ActionOf(const Output& actor);
 // Taken actions in that form, for choices one-hot; NaN for a choice that there is not, so that the loss shows it.
 torch::Tensor TakenActions(const torch::Tensor& action, const JointAction& joint);
 
-// A critic's outputs for such actions.
-Output Judged(const NetView& critic, const Observations& observation, const torch::Tensor& action);
+// Critics' values of such actions, [members, rows]. They are linear in the probabilities of choices: taken choices, at
+// the corners, teach them all that they say between.
+torch::Tensor ValuesOf(const NetView& critic, const Observations& observation, const torch::Tensor& action);
+
+// The squares that `action_penalty` weighs, [rows]: of a real action; of the logits of legal choices, less their mean.
+torch::Tensor SquaresOf(const Output& actor);
 
 // `x`, with each element of its gradient cut to the bound, at least 0 and broadcastable.
 torch::Tensor WithGradientWithin(const torch::Tensor& x, const torch::Tensor& bound);
@@ -44,7 +48,7 @@ class DeterministicActorCritic : public Algorithm {
   virtual torch::Tensor ErrorLoss(const torch::Tensor& error) const { return error.square(); }
 
   // The value of an action that the actor climbs, [rows]. Here the least of the critics'.
-  virtual torch::Tensor Value(const Output& critics) const { return critics.value().amin(0); }
+  virtual torch::Tensor Value(const Observations& observation, const torch::Tensor& action) const;
 
   // The next action for the critics' target. Here the target actor's own.
   virtual torch::Tensor NextAction(const torch::Tensor& action, Noise* /*noise*/) const { return action; }

@@ -23,7 +23,9 @@ class Td3 : public DeterministicActorCritic {
   }
 
   // The first critic's.
-  Tensor Value(const Output& critics) const override { return critics.value().select(0, 0); }
+  Tensor Value(const Observations& observation, const Tensor& action) const override {
+    return ValuesOf(NetView(&critic().network()), observation, action).select(0, 0);
+  }
 
   bool ActorSteps() override { return ++updates_ % options_.policy_delay == 0; }
 

@@ -52,6 +52,28 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
   }
 }
 
+TEST_CASE("by_action is a type only of options whose default it is, without keys of other types", "[unit]") {
+  ExplorationOptions by_action;
+  by_action.type = ExplorationOptions::kByAction;
+  const std::string yaml = "type: by_action\nwarm_up_steps: 7\n";
+  ExplorationOptions options = by_action;
+  REQUIRE_OK(ReadFields("warm_up_steps: 7", &options));
+  CHECK(Printed(options) == yaml);
+  options = by_action;
+  REQUIRE_OK(ReadFields(yaml, &options));
+  REQUIRE_OK(Check(options));
+  CHECK_FALSE(options.AddsNoise());
+  options = by_action;
+  CHECK_FALSE(ReadFields("sigma: 0.1", &options).ok());
+  options = by_action;
+  REQUIRE_OK(ReadFields("type: gaussian\nsigma: 0.1", &options));
+  CHECK(options.type == "gaussian");
+  ExplorationOptions others;
+  const absl::Status refused = ReadFields(yaml, &others);
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("type: got the text by_action; wanted one of none, "));
+}
+
 TEST_CASE("epsilon, temperature and sigma may be schedules", "[unit]") {
   ExplorationOptions options;
   REQUIRE_OK(ReadFields("type: epsilon_greedy\nepsilon: {from: 1, to: 0.05, of: env_steps, until: 1000}", &options));

@@ -28,18 +28,21 @@ absl::StatusOr<AlgorithmPlan> Plan(const std::string& algorithm, const SpaceLeaf
   return plan->algorithm;
 }
 
-TEST_CASE("DDPG's critics take the probabilities of choices, and its own policy draws them", "[unit]") {
+TEST_CASE("DDPG's critics value each choice, and its own policy draws choices without noise", "[unit]") {
   for (const char* const name : {"ddpg", "hddpg"}) {
     const std::string algorithm = std::string("name: ") + name;
     const AlgorithmPlan choice = testing::ValueOf(Plan(algorithm, Discrete("action", 4)));
     CHECK(choice.own_policy);
     CHECK(choice.exploration.type == "none");
-    REQUIRE(choice.networks[1].extra.size() == 1);
-    CHECK(choice.networks[1].extra[0].width == 4);
+    CHECK(choice.exploration.warm_up_steps == 1'000);
+    CHECK(choice.networks[1].heads.at("value").kind == HeadKind::kVector);
+    CHECK(choice.networks[1].heads.at("value").size == 4);
     CHECK_FALSE(choice.networks[1].takes_action);
     const AlgorithmPlan real = testing::ValueOf(Plan(algorithm, Box("action", DType::kFloat32, {2}, -1, 1)));
     CHECK_FALSE(real.own_policy);
     CHECK(real.exploration.type == "ornstein_uhlenbeck");
+    CHECK(real.exploration.sigma == Schedule(0.2));
+    CHECK(real.exploration.time_step == 1);
     CHECK(real.networks[1].takes_action);
   }
 }
@@ -51,6 +54,14 @@ TEST_CASE("options of deterministic actor-critics that fit nothing are refused",
       {"name: ddpg, initial_priority: td_error",
        "algorithm.initial_priority: got td_error; wanted highest, or replay.sampler.kind: prioritized"},
       {"name: ddpg, exploration: {type: gaussian}", "algorithm.exploration.type: gaussian is for real actions"},
+      {"name: ddpg, exploration: {type: ornstein_uhlenbeck}",
+       "algorithm.exploration.type: ornstein_uhlenbeck is for real actions, and test takes discrete ones; wanted none"},
+      {"name: hddpg, exploration: {sigma: 0.1}",
+       "exploration.sigma: means nothing to the exploration by_action; wanted none, or the type gaussian or"},
+      {"name: td3, exploration: {type: by_action}", "exploration.type: got the text by_action; wanted one of none"},
+      {"name: ddpg, action_penalty: -1", "action_penalty: got the number -1; wanted "},
+      {"name: ddpg, action_gradient_clip: 0.5",
+       "algorithm.action_gradient_clip: got 0.5 with choices, for which the derivative is a value; wanted null"},
       {"name: ddpg, exploration: {type: parameter_noise}", "algorithm.exploration.type: parameter_noise"},
       {"name: d4pg, low: 5, high: 5", "low: got 5; wanted less than high, 5"}};
   for (const auto& [algorithm, problem] : wrong) {

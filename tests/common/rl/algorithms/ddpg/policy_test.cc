@@ -78,11 +78,16 @@ TEST_CASE("an item's first priority is the error of the critics that act", "[uni
     policy.AddColumns(fixture.rows, taken, &acted);
     const NetView& critic = fixture.nets.at("critic");
     const Output actor = fixture.nets.at("actor")(fixture.observation);
-    const Tensor q_taken =
-        is_choice ? critic(fixture.observation, {}, {torch::tensor({{0.0F, 1.0F, 0.0F}}).expand({4'000, 3})}).value()
-                  : critic(fixture.observation, taken).value();
-    const Tensor q_own = is_choice ? critic(fixture.observation, {}, {actor.policy().LogProbabilities().exp()}).value()
-                                   : critic(fixture.observation, actor.action()).value();
+    Tensor q_taken;
+    Tensor q_own;
+    if (is_choice) {
+      const Tensor q = critic(fixture.observation).vector("value");  // [critics, rows, choices].
+      q_taken = q.select(-1, 1);
+      q_own = (q * actor.policy().LogProbabilities().exp()).sum(-1);
+    } else {
+      q_taken = critic(fixture.observation, taken).value();
+      q_own = critic(fixture.observation, actor.action()).value();
+    }
     const auto least = [](const Tensor& q) { return std::min(q[0][0].item<float>(), q[1][0].item<float>()); };
     CHECK(acted.columns.at("q_taken")[0].item<float>() == Approx(least(q_taken)));
     CHECK(acted.columns.at("q_max")[0].item<float>() == Approx(least(q_own)));

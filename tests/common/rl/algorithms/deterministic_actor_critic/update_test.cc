@@ -26,7 +26,8 @@ EnvironmentSpec Choice() {
   return testing::EnvironmentOf(3, Discrete("action", 4));
 }
 
-TEST_CASE("with choices critics take the taken one as one-hot, and all probabilities of the actor", "[unit]") {
+TEST_CASE("critics of choices weigh their values by the actor's probabilities, and its logits are penalised",
+          "[unit]") {
   const auto trainee = TraineeOf("name: ddpg, critics: 3, discount: 0.9, action_penalty: 0.3", Choice());
   MoveTargets(trainee.get());
   const TensorBatch batch = RandomTransitions(Choice(), 7, 3);
@@ -40,29 +41,92 @@ TEST_CASE("with choices critics take the taken one as one-hot, and all probabili
     double target = batch.at(kReward)[row][0].item<double>();
     if (row % 3 != 0) {
       const Observations next = RowOf(batch, "next_observation", row);
-      const Tensor action = actor.target()(next).policy().LogProbabilities().exp();
-      target += 0.9 * critic.target()(next, {}, {action}).value().min().item<double>();
+      const Tensor action = actor.target()(next).policy().LogProbabilities().exp()[0];
+      target += 0.9 * critic.target()(next).vector("value").select(1, 0).mv(action).min().item<double>();
     }
-    Tensor taken = torch::zeros({1, 4}, torch::kFloat64);
-    taken[0][batch.at(kAction)[row].item<int64_t>()] = 1;
+    const auto taken = batch.at(kAction)[row].item<int64_t>();
     // The exponent of importance weights begins at 0.4.
     const double weight = std::pow((probability.min() / probability[row]).item<double>(), 0.4);
-    const Tensor values = critic(now, {}, {taken}).value().flatten();
-    REQUIRE(values.numel() == 3);
+    const Tensor values = critic(now).vector("value").select(1, 0);
+    REQUIRE(values.sizes().vec() == std::vector<int64_t>{3, 4});
     for (int64_t member = 0; member < 3; ++member) {
-      critic_loss += weight * std::pow(values[member].item<double>() - target, 2) / 7;
+      critic_loss += weight * std::pow(values[member][taken].item<double>() - target, 2) / 7;
     }
-    const Tensor action = actor(now).policy().LogProbabilities().exp();
+    const Tensor logarithms = actor(now).policy().LogProbabilities()[0];
     double penalty = 0;
     for (int64_t choice = 0; choice < 4; ++choice) {
-      penalty += 0.3 * std::pow(action[0][choice].item<double>(), 2);
+      penalty += 0.3 * std::pow((logarithms[choice] - logarithms.mean()).item<double>(), 2);
     }
-    actor_loss += weight * (penalty - critic(now, {}, {action}).value().min().item<double>()) / 7;
+    actor_loss += weight * (penalty - values.mv(logarithms.exp()).min().item<double>()) / 7;
   }
   CaptureStepper stepper;
   const UpdateResult result = Updated(trainee.get(), batch, &stepper);
   CHECK(Metric(result, "critic_loss") == Approx(critic_loss));
   CHECK(Metric(result, "actor_loss") == Approx(actor_loss));
+}
+
+// The actor's loss by its logits, for a penalty of 0.3. Choices that are not legal have no part in it.
+double LossOfLegalChoices(AlgorithmTrainee* trainee, const TensorBatch& batch) {
+  const Net& actor = trainee->model().net("actor");
+  const Net& critic = trainee->model().net("critic");
+  const Tensor probability = batch.at(kItemProbability);
+  double loss = 0;
+  for (int64_t row = 0; row < 6; ++row) {
+    const Observations now = {batch.at(kObservation).narrow(0, row, 1), batch.at("action_mask").narrow(0, row, 1)};
+    const Tensor logits = actor.network().Forward(now)[0].values[0];
+    const Tensor q = critic.network().Forward(now)[0].values[0][0];
+    std::vector<int64_t> legal;
+    for (int64_t choice = 0; choice < 4; ++choice) {
+      if (row == 0 || now[1][0][choice].item<bool>()) {
+        legal.push_back(choice);
+      }
+    }
+    double mean = 0, sum = 0;
+    for (const int64_t choice : legal) {
+      mean += logits[choice].item<double>() / static_cast<double>(legal.size());
+      sum += std::exp(logits[choice].item<double>());
+    }
+    const double weight = std::pow((probability.min() / probability[row]).item<double>(), 0.4);
+    for (const int64_t choice : legal) {
+      const double logit = logits[choice].item<double>();
+      loss += weight * (0.3 * std::pow(logit - mean, 2) - std::exp(logit) / sum * q[choice].item<double>()) / 6;
+    }
+  }
+  return loss;
+}
+
+TEST_CASE("the penalty of choices is on the logits of legal ones, whose gradients are finite differences", "[unit]") {
+  EnvironmentSpec environment = Choice();
+  environment.observations.push_back(MultiBinary("action_mask", {4}));
+  TensorBatch batch = RandomTransitions(environment, 6, 4);
+  for (const char* const name : {"action_mask", "next_action_mask"}) {
+    batch.fields[name] = (torch::arange(24).view({6, 4}) % 5) > 1;
+    batch.fields[name][0].fill_(false);  // No legal choice is the same as four.
+  }
+  const auto trainee = TraineeOf("name: ddpg, critics: 1, action_penalty: 0.3", environment);
+  Tensor values = trainee->model().net("actor").network().parameters().values();
+  values.mul_(3);  // Away from uniform probabilities.
+  MoveTargets(trainee.get());
+  CaptureStepper stepper;
+  CHECK(Metric(Updated(trainee.get(), batch, &stepper), "actor_loss") ==
+        Approx(LossOfLegalChoices(trainee.get(), batch)));
+  testing::CheckGradients(trainee.get(),
+                          {trainee->model().net("actor").group(), trainee->model().net("critic").group()}, batch);
+}
+
+TEST_CASE("a saturated choice is drawn back by its penalty, for choices by default", "[unit]") {
+  // The steepness of the loss by the weights: of a softmax that is certain, nothing but the penalty has any.
+  const auto slope = [](const std::string& penalty) {
+    const auto trainee = TraineeOf("name: ddpg" + penalty, Choice());
+    Tensor values = trainee->model().net("actor").network().parameters().values();
+    values.mul_(1e5);
+    CaptureStepper stepper;
+    Updated(trainee.get(), RandomTransitions(Choice(), 6, 4), &stepper);
+    return stepper.gradients().at("actor").abs().max().item<double>();
+  };
+  CHECK(slope(", action_penalty: 0") < 1e-20);
+  CHECK(slope("") > 1e-3);
+  CHECK(slope(", action_penalty: 0.001") == slope(""));
 }
 
 TEST_CASE("gradients of deterministic actor-critics are finite differences of their losses", "[unit]") {
