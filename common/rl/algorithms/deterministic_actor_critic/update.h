@@ -15,8 +15,8 @@ torch::Tensor ActionOf(const Output& actor);
 // Taken actions in that form, for choices one-hot; NaN for a choice that there is not, so that the loss shows it.
 torch::Tensor TakenActions(const torch::Tensor& action, const JointAction& joint);
 
-// Critics' values of such actions, [members, rows]. They are linear in the probabilities of choices: taken choices, at
-// the corners, teach them all that they say between.
+// Critics' values of such actions, [members, rows]. They are linear in the probabilities of choices, so that taken
+// choices, which are one-hot, teach them the values of all others.
 torch::Tensor ValuesOf(const NetView& critic, const Observations& observation, const torch::Tensor& action);
 
 // The squares that `action_penalty` weighs, [rows]: of a real action; of the logits of legal choices, less their mean.
