@@ -23,10 +23,12 @@ struct Learned {
   std::string log;
 };
 
-// Experiments of half an hour or more per run, whose environments are not in the Python of ./dev setup. They are
-// trained only if WAGGLE_LEARN names them, with the python3 of the PATH, within their own limits.
+// Experiments of ten minutes or more per run. They are trained only if WAGGLE_LEARN names them, with the python3 of the
+// PATH, within their own limits.
 const std::set<std::string>& LongExperiments() {
-  static const auto* const all = new std::set<std::string>{"half_cheetah_sac"};
+  static const auto* const all =
+      new std::set<std::string>{"half_cheetah_crossq", "half_cheetah_mpo",    "half_cheetah_sac",    "half_cheetah_td3",
+                                "half_cheetah_tqc",    "lunar_lander_qr_dqn", "lunar_lander_rainbow"};
   return *all;
 }
 

@@ -135,8 +135,8 @@ TEST_CASE("a plan has the networks, scalars and windows of its paper", "[unit]")
 
 TEST_CASE("only the actors of A3C push gradients by default, and each would have its own scale of returns", "[unit]") {
   for (const std::string& name : BuiltinAlgorithmDefinitions().Names()) {
-    CHECK(ValueOf(Parse("name: " + name)).learner.pushes() == (name == "a3c"));
-    CHECK_FALSE(ValueOf(Parse("name: " + name, "learner: {gradients: local}\n")).learner.pushes());
+    CHECK(ValueOf(Parse("name: " + name)).learner.actors_push() == (name == "a3c"));
+    CHECK_FALSE(ValueOf(Parse("name: " + name, "learner: {gradients: local}\n")).learner.actors_push());
   }
   CHECK_FALSE(
       dynamic_cast<const ActorCriticOptions&>(*ValueOf(Parse("name: a3c")).algorithm_options).normalize_returns);
