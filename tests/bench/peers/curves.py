@@ -26,7 +26,7 @@ import peer
 
 peer.enter_environment(
     "stable_baselines3_learning",
-    ["stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[box2d,mujoco]==1.4.0"],
+    ["stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[box2d,mujoco]==1.4.0", "matplotlib==3.11.2"],
 )
 
 sys.path.pop(0)  # This file's own folder.
