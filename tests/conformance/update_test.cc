@@ -134,7 +134,8 @@ TEST_CASE("gradients that a learner pushes to its own steps change its values as
     PushingStepper pushes(pushing->groups());
     int64_t steps = 0;
     for (const TensorBatch& batch : PlayedBatches(subject, experiment, 3)) {
-      const Progress progress{0, ++steps, steps};
+      ++steps;
+      const Progress progress{0, steps, steps};
       REQUIRE_OK(local->Update(batch, progress, &stepper));
       REQUIRE_OK(pushing->Update(batch, progress, &pushes));
     }

@@ -36,17 +36,19 @@ class Pushes : public Stepper {
 struct Learners {
   explicit Learners(const std::string& algorithm) {
     environment = testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
-    for (int i = 0; i < 2; ++i) {
+    for (int rank = 0; rank < 2; ++rank) {
       trainees.push_back(testing::TraineeOf(algorithm, environment, torch::kFloat32));
     }
+    for (uint64_t seed = 0; seed < 2 * kUpdates; ++seed) {  // Here, as threads share LibTorch's generator.
+      batches.push_back(testing::RandomTransitions(environment, kRows, seed, torch::kFloat32));
+    }
   }
-  TensorBatch Batch(uint64_t update, int rank) const {
-    return testing::RandomTransitions(environment, kRows, 2 * update + static_cast<uint64_t>(rank), torch::kFloat32);
-  }
+  const TensorBatch& Batch(uint64_t update, int rank) const { return batches[2 * update + static_cast<size_t>(rank)]; }
   AlgorithmTrainee* trainee(int rank) const { return trainees[static_cast<size_t>(rank)].get(); }
 
   EnvironmentSpec environment;
   std::vector<std::unique_ptr<AlgorithmTrainee>> trainees;
+  std::vector<TensorBatch> batches;  // Both learners' of each update.
 };
 
 double LargestDifference(const AlgorithmTrainee& a, const AlgorithmTrainee& b) {
@@ -95,7 +97,7 @@ TEST_CASE("two learners that wait for each other's gradients step as by the mean
         absl::Status status;
         for (uint64_t update = 0; update < kUpdates && status.ok(); ++update) {
           status = pushed.trainee(rank)
-                       ->Update(pushed.Batch(update, rank), {0, 0, static_cast<int64_t>(update)}, &stepper)
+                       ->Update(pushed.Batch(update, rank), {0, static_cast<int64_t>(update), 0}, &stepper)
                        .status();
         }
         if (rank == 1) {

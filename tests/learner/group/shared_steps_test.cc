@@ -27,7 +27,7 @@ struct Setting {
     }
     steps = std::make_unique<SharedSteps>(options, learners,
                                           std::vector<ParameterGroup*>{groups[0].get(), groups[1].get()});
-    steps->SetProgress({0, 0, 7});
+    steps->SetProgress({0, 7, 0});
   }
   absl::StatusOr<PushOutcome> Push(int64_t group, int64_t based_on, float gradient) {
     newest = torch::zeros({2});
