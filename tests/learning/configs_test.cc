@@ -1,5 +1,5 @@
-// Runs every file of configs/ as its first lines say; its target must be reached. Each run prints
-// a line for the tables of docs/algorithms.
+// Runs every file of configs/ as its first lines say; its target must be reached. Each run prints a line for the tables
+// of docs/algorithms. Runs are kept in the folder that WAGGLE_LEARN_RUNS names, if it is set.
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
@@ -34,12 +35,15 @@ const std::set<std::string>& LongExperiments() {
 
 Learned Learn(const std::string& name, int64_t seed, const std::vector<std::string>& settings = {}) {
   const TemporaryFolder folder;
+  const char* const kept = std::getenv("WAGGLE_LEARN_RUNS");
+  const bool keeps = kept != nullptr && settings.empty();
+  const std::string output = keeps ? absl::StrCat(kept, "/", name, "-", seed) : folder.File("out");
   // The shipped limit on seconds assumes an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
                                       std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml",
                                       "--output-dir",
-                                      folder.File("out"),
+                                      output,
                                       "--seed",
                                       std::to_string(seed),
                                       "--no-plot"};
@@ -54,8 +58,8 @@ Learned Learn(const std::string& name, int64_t seed, const std::vector<std::stri
   Learned learned;
   learned.log = run.Log();
   INFO(learned.log);
-  REQUIRE(std::filesystem::exists(folder.File("out/summary.json")));
-  const nlohmann::json summary = nlohmann::json::parse(Contents(folder.File("out/summary.json")));
+  REQUIRE(std::filesystem::exists(output + "/summary.json"));
+  const nlohmann::json summary = nlohmann::json::parse(Contents(output + "/summary.json"));
   learned.solved = summary.at("outcome") == "solved";
   learned.seconds = summary.at("wall_seconds").get<double>();
   if (const nlohmann::json& result = summary.at("result"); !result.is_null()) {
