@@ -200,7 +200,7 @@ absl::Status PublishFirstWeights(const ActorPorts& ports, GradientWorker* worker
 absl::StatusOr<Outlet> OpenOutlet(const ActorPorts& ports, const Setting& setting,
                                   const std::vector<TablePlan>& plans) {
   Outlet outlet;
-  if (setting.experiment.learner.pushes()) {
+  if (setting.experiment.learner.actors_push()) {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<GradientWorker> worker,
                             ports.new_gradient_worker(setting.experiment, setting.environment));
     WAGGLE_RETURN_IF_ERROR(PublishFirstWeights(ports, worker.get(), ports.hub->training_over()));

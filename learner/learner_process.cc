@@ -20,6 +20,7 @@
 #include "common/rl/training/trainee.h"
 #include "learner/group/all_reduce_stepper.h"
 #include "learner/group/group_member.h"
+#include "learner/group/push_stepper.h"
 #include "learner/inference/learner_inference.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
@@ -196,15 +197,26 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   }
   LocalStepper local;
   std::optional<GroupMember> group;
-  std::optional<AllReduceStepper> together;
+  std::unique_ptr<Stepper> together;
   if (learner.processes > 1) {
-    WAGGLE_ASSIGN_OR_RETURN(const std::string host, connections.group_host());
-    group.emplace(GroupMemberOptions{connections.hub, connections.new_key_store, host});
-    together.emplace([&group](const torch::Tensor& tensor) { return group->Average(tensor); }, &local);
+    GroupMemberOptions member;
+    member.hub = connections.hub;
+    member.new_store = connections.new_key_store;
+    WAGGLE_ASSIGN_OR_RETURN(member.host, connections.group_host());
+    member.metrics = connections.metrics;
+    if (learner.learners_push()) {
+      member.pushes = learner.gradient_server;
+    }
+    group.emplace(member);
     ports.group = &*group;
+    if (learner.learners_push()) {
+      together = std::make_unique<PushStepper>(&*group, &local);
+    } else {
+      together = std::make_unique<AllReduceStepper>(
+          [&group](const torch::Tensor& tensor) { return group->Average(tensor); }, &local);
+    }
   }
-  Stepper* const stepper = together.has_value() ? static_cast<Stepper*>(&*together) : &local;
-  TrainLoop loop(loop_options, ports, job->trainee.get(), stepper);
+  TrainLoop loop(loop_options, ports, job->trainee.get(), together != nullptr ? together.get() : &local);
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
   // A learner finishes before its run does: its last weights may have to be evaluated, even if the hub restarts and

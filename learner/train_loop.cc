@@ -107,6 +107,9 @@ absl::Status TrainLoop::TrainInGroups(const StopToken& stop) {
       status = Regroup(stop);
     }
   }
+  if (pushed() != nullptr) {
+    pushed()->End();  // No step comes after the weights that are published and saved now.
+  }
   const bool ended = absl::IsCancelled(status) || absl::IsAborted(status);
   return stop.StopRequested() && ended ? absl::OkStatus() : status;
 }
@@ -213,7 +216,8 @@ absl::Status TrainLoop::TrainStep() {
   }
   WAGGLE_ASSIGN_OR_RETURN(const Progress progress, BeginStep());
   WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
-  ++step_;
+  // A learner that pushes gradients counts the first's steps, as all that depends on them must be alike.
+  step_ = pushed() != nullptr && !is_first() ? pushed()->learner_steps() : step_ + 1;
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
   for (size_t table = 0; table < result.priorities.size(); ++table) {
     WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
@@ -239,7 +243,10 @@ absl::StatusOr<Progress> TrainLoop::BeginStep() {
     WAGGLE_RETURN_IF_ERROR(ports_.group->Agree(&progress, &settings));
   }
   if (settings != settings_) {
-    WAGGLE_ASSIGN_OR_RETURN(experiment_yaml_, trainee_->Set(settings));
+    WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
+      WAGGLE_ASSIGN_OR_RETURN(experiment_yaml_, trainee_->Set(settings));
+      return absl::OkStatus();
+    }));
     settings_ = settings;
     LogInfo("learns on from step ", step_, " with other settings");
   }
@@ -250,7 +257,11 @@ absl::Status TrainLoop::Publish() {
   if (published_step_ == step_ || !is_first()) {
     return absl::OkStatus();
   }
-  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, trainee_->Publish());
+  ModelSnapshot snapshot;
+  WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
+    WAGGLE_ASSIGN_OR_RETURN(snapshot, trainee_->Publish());
+    return absl::OkStatus();
+  }));
   snapshot.version = {epoch_, static_cast<uint64_t>(step_)};
   snapshot.progress = Now();
   published_step_ = step_;
@@ -277,7 +288,11 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
 }
 
 absl::Status TrainLoop::SaveCheckpoint() {
-  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, trainee_));
+  CheckpointContents contents;
+  WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
+    WAGGLE_ASSIGN_OR_RETURN(contents, SaveLearner(step_, options_.algorithm, trainee_));
+    return absl::OkStatus();
+  }));
   contents.texts[kCheckpointRun] = options_.run;
   contents.texts[kCheckpointEpoch] = absl::StrCat(options_.epoch);
   contents.texts[kCheckpointExperiment] = experiment_yaml_;
@@ -333,6 +348,10 @@ absl::Status TrainLoop::Finish() {
     take(publisher_->FlushLast(options_.finish_timeout, ports_.run_over, /*has_checkpoint=*/saves && saved.ok()));
   }
   return first;
+}
+
+absl::Status TrainLoop::WithNewest(absl::FunctionRef<absl::Status()> use) {
+  return pushed() != nullptr ? pushed()->WithNewest(use) : use();
 }
 
 Progress TrainLoop::Now() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/metrics/metrics.h"
@@ -105,6 +106,10 @@ class TrainLoop {
   // Waits for the next group, and begins with its agreed state.
   absl::Status Regroup(const StopToken& stop);
   bool is_first() const { return ports_.group == nullptr || ports_.group->is_first(); }
+  // This learner's end of steps from pushed gradients, or null.
+  PushedSteps* pushed() const { return ports_.group != nullptr ? ports_.group->pushed() : nullptr; }
+  // Calls `use` while the trainee has the newest parameters and nothing steps them.
+  absl::Status WithNewest(absl::FunctionRef<absl::Status()> use);
   void BeginPublishing();
   // Waits for its turn. Ends it with the weights published and the priorities applied.
   absl::Status TakeTurn(const StopToken& stop);

@@ -136,7 +136,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
   const v1::OverviewResponse& overview = *answer;
   const auto parsed =
       ParseStoredExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
-  if (parsed.ok() && parsed->learner.pushes()) {
+  if (parsed.ok() && parsed->learner.actors_push()) {
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", experiment.id(), " has no replay servers: its actors push gradients"));
   }

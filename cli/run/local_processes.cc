@@ -45,7 +45,7 @@ void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Proce
 
 std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
   std::vector<Supervision::Process> processes = {{"param-server"}};
-  if (experiment.learner.pushes()) {
+  if (experiment.learner.actors_push()) {
     // Pushed gradients come from the actor's newest rows: there is no replay. The extra process is the primary.
     AddProcesses(WorkerKind::kGradient, 1 + experiment.learner.gradient_server.reducers, &processes);
   } else {

@@ -17,7 +17,7 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
     }
     return facts;
   }
-  if (experiment.has_value() && experiment->learner.pushes() && !facts.gradients.has_value()) {
+  if (experiment.has_value() && experiment->learner.actors_push() && !facts.gradients.has_value()) {
     facts.gradients.emplace();  // No actor has come yet.
   }
   std::set<EvaluationName> evaluations;

@@ -57,6 +57,16 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
+// True if gradients come in place of batches: the run has no tables.
+bool ActorsPush(const RunFacts& facts) {
+  return facts.gradients.has_value() && !facts.gradients->by_learners;
+}
+
+std::string GradientsLine(const GradientFacts& gradients) {
+  return absl::StrFormat("  gradients   %-13s %-13s %s", Rate(gradients.pushed_per_s, "pushed/s"),
+                         Rate(gradients.pushed, "pushed"), GradientsText(gradients));
+}
+
 std::string TooOldText(const RunFacts& facts) {
   return facts.items_too_old > 0 ? absl::StrFormat(", %.0f items too old", facts.items_too_old) : "";
 }
@@ -64,8 +74,7 @@ std::string TooOldText(const RunFacts& facts) {
 // Each side's share of time spent waiting, and the cause if it is more than keeping a ratio.
 std::string WaitingText(const RunFacts& facts) {
   // A primary's waiting is not measured.
-  const std::string learner =
-      facts.gradients.has_value() ? "" : absl::StrCat(", learner ", Percent(facts.learner_waiting));
+  const std::string learner = ActorsPush(facts) ? "" : absl::StrCat(", learner ", Percent(facts.learner_waiting));
   std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), learner, " of their time")};
   if (!facts.turn.empty()) {
     parts.push_back(facts.turn);
@@ -92,15 +101,18 @@ std::string FillText(const RunFacts& facts) {
 std::vector<std::string> LearningLines(const RunFacts& facts) {
   const std::string learner = absl::StrFormat("  learner     %-13s %-13s", Rate(facts.learner_steps_per_s, "steps/s"),
                                               Rate(facts.learner_steps, "steps"));
-  if (facts.gradients.has_value()) {
-    return {absl::StrFormat("  gradients   %-13s %-13s %s", Rate(facts.gradients->pushed_per_s, "pushed/s"),
-                            Rate(facts.gradients->pushed, "pushed"), GradientsText(*facts.gradients)),
-            learner};
+  if (ActorsPush(facts)) {
+    return {GradientsLine(*facts.gradients), learner};
   }
-  return {absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
-                          Rate(facts.items_sampled_per_s, "out/s"), FillText(facts)),
-          absl::StrFormat("%s %.0f items learned from%s", learner, facts.items_learned, TooOldText(facts)),
-          absl::StrCat("  policy lag  ", RenderLag(facts))};
+  std::vector<std::string> lines = {
+      absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
+                      Rate(facts.items_sampled_per_s, "out/s"), FillText(facts)),
+      absl::StrFormat("%s %.0f items learned from%s", learner, facts.items_learned, TooOldText(facts)),
+      absl::StrCat("  policy lag  ", RenderLag(facts))};
+  if (facts.gradients.has_value()) {
+    lines.push_back(GradientsLine(*facts.gradients));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -132,17 +144,16 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
 
 std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
   const std::string flow =
-      facts.gradients.has_value()
-          ? absl::StrFormat("gradients %s pushed (%s/s) %s applied %.0f refused", ShortNumber(facts.gradients->pushed),
-                            Number(facts.gradients->pushed_per_s), ShortNumber(facts.gradients->applied),
-                            facts.gradients->Refused())
-          : absl::StrFormat("items %s/s in %s/s out", Number(facts.items_inserted_per_s),
-                            Number(facts.items_sampled_per_s));
+      ActorsPush(facts) ? absl::StrFormat("gradients %s pushed (%s/s) %s applied %.0f refused",
+                                          ShortNumber(facts.gradients->pushed), Number(facts.gradients->pushed_per_s),
+                                          ShortNumber(facts.gradients->applied), facts.gradients->Refused())
+                        : absl::StrFormat("items %s/s in %s/s out", Number(facts.items_inserted_per_s),
+                                          Number(facts.items_sampled_per_s));
   std::string line =
       absl::StrFormat("%6.1f s  %s env steps (%s/s)  %s  %s learner steps (%s/s)", absl::ToDoubleSeconds(facts.running),
                       ShortNumber(facts.env_steps), Number(facts.env_steps_per_s), flow,
                       ShortNumber(facts.learner_steps), Number(facts.learner_steps_per_s));
-  if (!facts.gradients.has_value()) {
+  if (!ActorsPush(facts)) {
     absl::StrAppend(&line, "  table ",
                     facts.replay_servers_unheard > 0 ? "-" : absl::StrFormat("%.0f", facts.table_items));
   }
@@ -155,7 +166,7 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
   if (context.target_return.has_value()) {
     absl::StrAppend(&line, " of ", Decimal(context.target_return));
   }
-  if (!facts.gradients.has_value()) {
+  if (!ActorsPush(facts)) {
     absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean));
   }
   absl::StrAppend(&line, "  waiting: ", WaitingText(facts));

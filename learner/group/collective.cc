@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -40,12 +42,13 @@ class GlooGroup final : public c10d::ProcessGroupGloo {
   }
 };
 
-// Tells a waiting thread that an operation has ended, or that it need not wait any more.
+// Tells waiting threads that an operation has ended, or that they need not wait any more.
 struct Waiting {
   Mutex mutex;
   CondVar changed;
   bool done ABSL_GUARDED_BY(mutex) = false;
   bool abandoned ABSL_GUARDED_BY(mutex) = false;
+  std::set<c10::intrusive_ptr<c10d::Work>> transfers ABSL_GUARDED_BY(mutex);  // Running ones.
 };
 
 class GlooCollective final : public Collective {
@@ -56,6 +59,9 @@ class GlooCollective final : public Collective {
           MutexLock lock(&waiting->mutex);
           waiting->abandoned = true;
           waiting->changed.SignalAll();
+          for (const auto& transfer : waiting->transfers) {
+            transfer->abort();
+          }
         }) {}
 
   ~GlooCollective() override {
@@ -109,7 +115,45 @@ class GlooCollective final : public Collective {
     return values;
   }
 
+  absl::Status Send(const torch::Tensor& tensor, int to) override {
+    std::vector<torch::Tensor> tensors = {tensor};
+    return Transfer("sending", [&] { return group_->send(tensors, to, /*tag=*/0); });
+  }
+
+  absl::Status Receive(torch::Tensor tensor, int from) override {
+    std::vector<torch::Tensor> tensors = {std::move(tensor)};
+    return Transfer("receiving", [&] { return group_->recv(tensors, from, /*tag=*/0); });
+  }
+
  private:
+  // Begins a transfer between two members, and waits for its end.
+  template <class Function>
+  absl::Status Transfer(const char* what, const Function& begin) {
+    const std::string name = absl::StrCat(what, " over the group");
+    c10::intrusive_ptr<c10d::Work> work;
+    absl::Status status;
+    {
+      MutexLock lock(&waiting_->mutex);
+      if (waiting_->abandoned) {
+        return absl::AbortedError(absl::StrCat(name, ": the group is abandoned"));
+      }
+      status = CatchTorch(name, [&] {
+        work = begin();
+        waiting_->transfers.insert(work);
+      });
+    }
+    if (status.ok()) {
+      bool done = false;
+      status = CatchTorch(name, [&] { done = work->wait(); });
+      MutexLock lock(&waiting_->mutex);
+      waiting_->transfers.erase(work);
+      if (status.ok() && !done) {
+        status = absl::AbortedError(absl::StrCat(name, ": the group is abandoned"));
+      }
+    }
+    return status.ok() ? status : absl::AbortedError(status.message());
+  }
+
   // Begins an operation and waits for its end.
   template <class Function>
   absl::Status Do(const char* what, const Function& begin) {

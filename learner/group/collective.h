@@ -21,7 +21,7 @@ struct CollectiveOptions {
 
 // Collective operations of a group of learners. All members call the same operations in the same order. If a member is
 // lost, they fail for all others, at once if its connections break. ABORTED from the first failed operation on, and
-// once the group is abandoned; a running operation then ends soon. One thread.
+// once the group is abandoned; a running operation then ends soon. One thread, except for Send and Receive.
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -41,6 +41,11 @@ class Collective {
 
   // The values of all members, by rank.
   virtual absl::StatusOr<std::vector<int64_t>> Gather(int64_t value) = 0;
+
+  // Send a tensor to a member, which receives one of the same size and type, in the order of sending. Contiguous, on
+  // the CPU. Thread-safe, if each member's tensors are sent by one thread, and received by one.
+  virtual absl::Status Send(const torch::Tensor& tensor, int to) = 0;
+  virtual absl::Status Receive(torch::Tensor tensor, int from) = 0;
 };
 
 }  // namespace waggle

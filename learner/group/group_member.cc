@@ -16,6 +16,10 @@ void GroupMember::Leave() {
   left_.RequestStop();
   watch_.Join();
   on_stop_.reset();
+  if (pushed_ != nullptr) {
+    abandoned_.RequestStop();  // For the threads that serve other learners.
+    pushed_.reset();
+  }
   collective_.reset();
   store_.reset();
 }
@@ -82,11 +86,18 @@ absl::Status GroupMember::Meet(const std::string& algorithm, Trainee* trainee, i
       ShareState(rank, static_cast<int>(std::distance(ranking.begin(), ahead)), algorithm, collective_.get(), trainee));
   *step = *ahead / 2;
   has_met_ = true;
+  if (options_.pushes.has_value()) {
+    pushed_ = std::make_unique<PushedSteps>(*options_.pushes, rank, static_cast<int>(seat_->size), collective_.get(),
+                                            trainee->groups(), options_.metrics);
+  }
   return absl::OkStatus();
 }
 
 absl::Status GroupMember::Agree(Progress* progress, std::string* settings) {
-  if (collective_ == nullptr) {
+  if (pushed_ != nullptr) {
+    pushed_->SetProgress(*progress);
+  }
+  if (collective_ == nullptr || pushed_ != nullptr) {
     return absl::OkStatus();
   }
   struct Said {

@@ -8,13 +8,16 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/metrics/metrics.h"
 #include "common/base/threads/stop_token.h"
 #include "common/base/threads/thread.h"
+#include "common/config/experiment/sections.h"
 #include "common/config/schedule.h"
 #include "common/hub/ports/hub.h"
 #include "common/hub/ports/key_store.h"
 #include "common/rl/training/trainee.h"
 #include "learner/group/collective.h"
+#include "learner/group/pushed_steps.h"
 
 namespace waggle {
 
@@ -22,7 +25,11 @@ struct GroupMemberOptions {
   HubLink* hub = nullptr;  // Must outlive the member.
   // Opens the key store of the group with this epoch.
   std::function<std::unique_ptr<KeyStore>(uint64_t epoch)> new_store;
-  std::string host;  // An address of this machine that the other learners can reach.
+  // How the first learner steps from the gradients that all push. Absent: all step together, by the mean of their
+  // gradients.
+  std::optional<GradientServerOptions> pushes;
+  Metrics* metrics = nullptr;  // For `pushes`; see PushedSteps. Must outlive the member.
+  std::string host;            // An address of this machine that the other learners can reach.
   absl::Duration watch_period = absl::Milliseconds(100);  // Between two checks for a later group at the hub.
   absl::Duration retry_pause = absl::Seconds(1);          // After a group that could not be formed.
 };
@@ -49,11 +56,14 @@ class GroupMember {
   // Stopped once the hub has formed another group, and with Attend's stop.
   const StopToken& abandoned() const { return abandoned_; }
 
-  // Replaces the progress and the settings, on which a learner step depends, by the first learner's. ABORTED if the
-  // group has ended.
+  // Replaces the progress and the settings, on which a learner step depends, by the first learner's, unless learners
+  // push. ABORTED if the group has ended.
   absl::Status Agree(Progress* progress, std::string* settings);
   // Like Collective::Average.
   absl::Status Average(const torch::Tensor& tensor);
+
+  // This learner's end of steps from pushed gradients; null unless learners push and there are several.
+  PushedSteps* pushed() const { return pushed_.get(); }
 
  private:
   // Connects to the other members, and gives or takes the state.
@@ -70,7 +80,8 @@ class GroupMember {
   std::unique_ptr<StopToken::Callback> on_stop_;
   std::unique_ptr<KeyStore> store_;
   std::unique_ptr<Collective> collective_;  // Null for a group of one.
-  std::optional<std::string> settings_;     // The last agreed ones in this group.
+  std::unique_ptr<PushedSteps> pushed_;
+  std::optional<std::string> settings_;  // The last agreed ones in this group.
 };
 
 }  // namespace waggle

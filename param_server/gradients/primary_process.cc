@@ -38,7 +38,7 @@ absl::StatusOr<Job> Prepare(const PrimaryConnections& connections) {
                           }));
   WAGGLE_ASSIGN_OR_RETURN(job.experiment, ParseStoredExperiment(job.assignment.experiment_yaml, "the hub's experiment",
                                                                 {}, *connections.definitions));
-  if (!job.experiment.learner.pushes()) {
+  if (!job.experiment.learner.actors_push()) {
     return absl::FailedPreconditionError(
         "learner.gradients is local: this run has a learner (waggle-learner) and no primary");
   }

@@ -21,7 +21,7 @@ absl::Status Reduce(const ReducerConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(
       const Experiment experiment,
       ParseStoredExperiment(assignment.experiment_yaml, "the hub's experiment", {}, *connections.definitions));
-  if (!experiment.learner.pushes()) {
+  if (!experiment.learner.actors_push()) {
     return absl::FailedPreconditionError("learner.gradients is local: this run has no use for a reducer");
   }
   WAGGLE_ASSIGN_OR_RETURN(const Assignment begun,

@@ -6,7 +6,7 @@ RunNeeds NeedsOf(const Experiment& experiment) {
   const LearnerOptions& learner = experiment.learner;
   RunNeeds needs;
   needs.environment = experiment.environment.Offer();
-  if (learner.pushes()) {
+  if (learner.actors_push()) {
     // Actors compute the pushed gradients from their own steps, without a replay server.
     SeatGroup primary{Role::kLearner, WorkerKind::kGradient};
     primary.serves = true;

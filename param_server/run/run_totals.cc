@@ -20,14 +20,16 @@ struct Counted {
 // The list of counters bounds the memory for a worker.
 std::map<Role, Counted> ListCounted() {
   std::map<Role, Counted> counted;
-  counted[Role::kActor] = {"actor/", {"gradients_pushed", "gradients_applied"}};
+  std::vector<std::string> gradients = {"gradients_pushed", "gradients_applied"};
   for (int verdict = static_cast<int>(GradientVerdict::kStale);
        verdict <= static_cast<int>(GradientVerdict::kTrainingOver); ++verdict) {
-    counted[Role::kActor].counters.push_back(
-        absl::StrCat("gradients_refused_", GradientVerdictName(static_cast<GradientVerdict>(verdict))));
+    gradients.push_back(absl::StrCat("gradients_refused_", GradientVerdictName(static_cast<GradientVerdict>(verdict))));
   }
+  counted[Role::kActor] = {"actor/", gradients};
   counted[Role::kLearner] = {
       "learner/", {"items_sampled", "items_too_old", "policy_lag_sum", "gradients_rolled_back", "gradient_sums_split"}};
+  // Learners that push, or the primary.
+  counted[Role::kLearner].counters.insert(counted[Role::kLearner].counters.end(), gradients.begin(), gradients.end());
   for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
     counted[Role::kLearner].counters.push_back(LagBucketCounter(bucket));
   }

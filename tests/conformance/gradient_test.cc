@@ -52,7 +52,7 @@ class RecordingStepper : public Stepper {
 std::vector<Descent> DescentsWith(const Subject& subject, const Experiment& experiment, const TensorBatch& batch,
                                   size_t group, int64_t parameter, double by) {
   Parts parts(subject, experiment);
-  GroupsOf(parts.plan.algorithm, *parts.model)[group]->values().data_ptr<double>()[parameter] += by;
+  parts.model->groups()[group]->values().data_ptr<double>()[parameter] += by;
   Noise noise(5, torch::kCPU);
   std::vector<Descent> descents;
   RecordingStepper stepper(&descents);
@@ -72,7 +72,7 @@ TEST_CASE("every group's gradient equals finite differences of its loss", "[unit
   ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     const TensorBatch batch = InFloat64(PlayedBatch(subject, experiment));
     const Parts parts(subject, experiment);
-    const std::vector<ParameterGroup*> groups = GroupsOf(parts.plan.algorithm, *parts.model);
+    const std::vector<ParameterGroup*> groups = parts.model->groups();
     Rng rng(3);
     for (size_t group = 0; group < groups.size(); ++group) {
       if (IsItsOwnTarget(parts.plan.algorithm, *groups[group])) {

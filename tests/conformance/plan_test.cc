@@ -63,7 +63,7 @@ TEST_CASE("every network and scalar that a plan learns changes within eight upda
     const auto trainee = NewTrainee(subject, experiment);
     const AlgorithmPlan& plan = trainee->plan().algorithm;
     std::vector<torch::Tensor> before;
-    for (const ParameterGroup* const group : GroupsOf(plan, trainee->model())) {
+    for (const ParameterGroup* const group : trainee->groups()) {
       before.push_back(group->values().clone());
     }
     std::map<std::string, torch::Tensor> frozen;
@@ -81,7 +81,7 @@ TEST_CASE("every network and scalar that a plan learns changes within eight upda
       INFO(name);
       CHECK(torch::equal(trainee->model().net(name).network().parameters().values(), values));
     }
-    const std::vector<ParameterGroup*> groups = GroupsOf(plan, trainee->model());
+    const std::vector<ParameterGroup*> groups = trainee->groups();
     for (size_t i = 0; i < groups.size(); ++i) {
       INFO(groups[i]->name());
       CHECK_FALSE(torch::equal(groups[i]->values(), before[i]));

@@ -118,7 +118,7 @@ TEST_CASE("a learning rate that is set counts from the next update on", "[unit]"
     }
     const auto online = [&] {
       std::vector<torch::Tensor> values;
-      for (ParameterGroup* const group : GroupsOf(trainee->plan().algorithm, trainee->model())) {
+      for (ParameterGroup* const group : trainee->groups()) {
         values.push_back(group->values().clone());
       }
       return torch::cat(values);

@@ -236,7 +236,7 @@ absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* s
   Result result;
   result.priorities = context.priorities();
   for (const auto& [name, value] : context.TakeMetrics()) {
-    for (const ParameterGroup* const group : GroupsOf(plan.algorithm, *model)) {
+    for (const ParameterGroup* const group : model->groups()) {
       if (name == group->name() + "_loss") {
         result.losses.emplace_back(name, value.clone());
       }
@@ -245,22 +245,9 @@ absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* s
   return result;
 }
 
-std::vector<ParameterGroup*> GroupsOf(const AlgorithmPlan& plan, const Model& model) {
-  std::vector<ParameterGroup*> groups;
-  for (const NetworkNeed& need : plan.networks) {
-    for (const auto& [name, group] : model.net(need.name).groups()) {
-      groups.push_back(group.get());
-    }
-  }
-  for (const ScalarNeed& need : plan.scalars) {
-    groups.push_back(model.scalar(need.name)->group());
-  }
-  return groups;
-}
-
 torch::Tensor ValuesOf(const AlgorithmPlan& plan, const Model& model) {
   std::vector<torch::Tensor> values;
-  for (const ParameterGroup* const group : GroupsOf(plan, model)) {
+  for (const ParameterGroup* const group : model.groups()) {
     values.push_back(group->values());
   }
   for (const NetworkNeed& need : plan.networks) {

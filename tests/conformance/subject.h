@@ -110,8 +110,6 @@ struct Parts {
   std::unique_ptr<Algorithm> algorithm;
 };
 
-// Every parameter group of a model: first of networks, then of scalars.
-std::vector<ParameterGroup*> GroupsOf(const AlgorithmPlan& plan, const Model& model);
 // A flat copy of all values of a model, with its targets.
 torch::Tensor ValuesOf(const AlgorithmPlan& plan, const Model& model);
 

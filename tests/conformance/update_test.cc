@@ -1,7 +1,9 @@
 // The values that an update may change, and its handling of NaN.
 
+#include <algorithm>
 #include <limits>
 
+#include "learner/group/shared_steps.h"
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
 
@@ -80,7 +82,7 @@ class WatchingStepper : public Stepper {
 TEST_CASE("each descent has a gradient and changes only its own group", "[unit]") {
   ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     const auto trainee = NewTrainee(subject, experiment);
-    const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
+    const std::vector<ParameterGroup*> groups = trainee->groups();
     WatchingStepper stepper(groups);
     int64_t steps = 0;
     for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
@@ -92,6 +94,53 @@ TEST_CASE("each descent has a gradient and changes only its own group", "[unit]"
       REQUIRE(stepper.has_gradient().count(group->name()) == 1);
       CHECK(stepper.has_gradient().at(group->name()));
     }
+  });
+}
+
+// Pushes gradients to steps that it alone uses.
+class PushingStepper : public Stepper {
+ public:
+  explicit PushingStepper(const std::vector<ParameterGroup*>& groups)
+      : groups_(groups), pushed_(groups.size()), steps_(GradientServerOptions(), /*learners=*/1, groups) {}
+
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override {
+    const auto index = static_cast<size_t>(std::find(groups_.begin(), groups_.end(), group) - groups_.begin());
+    steps_.SetProgress(progress);
+    const absl::StatusOr<PushOutcome> outcome =
+        steps_.Push(static_cast<int64_t>(index), pushed_[index], group->gradients(), group->values());
+    if (outcome.ok()) {
+      CHECK(outcome->steps == ++pushed_[index]);
+    }
+    return outcome.ok() ? absl::StatusOr<bool>(true) : outcome.status();
+  }
+  absl::StatusOr<bool> Assign(ParameterGroup* /*group*/, const torch::Tensor& /*values*/) override {
+    assigns = true;
+    return false;
+  }
+
+  bool assigns = false;
+
+ private:
+  const std::vector<ParameterGroup*> groups_;
+  std::vector<int64_t> pushed_;
+  SharedSteps steps_;
+};
+
+TEST_CASE("gradients that a learner pushes to its own steps change its values as a local optimizer does", "[unit]") {
+  ForEachSubject([](const Subject& subject, const Experiment& experiment) {
+    const auto local = NewTrainee(subject, experiment);
+    const auto pushing = NewTrainee(subject, experiment);
+    LocalStepper stepper;
+    PushingStepper pushes(pushing->groups());
+    int64_t steps = 0;
+    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 3)) {
+      ++steps;
+      const Progress progress{0, steps, steps};
+      REQUIRE_OK(local->Update(batch, progress, &stepper));
+      REQUIRE_OK(pushing->Update(batch, progress, &pushes));
+    }
+    const AlgorithmPlan& plan = local->plan().algorithm;
+    CHECK(torch::equal(ValuesOf(plan, local->model()), ValuesOf(plan, pushing->model())) == !pushes.assigns);
   });
 }
 

@@ -119,8 +119,14 @@ void Interrupt(TrainingRun* run) {
 }
 
 TEST_CASE("each of two learners is killed in turn, and both go on learning together", "[e2e]") {
-  TrainingRun run(
-      {"--seed", "3", "--learners", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=10000000"});
+  // By the mean of gradients with one network; by pushed gradients with several, targets and a learned temperature.
+  const bool push = GENERATE(false, true);
+  std::vector<std::string> arguments = {
+      "--seed", "3", "--learners", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=10000000"};
+  if (push) {
+    arguments.insert(arguments.end(), {"--set", "learner.gradients=push"});
+  }
+  TrainingRun run(arguments, /*plot=*/false, push ? "pendulum_sac" : "cartpole_apex_dqn");
   // The newest group, once one of both learners has been formed after `last`.
   const auto await_group = [&run](const std::string& last) {
     std::string newest;
@@ -141,11 +147,16 @@ TEST_CASE("each of two learners is killed in turn, and both go on learning toget
   }
   Interrupt(&run);
   CHECK(run.KilledRoles() == std::set<std::string>{"learner"});
+  if (push) {
+    const nlohmann::json gradients = run.Summary().at("gradients");
+    CHECK(gradients.at("applied") > 0);
+    CHECK(gradients.at("refused") == 0);
+  }
 }
 
 TEST_CASE("a run of each family of algorithms goes on though each of its processes is killed", "[e2e]") {
-  const std::string config =
-      GENERATE(as<std::string>(), "cartpole_rainbow", "pendulum_td3", "pendulum_tqc", "cartpole_ppo");
+  const std::string config = GENERATE(as<std::string>(), "cartpole_rainbow", "pendulum_td3", "pendulum_tqc",
+                                      "cartpole_ppo", "pendulum_mpo", "cartpole_trpo");
   INFO(config);
   TrainingRun run({"--seed", "3", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=100000000"},
                   /*plot=*/false, config);

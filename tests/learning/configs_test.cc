@@ -1,5 +1,5 @@
-// Runs every file of configs/ as its first lines say; its target must be reached. Each run prints
-// a line for the tables of docs/algorithms.
+// Runs every file of configs/ as its first lines say; its target must be reached. Each run prints a line for the tables
+// of docs/algorithms. Runs are kept in the folder that WAGGLE_LEARN_RUNS names, if it is set.
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
@@ -23,21 +24,26 @@ struct Learned {
   std::string log;
 };
 
-// Experiments of half an hour or more per run, whose environments are not in the Python of ./dev setup. They are
-// trained only if WAGGLE_LEARN names them, with the python3 of the PATH, within their own limits.
+// Experiments of ten minutes or more per run. They are trained only if WAGGLE_LEARN names them, with the python3 of the
+// PATH, within their own limits.
 const std::set<std::string>& LongExperiments() {
-  static const auto* const all = new std::set<std::string>{"half_cheetah_sac"};
+  static const auto* const all =
+      new std::set<std::string>{"half_cheetah_crossq", "half_cheetah_mpo",    "half_cheetah_sac",    "half_cheetah_td3",
+                                "half_cheetah_tqc",    "lunar_lander_qr_dqn", "lunar_lander_rainbow"};
   return *all;
 }
 
 Learned Learn(const std::string& name, int64_t seed, const std::vector<std::string>& settings = {}) {
   const TemporaryFolder folder;
+  const char* const kept = std::getenv("WAGGLE_LEARN_RUNS");
+  const bool keeps = kept != nullptr && settings.empty();
+  const std::string output = keeps ? absl::StrCat(kept, "/", name, "-", seed) : folder.File("out");
   // The shipped limit on seconds assumes an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
                                       std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml",
                                       "--output-dir",
-                                      folder.File("out"),
+                                      output,
                                       "--seed",
                                       std::to_string(seed),
                                       "--no-plot"};
@@ -52,8 +58,8 @@ Learned Learn(const std::string& name, int64_t seed, const std::vector<std::stri
   Learned learned;
   learned.log = run.Log();
   INFO(learned.log);
-  REQUIRE(std::filesystem::exists(folder.File("out/summary.json")));
-  const nlohmann::json summary = nlohmann::json::parse(Contents(folder.File("out/summary.json")));
+  REQUIRE(std::filesystem::exists(output + "/summary.json"));
+  const nlohmann::json summary = nlohmann::json::parse(Contents(output + "/summary.json"));
   learned.solved = summary.at("outcome") == "solved";
   learned.seconds = summary.at("wall_seconds").get<double>();
   if (const nlohmann::json& result = summary.at("result"); !result.is_null()) {

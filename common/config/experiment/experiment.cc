@@ -172,7 +172,7 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   check(experiment.replay.servers == 1, "replay.servers", "1");
   check(experiment.learner.processes == 1, "learner.processes", "1");
   check(experiment.stop.max_seconds == 0, "stop.max_seconds", "0, and a limit on steps");
-  check(!experiment.learner.pushes(), "learner.gradients", "local");
+  check(experiment.learner.gradients == "local", "learner.gradients", "local");
   check(experiment.actor.device == "cpu", "actor.device", "cpu");
   check(experiment.learner.device == "cpu", "learner.device", "cpu");
   check(experiment.environment.Scheme() != kDmEnvRpc || experiment.environment.dm_env_rpc.seed != "none",

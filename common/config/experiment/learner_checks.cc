@@ -14,10 +14,10 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
     problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
                        ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
                        ", or none, which stands for as many as there are lanes");
-    problems.AddUnless(experiment.learner.pushes() || experiment.actor.least_processes == experiment.actor.processes,
-                       "actor.processes: {min: ", experiment.actor.least_processes,
-                       ", max: ", experiment.actor.processes,
-                       "}: the learner waits for an unroll of each of its lanes; wanted a number");
+    problems.AddUnless(
+        experiment.learner.actors_push() || experiment.actor.least_processes == experiment.actor.processes,
+        "actor.processes: {min: ", experiment.actor.least_processes, ", max: ", experiment.actor.processes,
+        "}: the learner waits for an unroll of each of its lanes; wanted a number");
     problems.AddUnless(experiment.learner.publish_period_steps == 1,
                        "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
                        ": actors wait for the weights of each learner step; wanted 1");
@@ -30,11 +30,11 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
     return absl::OkStatus();
   }
   Problems problems;
-  const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
+  const bool waits = plan.rows_per_version.has_value() && !experiment.learner.actors_push();
   problems.AddUnless(!waits, "actor.inference: server: actors of algorithm ", experiment.algorithm,
                      " wait for the weights of each learner step; wanted local");
   problems.AddUnless(
-      !experiment.learner.pushes(),
+      !experiment.learner.actors_push(),
       "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
       "local");
   problems.AddUnless(!experiment.experiment.deterministic,
@@ -48,11 +48,8 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   const int64_t learners = experiment.learner.processes;
   Problems problems;
   if (learners > 1) {
-    const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
-    problems.AddUnless(!waits, "learner.processes: ", learners, ": actors of algorithm ", experiment.algorithm,
-                       " wait for each learner step, which takes all that they have; wanted 1");
-    problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
-                       ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
+    problems.AddUnless(!plan.rows_per_version.has_value(), "learner.processes: ", learners, ": actors of algorithm ",
+                       experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
     problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
                        ": with actor.inference: server one learner has the weights that all act by; wanted 1");
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
@@ -84,14 +81,16 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
 }
 
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (!experiment.learner.pushes()) {
+  if (!experiment.learner.actors_push()) {
     return absl::OkStatus();
   }
   if (plan.networks.size() != 1 || !plan.scalars.empty() || !plan.networks[0].acts || plan.networks[0].has_target) {
     return absl::InvalidArgumentError(
         absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
                      "target and without learned scalars, which ",
-                     experiment.algorithm, " is not; wanted local"));
+                     experiment.algorithm,
+                     " is not, unless learners push; wanted local, or learner.processes of at "
+                     "least 2"));
   }
   if (plan.iterates) {
     return absl::InvalidArgumentError(

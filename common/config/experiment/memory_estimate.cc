@@ -43,6 +43,7 @@ struct Sizes {
   // Bytes of the values, input included, that all networks, and the acting one, compute for one row of observations.
   double row_values = 0;
   double acting_row_values = 0;
+  double gradients = 0;           // Bytes of the gradients of all networks.
   double learner_parameters = 0;  // Bytes of a learner's arrays of that size, and of a checkpoint's.
   double checkpoint = 0;
   double observation = 0;     // Bytes of all observations of a step.
@@ -95,6 +96,7 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
     const double bytes = static_cast<double>(network.num_parameters) * sizeof(float);
     sizes.learner_parameters += arrays.all * bytes;
     sizes.checkpoint += arrays.saved * bytes;
+    sizes.gradients += plan.algorithm.networks[i].learns ? bytes : 0;
     sizes.row_values += static_cast<double>(network.row_values) * sizeof(float);
   }
   for (const NetworkPlan* const acting : plan.acting()) {
@@ -141,6 +143,10 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
                sizes.batch_rows * sizes.row_values * kLearnerActivations + sizes.kept_batches - host_batches, &memory);
   memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
   memory.parts.push_back({"checkpoint", sizes.checkpoint});
+  if (learner.learners_push()) {
+    // The first learner's: newest values, a sum, and a gradient of each other learner.
+    memory.parts.push_back({"gradients", static_cast<double>(learner.processes + 1) * sizes.gradients});
+  }
   memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1) + host_batches});
   return memory;
 }
@@ -247,7 +253,7 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
   // While a server is lost, an actor holds the rows for it.
   acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
   std::vector<ProcessMemory> processes = {std::move(hub)};
-  if (experiment.learner.pushes()) {
+  if (experiment.learner.actors_push()) {
     processes.push_back(PrimaryMemory(experiment, sizes));
     if (experiment.learner.gradient_server.reducers > 0) {
       processes.push_back(ReducerMemory(experiment, sizes));

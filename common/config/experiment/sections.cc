@@ -250,7 +250,14 @@ void InferenceOptions::Visit(ConfigVisitor& visitor) {
 }
 
 void GradientServerOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("reducers", &reducers, In(0, 1'000));
+  const auto applies = [&](const char* key) {
+    return visitor.Applies(key, !learners_push,
+                           "means nothing if learners push their gradients; wanted none, or "
+                           "learner.processes: 1");
+  };
+  if (applies("reducers")) {
+    visitor.Int("reducers", &reducers, In(0, 1'000));
+  }
   visitor.Choice("reduce", &reduce, {"mean", "sum"});
   if (visitor.Applies("batch", reducers > 0, "means nothing while reducers is 0; wanted reducers, or primary_batch")) {
     visitor.Int("batch", &batch, In(1, 4096));
@@ -262,7 +269,9 @@ void GradientServerOptions::Visit(ConfigVisitor& visitor) {
                       "means nothing without max_staleness; wanted one, or none of the two")) {
     visitor.Choice("stale", &stale, {"refuse", "scale"});
   }
-  visitor.Int("max_unacknowledged", &max_unacknowledged, In(1, 1024));
+  if (applies("max_unacknowledged")) {
+    visitor.Int("max_unacknowledged", &max_unacknowledged, In(1, 1024));
+  }
 }
 
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
@@ -278,7 +287,8 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("report_period_steps", &report_period_steps, In(1, 1'000'000'000));
   visitor.Section("checkpoint", &checkpoint);
   visitor.Choice("gradients", &gradients, {"local", "push"});
-  if (visitor.Applies("gradient_server", pushes(),
+  gradient_server.learners_push = learners_push();
+  if (visitor.Applies("gradient_server", gradients == "push",
                       "means nothing with gradients: local; wanted gradients: push, or none")) {
     visitor.Section("gradient_server", &gradient_server);
   }

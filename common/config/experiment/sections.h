@@ -175,7 +175,8 @@ struct InferenceOptions {
 // the run have lanes. ParseExperiment fills it in.
 inline constexpr int64_t kOneOfEachLane = 0;
 
-// `learner.gradient_server:` — makes steps from the gradients that actors push.
+// `learner.gradient_server:` — makes steps from the gradients that actors or learners push. `reducers`, `batch` and
+// `max_unacknowledged` mean nothing if learners push.
 struct GradientServerOptions {
   int64_t reducers = 0;         // Processes that add up gradients for the primary; 0: actors push to the primary.
   std::string reduce = "mean";  // mean or sum, over all gradients of a step.
@@ -187,6 +188,9 @@ struct GradientServerOptions {
   // The treatment of older gradients: refuse, or scale, by 1 / (1 + the steps above max_staleness).
   std::string stale = "refuse";
   int64_t max_unacknowledged = 4;  // Unanswered gradients of one actor before it waits.
+
+  // Several learners push in place of the actors. Not a key of its own: it follows from the learner's.
+  bool learners_push = false;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }
@@ -214,12 +218,14 @@ struct LearnerOptions {
   int64_t report_period_steps = 100;
   InferenceOptions inference;  // The experiment visits it: it has a meaning only beside actor.inference: server.
   CheckpointOptions checkpoint;
-  // local: the learner computes gradients; push: actors compute them and push them to a parameter server's primary,
-  // which replaces the learner.
+  // local: learners compute gradients and step by them. push, with one process: actors compute gradients and push them
+  // to a parameter server's primary, which replaces the learner. push, with several: learners compute gradients from
+  // batches of their own and push them to the first, which steps; a step need not wait for all.
   std::string gradients = "local";
   GradientServerOptions gradient_server;
 
-  bool pushes() const { return gradients == "push"; }
+  bool actors_push() const { return gradients == "push" && processes == 1; }
+  bool learners_push() const { return gradients == "push" && processes > 1; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }

@@ -10,6 +10,7 @@ namespace waggle {
 // Outcomes of a run's gradients (docs/gradient_server.md) over all its processes ever, by each one's last report.
 // Gradients without an answer then count as not answered.
 struct GradientFacts {
+  bool by_learners = false;  // Learners push; otherwise actors do.
   double pushed = 0;
   double applied = 0;                     // As the workers were told. A restart may have undone some.
   std::map<std::string, double> refused;  // By GradientVerdictName.

@@ -16,20 +16,22 @@ std::optional<double> Find(const Totals& totals, const std::string& name) {
   return it == totals.end() ? std::nullopt : std::optional<double>(it->second);
 }
 
-// The actors' counts. The last two are those of the primary, the run's learner.
-GradientFacts GradientsOf(const v1::OverviewResponse& overview) {
+// The counts of those that push. The last two are those of the primary, the run's learner.
+GradientFacts GradientsOf(const v1::OverviewResponse& overview, bool by_learners) {
   const Totals& totals = overview.totals();
+  const std::string role = by_learners ? "learner/" : "actor/";
   GradientFacts gradients;
-  gradients.pushed = Find(totals, "actor/gradients_pushed").value_or(0);
-  gradients.applied = Find(totals, "actor/gradients_applied").value_or(0);
+  gradients.by_learners = by_learners;
+  gradients.pushed = Find(totals, role + "gradients_pushed").value_or(0);
+  gradients.applied = Find(totals, role + "gradients_applied").value_or(0);
   for (const auto& [name, count] : totals) {
-    if (absl::string_view reason = name; absl::ConsumePrefix(&reason, "actor/gradients_refused_")) {
+    if (absl::string_view reason = name; absl::ConsumePrefix(&reason, role + "gradients_refused_")) {
       gradients.refused[std::string(reason)] = count;
     }
   }
   gradients.rolled_back = Find(totals, "learner/gradients_rolled_back").value_or(0);
   gradients.sums_split = Find(totals, "learner/gradient_sums_split").value_or(0);
-  gradients.pushed_per_s = Find(overview.figures(), "actor/gradients_pushed_per_s");
+  gradients.pushed_per_s = Find(overview.figures(), role + "gradients_pushed_per_s");
   return gradients;
 }
 
@@ -48,9 +50,10 @@ RunCounts CountsOf(const v1::OverviewResponse& overview) {
     counts.policy_lags[bucket] = Find(totals, absl::StrCat("learner/", LagBucketCounter(bucket))).value_or(0);
   }
   counts.items_too_old = Find(totals, "learner/items_too_old").value_or(0);
-  // An actor that pushes gradients counts them from its start.
-  if (totals.contains("actor/gradients_pushed")) {
-    counts.gradients = GradientsOf(overview);
+  // An actor that pushes gradients counts them from its start. A learner's are pushed by itself if there is none.
+  const bool by_learners = !totals.contains("actor/gradients_pushed");
+  if (!by_learners || totals.contains("learner/gradients_pushed")) {
+    counts.gradients = GradientsOf(overview, by_learners);
   }
   return counts;
 }

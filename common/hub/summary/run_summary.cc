@@ -84,7 +84,10 @@ void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_a
     summary->items_sampled_per_s = rate(counts.items_sampled, "replay/items_sampled");
     summary->learner_steps_per_s = rate(summary->learner_steps, "learner/learner_steps");
     summary->gradients_pushed_per_s =
-        counts.gradients.has_value() ? rate(counts.gradients->pushed, "actor/gradients_pushed") : 0;
+        counts.gradients.has_value()
+            ? rate(counts.gradients->pushed,
+                   counts.gradients->by_learners ? "learner/gradients_pushed" : "actor/gradients_pushed")
+            : 0;
   }
   if (counts.items_learned > 0) {
     summary->policy_lag_mean = counts.policy_lag_sum / counts.items_learned;

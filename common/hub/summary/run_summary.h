@@ -48,7 +48,7 @@ struct RunSummary {
   std::optional<double> policy_lag_max;
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
-  std::optional<GradientFacts> gradients;  // For a run whose actors push them.
+  std::optional<GradientFacts> gradients;  // For a run whose actors or learners push them.
   std::vector<ProcessSummary> processes;   // Empty if `waggle run` did not start them.
 
   nlohmann::ordered_json AsJson() const;

@@ -107,6 +107,19 @@ Scalar* Model::scalar(const std::string& name) const {
   return it->second.get();
 }
 
+std::vector<ParameterGroup*> Model::groups() const {
+  std::vector<ParameterGroup*> groups;
+  for (const auto& [name, net] : nets_) {
+    for (const auto& [key, group] : net->groups()) {
+      groups.push_back(group.get());
+    }
+  }
+  for (const auto& [name, scalar] : scalars_) {
+    groups.push_back(scalar->group());
+  }
+  return groups;
+}
+
 void Model::SetRates(const AlgorithmPlan& plan) {
   for (const NetworkNeed& need : plan.networks) {
     net(need.name).group()->SetRates(need.optimizer);

@@ -49,6 +49,9 @@ class Model {
   Net& net(const std::string& name) const;
   Scalar* scalar(const std::string& name) const;
 
+  // All that optimizers step, in an order that follows from the plan.
+  std::vector<ParameterGroup*> groups() const;
+
   // Takes the optimizers' learning rates and clipping from a plan with the same networks and scalars.
   void SetRates(const AlgorithmPlan& plan);
   // The present learning rate of each network and scalar, by its name.

@@ -58,6 +58,9 @@ class Trainee {
   // The present learning rate of each network and scalar, by its name.
   virtual std::map<std::string, double> LearningRates(const Progress& /*progress*/) const { return {}; }
 
+  // All parameters that it steps, in an order that follows from the experiment.
+  virtual std::vector<ParameterGroup*> groups() const { return {}; }
+
   // Visits all state that must survive.
   virtual void VisitState(StateVisitor* visitor) = 0;
 };
@@ -79,6 +82,7 @@ class AlgorithmTrainee : public Trainee {
   std::map<std::string, double> LearningRates(const Progress& progress) const override {
     return model_->LearningRates(progress);
   }
+  std::vector<ParameterGroup*> groups() const override { return model_->groups(); }
   void VisitState(StateVisitor* visitor) override;
 
   Model& model() { return *model_; }

@@ -4,7 +4,7 @@
 usage: tests/bench/peers/stable_baselines3_learning.py [TASK [SEEDS]]
 
 TASK is the name of an experiment of configs/, by default each that has a peer; SEEDS are 1, 2, 3 by default. Build first
-(./dev build). Installs Stable-Baselines3, sb3-contrib and MuJoCo into build/peers/stable_baselines3_learning, some
+(./dev build). Installs Stable-Baselines3 and sb3-contrib into build/peers/stable_baselines3_learning, some
 gigabytes. Prints one JSON line for each run.
 
 A run ends when 20 greedy episodes average the target twice with the same weights, or at the limit of environment steps.
@@ -25,7 +25,7 @@ import peer
 
 peer.enter_environment(
     "stable_baselines3_learning",
-    ["stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[box2d,mujoco]==1.4.0"],
+    ["stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[box2d,mujoco]==1.4.0", "matplotlib==3.11.2"],
 )
 
 sys.path.pop(0)  # This file's own folder.
@@ -109,8 +109,6 @@ TASKS = {
     "pendulum_sac": Task(stable_baselines3.SAC, PENDULUM, -200, 20_000, 500, {"learning_rate": 1e-3}),
     "pendulum_tqc": Task(sb3_contrib.TQC, PENDULUM, -200, 20_000, 500, {"learning_rate": 1e-3}),
     "pendulum_crossq": Task(sb3_contrib.CrossQ, PENDULUM, -200, 20_000, 500, {}),
-    "half_cheetah_sac": Task(
-        stable_baselines3.SAC, "HalfCheetah-v5", 4000, 200_000, 10_000, {"learning_starts": 10_000}),
 }
 
 

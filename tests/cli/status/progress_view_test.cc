@@ -121,6 +121,18 @@ TEST_CASE("A run whose actors push gradients shows these, and no tables and lags
         "steps (120/s)  return -  evaluation 412.5 of 475.0  waiting: actors 10% of their time");
 }
 
+TEST_CASE("A run whose learners push gradients shows these after tables and lags", "[unit]") {
+  RunFacts facts = GatherFacts(PushingSnapshot());
+  const std::vector<std::string> by_actors = RenderBlock(facts, Context(), 160, false);
+  facts.gradients->by_learners = true;
+  const std::vector<std::string> lines = RenderBlock(facts, Context(), 160, false);
+  REQUIRE(lines.size() == 8);
+  CHECK_THAT(lines[2], Catch::StartsWith("  replay "));
+  CHECK_THAT(lines[4], Catch::StartsWith("  policy lag "));
+  CHECK(lines[5] == by_actors[2]);
+  CHECK_THAT(lines[7], Catch::Contains("learner"));
+}
+
 TEST_CASE("An evaluation is shown with its target", "[unit]") {
   const v1::Evaluation evaluation = SampleSnapshot().overview.evaluations(0);
   CHECK(

@@ -43,6 +43,31 @@ TEST_CASE("a part of a tensor that is not contiguous is averaged too", "[grpc]")
   }
 }
 
+TEST_CASE("members send each other tensors in order, and one that waits for a tensor stops once the group is abandoned",
+          "[grpc]") {
+  const StopToken abandoned;
+  torch::Tensor first = torch::zeros({2});
+  torch::Tensor second = torch::zeros({1}, torch::kInt64);
+  const auto results = ActTogether(
+      2,
+      [&](int rank, Collective* collective) -> absl::Status {
+        if (rank == 1) {
+          WAGGLE_RETURN_IF_ERROR(collective->Send(torch::tensor({1.0F, 2.0F}), 0));
+          WAGGLE_RETURN_IF_ERROR(collective->Send(torch::tensor({int64_t{3}}), 0));
+          return collective->Receive(torch::zeros({1}), 0);
+        }
+        WAGGLE_RETURN_IF_ERROR(collective->Receive(first, 1));
+        WAGGLE_RETURN_IF_ERROR(collective->Receive(second, 1));
+        abandoned.RequestStop();
+        return collective->Send(first, 1);
+      },
+      abandoned);
+  CHECK(torch::equal(first, torch::tensor({1.0F, 2.0F})));
+  CHECK(second.item<int64_t>() == 3);
+  CHECK(results[0].code() == absl::StatusCode::kAborted);
+  CHECK(results[1].code() == absl::StatusCode::kAborted);
+}
+
 TEST_CASE("a member that waits for a lost one gets an error, and a member that abandons the group does not wait",
           "[grpc]") {
   const bool leaves = GENERATE(true, false);

@@ -185,12 +185,12 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
                                                           "{reducers: 2, reduce: sum, batch: 4, primary_batch: 2, "
                                                           "flush_seconds: 0.5, max_staleness: 8, stale: scale, "
                                                           "max_unacknowledged: 1}"}}));
-  CHECK(experiment.learner.pushes());
+  CHECK(experiment.learner.actors_push());
   const GradientServerOptions& server = experiment.learner.gradient_server;
   CHECK(server.reducers == 2);
   CHECK(server.reduce == "sum");
   CHECK(server.max_staleness == 8);
-  CHECK_FALSE(ValueOf(Parse(kMinimal)).learner.pushes());
+  CHECK_FALSE(ValueOf(Parse(kMinimal)).learner.actors_push());
   const auto refused = [](const Overrides& overrides, const std::string& why) {
     const absl::Status status = Parse(kMinimal, overrides).status();
     INFO(status.ToString());
@@ -209,6 +209,22 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   };
   REQUIRE_OK(fits("15"));
   REQUIRE_CODE(fits("1"), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("several learners push the gradients of any algorithm, and keys of actors that push mean nothing then",
+          "[unit]") {
+  const Overrides several = {{"learner.gradients", "push"}, {"learner.processes", "2"}};
+  const Experiment experiment = ValueOf(Parse(kMinimal, several));
+  CHECK(experiment.learner.learners_push());
+  CHECK_FALSE(experiment.learner.actors_push());
+  REQUIRE_OK(CheckAgainstEnvironment(experiment, FakeEnvironmentSpec(), FakeAlgorithms()));
+  for (const char* const key : {"reducers", "max_unacknowledged"}) {
+    Overrides with = several;
+    with.emplace_back(absl::StrCat("learner.gradient_server.", key), "2");
+    const absl::Status refused = Parse(kMinimal, with).status();
+    CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(refused.message()), Catch::Contains(absl::StrCat("learner.gradient_server.", key, ": ")));
+  }
 }
 
 TEST_CASE("observations are not normalised if gradients are pushed", "[unit]") {

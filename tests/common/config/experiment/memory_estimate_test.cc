@@ -71,6 +71,14 @@ TEST_CASE("with pushed gradients the primary is estimated in the learner's place
   CHECK(weights == 4 * (4 * 64 + 64 + 64 * 64 + 64 + 64 * 2 + 2));
 }
 
+TEST_CASE("the first of learners that push has the newest values, a sum, and a gradient of each other learner",
+          "[unit]") {
+  const std::vector<ProcessMemory> all =
+      Estimate({{"learner.gradients", "push"}, {"learner.processes", "3"}, {"network.torso[0].units", "[100]"}});
+  CHECK(Part(Of(Role::kLearner, all), "gradients") == 4 * 702 * 4);
+  CHECK(Of(Role::kReplayServer, all).processes == 1);
+}
+
 TEST_CASE("a network's parameters count as often as a process has them", "[unit]") {
   // 4 * 100 + 100 and 100 * 2 + 2 parameters.
   const double weights = 702 * 4;

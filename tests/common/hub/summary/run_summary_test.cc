@@ -102,5 +102,20 @@ TEST_CASE("Every pushed gradient is counted with its outcome, also those of dead
   CHECK(json["policy_lag"]["mean"].is_null());
 }
 
+TEST_CASE("Gradients that learners push are counted beside the items that they learn from", "[unit]") {
+  v1::OverviewResponse overview = testing::SampleOverview();
+  (*overview.mutable_totals())["learner/gradients_pushed"] = 20;
+  (*overview.mutable_totals())["learner/gradients_applied"] = 17;
+  (*overview.mutable_totals())["learner/gradients_refused_stale"] = 2;
+  RunSummary summary;
+  FillFromOverview(overview, absl::FromUnixSeconds(1'000'000), &summary);
+  const Json json = Json::parse(summary.ToJson());
+  CHECK(json["gradients"]["pushed"] == 20);
+  CHECK(json["gradients"]["refused_by_reason"] == Json({{"stale", 2}}));
+  CHECK(json["gradients"]["unanswered"] == 1);
+  CHECK(json["rates"]["gradients_pushed_per_s"] == 2.0);
+  CHECK_FALSE(json["policy_lag"]["mean"].is_null());
+}
+
 }  // namespace
 }  // namespace waggle

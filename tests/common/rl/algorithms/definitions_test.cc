@@ -135,8 +135,8 @@ TEST_CASE("a plan has the networks, scalars and windows of its paper", "[unit]")
 
 TEST_CASE("only the actors of A3C push gradients by default, and each would have its own scale of returns", "[unit]") {
   for (const std::string& name : BuiltinAlgorithmDefinitions().Names()) {
-    CHECK(ValueOf(Parse("name: " + name)).learner.pushes() == (name == "a3c"));
-    CHECK_FALSE(ValueOf(Parse("name: " + name, "learner: {gradients: local}\n")).learner.pushes());
+    CHECK(ValueOf(Parse("name: " + name)).learner.actors_push() == (name == "a3c"));
+    CHECK_FALSE(ValueOf(Parse("name: " + name, "learner: {gradients: local}\n")).learner.actors_push());
   }
   CHECK_FALSE(
       dynamic_cast<const ActorCriticOptions&>(*ValueOf(Parse("name: a3c")).algorithm_options).normalize_returns);
@@ -152,7 +152,12 @@ TEST_CASE("options and sections that do not fit each other are refused by the ke
       {"name: impala", "actor: {inference: server}\n", ""},
       {"name: impala", "learner: {gradients: push}\n", ""},
       {"name: impala", "actor: {inference: server}\nlearner: {gradients: push}\n", "actor.inference: server"},
-      {"name: impala", "learner: {gradients: push, processes: 2}\n", "learner.processes: 2"},
+      {"name: impala", "learner: {gradients: push, processes: 2}\n", ""},
+      {"name: impala", "actor: {inference: server}\nlearner: {gradients: push, processes: 2}\n",
+       "learner.processes: 2"},
+      {"name: a2c, normalize_returns: false", "learner: {gradients: push, processes: 2}\n", "learner.processes: 2"},
+      {"name: apex_dqn", "learner: {gradients: push}\n", "learner.processes of at least 2"},
+      {"name: apex_dqn", "learner: {gradients: push, processes: 2}\n", ""},
       {"name: impala", "learner: {processes: 2}\n", ""},
       {"name: impala, normalize_returns: true", "", ""},
       {"name: impala, normalize_returns: true", "learner: {processes: 2}\n", "learner.processes: 2"},

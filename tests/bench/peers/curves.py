@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Learning curves of docs/benchmarks.md: LunarLander and HalfCheetah for a fixed time, beside Stable-Baselines3's.
+
+usage: tests/bench/peers/curves.py [RUN ...]
+
+RUN is a name such as half_cheetah_sac or half_cheetah_sac-peer; without one, each whose file is not in docs/curves/data.
+Build first (./dev build). Installs Stable-Baselines3, sb3-contrib and MuJoCo into build/peers/stable_baselines3_learning.
+Writes docs/curves/data/RUN.csv (seconds, environment steps and mean greedy return of each evaluation), then draws
+docs/curves/benchmark_*.png and the table of docs/benchmarks.md from all files there.
+
+All runs have the environment, seed 1 and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The peer has the
+settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time, and Waggle's
+do, as they run beside the training.
+"""
+
+import csv
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import peer
+
+peer.enter_environment(
+    "stable_baselines3_learning",
+    ["stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[box2d,mujoco]==1.4.0", "matplotlib==3.11.2"],
+)
+
+sys.path.pop(0)  # This file's own folder.
+import matplotlib  # noqa: E402
+import numpy  # noqa: E402
+import sb3_contrib  # noqa: E402
+import stable_baselines3  # noqa: E402
+import torch  # noqa: E402
+from stable_baselines3.common.env_util import make_vec_env  # noqa: E402
+from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
+from stable_baselines3.common.noise import NormalActionNoise  # noqa: E402
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+DATA = peer.ROOT / "docs" / "curves" / "data"
+PAGE = peer.ROOT / "docs" / "benchmarks.md"
+SEED = 1
+LUNAR, CHEETAH = "LunarLander-v3", "HalfCheetah-v5"
+SECONDS = {LUNAR: 600, CHEETAH: 1200}
+EPISODES = {LUNAR: 20, CHEETAH: 10}
+# Seconds of training between two evaluations of a peer: those of Waggle's experiments.
+PERIOD = {LUNAR: 15, CHEETAH: 60}
+
+LARGE = {"policy_kwargs": {"net_arch": [256, 256]}}
+DQN = {"learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 0, "gamma": 0.99,
+       "target_update_interval": 250, "train_freq": 4, "gradient_steps": -1, "exploration_fraction": 0.12,
+       "exploration_final_eps": 0.1, **LARGE}
+QR_DQN = {"learning_rate": 1.5e-3, "batch_size": 128, "buffer_size": 100_000, "learning_starts": 10_000, "gamma": 0.995,
+          "target_update_interval": 1, "train_freq": 256, "gradient_steps": -1, "exploration_fraction": 0.24,
+          "exploration_final_eps": 0.18, "policy_kwargs": {"net_arch": [256, 256], "n_quantiles": 170}}
+PPO = {"n_steps": 1024, "batch_size": 64, "gae_lambda": 0.98, "gamma": 0.999, "n_epochs": 4, "ent_coef": 0.01}
+OFF_POLICY = {"learning_starts": 10_000}
+# By experiment: the environment, and the peer with its options and number of environments.
+RUNS = {
+    "lunar_lander_rainbow": (LUNAR, None, {}, 1),
+    "lunar_lander_qr_dqn": (LUNAR, sb3_contrib.QRDQN, QR_DQN, 1),
+    "lunar_lander_ppo": (LUNAR, stable_baselines3.PPO, PPO, 16),
+    "lunar_lander_apex_dqn": (LUNAR, stable_baselines3.DQN, DQN, 1),
+    "half_cheetah_sac": (CHEETAH, stable_baselines3.SAC, OFF_POLICY, 1),
+    "half_cheetah_td3": (CHEETAH, stable_baselines3.TD3,
+                         {**OFF_POLICY, "action_noise": NormalActionNoise(numpy.zeros(6), numpy.full(6, 0.1))}, 1),
+    "half_cheetah_tqc": (CHEETAH, sb3_contrib.TQC, OFF_POLICY, 1),
+    "half_cheetah_crossq": (CHEETAH, sb3_contrib.CrossQ, OFF_POLICY, 1),
+    "half_cheetah_mpo": (CHEETAH, None, {}, 1),
+}
+
+
+def train_peer(name):
+    environment, algorithm, options, lanes = RUNS[name]
+    torch.set_num_threads(1)
+    evaluated = make_vec_env(environment, 1, 1000 + SEED)
+    model = algorithm("MlpPolicy", make_vec_env(environment, lanes, SEED), seed=SEED, device="cpu", **options)
+    points = []
+    clock = {"evaluating": 0.0, "next": 0.0}
+    begin = time.perf_counter()
+
+    def goes_on(*_):
+        stopped = time.perf_counter()
+        seconds = stopped - begin - clock["evaluating"]
+        if seconds >= clock["next"]:
+            clock["next"] += PERIOD[environment]
+            mean = evaluate_policy(model, evaluated, n_eval_episodes=EPISODES[environment], deterministic=True)[0]
+            points.append((round(seconds, 1), model.num_timesteps, round(float(mean), 1)))
+            clock["evaluating"] += time.perf_counter() - stopped
+        return seconds < SECONDS[environment]
+
+    # The length of schedules: about what the time suffices for.
+    model.learn(100_000 if environment == LUNAR else 1_000_000, callback=goes_on)
+    return points
+
+
+def train_waggle(name):
+    environment = RUNS[name][0]
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "out"
+        settings = ["stop.target_return=null", "stop.max_env_steps=0", f"stop.max_seconds={SECONDS[environment]}",
+                    f"evaluation.episodes={EPISODES[environment]}",
+                    f"evaluation.period_seconds={PERIOD[environment]}"]
+        command = [peer.BIN / "waggle", "run", peer.ROOT / "configs" / f"{name}.yaml", "--seed", str(SEED), "--no-plot",
+                   "--output-dir", output]
+        for setting in settings:
+            command += ["--set", setting]
+        done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if not (output / "summary.json").exists():
+            sys.exit(f"{name}: {done.stdout[-2000:]}")
+        with open(output / "metrics.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    # The rows of one evaluation have the same time.
+    steps = {row["seconds"]: row["value"] for row in rows if row["name"] == "evaluation/env_steps"}
+    return [(float(row["seconds"]), int(float(steps[row["seconds"]])), round(float(row["value"]), 1))
+            for row in rows if row["name"] == "evaluation/mean_return"]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return [(float(row["seconds"]), int(row["env_steps"]), float(row["mean_return"])) for row in csv.DictReader(file)]
+
+
+def label(run):
+    name = re.sub("^(lunar_lander|half_cheetah)_", "", run.removesuffix("-peer"))
+    if not run.endswith("-peer"):
+        return name
+    algorithm = RUNS[run.removesuffix("-peer")][1]
+    return f"{algorithm.__name__} of {algorithm.__module__.split('.')[0].replace('_', '-')}"
+
+
+def draw(runs):
+    for environment, name in ((LUNAR, "lunar_lander"), (CHEETAH, "half_cheetah")):
+        figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.5), sharey=True)
+        shown = [run for run in runs if run.startswith(name)]
+        colors = {run: f"C{i}" for i, run in enumerate(r for r in RUNS if r.startswith(name))}
+        for run in shown:
+            seconds, steps, means = zip(*runs[run])
+            style = {"color": colors[run.removesuffix("-peer")], "linestyle": "--" if run.endswith("-peer") else "-"}
+            axes[0].plot(seconds, means, label=label(run), **style)
+            axes[1].plot(steps, means, **style)
+        axes[0].set(xlabel="seconds", ylabel="mean greedy return", title=environment)
+        axes[1].set(xlabel="environment steps")
+        if shown:
+            axes[0].legend(fontsize="small")
+        figure.tight_layout()
+        figure.savefig(DATA.parent / f"benchmark_{name}.png", dpi=90)
+
+
+def write_page(runs):
+    lines = ["| experiment | environment steps | last return | best return | peer | environment steps | last return | best return |",
+             "|---|---|---|---|---|---|---|---|"]
+
+    def cells(run):
+        if run not in runs:
+            return "- | - | -"
+        points = runs[run]
+        last = numpy.mean([mean for _, _, mean in points[-3:]])
+        return f"{points[-1][1]:,} | {last:,.0f} | {max(mean for _, _, mean in points):,.0f}"
+
+    for name in RUNS:
+        theirs = f"{name}-peer"
+        who = "none" if RUNS[name][1] is None else label(theirs)
+        lines.append(f"| [{name}](../configs/{name}.yaml) | {cells(name)} | {who} | {cells(theirs)} |")
+    text = PAGE.read_text(encoding="utf-8")
+    table = "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end -->"
+    PAGE.write_text(re.sub("<!-- table -->.*<!-- end -->", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
+
+
+def main():
+    known = [run for name, (_, algorithm, _, _) in RUNS.items() for run in
+             ([name] if algorithm is None else [name, f"{name}-peer"])]
+    if unknown := [run for run in sys.argv[1:] if run not in known]:
+        sys.exit(f"RUN: got {unknown[0]}; wanted one of {', '.join(known)}")
+    DATA.mkdir(parents=True, exist_ok=True)
+    for run in sys.argv[1:] or [run for run in known if not (DATA / f"{run}.csv").exists()]:
+        print(run, flush=True)
+        points = train_peer(run.removesuffix("-peer")) if run.endswith("-peer") else train_waggle(run)
+        with open(DATA / f"{run}.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["seconds", "env_steps", "mean_return"])
+            writer.writerows(points)
+    runs = {run: read(DATA / f"{run}.csv") for run in known if (DATA / f"{run}.csv").exists()}
+    draw(runs)
+    write_page(runs)
+
+
+if __name__ == "__main__":
+    main()
