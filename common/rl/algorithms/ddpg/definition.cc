@@ -14,9 +14,6 @@ absl::Status Check(const DdpgOptions& options, const PlanContext& context, int64
   problems.AddUnless(choices == 0 || options.best_probability * static_cast<double>(choices) >= 1,
                      "algorithm.best_probability: got ", options.best_probability,
                      "; wanted at least the share of one of ", choices, " choices");
-  problems.AddUnless(choices == 0 || !options.action_gradient_clip.has_value(), "algorithm.action_gradient_clip: got ",
-                     options.action_gradient_clip.value_or(0),
-                     " with choices, for which the derivative is a value; wanted null");
   problems.AddUnless(options.initial_priority == "highest" || context.replay.table.UsesPriorities(),
                      "algorithm.initial_priority: got ", options.initial_priority,
                      "; wanted highest, or replay.sampler.kind: prioritized");

@@ -71,7 +71,7 @@ TEST_CASE("by_action is a type only of options whose default it is, without keys
   ExplorationOptions others;
   const absl::Status refused = ReadFields(yaml, &others);
   REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("type: got the text by_action; wanted one of none, "));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("type: got \"by_action\"; wanted one of none, "));
 }
 
 TEST_CASE("epsilon, temperature and sigma may be schedules", "[unit]") {
