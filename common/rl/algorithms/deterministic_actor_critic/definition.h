@@ -10,8 +10,8 @@ namespace waggle {
 // Options of algorithms whose actor climbs the value of its own action.
 struct DeterministicActorCriticOptions : public OffPolicyActorCriticOptions {
   // Weight of squares that the actor descends: of a real action's elements, or of choices' logits less their mean.
-  // Without it a softmax may saturate. Absent: 0 for real actions, 0.001 for choices, as in the code of MADDPG (Lowe et al.
-  // 2017, arXiv 1706.02275).
+  // Without it a softmax may saturate. Absent: 0 for real actions, 0.001 for choices, as in the code of MADDPG (Lowe et
+  // al. 2017, arXiv 1706.02275).
   std::optional<double> action_penalty;
   double ActionPenalty(bool is_choice) const { return action_penalty.value_or(is_choice ? 0.001 : 0); }
 
