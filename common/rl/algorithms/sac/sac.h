@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "common/rl/algorithms/soft_actor_critic/definition.h"
+#include "common/rl/algorithms/soft_prior/definition.h"
 
 namespace waggle {
 
 // Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905): a random policy that is paid for its entropy, learned
 // from any policy's transitions. Single choices use exact expectations (Christodoulou 2019, arXiv 1910.07207).
-struct SacOptions : public SoftActorCriticOptions {
+struct SacOptions : public PriorSoftActorCriticOptions {
   // Default target for choices, as a share of a uniform choice's entropy. The paper's 0.98 is too high: policies give
   // up some entropy to prolong an episode. In CartPole-v1 the temperature then passes 10,000, above which rewards do
   // not count.

@@ -14,6 +14,8 @@ struct SoftRows {
   const Observations& observation;
   torch::Tensor first = {};       // As in Net::Unroll; undefined for transitions.
   torch::Tensor core_state = {};  // The actor's, before the first step; undefined without a core.
+  // As actions; undefined for transitions. That of a row that begins an episode, and of the first row, is anything.
+  torch::Tensor action_before = {};
 };
 
 // SAC's policy in its equations: draws one of real actions, or weighs all choices. May throw as LibTorch does.
@@ -22,7 +24,7 @@ class SoftPolicy {
   virtual ~SoftPolicy() = default;
 
   // The present policy's expectations in a state, as many as rows: the least critic's value, its entropy and that one's
-  // target, which may be without dimensions.
+  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;

@@ -20,8 +20,8 @@ Sac::Sac(const SacOptions& options, Model* model)
 void Sac::Update(const Batches& batches, UpdateContext* context) {
   const double exponent = options_.ImportanceExponentAt(context->progress());
   const bool remembers = actor_.network().plan().state_size > 0 || critic_.network().plan().state_size > 0;
-  if (remembers) {
-    LearnSequences(batches, exponent, context);
+  if (remembers || options_.prior.needs_action_before()) {
+    LearnSequences(batches, remembers ? options_.burn_in : 1, exponent, context);
   } else {
     LearnTransitions(batches, exponent, context);
   }
@@ -34,9 +34,12 @@ void Sac::LearnTransitions(const Batches& batches, double importance_exponent, U
   context->SetPriorities(error.abs().mean(0));
 }
 
-void Sac::LearnSequences(const Batches& batches, double importance_exponent, UpdateContext* context) const {
-  const Sequences s = SequencesOf(batches, options_.discount, options_.burn_in, importance_exponent);
-  const SoftRows rows{s.observation, s.first, s.core_state};
+void Sac::LearnSequences(const Batches& batches, int64_t burn_in, double importance_exponent,
+                         UpdateContext* context) const {
+  const Sequences s = SequencesOf(batches, options_.discount, burn_in, importance_exponent);
+  // The action before the first row is not known, and does not count: the row begins its episode, or is not learned.
+  const Tensor before = torch::cat({torch::zeros_like(s.action.narrow(0, 0, 1)), Unrolls::Steps(s.action)});
+  const SoftRows rows{s.observation, s.first, s.core_state, before};
   const Tensor target = SequenceReturns(s.reward, s.discount, SoftValue(rows, context), s.counts, options_.n_step);
   // The last row is only there for its observation.
   const Tensor learned = torch::cat({s.learned, torch::zeros_like(s.learned.narrow(0, 0, 1))});
