@@ -3,6 +3,7 @@
 #include "common/config/experiment/table_plans.h"
 #include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/mixed_soft_actor_critic/mixed.h"
 #include "common/rl/algorithms/sac/sac.h"
 
 namespace waggle {
@@ -18,6 +19,10 @@ absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext&
   const bool has_core = HasCore(context, "actor") || HasCore(context, "critic");
   const int64_t burn_in = has_core ? options.burn_in : 1;
   WAGGLE_RETURN_IF_ERROR(CheckPrior(options.prior, context.environment, burn_in));
+  WAGGLE_RETURN_IF_ERROR(CheckChoice(options, context.environment));
+  if (IsMixed(action)) {
+    return MixedPlan(options, context);
+  }
   NetworkNeed actor = TanhNormalActor();
   NetworkNeed critic = ActionCritics(options.critics, HeadKind::kValue);
   if (action.num_reals == 0) {
@@ -43,11 +48,18 @@ void SacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("sequence", &sequence, In(1, 10'000));
   visitor.Int("burn_in", &burn_in, In(0, 10'000));
   PriorSoftActorCriticOptions::Visit(visitor);
+  if (visitor.Applies("choice_target_entropy", learn_temperature,
+                      "means nothing while learn_temperature is false; wanted none, or learn_temperature: true")) {
+    visitor.OptionalDouble("choice_target_entropy", &choice_target_entropy, Above(0, 20));
+  }
 }
 
 AlgorithmDefinition sac_definition() {
-  return Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
-                {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, Plan);
+  AlgorithmDefinition definition =
+      Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
+             {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, Plan);
+  definition.takes_choice_beside_reals = true;
+  return definition;
 }
 
 }  // namespace waggle

@@ -1,6 +1,8 @@
 #include "common/rl/algorithms/sac/update.h"
 
+#include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/implementations.h"
+#include "common/rl/algorithms/mixed_soft_actor_critic/policy.h"
 #include "common/rl/kit/returns/advantages.h"
 #include "common/rl/kit/returns/n_step_returns.h"
 #include "common/rl/kit/returns/sequence_returns.h"
@@ -9,13 +11,24 @@ namespace waggle {
 
 using torch::Tensor;
 
+namespace {
+
+std::unique_ptr<SoftPolicy> NewSoftPolicy(const SacOptions& options, Model* model) {
+  const JointAction action = JointActionOf(model->environment());
+  if (action.num_choosing() == 0) {
+    return NewContinuousPolicy(options, &model->net("actor"));
+  }
+  return action.num_reals == 0 ? NewDiscretePolicy(options, &model->net("actor")) : NewMixedPolicy(options, model);
+}
+
+}  // namespace
+
 Sac::Sac(const SacOptions& options, Model* model)
     : options_(options),
       actor_(model->net("actor")),
       critic_(model->net("critic")),
       temperature_(options, model),
-      policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
-                                                                           : NewContinuousPolicy(options, &actor_)) {}
+      policy_(NewSoftPolicy(options, model)) {}
 
 void Sac::Update(const Batches& batches, UpdateContext* context) {
   const double exponent = options_.ImportanceExponentAt(context->progress());
@@ -71,6 +84,7 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
   // (18), by the logarithm of the temperature.
   const Tensor entropy = MaskedMean(now.entropy, learned);
   temperature_.Learn(entropy, MaskedMean(now.target_entropy.expand_as(now.entropy), learned), context);
+  policy_->LearnMore(now, learned, context);
   context->Report("q_mean", MaskedMean(now.q.detach(), learned));
   context->Report("entropy", entropy.detach());
   context->Report("temperature", alpha);
@@ -78,7 +92,7 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
 }
 
 AlgorithmImplementation sac_implementation() {
-  return Implement<Sac, SacOptions>();
+  return ImplementWithPolicy<Sac, MixedActingPolicy, SacOptions>();
 }
 
 }  // namespace waggle

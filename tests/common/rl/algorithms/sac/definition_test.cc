@@ -51,6 +51,48 @@ TEST_CASE("SAC learns from sequences that show the action before if its prior is
   CHECK(remembered.period == 7);
 }
 
+TEST_CASE("SAC's critics give a choice beside real actions its values, and its own policy draws it", "[unit]") {
+  const SpaceLeaf gear = Discrete("action/gear", 4);
+  const std::vector<SpaceLeaf> mixed = {Box("action/steer", DType::kFloat32, {2}, -1, 1), gear};
+  const AlgorithmPlan plan = testing::ValueOf(Plan(", temperature: 1, critics: 3", mixed));
+  CHECK(plan.own_policy);
+  const NetworkNeed& critic = plan.networks[1];
+  CHECK(critic.acts);
+  CHECK(critic.members == 3);
+  CHECK_FALSE(critic.takes_action);
+  REQUIRE(critic.extra.size() == 1);
+  CHECK(critic.extra[0].width == 2);
+  CHECK(critic.heads.at("q").size == 4);
+  REQUIRE(plan.scalars.size() == 2);
+  CHECK_FALSE(plan.scalars[0].acts);
+  CHECK(plan.scalars[1].name == "log_choice_temperature");
+  CHECK(plan.scalars[1].acts);
+  CHECK(plan.tables[0].window.kind == WindowPlan::Kind::kNStep);
+  CHECK(testing::ValueOf(Plan(", learn_temperature: false", mixed)).scalars.empty());
+  CHECK_FALSE(testing::ValueOf(Plan("", {Real()})).own_policy);
+  CHECK_FALSE(testing::ValueOf(Plan("", {Discrete("action", 4)})).own_policy);
+  REQUIRE_OK(Plan("", {gear, Box("action/steer", DType::kFloat32, {}, -1, 1), Box("action/arm", DType::kFloat32, {3})})
+                 .status());
+
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {", prior: {type: uniform}",
+       "algorithm.prior.type: got uniform, a density of real actions, and test takes mixed ones; wanted none"},
+      {", exploration: {type: gaussian}", "algorithm.exploration.type: gaussian is for real actions"},
+      {", choice_target_entropy: 0", "algorithm.choice_target_entropy: "},
+      {", learn_temperature: false, choice_target_entropy: 0.5",
+       "algorithm.choice_target_entropy: means nothing while learn_temperature is false"}};
+  for (const auto& [keys, problem] : wrong) {
+    INFO(keys);
+    CHECK_THAT(std::string(Plan(keys, mixed).status().message()), Catch::Contains(problem));
+  }
+  CHECK_THAT(std::string(Plan("", mixed, kCore).status().message()), Catch::Contains("networks.actor.core: "));
+  CHECK_THAT(std::string(Plan(", choice_target_entropy: 0.5", {Real()}).status().message()),
+             Catch::Contains("algorithm.choice_target_entropy: got 0.5, for a choice beside real actions, and test "
+                             "takes box ones; wanted none, or target_entropy"));
+  CHECK_THAT(std::string(Plan("", {mixed[0], gear, Discrete("action/lights", 2)}).status().message()),
+             Catch::Contains("algorithm sac wants one, or box ones and at most one discrete one"));
+}
+
 TEST_CASE("priors that do not fit SAC's other options or its actions are refused by the key", "[unit]") {
   struct Case {
     std::string keys;
