@@ -178,7 +178,7 @@ int64_t IllegalChoices(const Subject& subject, const std::vector<SpaceLeaf>& act
   context.environment.actions = actions;
   context.environment.observations = {Box("observation/state", DType::kFloat32, {4}),
                                       MultiBinary("action_mask/gear", {kGears})};
-  if (actions.size() > 1) {
+  if (std::find(actions.begin(), actions.end(), Move()) != actions.end()) {
     context.environment.observations.push_back(MultiBinary("action_mask/move", {Move().TotalChoices()}));
   }
   const std::unique_ptr<Policy> policy = ValueOf(NetworkPolicy::Create(context));
@@ -221,7 +221,8 @@ TEST_CASE("a policy never makes a masked choice, whatever the network prefers", 
   const std::vector<std::pair<TinyKind, std::vector<SpaceLeaf>>> kinds = {
       {TinyKind::kMasked, {Gear()}},
       {TinyKind::kMultiDiscrete, {Move(), Gear()}},
-      {TinyKind::kMixed, {Box("action/steer", DType::kFloat32, {2}, -1, 1), Move(), Gear()}}};
+      {TinyKind::kMixed, {Box("action/steer", DType::kFloat32, {2}, -1, 1), Move(), Gear()}},
+      {TinyKind::kHybrid, {Box("action/steer", DType::kFloat32, {2}, -1, 1), Gear()}}};
   for (const std::string& algorithm : Algorithms()) {
     for (const auto& [kind, actions] : kinds) {
       if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind)) {

@@ -108,6 +108,8 @@ bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
       return false;
     case TinyKind::kMixed:
       return takes(SpaceKind::kDiscrete) && takes(SpaceKind::kMultiDiscrete) && takes(SpaceKind::kBox);
+    case TinyKind::kHybrid:
+      return definition.takes_choice_beside_reals || Claims(definition, TinyKind::kMixed);
     default:
       return takes(SpecOf(kind).actions[0].kind);
   }

@@ -52,6 +52,10 @@ EnvironmentSpec SpecOf(TinyKind kind) {
       spec.actions = {Discrete("action/gear", kChoices), Box("action/steer", DType::kFloat32, {}, -2, 6),
                       MultiBinary("action/lights", {1})};
       break;
+    case TinyKind::kHybrid:
+      spec.observations = {vector("observation", kChoices + 1 + 1), MultiBinary("action_mask/gear", {kChoices})};
+      spec.actions = {Box("action/steer", DType::kFloat32, {}, -2, 6), Discrete("action/gear", kChoices)};
+      break;
     case TinyKind::kAgents:
       spec.observations = {vector("agent_0/observation", kChoices + 1), vector("agent_1/observation", kChoices + 1)};
       spec.actions = {Discrete("agent_0/action", kChoices), Discrete("agent_1/action", kChoices)};
@@ -77,15 +81,17 @@ int64_t ChoiceAt(const SpaceLeaf& action, const void* values, int64_t element) {
 }  // namespace
 
 const std::vector<TinyKind>& TinyKinds() {
-  static const auto* const kinds = new std::vector<TinyKind>{
-      TinyKind::kDiscrete, TinyKind::kReal,  TinyKind::kImage, TinyKind::kMasked, TinyKind::kMultiDiscrete,
-      TinyKind::kDict,     TinyKind::kReals, TinyKind::kMixed, TinyKind::kMemory, TinyKind::kAgents};
+  static const auto* const kinds =
+      new std::vector<TinyKind>{TinyKind::kDiscrete,      TinyKind::kReal,   TinyKind::kImage, TinyKind::kMasked,
+                                TinyKind::kMultiDiscrete, TinyKind::kDict,   TinyKind::kReals, TinyKind::kMixed,
+                                TinyKind::kHybrid,        TinyKind::kMemory, TinyKind::kAgents};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
-  static constexpr const char* kNames[] = {"TinyDiscrete", "TinyReal",  "TinyImage", "TinyMasked", "TinyMultiDiscrete",
-                                           "TinyDict",     "TinyReals", "TinyMixed", "TinyMemory", "TinyAgents"};
+  static constexpr const char* kNames[] = {"TinyDiscrete",      "TinyReal",   "TinyImage", "TinyMasked",
+                                           "TinyMultiDiscrete", "TinyDict",   "TinyReals", "TinyMixed",
+                                           "TinyHybrid",        "TinyMemory", "TinyAgents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -114,6 +120,8 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
       return kRandomDistance;
     case TinyKind::kMixed:
       return (1.0 / (kChoices - 1) + 0.5 + kRandomDistance) / 3;
+    case TinyKind::kHybrid:
+      return (1.0 / (kChoices - 1) + kRandomDistance) / 2;
     case TinyKind::kMasked:
       return 1.0 / (kChoices - 1);
     case TinyKind::kMultiDiscrete:
@@ -124,7 +132,10 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
 }
 
 double TinyEnvironment::BestReward(TinyKind kind) {
-  return kind == TinyKind::kReal || kind == TinyKind::kReals ? 0 : kind == TinyKind::kMixed ? 2.0 / 3 : 1;
+  return kind == TinyKind::kReal || kind == TinyKind::kReals ? 0
+         : kind == TinyKind::kMixed                          ? 2.0 / 3
+         : kind == TinyKind::kHybrid                         ? 0.5
+                                                             : 1;
 }
 
 absl::Status TinyEnvironment::Reset(absl::Span<void* const> observations) {
@@ -164,8 +175,11 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
   return outcome;
 }
 
+bool TinyEnvironment::IsMasked(const SpaceLeaf& action) const {
+  return FindMaskOfAction(spec_, action) != nullptr;
+}
+
 absl::Status TinyEnvironment::CheckActions(absl::Span<const void* const> actions) const {
-  const bool is_masked = kind_ == TinyKind::kMasked || kind_ == TinyKind::kMixed;
   for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
     const SpaceLeaf& action = spec_.actions[leaf];
     const std::vector<int64_t> choices = ChoicesOf(action);
@@ -176,8 +190,7 @@ absl::Status TinyEnvironment::CheckActions(absl::Span<const void* const> actions
         right = value >= action.Low(i) && value <= action.High(i);  // False for NaN.
       } else {
         const int64_t choice = ChoiceAt(action, actions[leaf], i);
-        right =
-            choice >= 0 && choice < choices[static_cast<size_t>(i)] && (!is_masked || leaf > 0 || choice != illegal_);
+        right = choice >= 0 && choice < choices[static_cast<size_t>(i)] && (!IsMasked(action) || choice != illegal_);
       }
       if (!right) {
         return absl::InvalidArgumentError("no such action");
@@ -215,7 +228,7 @@ void TinyEnvironment::DrawNext() {
   for (double& place : places_) {
     place = rng_.Uniform(-kFarthest, kFarthest);
   }
-  if (kind_ == TinyKind::kMasked || kind_ == TinyKind::kMixed) {
+  if (std::any_of(spec_.observations.begin(), spec_.observations.end(), IsActionMask)) {
     illegal_ = (goals_[0] + 1 + static_cast<int64_t>(rng_.UniformInt(kChoices - 1))) % kChoices;
   }
 }

@@ -21,6 +21,7 @@ enum class TinyKind {
   // Vectors and a mask, and three actions: one of three choices, one of them illegal at a time, a boolean, and a
   // number.
   kMixed,
+  kHybrid,  // Vectors and a mask, one of three choices, one of them illegal at a time, and a number.
   kMemory,  // As kDiscrete, but an action's goal is the last observation's: for networks with a core.
   kAgents,  // Two agents, each with a vector and one of three choices.
 };
@@ -55,6 +56,7 @@ class TinyEnvironment : public Environment {
   void Write(absl::Span<void* const> observations);
   void WriteLeafOfDict(const SpaceLeaf& leaf, void* values);
   void WriteVector(size_t agent, int64_t size, float* numbers);
+  bool IsMasked(const SpaceLeaf& action) const;
   absl::Status CheckActions(absl::Span<const void* const> actions) const;
   // The sum over the leaf's elements. `goal` and `place` index its first ones, and advance to the next leaf's.
   double SumOf(const SpaceLeaf& leaf, const void* action, size_t* goal, size_t* place) const;
@@ -65,7 +67,7 @@ class TinyEnvironment : public Environment {
   Rng rng_;
   std::vector<int64_t> goals_;         // For every element that is a choice, leaf by leaf.
   std::vector<double> places_;         // For every real element.
-  int64_t illegal_ = 0;                // In the first action, if there is a mask.
+  int64_t illegal_ = 0;                // In the action that has a mask.
   std::vector<int64_t> goals_before_;  // The goals of the last observation.
   int64_t step_ = 0;
   int64_t length_ = 0;

@@ -5,6 +5,7 @@
 #include "actor/environments/builtin/cartpole_hidden_velocity.h"
 #include "actor/environments/builtin/catch_ball.h"
 #include "actor/environments/builtin/deep_sea.h"
+#include "actor/environments/builtin/docking.h"
 #include "actor/environments/builtin/grid_world.h"
 #include "actor/environments/builtin/memory_cue.h"
 #include "actor/environments/builtin/mountain_car.h"
@@ -35,6 +36,7 @@ EnvironmentDefinitions BuiltinEnvironments() {
       DefinitionOf<DeepSea>("Find the only treasure of a deep sea against misleading rewards; bsuite's deep sea");
   deep_sea.follows_seed = false;
   add("DeepSea-v0", std::move(deep_sea));
+  add("Docking-v0", DefinitionOf<Docking>("Stop at a dock by thrusters along x or y, or a brake, and a thrust"));
   add("GridWorld-v0", DefinitionOf<GridWorld>("Walk to a goal past walls; a mask shows which moves are possible"));
   add("MemoryCue-v0", DefinitionOf<MemoryCue>("Choose the cue that was shown first, for policies that remember"));
   add("MountainCar-v0",

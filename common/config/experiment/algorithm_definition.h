@@ -58,6 +58,9 @@ struct AlgorithmDefinition {
   // several real actions.
   std::vector<SpaceKind> action_kinds;
 
+  // True if it also takes one discrete action beside real ones; with kMultiDiscrete and kBox it does anyway.
+  bool takes_choice_beside_reals = false;
+
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
 

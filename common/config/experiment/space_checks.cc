@@ -1,6 +1,7 @@
 #include "common/config/experiment/space_checks.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -34,9 +35,18 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
   const std::vector<SpaceLeaf>& actions = environment.actions;
   const bool are_real = std::all_of(actions.begin(), actions.end(),
                                     [](const SpaceLeaf& action) { return action.kind == SpaceKind::kBox; });
-  need(actions.size() == 1 || takes(SpaceKind::kMultiDiscrete) || (are_real && takes(SpaceKind::kBox)),
+  const auto count = [&actions](SpaceKind kind) {
+    return std::count_if(actions.begin(), actions.end(),
+                         [kind](const SpaceLeaf& action) { return action.kind == kind; });
+  };
+  const bool is_choice_beside_reals =
+      count(SpaceKind::kDiscrete) == 1 && count(SpaceKind::kBox) + 1 == static_cast<int64_t>(actions.size());
+  need(actions.size() == 1 || takes(SpaceKind::kMultiDiscrete) || (are_real && takes(SpaceKind::kBox)) ||
+           (is_choice_beside_reals && definition.takes_choice_beside_reals),
        absl::StrCat("has ", actions.size(), " actions (", NamesOf(actions), ")"),
-       takes(SpaceKind::kBox) ? "one, or box ones alone" : "one");
+       definition.takes_choice_beside_reals ? "one, or box ones and at most one discrete one"
+       : takes(SpaceKind::kBox)             ? "one, or box ones alone"
+                                            : "one");
   for (const SpaceLeaf& action : actions) {
     const bool is_taken =
         takes(action.kind) || (action.kind == SpaceKind::kMultiBinary && takes(SpaceKind::kMultiDiscrete));

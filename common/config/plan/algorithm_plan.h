@@ -21,7 +21,7 @@ enum class HeadKind {
   kValue,          // One number, or `size` estimates of it.
   kCategorical,    // Logits of each element's choices, if all elements are choices.
   kNormal,         // The means of a real action's elements, and their standard deviations.
-  kTanhNormal,     // The same before tanh, which puts the action into (-1, 1).
+  kTanhNormal,     // The same before tanh, which puts the elements into (-1, 1); also if others are choices.
   kDeterministic,  // The action itself, in (-1, 1), by tanh.
   kMixed,          // Those of kCategorical, then those of kNormal, if some elements are choices and others real.
   // For each choice of a discrete action a distribution of its value: logits of `size` atoms, evenly spaced from low to

@@ -95,9 +95,10 @@ bool Suits(HeadKind kind, const JointAction& action) {
     case HeadKind::kCategorical:
       return !has_reals;
     case HeadKind::kNormal:
-    case HeadKind::kTanhNormal:
     case HeadKind::kDeterministic:
       return !has_choices;
+    case HeadKind::kTanhNormal:
+      return has_reals;
     case HeadKind::kMixed:
       return has_choices && has_reals;
   }

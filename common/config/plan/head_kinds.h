@@ -26,7 +26,7 @@ absl::Status CheckHead(HeadKind kind, const HeadSpec& head);
 // there are both.
 HeadKind PolicyHead(const EnvironmentSpec& environment);
 
-// True if a head of this kind can describe such an action.
+// True if a head of this kind can describe such an action, or the part of it that the kind is for.
 bool Suits(HeadKind kind, const JointAction& action);
 
 // True for kinds that give each choice of a discrete action a value: kQ, kCategoricalQ and kQuantileQ.

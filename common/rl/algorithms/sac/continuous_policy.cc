@@ -1,18 +1,22 @@
 #include "common/rl/algorithms/sac/soft_policy.h"
+#include "common/rl/algorithms/soft_prior/density.h"
 
 namespace waggle {
 namespace {
 
 class ContinuousPolicy final : public SoftPolicy {
  public:
-  ContinuousPolicy(const SacOptions& options, const Net* actor) : target_(options.target_entropy), actor_(*actor) {}
+  ContinuousPolicy(const SacOptions& options, const Net* actor) : options_(options), actor_(*actor) {}
 
   // Estimates by one drawn action a row.
   Expected Expect(const Network& critics, const SoftRows& rows, Noise* noise) const override {
     const SampledAction drawn = actor_.Unroll(rows.observation, rows.first, rows.core_state).policy().Sample(noise);
-    const auto elements = static_cast<double>(drawn.action.size(-1));
-    return {CriticsOutput(critics, rows, drawn.action).value().amin(0), -drawn.log_prob,
-            torch::full({}, target_.value_or(-elements), drawn.log_prob.options())};
+    torch::Tensor entropy = -drawn.log_prob;
+    if (options_.prior.is_given()) {
+      entropy = entropy + LogPrior(options_.prior, drawn.action, rows.action_before, rows.first);
+    }
+    return {CriticsOutput(critics, rows, drawn.action).value().amin(0), entropy,
+            torch::full({}, options_.RealTarget(drawn.action.size(-1)), entropy.options())};
   }
 
   torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const override {
@@ -20,7 +24,7 @@ class ContinuousPolicy final : public SoftPolicy {
   }
 
  private:
-  const std::optional<double> target_;
+  const SacOptions options_;
   const Net& actor_;
 };
 

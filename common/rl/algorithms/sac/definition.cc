@@ -1,7 +1,9 @@
+#include "common/base/status_macros.h"
 #include "common/config/experiment/experiment.h"
 #include "common/config/experiment/table_plans.h"
 #include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/mixed_soft_actor_critic/mixed.h"
 #include "common/rl/algorithms/sac/sac.h"
 
 namespace waggle {
@@ -13,20 +15,28 @@ bool HasCore(const PlanContext& context, const char* network) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
+  const JointAction action = JointActionOf(context.environment);
+  const bool has_core = HasCore(context, "actor") || HasCore(context, "critic");
+  const int64_t burn_in = has_core ? options.burn_in : 1;
+  WAGGLE_RETURN_IF_ERROR(CheckPrior(options.prior, context.environment, burn_in));
+  WAGGLE_RETURN_IF_ERROR(CheckChoice(options, context.environment));
+  if (IsMixed(action)) {
+    return MixedPlan(options, context);
+  }
   NetworkNeed actor = TanhNormalActor();
   NetworkNeed critic = ActionCritics(options.critics, HeadKind::kValue);
-  if (context.environment.actions[0].kind == SpaceKind::kDiscrete) {
+  if (action.num_reals == 0) {
     actor.heads = {{"policy", HeadKind::kCategorical}};
     critic.heads = {{"q", HeadKind::kQ}};
     critic.takes_action = false;
   } else if (HasCore(context, "critic")) {
     // Behind the core: it must remember the past, and not the action that is valued.
     critic.takes_action = false;
-    critic.extra = {{"action", JointActionOf(context.environment).num_reals, /*multiplies=*/true}};
+    critic.extra = {{"action", action.num_reals, /*multiplies=*/true}};
   }
   AlgorithmPlan plan = SoftActorCriticPlan(options, context, actor, critic);
-  if (HasCore(context, "actor") || HasCore(context, "critic")) {
-    plan.tables = {SequenceTable(context, plan, options.sequence, options.burn_in)};
+  if (has_core || options.prior.needs_action_before()) {
+    plan.tables = {SequenceTable(context, plan, has_core ? options.sequence : options.n_step, burn_in)};
   }
   return plan;
 }
@@ -37,12 +47,19 @@ void SacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 16));
   visitor.Int("sequence", &sequence, In(1, 10'000));
   visitor.Int("burn_in", &burn_in, In(0, 10'000));
-  SoftActorCriticOptions::Visit(visitor);
+  PriorSoftActorCriticOptions::Visit(visitor);
+  if (visitor.Applies("choice_target_entropy", learn_temperature,
+                      "means nothing while learn_temperature is false; wanted none, or learn_temperature: true")) {
+    visitor.OptionalDouble("choice_target_entropy", &choice_target_entropy, Above(0, 20));
+  }
 }
 
 AlgorithmDefinition sac_definition() {
-  return Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
-                {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, Plan);
+  AlgorithmDefinition definition =
+      Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
+             {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, Plan);
+  definition.takes_choice_beside_reals = true;
+  return definition;
 }
 
 }  // namespace waggle

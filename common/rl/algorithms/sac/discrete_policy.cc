@@ -14,7 +14,8 @@ class DiscretePolicy final : public SoftPolicy {
     const Distribution policy = actor.policy();
     const torch::Tensor log_probabilities = policy.LogProbabilities();
     const torch::Tensor q = CriticsOutput(critics, rows).q().amin(0);
-    return {(log_probabilities.exp() * q).sum(-1), policy.Entropy(), TargetEntropy(log_probabilities, actor.mask())};
+    return {(log_probabilities.exp() * q).sum(-1), policy.Entropy(),
+            ChoiceTargetEntropy(target_, log_probabilities, actor.mask())};
   }
 
   torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const override {
@@ -23,15 +24,6 @@ class DiscretePolicy final : public SoftPolicy {
   }
 
  private:
-  // By default from the entropy of each row's legal choices.
-  torch::Tensor TargetEntropy(const torch::Tensor& log_probabilities, const torch::Tensor& mask) const {
-    if (target_.has_value()) {
-      return torch::full({}, *target_, log_probabilities.options());
-    }
-    const Distribution uniform = Distribution::Categorical(torch::zeros_like(log_probabilities), mask);
-    return uniform.Entropy() * SacOptions::kShareOfUniformEntropy;
-  }
-
   const std::optional<double> target_;
   const Net& actor_;
 };

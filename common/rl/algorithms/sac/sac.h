@@ -1,14 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "common/rl/algorithms/soft_actor_critic/definition.h"
+#include "common/rl/algorithms/soft_prior/definition.h"
 
 namespace waggle {
 
 // Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905): a random policy that is paid for its entropy, learned
-// from any policy's transitions. Single choices use exact expectations (Christodoulou 2019, arXiv 1910.07207).
-struct SacOptions : public SoftActorCriticOptions {
+// from any policy's transitions. Single choices use exact expectations (Christodoulou 2019, arXiv 1910.07207), also
+// beside real actions (mixed_soft_actor_critic).
+struct SacOptions : public PriorSoftActorCriticOptions {
   // Default target for choices, as a share of a uniform choice's entropy. The paper's 0.98 is too high: policies give
   // up some entropy to prolong an episode. In CartPole-v1 the temperature then passes 10,000, above which rewards do
   // not count.
@@ -19,6 +21,9 @@ struct SacOptions : public SoftActorCriticOptions {
   // that begins with its episode has none of these.
   int64_t sequence = 20;
   int64_t burn_in = 10;
+
+  // In nats, of a choice beside real actions, for which target_entropy is. Absent: as of a choice alone.
+  std::optional<double> choice_target_entropy;
 
   void Visit(ConfigVisitor& visitor) override;
 };

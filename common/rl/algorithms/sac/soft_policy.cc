@@ -2,6 +2,14 @@
 
 namespace waggle {
 
+torch::Tensor ChoiceTargetEntropy(const std::optional<double>& given, const torch::Tensor& values,
+                                  const torch::Tensor& mask) {
+  if (given.has_value()) {
+    return torch::full({}, *given, values.options());
+  }
+  return Distribution::Categorical(torch::zeros_like(values), mask).Entropy() * SacOptions::kShareOfUniformEntropy;
+}
+
 Output CriticsOutput(const Network& critics, const SoftRows& rows, const torch::Tensor& action) {
   const NetworkPlan& plan = critics.plan();
   if (plan.state_size == 0) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "common/rl/algorithms/sac/sac.h"
 #include "common/rl/kit/net.h"
 #include "common/rl/kit/noise.h"
 #include "common/rl/kit/observations.h"
+#include "common/rl/kit/update_context.h"
 
 namespace waggle {
 
@@ -14,25 +16,35 @@ struct SoftRows {
   const Observations& observation;
   torch::Tensor first = {};       // As in Net::Unroll; undefined for transitions.
   torch::Tensor core_state = {};  // The actor's, before the first step; undefined without a core.
+  // As actions; undefined for transitions. That of a row that begins an episode, and of the first row, is anything.
+  torch::Tensor action_before = {};
 };
 
-// SAC's policy in its equations: draws one of real actions, or weighs all choices. May throw as LibTorch does.
+// SAC's policy in its equations: draws one of real actions, or weighs all choices, or both. May throw as
+// LibTorch does.
 class SoftPolicy {
  public:
   virtual ~SoftPolicy() = default;
 
   // The present policy's expectations in a state, as many as rows: the least critic's value, its entropy and that one's
-  // target, which may be without dimensions.
+  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;
     torch::Tensor target_entropy;
+    // A choice's beside real actions; that entropy counts in q, at a temperature of its own. Otherwise undefined.
+    torch::Tensor choice_entropy = {};
+    torch::Tensor choice_target_entropy = {};
   };
   // `critics` are the learned ones or their targets.
   virtual Expected Expect(const Network& critics, const SoftRows& rows, Noise* noise) const = 0;
 
   // The critics' values of the actions taken, [members, ...].
   virtual torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const = 0;
+
+  // Descends the losses of learned numbers of its own, by expectations that the learned critics gave, and reports them.
+  // `learned` is true for rows that count; undefined if all do.
+  virtual void LearnMore(const Expected& /*now*/, const torch::Tensor& /*learned*/, UpdateContext* /*context*/) const {}
 };
 
 // For a tanh-normal head and critics that take the action. The actor must outlive it.
@@ -40,6 +52,11 @@ std::unique_ptr<SoftPolicy> NewContinuousPolicy(const SacOptions& options, const
 
 // For a categorical head and critics with a value a choice (arXiv 1910.07207). The actor must outlive it.
 std::unique_ptr<SoftPolicy> NewDiscretePolicy(const SacOptions& options, const Net* actor);
+
+// The target of a choice's entropy: the given one, without dimensions, or by default a share of that of each row's
+// legal choices, [...]. `values` is [..., choices]; `mask`, of its shape, may be undefined.
+torch::Tensor ChoiceTargetEntropy(const std::optional<double>& given, const torch::Tensor& values,
+                                  const torch::Tensor& mask);
 
 // The critics' outputs. Critics with a core begin each sequence without memories, as only the actor's state is stored.
 Output CriticsOutput(const Network& critics, const SoftRows& rows, const torch::Tensor& action = {});

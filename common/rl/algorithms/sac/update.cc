@@ -1,6 +1,8 @@
 #include "common/rl/algorithms/sac/update.h"
 
+#include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/implementations.h"
+#include "common/rl/algorithms/mixed_soft_actor_critic/policy.h"
 #include "common/rl/kit/returns/advantages.h"
 #include "common/rl/kit/returns/n_step_returns.h"
 #include "common/rl/kit/returns/sequence_returns.h"
@@ -9,19 +11,30 @@ namespace waggle {
 
 using torch::Tensor;
 
+namespace {
+
+std::unique_ptr<SoftPolicy> NewSoftPolicy(const SacOptions& options, Model* model) {
+  const JointAction action = JointActionOf(model->environment());
+  if (action.num_choosing() == 0) {
+    return NewContinuousPolicy(options, &model->net("actor"));
+  }
+  return action.num_reals == 0 ? NewDiscretePolicy(options, &model->net("actor")) : NewMixedPolicy(options, model);
+}
+
+}  // namespace
+
 Sac::Sac(const SacOptions& options, Model* model)
     : options_(options),
       actor_(model->net("actor")),
       critic_(model->net("critic")),
       temperature_(options, model),
-      policy_(model->environment().actions[0].kind == SpaceKind::kDiscrete ? NewDiscretePolicy(options, &actor_)
-                                                                           : NewContinuousPolicy(options, &actor_)) {}
+      policy_(NewSoftPolicy(options, model)) {}
 
 void Sac::Update(const Batches& batches, UpdateContext* context) {
   const double exponent = options_.ImportanceExponentAt(context->progress());
   const bool remembers = actor_.network().plan().state_size > 0 || critic_.network().plan().state_size > 0;
-  if (remembers) {
-    LearnSequences(batches, exponent, context);
+  if (remembers || options_.prior.needs_action_before()) {
+    LearnSequences(batches, remembers ? options_.burn_in : 1, exponent, context);
   } else {
     LearnTransitions(batches, exponent, context);
   }
@@ -34,9 +47,12 @@ void Sac::LearnTransitions(const Batches& batches, double importance_exponent, U
   context->SetPriorities(error.abs().mean(0));
 }
 
-void Sac::LearnSequences(const Batches& batches, double importance_exponent, UpdateContext* context) const {
-  const Sequences s = SequencesOf(batches, options_.discount, options_.burn_in, importance_exponent);
-  const SoftRows rows{s.observation, s.first, s.core_state};
+void Sac::LearnSequences(const Batches& batches, int64_t burn_in, double importance_exponent,
+                         UpdateContext* context) const {
+  const Sequences s = SequencesOf(batches, options_.discount, burn_in, importance_exponent);
+  // The action before the first row is not known, and does not count: the row begins its episode, or is not learned.
+  const Tensor before = torch::cat({torch::zeros_like(s.action.narrow(0, 0, 1)), Unrolls::Steps(s.action)});
+  const SoftRows rows{s.observation, s.first, s.core_state, before};
   const Tensor target = SequenceReturns(s.reward, s.discount, SoftValue(rows, context), s.counts, options_.n_step);
   // The last row is only there for its observation.
   const Tensor learned = torch::cat({s.learned, torch::zeros_like(s.learned.narrow(0, 0, 1))});
@@ -68,6 +84,7 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
   // (18), by the logarithm of the temperature.
   const Tensor entropy = MaskedMean(now.entropy, learned);
   temperature_.Learn(entropy, MaskedMean(now.target_entropy.expand_as(now.entropy), learned), context);
+  policy_->LearnMore(now, learned, context);
   context->Report("q_mean", MaskedMean(now.q.detach(), learned));
   context->Report("entropy", entropy.detach());
   context->Report("temperature", alpha);
@@ -75,7 +92,7 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
 }
 
 AlgorithmImplementation sac_implementation() {
-  return Implement<Sac, SacOptions>();
+  return ImplementWithPolicy<Sac, MixedActingPolicy, SacOptions>();
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "common/rl/algorithms/sac/sac.h"
@@ -9,7 +10,8 @@
 
 namespace waggle {
 
-// SAC's update, also of algorithms that only act otherwise (oac). If a network has a core, from sequences.
+// SAC's update, also of algorithms that only act otherwise (oac). From sequences if a network has a core, or if the
+// prior reads the action before.
 class Sac : public Algorithm {
  public:
   // The model must be of a SoftActorCriticPlan of these options, and outlive it.
@@ -19,7 +21,8 @@ class Sac : public Algorithm {
 
  private:
   void LearnTransitions(const Batches& batches, double importance_exponent, UpdateContext* context) const;
-  void LearnSequences(const Batches& batches, double importance_exponent, UpdateContext* context) const;
+  void LearnSequences(const Batches& batches, int64_t burn_in, double importance_exponent,
+                      UpdateContext* context) const;
   // The target critics' values of the policy, and what its entropy is worth, as many as rows.
   torch::Tensor SoftValue(const SoftRows& rows, UpdateContext* context) const;
   // Descends all losses, as means over rows with a true `learned`; undefined for all. Returns the critics' errors.

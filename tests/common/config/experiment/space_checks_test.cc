@@ -9,11 +9,13 @@
 namespace waggle {
 namespace {
 
-std::string Problems(const EnvironmentSpec& environment, const std::vector<SpaceKind>& kinds = {SpaceKind::kDiscrete}) {
+std::string Problems(const EnvironmentSpec& environment, const std::vector<SpaceKind>& kinds = {SpaceKind::kDiscrete},
+                     bool takes_choice_beside_reals = false) {
   REQUIRE_OK(environment.Validate());
   const AlgorithmDefinitions algorithms = testing::FakeAlgorithms();
   AlgorithmDefinition definition = *testing::ValueOf(algorithms.Find("fake"));
   definition.action_kinds = kinds;
+  definition.takes_choice_beside_reals = takes_choice_beside_reals;
   const absl::Status status = CheckSpaces("fake", definition, environment);
   CHECK((status.ok() || status.code() == absl::StatusCode::kInvalidArgument));
   return std::string(status.message());
@@ -78,6 +80,27 @@ TEST_CASE("several actions are for algorithms whose choices are independent, or 
   spec.actions = {Box("action/a", DType::kFloat32, {}), Box("action/b", DType::kFloat64, {})};
   CHECK(Problems(spec, all) ==
         "environment.name: CartPole-v1 takes action/b: float64[]; algorithm fake wants float32 where actions are real");
+}
+
+TEST_CASE("one choice beside real actions is for algorithms that take it, and no second one", "[unit]") {
+  const std::vector<SpaceKind> kinds = {SpaceKind::kBox, SpaceKind::kDiscrete};
+  EnvironmentSpec spec = testing::FakeEnvironmentSpec();
+  const SpaceLeaf real = Box("action/a", DType::kFloat32, {});
+  const SpaceLeaf another = Box("action/c", DType::kFloat32, {2});
+  const SpaceLeaf choice = Discrete("action/b", 3);
+  for (const std::vector<SpaceLeaf>& actions :
+       {std::vector<SpaceLeaf>{choice}, {real}, {real, choice}, {choice, real}, {real, choice, another}}) {
+    spec.actions = actions;
+    CHECK(Problems(spec, kinds, true).empty());
+  }
+  spec.actions = {real, choice, Discrete("action/d", 2)};
+  CHECK(Problems(spec, kinds, true) ==
+        "environment.name: CartPole-v1 has 3 actions (action/a, action/b, action/d); algorithm fake wants one, or box "
+        "ones and at most one discrete one");
+  spec.actions = {choice, Discrete("action/d", 2)};
+  CHECK_FALSE(Problems(spec, kinds, true).empty());
+  spec.actions = {real, MultiDiscrete("action/b", {3})};
+  CHECK_FALSE(Problems(spec, kinds, true).empty());
 }
 
 TEST_CASE("several agents are refused together with all other misfits", "[unit]") {

@@ -83,6 +83,7 @@ TEST_CASE("a head's kind and the action give its number of outputs", "[unit]") {
   CHECK(NumOutputs(HeadKind::kNormal, of_state, real) == 12);
   CHECK(NumOutputs(HeadKind::kTanhNormal, HeadSpec(), real) == 12);
   CHECK(NumOutputs(HeadKind::kDeterministic, HeadSpec(), real) == 6);
+  CHECK(NumOutputs(HeadKind::kTanhNormal, HeadSpec(), mixed) == 4);
   CHECK(NumOutputs(HeadKind::kMixed, HeadSpec(), mixed) == 4 + 6 + 2);
   CHECK(NumOutputs(HeadKind::kMixed, of_state, mixed) == 4 + 6 + 4);
   CHECK_FALSE(Suits(HeadKind::kQ, several));
@@ -93,8 +94,10 @@ TEST_CASE("a head's kind and the action give its number of outputs", "[unit]") {
   CHECK(Suits(HeadKind::kNormal, real));
   CHECK_FALSE(Suits(HeadKind::kNormal, discrete));
   CHECK(Suits(HeadKind::kMixed, mixed));
-  for (const HeadKind kind :
-       {HeadKind::kQ, HeadKind::kCategorical, HeadKind::kNormal, HeadKind::kTanhNormal, HeadKind::kDeterministic}) {
+  CHECK(Suits(HeadKind::kTanhNormal, real));
+  CHECK(Suits(HeadKind::kTanhNormal, mixed));
+  CHECK_FALSE(Suits(HeadKind::kTanhNormal, discrete));
+  for (const HeadKind kind : {HeadKind::kQ, HeadKind::kCategorical, HeadKind::kNormal, HeadKind::kDeterministic}) {
     CHECK_FALSE(Suits(kind, mixed));
   }
   CHECK_FALSE(Suits(HeadKind::kMixed, several));
