@@ -108,7 +108,7 @@ absl::Status TrainLoop::TrainInGroups(const StopToken& stop) {
     }
   }
   if (pushed() != nullptr) {
-    pushed()->End();  // No step comes after the weights that are published and saved now.
+    pushed()->End();
   }
   const bool ended = absl::IsCancelled(status) || absl::IsAborted(status);
   return stop.StopRequested() && ended ? absl::OkStatus() : status;
@@ -218,6 +218,9 @@ absl::Status TrainLoop::TrainStep() {
   WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
   // A learner that pushes gradients counts the first's steps, as all that depends on them must be alike.
   step_ = pushed() != nullptr && !is_first() ? pushed()->learner_steps() : step_ + 1;
+  if (pushed() != nullptr && IsDone()) {
+    pushed()->End();  // No step comes after the last weights that are published.
+  }
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
   for (size_t table = 0; table < result.priorities.size(); ++table) {
     WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));

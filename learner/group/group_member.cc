@@ -18,6 +18,10 @@ void GroupMember::Leave() {
   on_stop_.reset();
   if (pushed_ != nullptr) {
     abandoned_.RequestStop();  // For the threads that serve other learners.
+    // The next group continues with all steps of this one.
+    if (const absl::Status copied = pushed_->WithNewest([] { return absl::OkStatus(); }); !copied.ok()) {
+      LogError("the newest values of the group are lost: ", copied.ToString());
+    }
     pushed_.reset();
   }
   collective_.reset();
@@ -88,7 +92,7 @@ absl::Status GroupMember::Meet(const std::string& algorithm, Trainee* trainee, i
   has_met_ = true;
   if (options_.pushes.has_value()) {
     pushed_ = std::make_unique<PushedSteps>(*options_.pushes, rank, static_cast<int>(seat_->size), collective_.get(),
-                                            trainee->groups(), options_.metrics);
+                                            trainee->groups(), options_.metrics, abandoned_);
   }
   return absl::OkStatus();
 }

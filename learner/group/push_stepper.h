@@ -27,7 +27,11 @@ class PushStepper : public Stepper {
     if (member_->pushed() == nullptr) {
       return local_->Assign(group, values);
     }
-    return absl::UnimplementedError("an algorithm that sets parameters to values cannot push gradients");
+    return absl::UnimplementedError("AlgorithmPlan::assigns: got false of an algorithm that assigns; wanted true");
+  }
+
+  torch::Tensor GradientNorm(const ParameterGroup& group) const override {
+    return member_->pushed() == nullptr ? local_->GradientNorm(group) : member_->pushed()->GradientNorm(group.name());
   }
 
  private:

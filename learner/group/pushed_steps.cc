@@ -23,7 +23,7 @@ torch::Tensor TensorOf(Header* header) {
 }  // namespace
 
 PushedSteps::PushedSteps(const GradientServerOptions& options, int rank, int size, Collective* collective,
-                         const std::vector<ParameterGroup*>& groups, Metrics* metrics)
+                         const std::vector<ParameterGroup*>& groups, Metrics* metrics, const StopToken& abandoned)
     : collective_(collective), metrics_(metrics) {
   metrics_->Add("gradients_pushed", 0);  // The counter shows that gradients are pushed here.
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -31,23 +31,23 @@ PushedSteps::PushedSteps(const GradientServerOptions& options, int rank, int siz
   }
   if (rank == 0) {
     shared_ = std::make_unique<SharedSteps>(options, size, groups);
+    on_abandoned_ = std::make_unique<StopToken::Callback>(abandoned, [this] { shared_->Abandon(); });
     for (int peer = 1; peer < size; ++peer) {
-      servers_.emplace_back("steps", [this, peer] {
-        LogInfo("no more gradients of learner ", peer, " of the group: ", Serve(peer).message());
+      servers_.emplace_back("steps", [this, peer, abandoned] {
+        const absl::Status ended = Serve(peer);
+        if (absl::IsAborted(ended)) {
+          LogInfo("no more gradients of learner ", peer, " of the group: ", ended.message());
+        } else {
+          LogError("the group ends, as gradients of its learner ", peer, " cannot be taken: ", ended.ToString());
+          abandoned.RequestStop();
+        }
       });
     }
   }
 }
 
-PushedSteps::~PushedSteps() {
-  if (shared_ != nullptr) {
-    shared_->Abandon();
-  }
-}
-
 void PushedSteps::SetProgress(const Progress& progress) {
   if (shared_ != nullptr) {
-    learner_steps_ = progress.learner_steps;
     shared_->SetProgress(progress);
   }
 }
@@ -57,7 +57,8 @@ absl::Status PushedSteps::Step(ParameterGroup* group) {
   WAGGLE_RETURN_IF_ERROR(
       CatchTorch("checking a gradient", [&] { finite = group->gradients().isfinite().all().item<bool>(); }));
   if (!finite) {
-    return absl::InvalidArgumentError(absl::StrCat("the gradient of ", group->name(), " is not finite"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("gradient of ", group->name(), ": got a number that is not finite; wanted finite ones"));
   }
   const auto found = places_.find(group->name());
   WAGGLE_CHECK(found != places_.end(), "an algorithm steps parameters that are not its model's");
@@ -69,9 +70,8 @@ absl::Status PushedSteps::Step(ParameterGroup* group) {
                               : Ask(place, group));
   CountVerdict(outcome.verdict, metrics_);
   place.steps = outcome.steps;
-  if (shared_ == nullptr) {
-    learner_steps_ = outcome.learner_steps;
-  }
+  place.gradient_norm = outcome.gradient_norm;
+  learner_steps_ = outcome.learner_steps;
   return absl::OkStatus();
 }
 
@@ -82,13 +82,11 @@ absl::StatusOr<PushOutcome> PushedSteps::Ask(const Place& place, ParameterGroup*
   WAGGLE_RETURN_IF_ERROR(collective_->Send(TensorOf(&header), 0));
   WAGGLE_RETURN_IF_ERROR(collective_->Send(numbers, 0));
   WAGGLE_RETURN_IF_ERROR(collective_->Receive(TensorOf(&header), 0));
-  torch::Tensor newest = group->values();
-  torch::Tensor received = newest.is_cpu() ? newest : torch::empty_like(newest, torch::kCPU);
-  WAGGLE_RETURN_IF_ERROR(collective_->Receive(received, 0));
-  if (!newest.is_cpu()) {
-    WAGGLE_RETURN_IF_ERROR(CatchTorch("copying parameters", [&] { newest.copy_(received); }));
-  }
-  return PushOutcome{static_cast<GradientVerdict>(header[0]), header[1], header[2]};
+  torch::Tensor values = group->values();
+  const torch::Tensor newest = torch::empty_like(values, torch::kCPU);
+  WAGGLE_RETURN_IF_ERROR(collective_->Receive(newest, 0));
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("copying parameters", [&] { values.copy_(newest); }));
+  return PushOutcome{static_cast<GradientVerdict>(header[0]), header[1], header[2], {}};
 }
 
 absl::Status PushedSteps::Serve(int rank) {
@@ -98,7 +96,8 @@ absl::Status PushedSteps::Serve(int rank) {
     Header header = {};
     WAGGLE_RETURN_IF_ERROR(collective_->Receive(TensorOf(&header), rank));
     if (header[0] < 0 || header[0] >= shared_->groups()) {
-      return absl::InvalidArgumentError(absl::StrCat("a gradient of parameter group ", header[0]));
+      return absl::InvalidArgumentError(
+          absl::StrCat("parameter group of a gradient: got ", header[0], "; wanted 0 to ", shared_->groups() - 1));
     }
     torch::Tensor& buffer = buffers[header[0]];
     if (!buffer.defined()) {
@@ -113,7 +112,15 @@ absl::Status PushedSteps::Serve(int rank) {
 }
 
 absl::Status PushedSteps::WithNewest(absl::FunctionRef<absl::Status()> use) {
-  return shared_ != nullptr ? shared_->WithNewest(use) : use();
+  if (shared_ == nullptr) {
+    return use();
+  }
+  return shared_->WithNewest([&](const std::vector<int64_t>& steps) {
+    for (auto& [name, place] : places_) {
+      place.steps = steps[static_cast<size_t>(place.index)];
+    }
+    return use();
+  });
 }
 
 void PushedSteps::End() {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/threads/stop_token.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/sections.h"
 #include "common/config/schedule.h"
@@ -23,12 +24,12 @@ namespace waggle {
 // thread, beside those that serve the other learners at the first.
 class PushedSteps {
  public:
-  // `groups` are the parameter groups of this learner's model, in an order that all learners have. Its learner must
-  // abandon the collective before the object is destroyed. Counts gradients_pushed, gradients_applied,
-  // gradients_refused and gradients_refused_REASON. The collective, the groups and the metrics must outlive it.
+  // `groups` are the parameter groups of this learner's model, in an order that all learners have. `abandoned` is the
+  // collective's. It ends all waits, and must be stopped before the object is destroyed; it is stopped here if a
+  // learner cannot be served. Counts gradients_pushed, gradients_applied, gradients_refused and
+  // gradients_refused_REASON. The collective, the groups and the metrics must outlive it.
   PushedSteps(const GradientServerOptions& options, int rank, int size, Collective* collective,
-              const std::vector<ParameterGroup*>& groups, Metrics* metrics);
-  ~PushedSteps();
+              const std::vector<ParameterGroup*>& groups, Metrics* metrics, const StopToken& abandoned);
   PushedSteps(const PushedSteps&) = delete;
   PushedSteps& operator=(const PushedSteps&) = delete;
 
@@ -39,10 +40,12 @@ class PushedSteps {
   // ABORTED if the group of learners has ended.
   absl::Status Step(ParameterGroup* group);
 
-  // Calls `use` while this learner's values are the first's newest and its optimizers are at rest.
+  // Calls `use`; at the first learner while its values are the newest and its optimizers are at rest.
   absl::Status WithNewest(absl::FunctionRef<absl::Status()> use);
 
-  // The first learner's steps when it last answered; at the first: those of the last SetProgress.
+  // The norm of the gradient of this parameter group's last step, before clipping; undefined but at the first learner.
+  torch::Tensor GradientNorm(const std::string& group) const { return places_.at(group).gradient_norm; }
+  // The first learner's steps when it last answered; 0 before the first answer.
   int64_t learner_steps() const { return learner_steps_; }
 
   // Ends all steps, at the first learner. The others wait until the group ends.
@@ -51,10 +54,11 @@ class PushedSteps {
  private:
   struct Place {
     int64_t index = 0;
-    int64_t steps = 0;  // Those that this learner's values have.
+    int64_t steps = 0;            // Those that this learner's values have.
+    torch::Tensor gradient_norm;  // See GradientNorm.
   };
 
-  // Sends the gradient to the first, and receives its answer and the newest values.
+  // Sends the gradient to the first, and receives its answer and the newest values. After an error these are as before.
   absl::StatusOr<PushOutcome> Ask(const Place& place, ParameterGroup* group);
   // Answers a learner's pushes until the group ends.
   absl::Status Serve(int rank);
@@ -64,6 +68,7 @@ class PushedSteps {
   std::map<std::string, Place> places_;  // By the parameter group's name.
   int64_t learner_steps_ = 0;
   std::unique_ptr<SharedSteps> shared_;  // Null, but at the first.
+  std::unique_ptr<StopToken::Callback> on_abandoned_;
   std::vector<Thread> servers_;
 };
 

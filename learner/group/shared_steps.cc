@@ -12,11 +12,10 @@
 namespace waggle {
 
 SharedSteps::SharedSteps(const GradientServerOptions& options, int64_t learners, std::vector<ParameterGroup*> groups)
-    : options_(options), batch_(std::min(options.primary_batch, learners)) {
+    : options_(options), batch_(std::min(options.primary_batch, learners)), groups_(std::move(groups)) {
   const torch::NoGradGuard no_grad;
-  for (ParameterGroup* const group : groups) {
+  for (const ParameterGroup* const group : groups_) {
     Parameters parameters;
-    parameters.group = group;
     parameters.values = group->values().detach().clone();
     parameters.sum = torch::zeros_like(parameters.values);
     parameters_.push_back(std::move(parameters));
@@ -24,7 +23,7 @@ SharedSteps::SharedSteps(const GradientServerOptions& options, int64_t learners,
 }
 
 torch::Tensor SharedSteps::NewBuffer(int64_t group) const {
-  return torch::empty_like(parameters_[static_cast<size_t>(group)].sum, torch::kCPU);
+  return torch::empty_like(groups_[static_cast<size_t>(group)]->values(), torch::kCPU);
 }
 
 void SharedSteps::SetProgress(const Progress& progress) {
@@ -43,19 +42,21 @@ double SharedSteps::Scale(int64_t age) const {
 
 absl::StatusOr<PushOutcome> SharedSteps::Push(int64_t group, int64_t based_on, const torch::Tensor& gradient,
                                               torch::Tensor newest) {
-  if (group < 0 || group >= groups() || gradient.numel() != size(group) || newest.numel() != size(group)) {
-    return absl::InvalidArgumentError(absl::StrCat("a gradient of ", gradient.numel(), " numbers of parameter group ",
-                                                   group, "; wanted one of the ", groups(),
-                                                   " groups, and as many numbers as it has"));
+  if (group < 0 || group >= groups()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter group of a gradient: got ", group, "; wanted 0 to ", groups() - 1));
+  }
+  if (gradient.numel() != size(group) || newest.numel() != size(group)) {
+    return absl::InvalidArgumentError(absl::StrCat("numbers of a gradient: got ", gradient.numel(), ", and room for ",
+                                                   newest.numel(), "; wanted ", size(group)));
   }
   const torch::NoGradGuard no_grad;
-  Parameters& parameters = parameters_[static_cast<size_t>(group)];
   PushOutcome outcome;
   MutexLock lock(&mutex_);
+  Parameters& parameters = parameters_[static_cast<size_t>(group)];
   if (based_on < 0 || based_on > parameters.steps) {
-    return absl::InvalidArgumentError(absl::StrCat("a gradient of the values after step ", based_on,
-                                                   " of parameter group ", parameters.group->name(), "; wanted 0 to ",
-                                                   parameters.steps));
+    return absl::InvalidArgumentError(
+        absl::StrCat("steps before a gradient: got ", based_on, "; wanted 0 to ", parameters.steps));
   }
   while (!abandoned_ && (ended_ || !progress_.has_value())) {
     changed_.Wait(&mutex_);
@@ -72,17 +73,15 @@ absl::StatusOr<PushOutcome> SharedSteps::Push(int64_t group, int64_t based_on, c
     }
     const std::shared_ptr<Round> round = parameters.round;
     ++round->gathered;
-    while (!abandoned_ && !round->verdict.has_value()) {
-      const absl::Duration left = round->flush_at - SteadyNow();
-      if (ended_) {
-        changed_.Wait(&mutex_);
-      } else if (round->gathered >= batch_ || left <= absl::ZeroDuration()) {
-        Step(&parameters);
-      } else {
-        changed_.WaitFor(&mutex_, left);
+    if (AwaitStep(groups_[static_cast<size_t>(group)], &parameters, *round)) {
+      // An optimizer on an accelerator says later that a sum was not finite, and steps no more.
+      const bool is_refused = absl::IsInvalidArgument(*round->stepped) && parameters.values.is_cpu();
+      if (!round->stepped->ok() && !is_refused) {
+        return *round->stepped;
       }
+      outcome.verdict = is_refused ? GradientVerdict::kNotFinite : GradientVerdict::kApplied;
+      outcome.gradient_norm = round->gradient_norm;
     }
-    outcome.verdict = round->verdict.value_or(outcome.verdict);
   }
   if (abandoned_) {
     return absl::AbortedError("pushing a gradient: the group is abandoned");
@@ -93,37 +92,54 @@ absl::StatusOr<PushOutcome> SharedSteps::Push(int64_t group, int64_t based_on, c
   return outcome;
 }
 
-void SharedSteps::Step(Parameters* parameters) {
-  ParameterGroup* const group = parameters->group;
+bool SharedSteps::AwaitStep(ParameterGroup* group, Parameters* parameters, const Round& round) {
+  while (!abandoned_ && !round.stepped.has_value()) {
+    const absl::Duration left = round.flush_at - SteadyNow();
+    if (ended_) {
+      changed_.Wait(&mutex_);
+    } else if (round.gathered >= batch_ || left <= absl::ZeroDuration()) {
+      StepLocked(group, parameters);
+    } else {
+      changed_.WaitFor(&mutex_, left);
+    }
+  }
+  return round.stepped.has_value();
+}
+
+void SharedSteps::StepLocked(ParameterGroup* group, Parameters* parameters) {
+  Round& round = *parameters->round;
   absl::Status stepped;
-  const absl::Status caught = CatchTorch("stepping an optimizer", [&] {
+  stepped.Update(CatchTorch("stepping an optimizer", [&] {
     if (options_.reduce == "mean") {
-      parameters->sum.div_(parameters->round->gathered);
+      parameters->sum.div_(round.gathered);
     }
     stepped = group->optimizer().Step(parameters->values, parameters->sum, group->learning_rate().At(*progress_));
-    parameters->sum.zero_();
-  });
-  stepped.Update(caught);
+    if (stepped.ok()) {
+      round.gradient_norm = group->optimizer().gradient_norm().clone();
+    }
+  }));
+  stepped.Update(CatchTorch("emptying a sum", [&] { parameters->sum.zero_(); }));
   if (stepped.ok()) {
     ++parameters->steps;
   } else {
-    LogWarning("gradients of parameter group ", group->name(), " are refused: ", stepped.message());
+    LogWarning("gradients of parameter group ", group->name(), " make no step: ", stepped.message());
   }
-  parameters->round->verdict = stepped.ok() ? GradientVerdict::kApplied : GradientVerdict::kNotFinite;
+  round.stepped = stepped;
   parameters->round = nullptr;
   changed_.SignalAll();
 }
 
-absl::Status SharedSteps::WithNewest(absl::FunctionRef<absl::Status()> use) {
+absl::Status SharedSteps::WithNewest(absl::FunctionRef<absl::Status(const std::vector<int64_t>& steps)> use) {
   const torch::NoGradGuard no_grad;
   MutexLock lock(&mutex_);
-  WAGGLE_RETURN_IF_ERROR(CatchTorch("copying parameters", [&] {
-    for (const Parameters& parameters : parameters_) {
-      torch::Tensor values = parameters.group->values();
-      values.copy_(parameters.values);
-    }
-  }));
-  return use();
+  std::vector<int64_t> steps;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    torch::Tensor values = groups_[i]->values();
+    const torch::Tensor& newest = parameters_[i].values;
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("copying parameters", [&] { values.copy_(newest); }));
+    steps.push_back(parameters_[i].steps);
+  }
+  return use(steps);
 }
 
 void SharedSteps::End() {

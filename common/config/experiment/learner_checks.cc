@@ -62,6 +62,9 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!by_batch, "learner.processes: ", learners,
                        ": each would move the running statistics of batch_norm layers by its own data; wanted 1, or no "
                        "batch_norm");
+    problems.AddUnless(!plan.assigns || !experiment.learner.learners_push(), "learner.gradients: push: algorithm ",
+                       experiment.algorithm,
+                       " sets parameters to values with these options, for which there are no gradients; wanted local");
     problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
                        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");

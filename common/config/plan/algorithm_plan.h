@@ -110,6 +110,9 @@ struct AlgorithmPlan {
   // True if an update takes several steps, each from the result of the one before: one process can then not compute its
   // gradients for another to step by.
   bool iterates = false;
+  // True if an update sets parameters to values (UpdateContext::Assign): learners that push gradients have no step for
+  // that.
+  bool assigns = false;
   // True if an update scales returns by statistics of its own process's data: gradients of several processes are then
   // of different scales, and must not be averaged.
   bool normalizes_returns = false;

@@ -50,7 +50,7 @@ RunCounts CountsOf(const v1::OverviewResponse& overview) {
     counts.policy_lags[bucket] = Find(totals, absl::StrCat("learner/", LagBucketCounter(bucket))).value_or(0);
   }
   counts.items_too_old = Find(totals, "learner/items_too_old").value_or(0);
-  // An actor that pushes gradients counts them from its start. A learner's are pushed by itself if there is none.
+  // Actors and learners that push gradients count them from their start. So does the primary, if actors push.
   const bool by_learners = !totals.contains("actor/gradients_pushed");
   if (!by_learners || totals.contains("learner/gradients_pushed")) {
     counts.gradients = GradientsOf(overview, by_learners);

@@ -20,8 +20,8 @@ struct RunCounts {
   std::optional<double> policy_lag_max;              // Over the run.
   std::array<double, kLagBuckets> policy_lags = {};  // Counts of items_learned, by LagBucket.
   double items_too_old = 0;                          // Left out by the learner (learner.max_policy_lag).
-  std::optional<GradientFacts>
-      gradients;  // If actors push them (such a run has no tables and no policy lags), or learners.
+  // If actors or learners push them. A run whose actors push has no tables and no policy lags.
+  std::optional<GradientFacts> gradients;
 };
 
 RunCounts CountsOf(const v1::OverviewResponse& overview);

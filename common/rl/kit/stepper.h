@@ -26,6 +26,9 @@ class Stepper {
     return true;
   }
 
+  // The L2 norm of the gradient of the group's last step, before clipping: a scalar. Undefined if it is not known here.
+  virtual torch::Tensor GradientNorm(const ParameterGroup& group) const { return group.optimizer().gradient_norm(); }
+
   // Replaces a tensor, on the model's device, by its mean over all learners that step together.
   virtual absl::Status Average(const torch::Tensor& /*tensor*/) { return absl::OkStatus(); }
 };

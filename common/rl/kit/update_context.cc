@@ -42,7 +42,9 @@ bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
   if (!Try(stepped.status()) || !*stepped) {
     return false;
   }
-  Report(absl::StrCat(group->name(), "_gradient_norm"), group->optimizer().gradient_norm());
+  if (const torch::Tensor norm = stepper_->GradientNorm(*group); norm.defined()) {
+    Report(absl::StrCat(group->name(), "_gradient_norm"), norm);
+  }
   return true;
 }
 

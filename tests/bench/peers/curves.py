@@ -6,7 +6,7 @@ usage: tests/bench/peers/curves.py [RUN ...]
 RUN is a name such as half_cheetah_sac or half_cheetah_sac-peer; without one, each whose file is not in docs/curves/data.
 Build first (./dev build). Installs Stable-Baselines3, sb3-contrib and MuJoCo into build/peers/stable_baselines3_learning.
 Writes docs/curves/data/RUN.csv (seconds, environment steps and mean greedy return of each evaluation), then draws
-docs/curves/benchmark_*.png and the table of docs/benchmarks.md from all files there.
+docs/curves/benchmark_*.png and writes docs/benchmarks.md from all files there.
 
 All runs have the environment, seed 1 and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The peer has the
 settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time, and Waggle's
@@ -50,6 +50,29 @@ SECONDS = {LUNAR: 600, CHEETAH: 1200}
 EPISODES = {LUNAR: 20, CHEETAH: 10}
 # Seconds of training between two evaluations of a peer: those of Waggle's experiments.
 PERIOD = {LUNAR: 15, CHEETAH: 60}
+
+TEXT = """\
+# Learning curves on LunarLander and HalfCheetah
+
+Each run has one seed, two processor cores without an accelerator, and a fixed time: 600 seconds of LunarLander-v3, 1,200
+seconds of HalfCheetah-v5. Waggle's runs are the shipped experiments. The peers are the same algorithms of Stable-Baselines3
+and sb3-contrib with the settings that RL Baselines3 Zoo found for the environment; Ape-X is beside DQN. Rainbow and MPO have
+no peer there. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three
+evaluations. Waggle's time includes its evaluations, which run beside the training; the peers' does not.
+
+One seed shows that an algorithm learns the task, and roughly how fast. It does not rank algorithms.
+
+    tests/bench/peers/curves.py
+
+trains those that have no file in `docs/curves/data`, then draws the pictures and writes the table. Solid lines are Waggle's,
+dashed lines of the same colour the peer's.
+
+{table}
+
+![LunarLander-v3](curves/benchmark_lunar_lander.png)
+
+![HalfCheetah-v5](curves/benchmark_half_cheetah.png)
+"""
 
 LARGE = {"policy_kwargs": {"net_arch": [256, 256]}}
 DQN = {"learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 0, "gamma": 0.99,
@@ -168,9 +191,7 @@ def write_page(runs):
         theirs = f"{name}-peer"
         who = "none" if RUNS[name][1] is None else label(theirs)
         lines.append(f"| [{name}](../configs/{name}.yaml) | {cells(name)} | {who} | {cells(theirs)} |")
-    text = PAGE.read_text(encoding="utf-8")
-    table = "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end -->"
-    PAGE.write_text(re.sub("<!-- table -->.*<!-- end -->", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
+    PAGE.write_text(TEXT.replace("{table}", "\n".join(lines)), encoding="utf-8")
 
 
 def main():

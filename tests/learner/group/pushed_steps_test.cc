@@ -87,12 +87,13 @@ TEST_CASE("two learners that wait for each other's gradients step as by the mean
 
   const Learners pushed(algorithm);
   Metrics metrics;
+  int64_t counted = 0;  // The first learner's steps, as the other knows them.
   const StopToken abandoned;
   StopToken done;
   const auto results = ActTogether(
       2,
       [&](int rank, Collective* collective) -> absl::Status {
-        PushedSteps steps(Batches(2), rank, 2, collective, pushed.trainee(rank)->groups(), &metrics);
+        PushedSteps steps(Batches(2), rank, 2, collective, pushed.trainee(rank)->groups(), &metrics, abandoned);
         Pushes stepper(&steps);
         absl::Status status;
         for (uint64_t update = 0; update < kUpdates && status.ok(); ++update) {
@@ -101,7 +102,7 @@ TEST_CASE("two learners that wait for each other's gradients step as by the mean
                        .status();
         }
         if (rank == 1) {
-          CHECK(steps.learner_steps() >= static_cast<int64_t>(kUpdates) - 1);
+          counted = steps.learner_steps();
           abandoned.RequestStop();
           done.RequestStop();
         }
@@ -111,6 +112,7 @@ TEST_CASE("two learners that wait for each other's gradients step as by the mean
       abandoned);
   REQUIRE_OK(results[0]);
   REQUIRE_OK(results[1]);
+  CHECK(counted == static_cast<int64_t>(kUpdates) - 1);
   CHECK(LargestDifference(*pushed.trainee(0), *pushed.trainee(1)) == 0);
   CHECK(LargestDifference(*pushed.trainee(0), *reduced.trainee(0)) < 1e-6);
   const auto counters = metrics.TakeSnapshot().counters;
@@ -123,13 +125,14 @@ TEST_CASE("a learner that does not wait for others learns while they do nothing,
   torch::set_num_threads(1);
   const Learners learners("name: td3");
   Metrics metrics;
+  double difference = -1;
   const StopToken abandoned;
   StopToken done;
   const auto results = ActTogether(
       2,
       [&](int rank, Collective* collective) -> absl::Status {
         AlgorithmTrainee* const trainee = learners.trainee(rank);
-        PushedSteps steps(Batches(1), rank, 2, collective, trainee->groups(), &metrics);
+        PushedSteps steps(Batches(1), rank, 2, collective, trainee->groups(), &metrics, abandoned);
         Pushes stepper(&steps);
         absl::Status status;
         if (rank == 1) {
@@ -142,7 +145,7 @@ TEST_CASE("a learner that does not wait for others learns while they do nothing,
         steps.SetProgress(Progress());
         done.Wait();
         status = steps.WithNewest([&] {
-          CHECK(LargestDifference(*trainee, *learners.trainee(1)) == 0);
+          difference = LargestDifference(*trainee, *learners.trainee(1));
           return absl::OkStatus();
         });
         abandoned.RequestStop();
@@ -151,18 +154,63 @@ TEST_CASE("a learner that does not wait for others learns while they do nothing,
       abandoned);
   REQUIRE_OK(results[0]);
   REQUIRE_OK(results[1]);
+  CHECK(difference == 0);
+}
+
+// The first of one learner, which steps from each gradient that is at most one step old.
+struct Alone {
+  Alone() : steps(Options(), /*rank=*/0, /*size=*/1, /*collective=*/nullptr, groups(), &metrics, abandoned) {
+    steps.SetProgress(Progress());
+  }
+  static GradientServerOptions Options() {
+    GradientServerOptions options = Batches(1);
+    options.max_staleness = 0;
+    return options;
+  }
+  std::vector<ParameterGroup*> groups() const { return learners.trainee(0)->groups(); }
+
+  const Learners learners{"name: ddpg"};
+  Metrics metrics;
+  const StopToken abandoned;
+  PushedSteps steps;
+};
+
+TEST_CASE("values that were copied between two pushes count as new", "[grpc]") {
+  Alone alone;
+  for (int push = 0; push < 2; ++push) {
+    alone.groups()[0]->gradients().fill_(1);
+    REQUIRE_OK(alone.steps.Step(alone.groups()[0]));
+    REQUIRE_OK(alone.steps.WithNewest([] { return absl::OkStatus(); }));
+  }
+  CHECK(alone.steps.GradientNorm(alone.groups()[0]->name()).item<double>() > 0);
+  CHECK_FALSE(alone.steps.GradientNorm(alone.groups()[1]->name()).defined());
+  CHECK(alone.metrics.TakeSnapshot().counters.at("gradients_applied") == 2);
+}
+
+TEST_CASE("the first learner, which waits for others' gradients, stops once the group is abandoned", "[grpc]") {
+  const Learners learners("name: ddpg");
+  Metrics metrics;
+  const StopToken abandoned;
+  const auto results = ActTogether(
+      2,
+      [&](int rank, Collective* collective) -> absl::Status {
+        if (rank == 1) {  // It never pushes.
+          abandoned.RequestStop();
+          return absl::OkStatus();
+        }
+        const std::vector<ParameterGroup*> groups = learners.trainee(0)->groups();
+        PushedSteps steps(Batches(2), rank, 2, collective, groups, &metrics, abandoned);
+        steps.SetProgress(Progress());
+        return steps.Step(groups[0]);
+      },
+      abandoned);
+  CHECK(results[0].code() == absl::StatusCode::kAborted);
 }
 
 TEST_CASE("a gradient that is not finite is an error at its learner", "[grpc]") {
-  const Learners learners("name: ddpg");
-  Metrics metrics;
-  PushedSteps steps(Batches(1), /*rank=*/0, /*size=*/1, /*collective=*/nullptr, learners.trainee(0)->groups(),
-                    &metrics);
-  steps.SetProgress(Progress());
-  ParameterGroup* const group = learners.trainee(0)->groups()[0];
-  torch::Tensor gradients = group->gradients();
-  gradients.fill_(std::numeric_limits<float>::quiet_NaN());
-  CHECK(steps.Step(group).code() == absl::StatusCode::kInvalidArgument);
+  Alone alone;
+  alone.groups()[0]->gradients().fill_(std::numeric_limits<float>::quiet_NaN());
+  CHECK(alone.steps.Step(alone.groups()[0]).code() == absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

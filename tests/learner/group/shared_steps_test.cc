@@ -6,7 +6,6 @@
 
 #include "common/base/threads/thread.h"
 #include "tests/support/catch.h"
-#include "tests/support/eventually.h"
 
 namespace waggle {
 namespace {
@@ -48,19 +47,24 @@ GradientServerOptions Batches(int64_t gradients, double flush_seconds = 60) {
 }
 
 // Pushes a gradient of each value at the same time. Returns the newest values that each got.
-std::vector<torch::Tensor> PushTogether(Setting* setting, const std::vector<float>& gradients) {
+std::vector<torch::Tensor> PushTogether(Setting* setting, const std::vector<float>& gradients,
+                                        GradientVerdict verdict = GradientVerdict::kApplied) {
   std::vector<torch::Tensor> newest(gradients.size());
+  std::vector<absl::StatusOr<PushOutcome>> outcomes(gradients.size());
   std::vector<Thread> threads;
   for (size_t i = 0; i < gradients.size(); ++i) {
     newest[i] = torch::zeros({2});
-    threads.emplace_back("pushes", [&, i] {
-      const PushOutcome outcome = ValueOf(setting->steps->Push(0, 0, torch::full({2}, gradients[i]), newest[i]));
-      CHECK(outcome.verdict == GradientVerdict::kApplied);
-      CHECK(outcome.steps == 1);
-      CHECK(outcome.learner_steps == 7);
-    });
+    threads.emplace_back(
+        "pushes", [&, i] { outcomes[i] = setting->steps->Push(0, 0, torch::full({2}, gradients[i]), newest[i]); });
   }
   threads.clear();
+  const bool applied = verdict == GradientVerdict::kApplied;
+  for (const absl::StatusOr<PushOutcome>& outcome : outcomes) {
+    CHECK(ValueOf(outcome).verdict == verdict);
+    CHECK(ValueOf(outcome).steps == (applied ? 1 : 0));
+    CHECK(ValueOf(outcome).learner_steps == 7);
+    CHECK(ValueOf(outcome).gradient_norm.defined() == applied);
+  }
   return newest;
 }
 
@@ -97,7 +101,8 @@ TEST_CASE("each parameter group has steps and values of its own", "[unit]") {
   CHECK(ValueOf(setting.Push(0, 1, 1)).steps == 2);
   CHECK(ValueOf(setting.Push(1, 0, 5)).steps == 1);
   CHECK(torch::equal(setting.newest, torch::full({2}, -5.0F)));
-  REQUIRE_OK(setting.steps->WithNewest([&] {
+  REQUIRE_OK(setting.steps->WithNewest([&](const std::vector<int64_t>& steps) {
+    CHECK(steps == std::vector<int64_t>{2, 1});
     CHECK(torch::equal(setting.groups[0]->values(), torch::full({2}, -2.0F)));
     CHECK(torch::equal(setting.groups[1]->values(), torch::full({2}, -5.0F)));
     return absl::OkStatus();
@@ -125,14 +130,7 @@ TEST_CASE("gradients whose sum is not finite are refused, and the next step is w
   options.reduce = "sum";
   Setting setting(options);
   const float largest = std::numeric_limits<float>::max();
-  {
-    const Thread other("pushes", [&] {
-      const PushOutcome outcome = ValueOf(setting.steps->Push(0, 0, torch::full({2}, largest), torch::zeros({2})));
-      CHECK(outcome.verdict == GradientVerdict::kNotFinite);
-    });
-    CHECK(ValueOf(setting.Push(0, 0, largest)).verdict == GradientVerdict::kNotFinite);
-  }
-  CHECK(torch::equal(setting.newest, torch::zeros({2})));
+  CHECK(torch::equal(PushTogether(&setting, {largest, largest}, GradientVerdict::kNotFinite)[0], torch::zeros({2})));
   CHECK(torch::equal(PushTogether(&setting, {1, 1})[0], torch::full({2}, -2.0F)));
 }
 

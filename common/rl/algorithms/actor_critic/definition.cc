@@ -36,6 +36,7 @@ absl::StatusOr<AlgorithmPlan> ActorCriticPlan(const ActorCriticOptions& options,
   AlgorithmPlan plan{{net}, EntropyScalars(options.entropy), columns};
   plan.exploration.type = "none";
   plan.normalizes_returns = options.normalize_returns;
+  plan.assigns = options.entropy.rule == "stages";
   if (actors_wait) {
     plan.rows_per_version = options.unroll;
   }

@@ -22,7 +22,8 @@ struct SacOptions : public PriorSoftActorCriticOptions {
   int64_t sequence = 20;
   int64_t burn_in = 10;
 
-  // In nats, of a choice beside real actions, for which target_entropy is. Absent: as of a choice alone.
+  // The target, in nats, of the entropy of a choice beside real actions; target_entropy is that of these. Absent: a
+  // share of the largest, as for a choice alone.
   std::optional<double> choice_target_entropy;
 
   void Visit(ConfigVisitor& visitor) override;

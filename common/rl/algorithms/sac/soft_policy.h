@@ -16,7 +16,8 @@ struct SoftRows {
   const Observations& observation;
   torch::Tensor first = {};       // As in Net::Unroll; undefined for transitions.
   torch::Tensor core_state = {};  // The actor's, before the first step; undefined without a core.
-  // As actions; undefined for transitions. That of a row that begins an episode, and of the first row, is anything.
+  // The action before each row; undefined for transitions. Has no meaning in the first row and in rows that begin an
+  // episode.
   torch::Tensor action_before = {};
 };
 
@@ -32,7 +33,8 @@ class SoftPolicy {
     torch::Tensor q;
     torch::Tensor entropy;
     torch::Tensor target_entropy;
-    // A choice's beside real actions; that entropy counts in q, at a temperature of its own. Otherwise undefined.
+    // The entropy of a choice beside real actions, which counts in q at a temperature of its own, and its target.
+    // Undefined for other actions.
     torch::Tensor choice_entropy = {};
     torch::Tensor choice_target_entropy = {};
   };

@@ -8,6 +8,7 @@ namespace {
 absl::StatusOr<AlgorithmPlan> Plan(const TracOptions& options, const PlanContext& context) {
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, ActorCriticPlan(options, context, /*columns=*/{}, /*actors_wait=*/true));
   plan.iterates = true;
+  plan.assigns = true;
   return plan;
 }
 

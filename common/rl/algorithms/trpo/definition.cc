@@ -39,6 +39,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const TrpoOptions& options, const PlanContext
   plan.exploration.type = "none";
   plan.normalizes_returns = options.normalize_returns;
   plan.iterates = true;
+  plan.assigns = true;
   plan.rows_per_version = options.unroll;
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};
