@@ -27,7 +27,7 @@ PushedSteps::PushedSteps(const GradientServerOptions& options, int rank, int siz
     : collective_(collective), metrics_(metrics) {
   metrics_->Add("gradients_pushed", 0);  // The counter shows that gradients are pushed here.
   for (size_t i = 0; i < groups.size(); ++i) {
-    places_[groups[i]->name()] = {static_cast<int64_t>(i), 0};
+    places_[groups[i]->name()].index = static_cast<int64_t>(i);
   }
   if (rank == 0) {
     shared_ = std::make_unique<SharedSteps>(options, size, groups);

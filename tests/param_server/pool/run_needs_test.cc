@@ -57,8 +57,16 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
     experiment.stop.target_return = 475;
     CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
   }
-  SECTION("gradient workers replace learner and replay server if gradients are pushed") {
+  SECTION("learners that push gradients keep their places") {
     experiment.learner.gradients = "push";
+    groups = Groups(experiment);
+    CHECK(groups.count(Role::kReplayServer) == 1);
+    CHECK(groups.at(Role::kLearner).kind == WorkerKind::kLearner);
+    CHECK(groups.at(Role::kLearner).least == 2);
+  }
+  SECTION("gradient workers replace learner and replay server if actors push gradients") {
+    experiment.learner.gradients = "push";
+    experiment.learner.processes = 1;
     experiment.learner.gradient_server.reducers = 2;
     groups = Groups(experiment);
     CHECK(groups.count(Role::kReplayServer) == 0);
