@@ -137,10 +137,10 @@ class GlooCollective final : public Collective {
       if (waiting_->abandoned) {
         return absl::AbortedError(absl::StrCat(name, ": the group is abandoned"));
       }
-      status = CatchTorch(name, [&] {
-        work = begin();
+      status = CatchTorch(name, [&] { work = begin(); });
+      if (status.ok()) {
         waiting_->transfers.insert(work);
-      });
+      }
     }
     if (status.ok()) {
       bool done = false;

@@ -108,12 +108,13 @@ bool SharedSteps::AwaitStep(ParameterGroup* group, Parameters* parameters, const
 
 void SharedSteps::StepLocked(ParameterGroup* group, Parameters* parameters) {
   Round& round = *parameters->round;
+  const double rate = group->learning_rate().At(*progress_);
   absl::Status stepped;
   stepped.Update(CatchTorch("stepping an optimizer", [&] {
     if (options_.reduce == "mean") {
       parameters->sum.div_(round.gathered);
     }
-    stepped = group->optimizer().Step(parameters->values, parameters->sum, group->learning_rate().At(*progress_));
+    stepped = group->optimizer().Step(parameters->values, parameters->sum, rate);
     if (stepped.ok()) {
       round.gradient_norm = group->optimizer().gradient_norm().clone();
     }
