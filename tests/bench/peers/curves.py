@@ -126,7 +126,7 @@ def train_waggle(name):
     environment = RUNS[name][0]
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "out"
-        settings = ["stop.target_return=null", "stop.max_env_steps=0", f"stop.max_seconds={SECONDS[environment]}",
+        settings = [f"environment.python={sys.executable}", "stop.target_return=null", "stop.max_env_steps=0", f"stop.max_seconds={SECONDS[environment]}",
                     f"evaluation.episodes={EPISODES[environment]}",
                     f"evaluation.period_seconds={PERIOD[environment]}"]
         command = [peer.BIN / "waggle", "run", peer.ROOT / "configs" / f"{name}.yaml", "--seed", str(SEED), "--no-plot",
