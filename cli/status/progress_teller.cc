@@ -17,8 +17,9 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
     }
     return facts;
   }
-  if (experiment.has_value() && experiment->learner.actors_push() && !facts.gradients.has_value()) {
-    facts.gradients.emplace();  // No actor has come yet.
+  const bool from_actors = facts.gradients.has_value() && !facts.gradients->by_learners;
+  if (experiment.has_value() && experiment->learner.actors_push() && !from_actors) {
+    facts.gradients.emplace();  // No actor has come yet, though the primary, a learner to the hub, may have.
   }
   std::set<EvaluationName> evaluations;
   for (size_t i = 0; i < facts.evaluations.size(); ++i) {

@@ -11,7 +11,7 @@ torch::Tensor LogTruncatedNormal(const torch::Tensor& x, const torch::Tensor& me
 
 // The logarithm of the prior's density of actions, [..., elements] in [-1, 1] -> [...]: the sum over elements. The type
 // is not none. Only same_action reads the others: `before`, [..., elements], are the actions before these, and `first`,
-// bool [...], is true if there is none, as an episode begins. May throw as LibTorch does.
+// bool [...], is true for an episode's first action, which has none before it. LibTorch may throw.
 torch::Tensor LogPrior(const SoftPriorOptions& options, const torch::Tensor& action, const torch::Tensor& before,
                        const torch::Tensor& first);
 

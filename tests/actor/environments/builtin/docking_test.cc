@@ -44,7 +44,7 @@ TEST_CASE("the thrust is along the chosen axis, and nothing slows the craft down
   CheckSeen(run, {0.05, 0.2, -0.75, 2});  // The largest velocity.
 }
 
-TEST_CASE("the brake leaves a quarter of both velocities, whatever the thrust is", "[unit]") {
+TEST_CASE("the brake leaves a quarter of both velocities at any thrust", "[unit]") {
   for (const float thrust : {-1.0F, 0.5F}) {
     Run run;
     run.Start({1, 1, 0.8, -0.4});
