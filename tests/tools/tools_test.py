@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests that each check can fail: python3 -m unittest discover -s tests/tools -p '*_test.py'"""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 import unittest
 
 import layering
+import learned_tables
 import linkage
 import paths
 import prose
@@ -251,6 +253,49 @@ class PathsTest(ToolTest):
     def test_a_container_has_its_own_file_system(self):
         self.write("deploy/Dockerfile", "WORKDIR " + "/" + "work/build\n")
         self.assertEqual(list(paths.findings(self.root)), [])
+
+
+class LearnedTablesTest(ToolTest):
+    PAGE = f"""    waggle run configs/known.yaml --seed 1
+
+To a mean return of 475:
+
+{learned_tables.HEADER}
+|---|---|---|---|
+| 1 | 5 | 475.0 | 9 |
+| 4 | 6 | 475.0 | 9 |
+
+    waggle run configs/unknown.yaml --seed 1
+
+{learned_tables.HEADER}
+|---|---|---|---|
+| 1 | 7 | 475.0 | 9 |
+"""
+
+    def learned(self):
+        for seed, outcome in ((1, "solved"), (2, "limit")):
+            result = {"env_steps": 1000 + seed, "mean_return": 480.04}
+            self.write(f"known-{seed}/summary.json",
+                       json.dumps({"outcome": outcome, "wall_seconds": 12.3, "result": result}))
+        return {"known": [self.root / "known-1", self.root / "known-2"]}
+
+    def test_a_table_gets_the_rows_and_the_curve_of_its_runs(self):
+        done = set()
+        page = learned_tables.rewritten(self.PAGE.split("\n"), self.learned(), done)
+        begin = page.index(learned_tables.HEADER)
+        self.assertEqual(page[begin + 2 : begin + 5], ["| 1 | 1,001 | 480.0 | 12 |", "| 2 | 1,002, missed | 480.0 | 12 |", ""])
+        self.assertIn("(../curves/known.png)", page[2])
+        self.assertEqual(done, {"known"})
+
+    def test_other_tables_stay(self):
+        page = learned_tables.rewritten(self.PAGE.split("\n"), self.learned(), set())
+        self.assertIn("| 1 | 7 | 475.0 | 9 |", page)
+        self.assertNotIn("unknown.png", "".join(page))
+
+    def test_a_second_writing_changes_nothing(self):
+        learned = self.learned()
+        page = learned_tables.rewritten(self.PAGE.split("\n"), learned, set())
+        self.assertEqual(learned_tables.rewritten(page, learned, set()), page)
 
 
 if __name__ == "__main__":
