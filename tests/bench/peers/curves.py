@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Learning curves of docs/benchmarks.md: LunarLander and HalfCheetah for a fixed time, beside Stable-Baselines3's.
 
-usage: tests/bench/peers/curves.py [RUN ...]
+usage: tests/bench/peers/curves.py [EXPERIMENT ...]
 
-RUN is a name such as half_cheetah_sac or half_cheetah_sac-peer; without one, each whose file is not in docs/curves/data.
+EXPERIMENT is a name such as half_cheetah_sac; without one, each that has no file in docs/curves/data. It and its peer train at
+the same time, on a core each.
 Build first (./dev build). Installs Stable-Baselines3, sb3-contrib and MuJoCo into build/peers/stable_baselines3_learning.
 Writes docs/curves/data/RUN.csv (seconds, environment steps and mean greedy return of each evaluation), then draws
-docs/curves/benchmark_*.png and writes docs/benchmarks.md from all files there.
+docs/curves/benchmark_*.png and writes docs/benchmarks.md from all files there. The page's table of targets is made of
+docs/curves/data/to_target.jsonl, which is what stable_baselines3_learning.py prints.
 
-All runs have the environment, seed 1 and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The peer has the
-settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time, and Waggle's
-do, as they run beside the training.
+All runs have the environment, seed 1, one core and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The
+peer has the settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time,
+and Waggle's do, as they run beside the training.
 """
 
 import csv
+import json
+import multiprocessing
 import os
 import pathlib
 import re
@@ -52,34 +56,51 @@ EPISODES = {LUNAR: 20, CHEETAH: 10}
 PERIOD = {LUNAR: 15, CHEETAH: 60}
 
 TEXT = """\
-# Learning curves on LunarLander and HalfCheetah
+# Beside Stable-Baselines3
 
-Each run has one seed, two processor cores without an accelerator, and a fixed time: 600 seconds of LunarLander-v3, 1,200
-seconds of HalfCheetah-v5. Waggle's runs are the shipped experiments. The peers are the same algorithms of Stable-Baselines3
-and sb3-contrib with the settings that RL Baselines3 Zoo found for the environment; Ape-X is beside DQN. Rainbow and MPO have
-no peer there. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three
-evaluations. Waggle's time includes its evaluations, which run beside the training; the peers' does not.
+Both sides of a comparison ran on the same machine, without an accelerator. Waggle has its shipped experiments. The peers are
+the same algorithms of Stable-Baselines3 2.9.2 and sb3-contrib 2.9.2 with PyTorch 2.15, one thread, and the settings that RL
+Baselines3 Zoo found for the environment; Ape-X is beside DQN.
+
+## To a target
+
+Waggle's actor, learner and other processes share two cores; a peer has them to itself. A run ends when 20 greedy episodes
+reach the target twice with the same weights. Steps and seconds are means of three seeds. A peer's seconds are those of
+training alone. Waggle's are those of the whole run with its start and its evaluations, which run beside the training.
+
+{targets}
+
+    tests/bench/peers/stable_baselines3_learning.py > docs/curves/data/to_target.jsonl
+
+makes these runs.
+
+## Learning curves on LunarLander and HalfCheetah
+
+Each run has one seed, one core and a fixed time: 600 seconds of LunarLander-v3, 1,200 seconds of HalfCheetah-v5. An
+experiment and its peer ran at the same time, on one core each, although Waggle's processes would use several. Rainbow and MPO
+have no peer there. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three
+evaluations. Waggle's time includes its evaluations; the peers' does not.
 
 One seed shows that an algorithm learns the task, and roughly how fast. It does not rank algorithms.
 
     tests/bench/peers/curves.py
 
-trains those that have no file in `docs/curves/data`, then draws the pictures and writes the table. Solid lines are Waggle's,
+trains those that have no file in `docs/curves/data`, then draws the pictures and writes this page. Solid lines are Waggle's,
 dashed lines of the same colour the peer's.
 
 {table}
 
-![LunarLander-v3](curves/benchmark_lunar_lander.png)
-
-![HalfCheetah-v5](curves/benchmark_half_cheetah.png)
+{pictures}
 """
 
+# More steps than a run takes. Exploration falls over a share of 100,000 steps in RL Baselines3 Zoo.
+MANY = 100_000_000
 LARGE = {"policy_kwargs": {"net_arch": [256, 256]}}
 DQN = {"learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 0, "gamma": 0.99,
-       "target_update_interval": 250, "train_freq": 4, "gradient_steps": -1, "exploration_fraction": 0.12,
+       "target_update_interval": 250, "train_freq": 4, "gradient_steps": -1, "exploration_fraction": 0.12 * 100_000 / MANY,
        "exploration_final_eps": 0.1, **LARGE}
 QR_DQN = {"learning_rate": 1.5e-3, "batch_size": 128, "buffer_size": 100_000, "learning_starts": 10_000, "gamma": 0.995,
-          "target_update_interval": 1, "train_freq": 256, "gradient_steps": -1, "exploration_fraction": 0.24,
+          "target_update_interval": 1, "train_freq": 256, "gradient_steps": -1, "exploration_fraction": 0.24 * 100_000 / MANY,
           "exploration_final_eps": 0.18, "policy_kwargs": {"net_arch": [256, 256], "n_quantiles": 170}}
 PPO = {"n_steps": 1024, "batch_size": 64, "gae_lambda": 0.98, "gamma": 0.999, "n_epochs": 4, "ent_coef": 0.01}
 OFF_POLICY = {"learning_starts": 10_000}
@@ -117,8 +138,7 @@ def train_peer(name):
             clock["evaluating"] += time.perf_counter() - stopped
         return seconds < SECONDS[environment]
 
-    # The length of schedules: about what the time suffices for.
-    model.learn(100_000 if environment == LUNAR else 1_000_000, callback=goes_on)
+    model.learn(MANY, callback=goes_on)  # Until the time is over.
     return points
 
 
@@ -158,22 +178,48 @@ def label(run):
     return f"{algorithm.__name__} of {algorithm.__module__.split('.')[0].replace('_', '-')}"
 
 
+def picture(name):
+    """The part of an experiment's name that says the environment."""
+    return "_".join(name.split("_")[:2])
+
+
 def draw(runs):
     for environment, name in ((LUNAR, "lunar_lander"), (CHEETAH, "half_cheetah")):
         figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.5), sharey=True)
         shown = [run for run in runs if run.startswith(name)]
+        if not shown:
+            continue
         colors = {run: f"C{i}" for i, run in enumerate(r for r in RUNS if r.startswith(name))}
         for run in shown:
             seconds, steps, means = zip(*runs[run])
             style = {"color": colors[run.removesuffix("-peer")], "linestyle": "--" if run.endswith("-peer") else "-"}
             axes[0].plot(seconds, means, label=label(run), **style)
-            axes[1].plot(steps, means, **style)
+            begun = [(step, mean) for step, mean in zip(steps, means) if step >= 1000]
+            axes[1].plot(*zip(*begun), **style)
         axes[0].set(xlabel="seconds", ylabel="mean greedy return", title=environment)
-        axes[1].set(xlabel="environment steps")
-        if shown:
-            axes[0].legend(fontsize="small")
+        axes[1].set(xlabel="environment steps", xscale="log")
+        axes[0].legend(fontsize="small")
         figure.tight_layout()
         figure.savefig(DATA.parent / f"benchmark_{name}.png", dpi=90)
+
+
+def targets():
+    """The lines of the table of targets."""
+    lines = ["| experiment | environment steps | seconds | peer | environment steps | seconds |", "|---|---|---|---|---|---|"]
+    with open(DATA / "to_target.jsonl", encoding="utf-8") as file:
+        runs = [json.loads(line) for line in file]
+    for name in dict.fromkeys(run["task"] for run in runs):
+        seeds = [run for run in runs if run["task"] == name]
+        peer_name = next(key for key in seeds[0] if key not in ("task", "seed", "waggle"))
+
+        def cells(side):
+            steps = numpy.mean([run[side]["env_steps"] for run in seeds])
+            missed = sum(not run[side]["solved"] for run in seeds)
+            seconds = numpy.mean([run[side]["seconds"] for run in seeds])
+            return f"{steps:,.0f}{f', {missed} of {len(seeds)} missed' if missed else ''} | {seconds:.{1 if seconds < 10 else 0}f}"
+
+        lines.append(f"| [{name}](../configs/{name}.yaml) | {cells('waggle')} | {peer_name} | {cells(peer_name)} |")
+    return lines
 
 
 def write_page(runs):
@@ -189,24 +235,43 @@ def write_page(runs):
 
     for name in RUNS:
         theirs = f"{name}-peer"
+        if name not in runs:
+            continue
         who = "none" if RUNS[name][1] is None else label(theirs)
         lines.append(f"| [{name}](../configs/{name}.yaml) | {cells(name)} | {who} | {cells(theirs)} |")
-    PAGE.write_text(TEXT.replace("{table}", "\n".join(lines)), encoding="utf-8")
+    shown = {RUNS[name][0]: f"![{RUNS[name][0]}](curves/benchmark_{picture(name)}.png)" for name in RUNS if name in runs}
+    text = TEXT.replace("{table}", "\n".join(lines)).replace("{targets}", "\n".join(targets()))
+    PAGE.write_text(text.replace("{pictures}", "\n\n".join(shown.values())), encoding="utf-8")
+
+
+def record(run, core):
+    """Trains the run on the core, and writes its file."""
+    os.sched_setaffinity(0, {core})
+    points = train_peer(run.removesuffix("-peer")) if run.endswith("-peer") else train_waggle(run)
+    with open(DATA / f"{run}.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["seconds", "env_steps", "mean_return"])
+        writer.writerows(points)
 
 
 def main():
-    known = [run for name, (_, algorithm, _, _) in RUNS.items() for run in
-             ([name] if algorithm is None else [name, f"{name}-peer"])]
-    if unknown := [run for run in sys.argv[1:] if run not in known]:
-        sys.exit(f"RUN: got {unknown[0]}; wanted one of {', '.join(known)}")
+    if unknown := [name for name in sys.argv[1:] if name not in RUNS]:
+        sys.exit(f"EXPERIMENT: got {unknown[0]}; wanted one of {', '.join(RUNS)}")
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        sys.exit("an experiment and its peer want a core each: this machine has one")
     DATA.mkdir(parents=True, exist_ok=True)
-    for run in sys.argv[1:] or [run for run in known if not (DATA / f"{run}.csv").exists()]:
-        print(run, flush=True)
-        points = train_peer(run.removesuffix("-peer")) if run.endswith("-peer") else train_waggle(run)
-        with open(DATA / f"{run}.csv", "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["seconds", "env_steps", "mean_return"])
-            writer.writerows(points)
+    for name in sys.argv[1:] or [name for name in RUNS if not (DATA / f"{name}.csv").exists()]:
+        print(name, flush=True)
+        sides = [name] if RUNS[name][1] is None else [name, f"{name}-peer"]
+        processes = [multiprocessing.Process(target=record, args=side) for side in zip(sides, cores)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+        if any(process.exitcode != 0 for process in processes):
+            sys.exit(f"{name}: a run failed")
+    known = [run for name in RUNS for run in (name, f"{name}-peer")]
     runs = {run: read(DATA / f"{run}.csv") for run in known if (DATA / f"{run}.csv").exists()}
     draw(runs)
     write_page(runs)
