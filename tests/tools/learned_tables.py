@@ -5,7 +5,7 @@ usage: learned_tables.py build/learn
 
 A page's command `waggle run configs/NAME.yaml` is followed by the curve of NAME and by a table whose first column is
 "seed". The rows of the table become those of the runs NAME-1, NAME-2 and so on; a curve that is not there is added.
-Experiments without such a table or without runs are named.
+Experiments without such a table are named.
 """
 
 import json
@@ -57,7 +57,8 @@ def rewritten(lines, learned, done):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    if len(sys.argv) != 2 or not (folder := pathlib.Path(sys.argv[1])).is_dir():
+        sys.exit("usage: learned_tables.py build/learn, which ./dev learn makes")
     learned = {}
     for summary in sorted(folder.glob("*-[0-9]*/summary.json")):
         learned.setdefault(summary.parent.name.rsplit("-", 1)[0], []).append(summary.parent)

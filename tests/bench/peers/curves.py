@@ -76,8 +76,8 @@ makes these runs.
 
 ## Learning curves on LunarLander and HalfCheetah
 
-Each run has one seed, one core and a fixed time: 600 seconds of LunarLander-v3, 1,200 seconds of HalfCheetah-v5. An
-experiment and its peer ran at the same time, on one core each, although Waggle's processes would use several. Rainbow and MPO
+Each run has one seed, one core and a fixed time: 600 seconds of LunarLander-v3, 1,200 seconds of HalfCheetah-v5. All of
+Waggle's processes share that core, although they would use several. Rainbow and MPO
 have no peer there. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three
 evaluations. Waggle's time includes its evaluations; the peers' does not.
 
