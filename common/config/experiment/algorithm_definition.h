@@ -88,7 +88,7 @@ AlgorithmDefinition Define(std::string description, std::vector<SpaceKind> actio
                            const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
     const auto* const own = dynamic_cast<const Options*>(&options);
     if (own == nullptr) {
-      return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
+      return absl::InvalidArgumentError("algorithm: got another algorithm's options; wanted its own");
     }
     return plan(*own, context);
   };

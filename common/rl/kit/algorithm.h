@@ -40,12 +40,12 @@ struct AlgorithmImplementation {
 
 using AlgorithmImplementations = Registry<AlgorithmImplementation>;
 
-// Made from its own options.
+// Makes a `Made` from its own options. INVALID_ARGUMENT for those of another algorithm.
 template <class Base, class Made, class Options, class Argument>
 absl::StatusOr<std::unique_ptr<Base>> MakeOf(const AlgorithmOptions& options, Argument argument) {
   const auto* const own = dynamic_cast<const Options*>(&options);
   if (own == nullptr) {
-    return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
+    return absl::InvalidArgumentError("algorithm: got another algorithm's options; wanted its own");
   }
   return std::make_unique<Made>(*own, std::move(argument));
 }

@@ -67,7 +67,7 @@ struct Transitions {
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent = 0);
 
 // A batch of an UnrollTable, a SequenceTable or an EpisodeTable, time-major: T steps of each row, or those of the
-// longest episode. Of the additional step in [T + 1, rows] only the observation counts. Past the end of a shorter
+// longest episode. Only the observation of the additional step in [T + 1, rows] counts. Past the end of a shorter
 // episode nothing counts; observations and actions are zeros. Floating-point fields have the networks' type.
 struct Unrolls {
   Observations observation;  // [T + 1, rows, …] a leaf.

@@ -8,7 +8,8 @@
 #include "common/config/plan/table_plan.h"
 #include "common/rl/kit/returns/n_step_sum.h"
 
-// Priorities of new items by the weights that acted, for a plan whose acting network has a q head. No tensor library.
+// Priorities of new items by the weights that acted, for a plan whose acting network has a q head, or whose own policy
+// writes q_taken and q_max. No tensor library.
 
 namespace waggle {
 

@@ -21,9 +21,10 @@ bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* gro
   }
   // A check is free on the CPU. Elsewhere the gradient tells the stepper.
   if (loss.is_cpu() && !std::isfinite(loss.item<double>())) {
-    return Try(absl::InvalidArgumentError(
-        absl::StrCat(group->name(), "_loss is ", loss.item<double>(),
-                     ": a reward, an observation or an action of the batch is out of bounds, or learning diverged")));
+    return Try(absl::InvalidArgumentError(absl::StrCat(
+        group->name(), "_loss: got ", loss.item<double>(),
+        "; wanted a finite number. A reward, an observation or an action of the batch is out of bounds, or "
+        "learning diverged")));
   }
   torch::Tensor gradients = group->gradients();
   gradients.zero_();
@@ -58,7 +59,8 @@ torch::Tensor UpdateContext::Gradient(const torch::Tensor& loss, ParameterGroup*
     // On an accelerator nothing has waited for the loss so far.
     if (!Try(stepper_->Average(gradient)) ||
         (!gradient.is_cpu() && !gradient.isfinite().all().item<bool>() &&
-         !Try(absl::InvalidArgumentError(absl::StrCat("the gradient of ", group->name(), " is not finite"))))) {
+         !Try(absl::InvalidArgumentError(
+             absl::StrCat(group->name(), "_gradient: got one that is not finite; wanted finite numbers"))))) {
       gradient.zero_();
     }
   }
@@ -95,7 +97,8 @@ bool UpdateContext::Assign(const torch::Tensor& values, ParameterGroup* group) {
     return false;
   }
   if (!torch::isfinite(mean).all().item<bool>()) {
-    return Try(absl::InvalidArgumentError(absl::StrCat(group->name(), ": new values are not all finite")));
+    return Try(absl::InvalidArgumentError(
+        absl::StrCat(group->name(), ": got new values that are not all finite; wanted finite ones")));
   }
   const absl::StatusOr<bool> assigned = stepper_->Assign(group, mean);
   return Try(assigned.status()) && *assigned;

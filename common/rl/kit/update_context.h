@@ -52,11 +52,11 @@ class UpdateContext {
   void SetPriorities(const torch::Tensor& priorities) { SetPriorities("", priorities); }
 
   const Progress& progress() const { return progress_; }
-  // The algorithm's.
+  // The algorithm's random numbers.
   Noise* noise() const { return noise_; }
 
   const absl::Status& status() const { return status_; }
-  // The table's or the only table's; undefined if not set.
+  // New priorities of the table, or of the only table; undefined if not set.
   torch::Tensor priorities(const std::string& table = "") const;
   std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
 

@@ -93,7 +93,7 @@ def updating(buffer):
 
 
 CASES = [
-    # Comes first, while the heap is fresh.
+    # Measured in main() while the buffer is filled.
     ("memory_cartpole", "bytes/item", None),
     ("insert_cartpole", "items/s", adding),
     ("sample_cartpole_512", "items/s", sampling),

@@ -10,7 +10,7 @@ Writes docs/curves/data/RUN.csv (seconds, environment steps and mean greedy retu
 docs/curves/benchmark_*.png and writes docs/benchmarks.md from all files there. The page's table of targets is made of
 docs/curves/data/to_target.jsonl, which is what stable_baselines3_learning.py prints.
 
-All runs have the environment, seed 1, one core and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The
+An experiment and its peer have the same environment, seed 1, a core each and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The
 peer has the settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time,
 and Waggle's do, as they run beside the training.
 """
@@ -21,7 +21,6 @@ import multiprocessing
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -66,7 +65,8 @@ Baselines3 Zoo found for the environment; Ape-X is beside DQN.
 
 Waggle's actor, learner and other processes share two cores; a peer has them to itself. A run ends when 20 greedy episodes
 reach the target twice with the same weights. Steps and seconds are means of three seeds. A peer's seconds are those of
-training alone. Waggle's are those of the whole run with its start and its evaluations, which run beside the training.
+training alone. Waggle's begin with the first environment step and include the evaluations, which run beside the training;
+the start of its processes does not count.
 
 {targets}
 
@@ -149,14 +149,7 @@ def train_waggle(name):
         settings = [f"environment.python={sys.executable}", "stop.target_return=null", "stop.max_env_steps=0", f"stop.max_seconds={SECONDS[environment]}",
                     f"evaluation.episodes={EPISODES[environment]}",
                     f"evaluation.period_seconds={PERIOD[environment]}"]
-        command = [peer.BIN / "waggle", "run", peer.ROOT / "configs" / f"{name}.yaml", "--seed", str(SEED), "--no-plot",
-                   "--output-dir", output]
-        for setting in settings:
-            command += ["--set", setting]
-        done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
-        if not (output / "summary.json").exists():
-            sys.exit(f"{name}: {done.stdout[-2000:]}")
+        peer.run_experiment(name, SEED, output, settings)
         with open(output / "metrics.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     # The rows of one evaluation have the same time.
@@ -185,10 +178,10 @@ def picture(name):
 
 def draw(runs):
     for environment, name in ((LUNAR, "lunar_lander"), (CHEETAH, "half_cheetah")):
-        figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.5), sharey=True)
         shown = [run for run in runs if run.startswith(name)]
         if not shown:
             continue
+        figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.5), sharey=True)
         colors = {run: f"C{i}" for i, run in enumerate(r for r in RUNS if r.startswith(name))}
         for run in shown:
             seconds, steps, means = zip(*runs[run])

@@ -1,6 +1,7 @@
 """Shared by the comparisons with other programs: virtual environments, Waggle's benchmarks, the report."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -34,8 +35,19 @@ def waggle(program, case):
     raise SystemExit(f"{program} has no case {case}: is it built?")
 
 
+def run_experiment(name, seed, output, settings):
+    """Runs configs/NAME.yaml with these `--set` arguments and one thread a process, into the folder `output`."""
+    command = [BIN / "waggle", "run", ROOT / "configs" / f"{name}.yaml", "--seed", str(seed), "--no-plot", "--output-dir", output]
+    for setting in settings:
+        command += ["--set", setting]
+    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if not (output / "summary.json").exists():
+        sys.exit(f"{name}: {done.stdout[-2000:]}")
+
+
 def report(case, unit, ours, peer, theirs, less_is_better=False):
-    """One JSON line; the ratio is above 1 where Waggle is ahead."""
+    """One JSON line; the ratio is above 1 if Waggle is ahead."""
     ratio = theirs / ours if less_is_better else ours / theirs
     print(json.dumps({"case": case, "unit": unit, "waggle": float(f"{ours:.6g}"), peer: float(f"{theirs:.6g}"),
                       "ratio": round(ratio, 2)}), flush=True)

@@ -9,14 +9,12 @@ gigabytes. Prints one JSON line for each run.
 
 A run ends when 20 greedy episodes average the target twice with the same weights, or at the limit of environment steps.
 Both sides have the same environment, target and limit. Waggle has its shipped experiment, and the peer the settings that RL
-Baselines3 Zoo found for the environment, with one thread. Waggle's seconds are those of the whole run, with its start and
-evaluations; the peer's are those of training alone.
+Baselines3 Zoo found for the environment, with one thread. Waggle's seconds begin with the first environment step, and include
+its evaluations; the peer's are those of training alone.
 """
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -122,7 +120,7 @@ def train_peer(task, seed):
     torch.set_num_threads(1)
     made, evaluated = environments(task, seed, True), environments(task, 1000 + seed, False)
     model = task.algorithm(task.policy, made, seed=seed, device="cpu", **task.options)
-    # Schedules are those of a whole run, so it is not trained in parts: a callback evaluates, on a clock that stands still.
+    # Schedules are those of a whole run, so it is not trained in parts: a callback evaluates, and its time is subtracted.
     progress = {"evaluating": 0.0, "next": task.period, "result": None}
 
     def mean():
@@ -152,13 +150,8 @@ def train_peer(task, seed):
 def train_waggle(name, task, seed):
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "out"
-        command = [peer.BIN / "waggle", "run", peer.ROOT / "configs" / f"{name}.yaml", "--seed", str(seed), "--no-plot",
-                   "--output-dir", output, "--set", f"stop.max_env_steps={task.steps}", "--set", "stop.max_seconds=7200",
-                   "--set", f"evaluation.confirm_episodes={EPISODES}"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if not (output / "summary.json").exists():
-            sys.exit(f"{name}: {done.stdout[-2000:]}")
+        peer.run_experiment(name, seed, output, [f"stop.max_env_steps={task.steps}", "stop.max_seconds=7200",
+                                                 f"evaluation.confirm_episodes={EPISODES}"])
         summary = json.loads((output / "summary.json").read_text())
     result = summary["result"] or {"env_steps": task.steps, "mean_return": None}
     return {"solved": summary["outcome"] == "solved", "env_steps": result["env_steps"],

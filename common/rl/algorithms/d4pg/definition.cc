@@ -18,7 +18,7 @@ void Defaults(Experiment* experiment) {
 
 }  // namespace
 
-// The paper's.
+// Defaults as in the paper.
 D4pgOptions::D4pgOptions() {
   n_step = 5;
   exploration.type = "gaussian";

@@ -39,8 +39,7 @@ void ImpalaOptions::Visit(ConfigVisitor& visitor) {
 
 absl::Status ImpalaOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(c_clip <= rho_clip, "c_clip: ", c_clip, " is more than rho_clip: ", rho_clip,
-                     "; wanted at most as much");
+  problems.AddUnless(c_clip <= rho_clip, "c_clip: got ", c_clip, "; wanted at most rho_clip, ", rho_clip);
   return problems.ToStatus();
 }
 

@@ -2,7 +2,6 @@
 
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/m_dqn/m_dqn.h"
-#include "common/rl/kit/distributional.h"
 #include "common/rl/kit/q_learning.h"
 #include "common/rl/kit/returns/n_step_returns.h"
 
@@ -22,8 +21,7 @@ class MDqn : public Algorithm {
     Tensor target;
     {
       const torch::NoGradGuard no_grad;
-      const Tensor own = AtChoices(ScaledLogarithms(q_.target()(t.observation).q()).unsqueeze(-1), t.action)
-                             .squeeze(-1)
+      const Tensor own = ValuesOfChoices(ScaledLogarithms(q_.target()(t.observation).q()), t.action)
                              .clamp(options_.lowest_logarithm, 0);
       const Tensor next = q_.target()(t.next_observation).q();
       const Tensor logarithms = ScaledLogarithms(next);

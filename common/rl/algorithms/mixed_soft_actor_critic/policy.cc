@@ -64,8 +64,7 @@ Acted MixedActingPolicy::Act(const ActingRows& rows) {
   const Tensor reals = rows.greedy ? policy.Mode() : policy.Sample(rows.noise).action;
   const Output out = nets_.net("critic")(rows.observation, {}, {reals});
   const Tensor q = Least(out);
-  const Tensor alpha = options_.learn_temperature ? Temperature::OfLogarithm(nets_.scalar(kChoiceTemperature))
-                                                  : torch::full({}, options_.temperature, q.options());
+  const Tensor alpha = Temperature::Acting(options_, options_.temperature, nets_, kChoiceTemperature, q);
   // Greedy, a high temperature would round values to a tie.
   const Tensor choice = rows.greedy ? Distribution::Categorical(q, out.mask()).Mode()
                                     : Distribution::Categorical(q / alpha, out.mask()).Sample(rows.noise).action;

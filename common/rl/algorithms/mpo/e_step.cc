@@ -27,7 +27,7 @@ Tensor BestTemperature(const Tensor& q, const Tensor& log_prior, double divergen
   const Tensor below = BelowBest(q);
   Tensor high = (-below.amin() / std::sqrt(8 * divergence)).clamp_min(1e-12).log();
   Tensor low = high - std::log(1e6);
-  // The derivative grows with the temperature. 30 halvings leave 1e-8 of it.
+  // The derivative grows with the temperature. 30 halvings leave an interval of about 1e-8 of its logarithm.
   for (int i = 0; i < 30; ++i) {
     const Tensor middle = (low + high) / 2;
     const Tensor log_weights = (below / middle.exp() + log_prior).log_softmax(-1);

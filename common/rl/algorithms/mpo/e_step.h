@@ -18,8 +18,8 @@ torch::Tensor ImprovedWeights(const torch::Tensor& temperature, const torch::Ten
 torch::Tensor TemperatureDual(const torch::Tensor& temperature, const torch::Tensor& q, const torch::Tensor& log_prior,
                               double divergence);
 
-// The temperature, without dimensions, of the least dual, by bisection of its derivative. If no weights are that far
-// from the prior, because all the weight is on each row's best candidates, a millionth of the largest possible one.
+// The temperature, without dimensions, of the least dual, by bisection of its derivative. If even weights on
+// each row's best candidates alone are closer to the prior, it is a millionth of the largest possible temperature.
 torch::Tensor BestTemperature(const torch::Tensor& q, const torch::Tensor& log_prior, double divergence);
 
 }  // namespace waggle

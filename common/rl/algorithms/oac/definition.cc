@@ -18,7 +18,8 @@ void OacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("optimism", &optimism, In(0, 1e6));
   visitor.Double("divergence", &divergence, In(0, 1e6));
   visitor.Int("critics", &critics, In(1, 16));
-  SoftActorCriticOptions::Visit(visitor);  // Its own policy takes no core.
+  SoftActorCriticOptions::Visit(
+      visitor);  // Without SacOptions' keys: this policy takes no core, no choice and no prior.
 }
 
 AlgorithmDefinition oac_definition() {

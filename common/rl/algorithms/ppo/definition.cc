@@ -14,18 +14,17 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
   const int64_t parts = has_core ? unrolls : unrolls * options.unroll;
   const int64_t steps_a_part = unrolls * options.unroll / options.minibatches;
   if (options.minibatches <= parts && options.normalize_advantages && steps_a_part < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.minibatches: ", options.minibatches,
-                     ": with normalize_advantages a minibatch of a single "
-                     "step learns nothing, because its advantage is the mean; wanted at most ",
-                     unrolls * options.unroll / 2));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.minibatches: got ", options.minibatches,
+        ", of single steps, whose advantage is the mean that normalize_advantages subtracts; wanted at most ",
+        unrolls * options.unroll / 2));
   }
   if (options.minibatches <= parts) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("algorithm.minibatches: ", options.minibatches,
-                                                 ": a learner step learns from ", parts,
-                                                 has_core ? " unrolls" : " steps", "; wanted at most as many"));
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.minibatches: got ", options.minibatches,
+                                                 "; wanted at most the ", parts, has_core ? " unrolls" : " steps",
+                                                 " of a learner step"));
 }
 
 }  // namespace

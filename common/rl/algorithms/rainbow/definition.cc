@@ -6,7 +6,7 @@
 namespace waggle {
 namespace {
 
-constexpr double kFirstNoise = 0.5;  // The paper's.
+constexpr double kFirstNoise = 0.5;  // As in the paper.
 
 absl::StatusOr<AlgorithmPlan> Plan(const RainbowOptions& options, const PlanContext& context) {
   if (!options.learns_distribution()) {
@@ -34,7 +34,7 @@ void Defaults(Experiment* experiment) {
 // Noisy layers explore.
 RainbowOptions::RainbowOptions() {
   exploration = ExplorationOptions();
-  optimizer.epsilon = 1.5e-4;  // The paper's.
+  optimizer.epsilon = 1.5e-4;  // As in the paper.
 }
 
 void RainbowOptions::Visit(ConfigVisitor& visitor) {

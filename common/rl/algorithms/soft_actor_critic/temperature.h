@@ -22,6 +22,12 @@ class Temperature {
     return logarithm.clamp(-kMostLogarithm, kMostLogarithm).exp();
   }
 
+  // By which a policy acts: that of the published logarithm if it is learned, otherwise `fixed`. Without dimensions.
+  static torch::Tensor Acting(const SoftActorCriticOptions& options, double fixed, const ActingNets& nets,
+                              const std::string& logarithm, const torch::Tensor& like) {
+    return options.learn_temperature ? OfLogarithm(nets.scalar(logarithm)) : torch::full({}, fixed, like.options());
+  }
+
   // The present one, a constant without dimensions, of the type and device of `like`.
   torch::Tensor Value(const torch::Tensor& like) const {
     return scalar_ != nullptr ? OfLogarithm(scalar_->value().detach())

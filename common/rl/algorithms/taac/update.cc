@@ -96,7 +96,7 @@ class TaacPolicy : public AlgorithmPolicy {
       return nets_.net("critic")(rows.observation, action).value().amin(0);
     };
     const Switch choice(value(before), value(proposed), SwitchTemperature());
-    // A probability of a high temperature would round a better action to a half.
+    // Compares values: at a high temperature the probability rounds to a half, whichever action is better.
     const Tensor switches = rows.greedy ? choice.proposed > choice.repeated
                                         : rows.noise->UniformLike(choice.probability) < choice.probability;
     Acted acted;
@@ -109,8 +109,7 @@ class TaacPolicy : public AlgorithmPolicy {
 
  private:
   Tensor SwitchTemperature() const {
-    return options_.learn_temperature ? Temperature::OfLogarithm(nets_.scalar("log_switch_temperature"))
-                                      : torch::full({}, options_.switch_temperature, taken_.options());
+    return Temperature::Acting(options_, options_.switch_temperature, nets_, "log_switch_temperature", taken_);
   }
 
   const TaacOptions options_;

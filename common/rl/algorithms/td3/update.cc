@@ -22,7 +22,7 @@ class Td3 : public DeterministicActorCritic {
     return (action + drawn).clamp(-1, 1);
   }
 
-  // The first critic's.
+  // The first critic's value.
   Tensor Value(const Observations& observation, const Tensor& action) const override {
     return ValuesOf(NetView(&critic().network()), observation, action).select(0, 0);
   }

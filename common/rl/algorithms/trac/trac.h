@@ -12,7 +12,7 @@ struct TracOptions : public A2cOptions {
   // The largest move of a step: the mean symmetric divergence of the policies before and after it, in nats for each
   // element of the action.
   double max_divergence = 0.01;
-  int64_t max_pulls = 100;  // Pulls of a step, of which all but the last were too short.
+  int64_t max_pulls = 100;  // The last pull stands, even if the policy is still further away.
 
   void Visit(ConfigVisitor& visitor) override;
 };

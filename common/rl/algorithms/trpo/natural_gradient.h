@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "common/nn/parameter_group.h"
 #include "common/nn/torch.h"
@@ -20,13 +19,13 @@ using MatrixProduct = std::function<torch::Tensor(const torch::Tensor& vector)>;
 // They end early at a residual whose squared norm is below `residual`.
 torch::Tensor ConjugateGradients(const MatrixProduct& matrix, const torch::Tensor& b, int64_t steps, double residual);
 
-// The mean Fisher information of a policy [T, rows] over the rows in `mask`, by the group's parameters, as the mean
-// over all learners. The policy must come from Net::Differentiable.
-
-// The Hessian of KL(acted || policy), where `acted` has the same parameters but is constant.
+// Both functions below multiply by the mean Fisher information of a policy [T, rows] over the rows in `mask`, by the
+// group's parameters, as the mean over all learners. The policy must come from Net::Differentiable.
+//
+// The first: the Hessian of KL(acted || policy), where `acted` has the same parameters but is constant.
 MatrixProduct FisherByDivergence(const Distribution& policy, const Distribution& acted, const torch::Tensor& mask,
                                  ParameterGroup* group, UpdateContext* context);
-// J^T M J, with M the information of the distribution's own parameters (Distribution::Fisher).
+// The second: J^T M J, with M the information of the distribution's own parameters (Distribution::Fisher).
 MatrixProduct FisherByParameters(const Distribution& policy, const torch::Tensor& mask, ParameterGroup* group,
                                  UpdateContext* context);
 

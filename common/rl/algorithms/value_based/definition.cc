@@ -27,11 +27,12 @@ void TargetOptions::VisitTarget(ConfigVisitor& visitor, bool has_target) {
 
 absl::Status TargetOptions::ValidateTarget(bool has_target) const {
   Problems problems;
-  problems.AddUnless(!target_update_rate.has_value() || update_steps == 0,
-                     "target_update_rate: ", target_update_rate.value_or(0), " and update_steps: ", update_steps,
-                     " exclude each other; give one of them");
-  problems.AddUnless(has_target || (!target_update_rate.has_value() && update_steps == 0),
-                     "target_update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  problems.AddUnless(!target_update_rate.has_value() || update_steps == 0, "update_steps: got ", update_steps,
+                     " beside target_update_rate ", target_update_rate.value_or(0), "; wanted one of the two");
+  problems.AddUnless(has_target || !target_update_rate.has_value(), "target_update_rate: got ",
+                     target_update_rate.value_or(0), " in mode vanilla, which has no target network; wanted none");
+  problems.AddUnless(has_target || update_steps == 0, "update_steps: got ", update_steps,
+                     " in mode vanilla, which has no target network; wanted none");
   return problems.ToStatus();
 }
 
