@@ -177,7 +177,8 @@ void RunLoop::HandleSnapshot() {
     supervision_.Stepped();
   }
   const bool closed = IsOver(facts.state) && info.ended_at_us() != 0;
-  Do(supervision_.Observed({facts.state, facts.outcome_reason, closed}, (*snapshot)->requested_at, now));
+  const std::string& reason = facts.state == RunState::kQueued ? info.reason() : facts.outcome_reason;
+  Do(supervision_.Observed({facts.state, reason, closed}, (*snapshot)->requested_at, now));
 }
 
 void RunLoop::ReapChildren() {

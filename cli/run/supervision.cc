@@ -17,6 +17,8 @@ constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(500);
 constexpr absl::Duration kHubStartPatience = absl::Seconds(15);
 // Longer than a pause of a busy machine, shorter than a user's patience.
 constexpr absl::Duration kHubPatience = absl::Seconds(60);
+// Longer than its processes take to join the pool. No others will come.
+constexpr absl::Duration kQueuePatience = absl::Minutes(3);
 // Longer than the hub waits for workers that may have a large checkpoint to write.
 constexpr absl::Duration kClosingPatience = absl::Seconds(70);
 constexpr absl::Duration kTermPatience = absl::Seconds(10);
@@ -73,6 +75,7 @@ Supervision::Actions Supervision::HubReady(absl::Time now) {
   }
   phase_ = Phase::kRunning;
   hub_ready_ = true;
+  begin_by_ = now + kQueuePatience;
   first_step_by_ = now + rules_.first_step_patience;
   phase_deadline_ = absl::InfiniteFuture();
   last_observed_ = now;
@@ -204,6 +207,8 @@ void Supervision::StopWorkers(absl::Time now, Actions* actions) {
 Supervision::Actions Supervision::Observed(const Observation& observation, absl::Time asked_at, absl::Time now) {
   Actions actions;
   last_observed_ = now;
+  waits_ = observation.state == RunState::kQueued ? observation.reason : "";
+  begin_by_ = observation.state == RunState::kQueued ? begin_by_ : absl::InfiniteFuture();
   if (phase_ == Phase::kLastLook) {
     phase_deadline_ = asked_at >= last_look_at_ ? now : phase_deadline_;
     actions.observe = asked_at < last_look_at_;
@@ -257,6 +262,8 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
     if (now >= last_observed_ + kHubPatience) {
       Fail(absl::StrCat("param-server has not answered for ", absl::FormatDuration(kHubPatience)), std::nullopt, now,
            &actions);
+    } else if (now >= begin_by_ || (!waits_.empty() && now >= first_step_by_)) {
+      Fail(absl::StrCat("the experiment has not begun: it ", waits_), std::nullopt, now, &actions);
     } else if (now >= first_step_by_) {
       Fail(absl::StrCat("no actor has taken an environment step within ",
                         absl::FormatDuration(rules_.first_step_patience)),
@@ -356,7 +363,7 @@ std::optional<size_t> Supervision::FirstActor() const {
 absl::Time Supervision::NextDeadline() const {
   absl::Time next = phase_deadline_;
   if (phase_ == Phase::kRunning) {
-    next = std::min({next, last_observed_ + kHubPatience, first_step_by_});
+    next = std::min({next, last_observed_ + kHubPatience, begin_by_, first_step_by_});
     for (const State& state : states_) {
       next = std::min(next, state.restart_at);
     }

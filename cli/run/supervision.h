@@ -51,7 +51,7 @@ class Supervision {
   // The state of the run by the hub.
   struct Observation {
     RunState state = RunState::kQueued;
-    std::string reason;
+    std::string reason;   // Why it waits, while it is queued, or why it ended.
     bool closed = false;  // The run is over, and its workers have finished with it.
   };
 
@@ -81,6 +81,7 @@ class Supervision {
   // An actor has taken an environment step.
   void Stepped() {
     stepped_ = true;
+    begin_by_ = absl::InfiniteFuture();
     first_step_by_ = absl::InfiniteFuture();
   }
   // A report of the hub; `asked_at` is the time of the request.
@@ -158,6 +159,8 @@ class Supervision {
   absl::Time last_observed_;
   absl::Time phase_deadline_ = absl::InfiniteFuture();  // The end of the phase's patience.
   absl::Time last_look_at_;
+  absl::Time begin_by_ = absl::InfiniteFuture();
+  std::string waits_;  // Why the experiment waits, while it is queued.
   absl::Time first_step_by_ = absl::InfiniteFuture();
   bool hub_ready_ = false;
   bool stepped_ = false;

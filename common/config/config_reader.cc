@@ -166,6 +166,7 @@ void ConfigReader::Choice(const char* key, std::string* value, const std::vector
     *value = node->text;  // `true` without quotes is the choice "true" too.
   } else {
     Wrong(*node, key, absl::StrCat(wanted, IsText(*node) ? DidYouMean(node->text, choices) : ""));
+    frames_.back().has_wrong_choice = true;
   }
 }
 
@@ -252,7 +253,9 @@ std::vector<std::string> ConfigReader::EntryNames(std::vector<std::string> /*pre
 }
 
 bool ConfigReader::Applies(const char* key, bool has_meaning, absl::string_view otherwise) {
-  if (!has_meaning && Lookup(key) != nullptr && without_meaning_ == KeysWithoutMeaning::kRefused) {
+  // Beside a wrong choice the key may have a meaning.
+  if (!has_meaning && Lookup(key) != nullptr && without_meaning_ == KeysWithoutMeaning::kRefused &&
+      !frames_.back().has_wrong_choice) {
     Report(PathOf(key), otherwise);
   }
   return has_meaning;

@@ -77,6 +77,7 @@ class ConfigReader final : public ConfigVisitor {
     std::vector<std::string> inner;                            // Keys asked for in its sections, "section.key".
     std::vector<std::pair<std::string, std::string>> renamed;  // Earlier names of keys, and the present ones.
     bool allow_other_keys = false;
+    bool has_wrong_choice = false;  // A Choice in it was wrong.
     int64_t errors_before = 0;
   };
 

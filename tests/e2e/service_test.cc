@@ -208,7 +208,7 @@ TEST_CASE("a learning rate that is set holds at once, and after kills of the hub
   CHECK(rate() != 1e-4);
   const auto [wrong, refusal] = service.Waggle({"set", id, "algorithm.n_step=7"});
   CHECK(wrong == 2);
-  CHECK(absl::StrContains(refusal, "algorithm.n_step: cannot change while the experiment runs"));
+  CHECK(absl::StrContains(refusal, "algorithm.n_step: is no key that can change while the experiment runs"));
   const auto [done, said] = service.Waggle({"set", id, "algorithm.optimizer.learning_rate=1e-4"});
   INFO(said);
   REQUIRE(done == 0);

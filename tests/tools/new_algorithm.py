@@ -34,9 +34,18 @@ It is Q-learning so far. Next:
 """
 
 
+def class_of(name):
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
 def renamed(text, name):
-    camel = "".join(part.capitalize() for part in name.split("_"))
-    return text.replace("Dqn", camel).replace("dqn", name)
+    return re.sub("(?<!apex_)dqn", name, text.replace("Dqn", class_of(name)))
+
+
+def is_taken(root, name):
+    """True if a header that algorithms include has a class that the new one would have."""
+    taken = re.compile(rf"\b(?:class|struct) {class_of(name)}(?:Options)?\b")
+    return any(taken.search(path.read_text()) for path in (root / "common").rglob("*.h"))
 
 
 def listed(text, name):
@@ -55,6 +64,10 @@ def main():
     if (root / FOLDER / name).exists():
         sys.exit(f"name: got {name}; wanted a new one: {FOLDER}/{name} exists")
     page = root / "docs/authoring.md"
+    if not page.exists():
+        sys.exit(f"ROOT: got {root}; wanted a checkout of Waggle, or none")
+    if is_taken(root, name):
+        sys.exit(f"name: got {name}; wanted another one: there is a class {class_of(name)} or {class_of(name)}Options")
     files = {renamed(path, name): renamed(code_of(page, path), name) for path in FILES}
     files[LIST] = listed((root / LIST).read_text(), name)
     for path, text in files.items():

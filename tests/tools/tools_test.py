@@ -194,7 +194,7 @@ class NewAlgorithmTest(ToolTest):
         )
         for path, text in new.items():
             self.assertIn(path, made.stdout)
-            self.assertNotIn("dqn", text.lower().replace("(dqn)", ""), path)
+            self.assertNotIn("dqn", text.lower().replace("(dqn)", "").replace("apex_dqn", ""), path)
         self.assertIn("class AQuietLearner : public Algorithm", new[f"{folder}/update.cc"])
         self.assertIn("AlgorithmDefinition a_quiet_learner_definition()", new[f"{folder}/definition.cc"])
         # A line is added to the list.
@@ -214,8 +214,9 @@ class NewAlgorithmTest(ToolTest):
 
     def test_a_wrong_name_and_one_that_is_taken_make_nothing(self):
         self.write(f"{self.FOLDER}/ppo/ppo.h")
+        self.write("common/rl/kit/model.h", "class Model {\n};\n")
         before = self.files()
-        for name in [[], ["Upper"], ["two words"], ["9th"], ["dot.dot"], ["a__b"], ["x" * 31], ["ppo"]]:
+        for name in [[], ["Upper"], ["two words"], ["9th"], ["dot.dot"], ["a__b"], ["x" * 31], ["ppo"], ["model"]]:
             made = self.make(*name)
             self.assertEqual(made.returncode, 1)
             self.assertIn("name: got ", made.stderr)

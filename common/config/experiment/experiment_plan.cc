@@ -131,6 +131,7 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   }
   const std::string& type = plan.exploration.type;
   const bool is_real = PolicyHead(environment) == HeadKind::kNormal;
+  const std::string noisy = plan.own_policy ? "" : ", parameter_noise";
   Problems problems;
   problems.AddUnless(
       type != "parameter_noise" || (!plan.own_policy && (has_values || is_real)),
@@ -139,12 +140,12 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
                      "algorithm.exploration.type: ", type,
                      " is for networks that give choices their values; wanted none",
-                     is_real ? ", gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck" : "");
+                     is_real ? absl::StrCat(noisy, ", gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck") : "");
   problems.AddUnless(!plan.exploration.AddsNoise() || is_real, "algorithm.exploration.type: ", type,
                      " is for real actions, and ", environment.name, " takes ",
                      absl::StrJoin(environment.actions, " and ",
                                    [](std::string* text, const SpaceLeaf& action) { *text += Name(action.kind); }),
-                     " ones; wanted none", has_values ? ", epsilon_greedy or boltzmann" : "");
+                     " ones; wanted none", has_values ? absl::StrCat(noisy, ", epsilon_greedy or boltzmann") : "");
   return problems.ToStatus();
 }
 

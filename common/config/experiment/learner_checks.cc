@@ -65,7 +65,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!plan.assigns || !experiment.learner.learners_push(), "learner.gradients: push: algorithm ",
                        experiment.algorithm,
                        " sets parameters to values with these options, for which there are no gradients; wanted local");
-    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
+    problems.AddUnless(!plan.normalizes_returns || plan.rows_per_version.has_value(), "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
                        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
   }

@@ -1,6 +1,7 @@
 #include "common/config/experiment/live_settings.h"
 
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -39,9 +40,12 @@ absl::Status CheckKeys(const Values& wanted, const std::map<std::string, std::st
     keys.push_back(key);
   }
   Problems problems;
+  std::set<std::string> seen;
   for (const auto& [key, value] : wanted) {
-    problems.AddUnless(live.count(key) > 0, key, ": cannot change while the experiment runs; wanted one of ",
+    problems.AddUnless(live.count(key) > 0, key,
+                       ": is no key that can change while the experiment runs; wanted one of ",
                        absl::StrJoin(keys, ", "), DidYouMean(key, keys));
+    problems.AddUnless(seen.insert(key).second, key, ": got ", value, " and another value; wanted one");
   }
   return problems.ToStatus();
 }

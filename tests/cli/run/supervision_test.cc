@@ -343,6 +343,28 @@ TEST_CASE("A hub that stays silent for a minute fails the run; a pause does not"
   CHECK(supervision.outcome() == Outcome::kFailed);
 }
 
+TEST_CASE("A run that waits for what none of its processes has fails, and says what it waits for", "[unit]") {
+  Supervision supervision({{"param-server"}, {"learner", WorkerKind::kLearner}}, Supervision::Rules(), kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(0));
+  for (double seconds = 0; seconds < 180; seconds += 30) {
+    supervision.Observed({RunState::kQueued, "waits for 1 learner with cuda"}, At(seconds), At(seconds));
+    supervision.Tick(At(seconds));
+    CHECK_FALSE(supervision.outcome().has_value());
+  }
+  SECTION("it goes on waiting") {
+    CHECK(supervision.NextDeadline() == At(180));
+    supervision.Tick(At(180));
+    CHECK(supervision.outcome() == Outcome::kFailed);
+    CHECK(supervision.reason().find("waits for 1 learner with cuda") != std::string::npos);
+  }
+  SECTION("it begins") {
+    supervision.Observed({RunState::kRunning, ""}, At(170), At(170));
+    supervision.Tick(At(180));
+    CHECK_FALSE(supervision.outcome().has_value());
+  }
+}
+
 TEST_CASE("A run without an environment step fails, as its limit on seconds would never come", "[unit]") {
   Supervision::Rules rules;
   rules.first_step_patience = absl::Seconds(90);

@@ -314,6 +314,8 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(testing::Printed(sampler) == "kind: fifo\n");
   CHECK(read("sampler: {kind: prioritized, exponent: 0.5}", &sampler).empty());
   CHECK(sampler.exponent == 0.5);
+  // The choice beside which it would have a meaning may be misspelt.
+  CHECK(read("sampler: {kind: prioritised, exponent: 0.5}", &sampler).find("exponent") == std::string::npos);
   // Keys that an earlier version has printed are passed over.
   Sampler stored;
   const YamlNode root = testing::ValueOf(ParseYaml("sampler: {exponent: 0.7, exponnet: 1}", "x.yaml"));

@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "common/base/status_macros.h"
 #include "common/config/spec/joint_action.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/mdq/mdq.h"
@@ -6,9 +9,12 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const MdqOptions& options, const PlanContext& context) {
+  const int64_t elements = JointActionOf(context.environment).num_reals;
+  WAGGLE_RETURN_IF_ERROR(CheckReachable("target_entropy", options.target_entropy,
+                                        static_cast<double>(elements) * std::log(static_cast<double>(options.bins))));
   NetworkNeed actor{"actor", {{"logits", {HeadKind::kVector, options.bins}}, {"value", HeadKind::kValue}}};
   // The chosen elements, and which one is next.
-  actor.extra = {{"prefix", 2 * JointActionOf(context.environment).num_reals, /*multiplies=*/true}};
+  actor.extra = {{"prefix", 2 * elements, /*multiplies=*/true}};
   AlgorithmPlan plan = SoftActorCriticPlan(options, context, actor, ActionCritics(options.critics, HeadKind::kValue));
   plan.own_policy = true;
   return plan;

@@ -13,7 +13,10 @@ absl::Status CheckChoice(const SacOptions& options, const EnvironmentSpec& envir
                                                    ", for a choice beside real actions, and ", environment.name,
                                                    " takes ", action.Name(), " ones; wanted none, or target_entropy"));
   }
-  return absl::OkStatus();
+  const double most = std::log(static_cast<double>(action.TotalChoices()));
+  return IsMixed(action)         ? CheckReachable("choice_target_entropy", options.choice_target_entropy, most)
+         : action.num_reals == 0 ? CheckReachable("target_entropy", options.target_entropy, most)
+                                 : absl::OkStatus();
 }
 
 AlgorithmPlan MixedPlan(const SacOptions& options, const PlanContext& context) {

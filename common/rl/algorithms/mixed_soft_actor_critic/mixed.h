@@ -19,7 +19,8 @@ inline bool IsMixed(const JointAction& action) {
   return action.num_reals > 0 && action.num_choosing() > 0;
 }
 
-// INVALID_ARGUMENT, behind its key, if the options have a target for the choice and the environment has no such choice.
+// INVALID_ARGUMENT, behind its key, if the options have a target of a choice's entropy that no policy reaches, or one
+// for a choice beside real actions and the environment has no such choice.
 absl::Status CheckChoice(const SacOptions& options, const EnvironmentSpec& environment);
 
 // The plan for one discrete action beside real ones. Actors need the critics too.

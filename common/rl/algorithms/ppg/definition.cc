@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/ppg/ppg.h"
@@ -6,6 +7,15 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const PpgOptions& options, const PlanContext& context) {
+  const auto network = context.networks.find("actor_critic");
+  if (network != context.networks.end()) {
+    const auto head = network->second.heads.find(kAuxiliaryValue);
+    if (head != network->second.heads.end() && head->second.shares != "all") {
+      return absl::InvalidArgumentError(absl::StrCat("networks.actor_critic.heads.", kAuxiliaryValue, ".shares: got ",
+                                                     head->second.shares,
+                                                     "; wanted all: it teaches the policy's layers the value"));
+    }
+  }
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, PpoPlan(options, context));
   plan.networks[0].heads[kAuxiliaryValue] = HeadKind::kValue;
   plan.kept_batches = options.policy_phases;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace waggle {
 
 // The paper's 0.005 takes tens of thousands of steps to move values from 0 to 100, as if each step earned 1.
@@ -34,6 +36,13 @@ AlgorithmPlan SoftActorCriticPlan(const SoftActorCriticOptions& options, const P
     plan.scalars = {{"log_temperature", std::log(options.temperature), options.temperature_optimizer}};
   }
   return plan;
+}
+
+absl::Status CheckReachable(const std::string& key, const std::optional<double>& target, double most) {
+  return !target.has_value() || *target < most
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat("algorithm.", key, ": got ", *target, "; wanted less than ",
+                                                       most, ", the entropy of a uniform policy"));
 }
 
 NetworkNeed TanhNormalActor() {

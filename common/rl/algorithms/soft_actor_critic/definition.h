@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "common/rl/algorithms/off_policy_actor_critic/definition.h"
 
@@ -26,6 +27,10 @@ inline constexpr double kLargestErrorShare = 0.9;
 // Their plan: that of OffPolicyActorCriticPlan, and a learned logarithm of the temperature.
 AlgorithmPlan SoftActorCriticPlan(const SoftActorCriticOptions& options, const PlanContext& context, NetworkNeed actor,
                                   NetworkNeed critic);
+
+// INVALID_ARGUMENT if a given target of an entropy, `algorithm.KEY`, is not below that of a uniform policy, `most`: the
+// temperature would grow for ever.
+absl::Status CheckReachable(const std::string& key, const std::optional<double>& target, double most);
 
 // A tanh-normal actor.
 NetworkNeed TanhNormalActor();

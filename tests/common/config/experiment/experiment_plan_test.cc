@@ -81,10 +81,10 @@ TEST_CASE("an exploration that does not fit the network or the action is refused
   CHECK(
       problems("ornstein_uhlenbeck", choices) ==
       "algorithm.exploration.type: ornstein_uhlenbeck is for real actions, and CartPole-v1 takes discrete ones; wanted "
-      "none, epsilon_greedy or boltzmann");
+      "none, parameter_noise, epsilon_greedy or boltzmann");
   CHECK(problems("boltzmann", real) ==
-        "algorithm.exploration.type: boltzmann is for networks that give choices their values; wanted none, gaussian, "
-        "clipped_gaussian, uniform or ornstein_uhlenbeck");
+        "algorithm.exploration.type: boltzmann is for networks that give choices their values; wanted none, "
+        "parameter_noise, gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck");
   CHECK(problems("epsilon_greedy", choices, /*batch_size=*/7) ==
         "algorithm.exploration.type: epsilon_greedy is for networks that give choices their values; wanted none");
 }

@@ -52,7 +52,8 @@ TEST_CASE("a number that is set to its value is no change", "[unit]") {
 
 TEST_CASE("a key that cannot change is refused with the keys that can", "[unit]") {
   CHECK(Refusal({{"algorithm.n_step", "2"}}) ==
-        "algorithm.n_step: cannot change while the experiment runs; wanted one of algorithm.exploration.epsilon, "
+        "algorithm.n_step: is no key that can change while the experiment runs; wanted one of "
+        "algorithm.exploration.epsilon, "
         "algorithm.exploration.ladder_exponent, algorithm.optimizer.gradient_clip_norm, "
         "algorithm.optimizer.learning_rate");
   CHECK_THAT(Refusal({{"algorithm.optimizer.learning_rat", "2"}}),

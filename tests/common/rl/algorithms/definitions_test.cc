@@ -181,6 +181,10 @@ TEST_CASE("options and sections that do not fit each other are refused by the ke
       {"name: apex_dqn, target_update_rate: 0.01, update_steps: 100", "", "update_steps: got 100"},
       {"name: apex_dqn, mode: vanilla, update_steps: 100", "", "update_steps"},
       {"name: apex_dqn, exploration: {type: gaussian, epsilon: 0.1}", "", "algorithm.exploration.epsilon: "},
+      {"name: mdq, target_entropy: 0.5", "", ""},
+      {"name: mdq, target_entropy: 100", "", "algorithm.target_entropy: got 100; wanted less than "},
+      {"name: ppg", "networks: {actor_critic: {heads: {value_auxiliary: {shares: nothing}}}}\n",
+       "networks.actor_critic.heads.value_auxiliary.shares: got nothing"},
       {"name: sac, learn_temperature: false, target_entropy: -1", "", "algorithm.target_entropy: "},
   };
   for (const Case& one : kCases) {
@@ -189,6 +193,16 @@ TEST_CASE("options and sections that do not fit each other are refused by the ke
     CHECK(problem.empty() == (*one.key == '\0'));
     CHECK_THAT(problem, Catch::Contains(one.key));
   }
+}
+
+TEST_CASE("a target of an entropy must be below that of a uniform choice", "[unit]") {
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const auto check = [&](const char* algorithm) {
+    return CheckAgainstEnvironment(ValueOf(Parse(algorithm)), EnvironmentOf({Discrete("action", 2)}), definitions);
+  };
+  REQUIRE_OK(check("name: sac, target_entropy: 0.69"));
+  CHECK_THAT(std::string(check("name: sac, target_entropy: 0.7").message()),
+             Catch::Contains("algorithm.target_entropy: got 0.7; wanted less than 0.69"));
 }
 
 TEST_CASE("importance weights are for samplers that draw by priority", "[unit]") {
