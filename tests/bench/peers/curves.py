@@ -77,9 +77,9 @@ makes these runs.
 ## Learning curves on LunarLander and HalfCheetah
 
 Each run has one seed, one core and a fixed time: 600 seconds of LunarLander-v3, 1,200 seconds of HalfCheetah-v5. All of
-Waggle's processes share that core, although they would use several. Rainbow and MPO
-have no peer there. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three
-evaluations. Waggle's time includes its evaluations; the peers' does not.
+Waggle's processes share that core, although they would use several. Stable-Baselines3 and sb3-contrib have no Rainbow and no
+MPO. A return is the mean of 20 greedy episodes (HalfCheetah: 10); "last" is the mean of the last three evaluations. Waggle's
+time includes its evaluations; the peers' does not.
 
 One seed shows that an algorithm learns the task, and roughly how fast. It does not rank algorithms.
 
@@ -186,12 +186,12 @@ def draw(runs):
         for run in shown:
             seconds, steps, means = zip(*runs[run])
             style = {"color": colors[run.removesuffix("-peer")], "linestyle": "--" if run.endswith("-peer") else "-"}
-            axes[0].plot(seconds, means, label=label(run), **style)
+            axes[0].plot(seconds, means, **style)
             begun = [(step, mean) for step, mean in zip(steps, means) if step >= 1000]
-            axes[1].plot(*zip(*begun), **style)
+            axes[1].plot(*zip(*begun), label=label(run), **style)
         axes[0].set(xlabel="seconds", ylabel="mean greedy return", title=environment)
         axes[1].set(xlabel="environment steps", xscale="log")
-        axes[0].legend(fontsize="small")
+        axes[1].legend(loc="upper left", fontsize="small")  # Where returns are still low.
         figure.tight_layout()
         figure.savefig(DATA.parent / f"benchmark_{name}.png", dpi=90)
 
