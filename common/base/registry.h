@@ -50,7 +50,7 @@ class Registry {
   }
 
  private:
-  const std::string kind_;
+  std::string kind_;
   std::map<std::string, Entry> entries_;
 };
 

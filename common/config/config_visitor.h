@@ -105,16 +105,24 @@ class ConfigVisitor {
   // A list of structs under one key; each element given is read over a default-constructed one.
   template <class Struct>
   void List(const char* key, std::vector<Struct>* list) {
+    List(key, list, [] { return Struct(); });
+  }
+  // The same with elements that `make()` gives.
+  template <class Struct, class Make>
+  void List(const char* key, std::vector<Struct>* list, const Make& make) {
     const int64_t given = BeginList(key, static_cast<int64_t>(list->size()));
     if (given < 0) {
       return;
     }
-    list->resize(static_cast<size_t>(given));
+    while (static_cast<int64_t>(list->size()) < given) {
+      list->push_back(make());
+    }
+    list->erase(list->begin() + given, list->end());
     for (int64_t i = 0; i < given; ++i) {
       if (BeginElement(i)) {
         Struct& element = (*list)[static_cast<size_t>(i)];
         if (Reading()) {
-          element = Struct();
+          element = make();
         }
         element.Visit(*this);
         EndSection(element.Validate());

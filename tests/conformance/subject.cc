@@ -14,14 +14,20 @@ namespace {
 std::vector<NetworkNeed> NetworksOf(const Subject& subject, const Experiment& experiment) {
   const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(subject.algorithm));
   const EnvironmentSpec environment = SpecOf(subject.kind);
-  return ValueOf(definition.plan(*experiment.algorithm_options,
-                                 PlanContext{environment, experiment.networks, experiment.replay, experiment.learner}))
-      .networks;
+  const PlanContext context{environment, experiment.networks, experiment.replay, experiment.learner};
+  AlgorithmPlan plan = ValueOf(definition.plan(*experiment.algorithm_options, context));
+  for (const ModuleChoice& chosen : experiment.modules) {
+    REQUIRE_OK(ValueOf(Definitions().modules.Find(chosen.type))->extend(*chosen.options, context, &plan));
+  }
+  return plan.networks;
 }
 
 Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides) {
   if (!subject.sampler.empty()) {
     overrides.emplace_back("replay.sampler.kind", subject.sampler);
+  }
+  if (!subject.module.empty()) {
+    overrides.emplace_back("algorithm.modules", absl::StrCat("[{type: ", subject.module, "}]"));
   }
   const Experiment defaults = ValueOf(Parse(subject.algorithm, overrides));
   for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
@@ -77,6 +83,18 @@ bool IsPlanned(const Subject& subject) {
   return !subject.Remembers() || PlanExperiment(SmallExperiment(subject), SpecOf(subject.kind), Definitions()).ok();
 }
 
+// Those that serve the algorithm in this kind.
+std::vector<std::string> ModulesFor(const std::string& algorithm, TinyKind kind) {
+  std::vector<std::string> serving;
+  for (const std::string& module : Definitions().modules.Names()) {
+    const Overrides chosen = {{"algorithm.modules", absl::StrCat("[{type: ", module, "}]")}};
+    if (CheckAgainstEnvironment(ValueOf(Parse(algorithm, chosen)), SpecOf(kind), Definitions()).ok()) {
+      serving.push_back(module);
+    }
+  }
+  return serving;
+}
+
 }  // namespace
 
 const AlgorithmDefinitions& Definitions() {
@@ -119,6 +137,7 @@ const std::vector<Subject>& Subjects() {
   static const auto* const subjects = [] {
     auto* const found = new std::vector<Subject>;
     for (const std::string& algorithm : Algorithms()) {
+      bool is_first = true;
       for (const TinyKind kind : TinyKinds()) {
         for (const std::string& core : CoresFor(kind)) {
           if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind) || !IsPlanned({algorithm, kind, core})) {
@@ -127,6 +146,10 @@ const std::vector<Subject>& Subjects() {
           for (const std::string& sampler : SamplersFor(algorithm, kind)) {
             found->push_back({algorithm, kind, core, sampler});
           }
+          for (const std::string& module : is_first ? ModulesFor(algorithm, kind) : std::vector<std::string>()) {
+            found->push_back({algorithm, kind, core, "", module});
+          }
+          is_first = false;
         }
       }
     }
@@ -190,7 +213,7 @@ Experiment LearningExperiment(const Subject& subject) {
 
 std::vector<Overrides> OtherOptions(const Subject& subject) {
   std::vector<Overrides> others;
-  if (!subject.sampler.empty() || !IsSimple(subject.kind) || subject.core == "gru") {
+  if (!subject.sampler.empty() || !subject.module.empty() || !IsSimple(subject.kind) || subject.core == "gru") {
     return others;
   }
   FieldWalk walk;

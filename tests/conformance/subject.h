@@ -17,16 +17,18 @@
 
 namespace waggle::testing {
 
-// An algorithm, a kind of environment, a core type of its networks, and a sampler.
+// An algorithm, a kind of environment, a core type of its networks, a sampler and a module.
 struct Subject {
   std::string algorithm;
   TinyKind kind = TinyKind::kDiscrete;
   std::string core = "none";
   std::string sampler = {};  // Empty: the algorithm's own.
+  std::string module = {};   // Its type in `algorithm.modules`; empty: none.
 
   bool Remembers() const { return core != "none"; }
   std::string Text() const {
-    return algorithm + (Remembers() ? " with " + core : "") + (sampler.empty() ? "" : " by " + sampler) + " in " +
+    return algorithm + (Remembers() ? " with " + core : "") + (sampler.empty() ? "" : " by " + sampler) +
+           (module.empty() ? "" : " with the module " + module) + " in " +
            Name(kind);
   }
 };
@@ -41,7 +43,8 @@ std::vector<std::string> Algorithms();
 // True if the definition says that the algorithm learns in this kind.
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind);
 // Each of Algorithms() in every kind that it claims, with cores if it plans for them. If it replays items, also by
-// priority if it samples uniformly and the other way round, in the simplest kinds.
+// priority if it samples uniformly and the other way round, in the simplest kinds. In the first of those also with each
+// module that serves it.
 const std::vector<Subject>& Subjects();
 
 EnvironmentSpec SpecOf(TinyKind kind);

@@ -29,6 +29,7 @@ LAYERS = [
     ["common/hub/", "common/rl/publishing/", "common/replay/", "common/rl/kit/"],
     ["common/rl/acting/"],
     ["common/rl/training/"],
+    ["common/rl/modules/"],
     ["common/hub/gradients/", "common/hub/inference/", "common/base/process/", "common/replay/file/",
      "common/rl/algorithms/"],
     ["replay_server/base/"],

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "common/base/registry.h"
 #include "common/config/config_visitor.h"
-#include "common/config/experiment/sections.h"
+#include "common/config/experiment/module_definition.h"
+#include "common/config/experiment/plan_context.h"
 #include "common/config/plan/algorithm_plan.h"
-#include "common/config/plan/network_spec.h"
 #include "common/config/schedule.h"
-#include "common/config/spec/environment_spec.h"
+#include "common/config/spec/space_leaf.h"
 
 namespace waggle {
 
@@ -38,14 +37,6 @@ class AlgorithmOptions {
   double ImportanceExponentAt(const Progress& progress) const {
     return importance_exponent.has_value() ? importance_exponent->At(progress) : 0;
   }
-};
-
-// An algorithm's plan depends on these beside its options.
-struct PlanContext {
-  const EnvironmentSpec& environment;
-  const std::map<std::string, NetworkSpec>& networks;  // The configuration's, by name.
-  const ReplayOptions& replay;
-  const LearnerOptions& learner;
 };
 
 // The part of an algorithm that needs no tensor library: its facts, its options, its plan. The command line checks
@@ -72,7 +63,11 @@ struct AlgorithmDefinition {
   std::function<absl::StatusOr<AlgorithmPlan>(const AlgorithmOptions& options, const PlanContext& context)> plan;
 };
 
-using AlgorithmDefinitions = Registry<AlgorithmDefinition>;
+// All algorithms, and the modules that change their batches.
+struct AlgorithmDefinitions : public Registry<AlgorithmDefinition> {
+  using Registry::Registry;
+  ModuleDefinitions modules = ModuleDefinitions("module");
+};
 
 // A definition whose plan takes the algorithm's own options. The one place where these are cast.
 template <class Options>

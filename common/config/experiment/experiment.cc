@@ -86,6 +86,7 @@ struct AlgorithmSection {
   std::function<SelectorKind(const ReplayOptions& defaults)> sampler_kind = {};
   std::string name = {};
   std::shared_ptr<AlgorithmOptions> options = nullptr;
+  std::vector<ModuleChoice> modules = {};
 
   void Visit(ConfigVisitor& visitor) {
     visitor.Choice("name", &name, definitions == nullptr ? std::vector<std::string>{name} : definitions->Names());
@@ -103,6 +104,10 @@ struct AlgorithmSection {
     }
     options->Visit(visitor);
     VisitImportanceExponent(visitor);
+    if (definitions != nullptr || !modules.empty()) {
+      const ModuleDefinitions* const known = definitions == nullptr ? nullptr : &definitions->modules;
+      visitor.List("modules", &modules, [known] { return ModuleChoice(known); });
+    }
   }
   // Reading takes it away if items are not drawn by priority.
   void VisitImportanceExponent(ConfigVisitor& visitor) const {
@@ -254,6 +259,10 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   }
   experiment.algorithm = algorithm.name;
   experiment.algorithm_options = algorithm.options;
+  experiment.modules = std::move(algorithm.modules);
+  for (ModuleChoice& chosen : experiment.modules) {
+    chosen.definitions = nullptr;
+  }
   CheckAcrossSections(experiment, errors, reader);
   return experiment;
 }
@@ -378,6 +387,7 @@ void VisitExperiment(const Experiment& experiment, ConfigVisitor& visitor) {
   algorithm.name = experiment.algorithm;
   // The visitor only reads what it visits; one Visit for reading and writing cannot be const.
   algorithm.options = std::const_pointer_cast<AlgorithmOptions>(experiment.algorithm_options);
+  algorithm.modules = experiment.modules;
   VisitSections(/*short_form=*/false, &copy, &algorithm, visitor);
 }
 

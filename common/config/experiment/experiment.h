@@ -23,6 +23,7 @@ struct Experiment {
   EnvironmentOptions environment;
   std::string algorithm;                                      // `algorithm.name`.
   std::shared_ptr<const AlgorithmOptions> algorithm_options;  // The rest of `algorithm:`; never null once parsed.
+  std::vector<ModuleChoice> modules;                          // `algorithm.modules`.
   std::map<std::string, NetworkSpec> networks;                // The algorithm's, by name.
   ReplayOptions replay;
   ActorOptions actor;

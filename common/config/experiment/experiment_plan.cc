@@ -16,6 +16,7 @@
 #include "common/config/experiment/space_checks.h"
 #include "common/config/plan/head_kinds.h"
 #include "common/config/plan/network_identity.h"
+#include "common/config/plan/plan_keys.h"
 #include "common/config/table/batch_layout.h"
 #include "common/config/table/shard_config.h"
 #include "common/replay/ports/replay.h"
@@ -149,12 +150,36 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   return problems.ToStatus();
 }
 
+// Lets the experiment's modules extend the algorithm's plan, in their order.
+absl::Status ExtendByModules(const Experiment& experiment, const ModuleDefinitions& definitions,
+                             const PlanContext& context, AlgorithmPlan* plan) {
+  Problems problems;
+  std::set<std::string> types;
+  const ModuleDefinition* last = nullptr;
+  for (size_t i = 0; i < experiment.modules.size(); ++i) {
+    const ModuleChoice& chosen = experiment.modules[i];
+    const std::string key = absl::StrCat("algorithm.modules[", i, "].");
+    WAGGLE_ASSIGN_OR_RETURN(const ModuleDefinition* const definition, definitions.Find(chosen.type));
+    if (!types.insert(chosen.type).second) {
+      problems.AddUnless(false, key, "type: got ", chosen.type, " a second time; wanted one of each type");
+      continue;
+    }
+    if (last != nullptr) {
+      problems.AddUnless(last->stage <= definition->stage, key, "type: got ", chosen.type, " after ",
+                         experiment.modules[i - 1].type, "; wanted it before: it changes what that one reads");
+    }
+    last = definition;
+    problems.AddIfBad("", Behind(key, definition->extend(*chosen.options, context, plan)));
+  }
+  return problems.ToStatus();
+}
+
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options,
-                                                               PlanContext{environment, experiment.networks,
-                                                                           experiment.replay, experiment.learner}));
+  const PlanContext context{environment, experiment.networks, experiment.replay, experiment.learner};
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options, context));
+  WAGGLE_RETURN_IF_ERROR(ExtendByModules(experiment, algorithms.modules, context, &plan));
   for (TablePlan& table : plan.tables) {
     table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
     table.name = table.table.name;

@@ -63,6 +63,8 @@ struct NetworkNeed {
   bool acts = false;
   // The head that chooses the action, if NetworkPolicy acts; empty: the only head that can.
   std::string acting_head = {};
+  // False: it has no leaf of the observation as an input, only the action or inputs of the algorithm's own.
+  bool takes_observation = true;
   bool takes_action = false;          // The action is one more input, beside the observation's leaves.
   std::vector<InputNeed> extra = {};  // More inputs, after the action.
   bool has_target = false;            // A copy that follows it (Net::FollowTarget).

@@ -68,6 +68,9 @@ class Planner {
 
   // True if the network does not see this leaf.
   bool Ignores(const SpaceLeaf& leaf) const {
+    if (!need_.takes_observation) {
+      return true;
+    }
     const auto given = network_.encoders.find(EncoderName(leaf.array.name));
     return given != network_.encoders.end() && given->second.size() == 1 && given->second[0].type == kIgnore;
   }
@@ -86,7 +89,7 @@ class Planner {
   absl::Status CheckEncoders() const {
     std::vector<std::string> inputs;
     for (const SpaceLeaf& leaf : environment_.observations) {
-      if (!IsActionMask(leaf)) {
+      if (!IsActionMask(leaf) && need_.takes_observation) {
         inputs.push_back(EncoderName(leaf.array.name));
       }
     }

@@ -1,6 +1,7 @@
 #include "common/rl/algorithms/definitions.h"
 
 #include "common/base/check.h"
+#include "common/rl/modules/definitions.h"
 
 namespace waggle {
 
@@ -10,6 +11,7 @@ AlgorithmDefinitions BuiltinAlgorithmDefinitions() {
   WAGGLE_CHECK(definitions.Register(#name, name##_definition()).ok(), "two algorithms that ship have one name");
 #include "common/rl/algorithms/list.inc"
 #undef WAGGLE_ALGORITHM
+  definitions.modules = BuiltinModuleDefinitions();
   return definitions;
 }
 

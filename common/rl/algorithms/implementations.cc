@@ -1,6 +1,7 @@
 #include "common/rl/algorithms/implementations.h"
 
 #include "common/base/check.h"
+#include "common/rl/modules/implementations.h"
 
 namespace waggle {
 
@@ -10,6 +11,7 @@ AlgorithmImplementations BuiltinAlgorithms() {
   WAGGLE_CHECK(algorithms.Register(#name, name##_implementation()).ok(), "two algorithms that ship have one name");
 #include "common/rl/algorithms/list.inc"
 #undef WAGGLE_ALGORITHM
+  algorithms.modules = BuiltinModules();
   return algorithms;
 }
 

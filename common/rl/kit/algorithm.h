@@ -11,6 +11,7 @@
 #include "common/rl/kit/algorithm_policy.h"
 #include "common/rl/kit/batches.h"
 #include "common/rl/kit/model.h"
+#include "common/rl/kit/module.h"
 #include "common/rl/kit/update_context.h"
 
 namespace waggle {
@@ -38,7 +39,11 @@ struct AlgorithmImplementation {
       new_policy = {};
 };
 
-using AlgorithmImplementations = Registry<AlgorithmImplementation>;
+// Those of all algorithms, and of the modules that change their batches.
+struct AlgorithmImplementations : public Registry<AlgorithmImplementation> {
+  using Registry::Registry;
+  ModuleImplementations modules = ModuleImplementations("module");
+};
 
 // Makes a `Made` from its own options. INVALID_ARGUMENT for those of another algorithm.
 template <class Base, class Made, class Options, class Argument>

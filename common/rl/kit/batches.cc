@@ -20,11 +20,19 @@ torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
   return torch::where(mask, values, torch::zeros({}, values.options()));
 }
 
-// Joins `column`'s tensors of all leaves, with `lead` leading dimensions, to one action.
-template <class Column>
-torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, const Column& column) {
+// [rows] of `options`' type.
+torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, const torch::TensorOptions& options) {
+  return importance_exponent == 0
+             ? torch::ones({batch.size}, options)
+             : ImportanceWeights(batch.at(kItemProbability), importance_exponent).to(options.dtype());
+}
+
+}  // namespace
+
+torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,
+                           const std::function<torch::Tensor(const std::string& name)>& field) {
   const JointAction action = JointActionOf(environment);
-  const auto leaf = [&](const JointAction::Part& part) { return column(environment.actions[part.leaf].array.name); };
+  const auto leaf = [&](const JointAction::Part& part) { return field(environment.actions[part.leaf].array.name); };
   if (action.is_scalar) {
     return leaf(action.parts[0]);
   }
@@ -42,15 +50,6 @@ torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead, con
   }
   return leaves.size() == 1 ? leaves[0] : torch::cat(leaves, -1);
 }
-
-// [rows] of `options`' type.
-torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, const torch::TensorOptions& options) {
-  return importance_exponent == 0
-             ? torch::ones({batch.size}, options)
-             : ImportanceWeights(batch.at(kItemProbability), importance_exponent).to(options.dtype());
-}
-
-}  // namespace
 
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent) {
   const EnvironmentSpec& environment = batches.environment();

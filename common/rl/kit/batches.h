@@ -45,12 +45,18 @@ class Batches {
     WAGGLE_CHECK(batches_.size() == 1, "an algorithm with several tables says which one it means");
     return *batches_.begin()->second;
   }
+  const std::map<std::string, const TensorBatch*>& tables() const { return batches_; }
   const EnvironmentSpec& environment() const { return *environment_; }
 
  private:
   const EnvironmentSpec* environment_;
   std::map<std::string, const TensorBatch*> batches_;
 };
+
+// The joint action of a batch's field of each action leaf, which `field` gives by the leaf's name, with `lead` leading
+// dimensions (common/config/spec/joint_action.h).
+torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,
+                           const std::function<torch::Tensor(const std::string& name)>& field);
 
 // A batch of a TransitionTable. Floating-point fields have the networks' type.
 struct Transitions {

@@ -36,7 +36,8 @@ bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
   if (status_.ok()) {
     Report(absl::StrCat(group->name(), "_loss"), loss);
   }
-  if (!Differentiate(loss, group, /*keep_graph=*/false)) {
+  const torch::Tensor terms = terms_ && status_.ok() ? terms_(*group) : torch::Tensor();
+  if (!Differentiate(terms.defined() ? loss + terms : loss, group, /*keep_graph=*/false)) {
     return false;
   }
   const absl::StatusOr<bool> stepped = stepper_->Step(group, progress_);

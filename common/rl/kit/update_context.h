@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ class UpdateContext {
   // The arguments must outlive the context.
   UpdateContext(Stepper* stepper, const Progress& progress, Noise* noise)
       : stepper_(stepper), progress_(progress), noise_(noise) {}
+
+  // Adds terms to the loss of each following Descend: `terms(group)` is their sum, a scalar, or undefined if it has none.
+  void AddTerms(std::function<torch::Tensor(const ParameterGroup& group)> terms) { terms_ = std::move(terms); }
 
   // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values
   // changed. Reports the scalar loss as "GROUP_loss". If it is not finite, this fails on the CPU, and the stepper
@@ -55,6 +59,9 @@ class UpdateContext {
   // The algorithm's random numbers.
   Noise* noise() const { return noise_; }
 
+  // Ends the update with an error, unless there has been one.
+  void Fail(const absl::Status& error) { status_.Update(error); }
+
   const absl::Status& status() const { return status_; }
   // New priorities of the table, or of the only table; undefined if not set.
   torch::Tensor priorities(const std::string& table = "") const;
@@ -70,6 +77,7 @@ class UpdateContext {
   const Progress progress_;
   Noise* const noise_;
   absl::Status status_;
+  std::function<torch::Tensor(const ParameterGroup& group)> terms_;
   std::map<std::string, torch::Tensor> priorities_;  // By table; "" is the only one.
   std::vector<std::pair<std::string, torch::Tensor>> metrics_;
 };

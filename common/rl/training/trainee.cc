@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -33,36 +34,70 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
     const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
     const AlgorithmImplementations& implementations, torch::Device device, torch::ScalarType dtype) {
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, definitions));
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const implementation,
-                          implementations.Find(experiment.algorithm));
   WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
   const auto seed = static_cast<uint64_t>(experiment.experiment.seed);
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Create(plan, environment, device, seed, dtype));
   auto made = CatchTorch("making an algorithm's noise", [&] {
-    return std::unique_ptr<AlgorithmTrainee>(new AlgorithmTrainee(experiment, definitions, *implementation,
+    return std::unique_ptr<AlgorithmTrainee>(new AlgorithmTrainee(experiment, definitions, implementations,
                                                                   std::move(plan), std::move(model),
                                                                   Rng::Split(seed, "algorithm", 0).Next()));
   });
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee, std::move(made));
   WAGGLE_RETURN_IF_ERROR(CatchTorch("making an algorithm", [&]() -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(trainee->algorithm_,
-                            implementation->create(*experiment.algorithm_options, trainee->model_.get()));
+    WAGGLE_ASSIGN_OR_RETURN(trainee->learners_, trainee->MakeLearners(experiment));
     return absl::OkStatus();
   }));
   return trainee;
 }
 
 AlgorithmTrainee::AlgorithmTrainee(const Experiment& experiment, const AlgorithmDefinitions& definitions,
-                                   AlgorithmImplementation implementation, ExperimentPlan plan,
+                                   const AlgorithmImplementations& implementations, ExperimentPlan plan,
                                    std::unique_ptr<Model> model, uint64_t seed)
     : experiment_(experiment),
       definitions_(definitions),
-      implementation_(std::move(implementation)),
+      implementations_(implementations),
       plan_(std::move(plan)),
       model_(std::move(model)),
       noise_(seed, model_->device()),
       observations_(&plan_, model_->device()),
       value_watch_(DiscountOf(experiment)) {}
+
+absl::StatusOr<AlgorithmTrainee::Learners> AlgorithmTrainee::MakeLearners(const Experiment& experiment) {
+  Learners learners;
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const algorithm, implementations_.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(learners.algorithm, algorithm->create(*experiment.algorithm_options, model_.get()));
+  for (const ModuleChoice& chosen : experiment.modules) {
+    WAGGLE_ASSIGN_OR_RETURN(const ModuleImplementation* const module, implementations_.modules.Find(chosen.type));
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Module> made, module->create(*chosen.options, model_.get()));
+    learners.modules.push_back(std::move(made));
+  }
+  return learners;
+}
+
+void AlgorithmTrainee::Learn(std::map<std::string, const TensorBatch*> batches, UpdateContext* context) {
+  const EnvironmentSpec& environment = model_->environment();
+  TableBatches changed;
+  if (!learners_.modules.empty()) {
+    for (auto& [table, batch] : batches) {
+      batch = &changed.emplace(table, *batch).first->second;
+    }
+  }
+  for (const std::unique_ptr<Module>& module : learners_.modules) {
+    module->Rewrite(environment, &changed, context);
+  }
+  const Batches learned(&environment, std::move(batches));
+  context->AddTerms([&](const ParameterGroup& group) {
+    torch::Tensor sum;
+    for (const std::unique_ptr<Module>& module : learners_.modules) {
+      const torch::Tensor term = module->Loss(group, learned);
+      sum = sum.defined() && term.defined() ? sum + term : term.defined() ? term : sum;
+    }
+    return sum;
+  });
+  if (context->status().ok()) {
+    learners_.algorithm->Update(learned, context);
+  }
+}
 
 absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
                                                       const Progress& progress, Stepper* stepper) {
@@ -75,7 +110,7 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   UpdateContext context(stepper, progress, &noise_);
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
     model_->DrawNoise(&noise_);
-    algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
+    Learn(std::move(by_name), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
   // After the update, because its rows were acted on the earlier scale.
@@ -126,16 +161,15 @@ absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
   return CatchTorch("normalising observations", [&] { observations_.Adopt(model_.get()); });
 }
 
-// An algorithm keeps its options, so another one takes over its state, as after a restart.
+// Algorithms and modules keep their options, so others take over their state, as after a restart.
 absl::StatusOr<std::string> AlgorithmTrainee::Set(const std::string& settings) {
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, WithSettings(experiment_, settings, definitions_));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, model_->environment(), definitions_));
   const absl::Status set = CatchTorch("setting an algorithm's numbers", [&]() -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm,
-                            implementation_.create(*experiment.algorithm_options, model_.get()));
-    WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { algorithm_->VisitState(visitor); },
-                                     [&algorithm](StateVisitor* visitor) { algorithm->VisitState(visitor); }));
-    algorithm_ = std::move(algorithm);
+    WAGGLE_ASSIGN_OR_RETURN(Learners learners, MakeLearners(experiment));
+    WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { learners_.VisitState(visitor); },
+                                     [&learners](StateVisitor* visitor) { learners.VisitState(visitor); }));
+    learners_ = std::move(learners);
     model_->SetRates(plan.algorithm);
     return absl::OkStatus();
   });
@@ -147,7 +181,14 @@ void AlgorithmTrainee::VisitState(StateVisitor* visitor) {
   visitor->Scope("model", [&] { model_->VisitState(visitor); });
   visitor->Scope("noise", [&] { noise_.VisitState(visitor); });
   visitor->Scope("observations", [&] { observations_.VisitState(visitor); });
-  visitor->Scope("algorithm", [&] { algorithm_->VisitState(visitor); });
+  learners_.VisitState(visitor);
+}
+
+void AlgorithmTrainee::Learners::VisitState(StateVisitor* visitor) {
+  visitor->Scope("algorithm", [&] { algorithm->VisitState(visitor); });
+  for (size_t i = 0; i < modules.size(); ++i) {
+    visitor->Scope(absl::StrCat("module_", i), [&] { modules[i]->VisitState(visitor); });
+  }
 }
 
 }  // namespace waggle

@@ -89,22 +89,34 @@ class AlgorithmTrainee : public Trainee {
   const ExperimentPlan& plan() const { return plan_; }
 
  private:
+  // An algorithm and its modules, which live as long as their options are the same.
+  struct Learners {
+    std::unique_ptr<Algorithm> algorithm;
+    std::vector<std::unique_ptr<Module>> modules;  // In the experiment's order.
+
+    void VisitState(StateVisitor* visitor);
+  };
+
   AlgorithmTrainee(const Experiment& experiment, const AlgorithmDefinitions& definitions,
-                   AlgorithmImplementation implementation, ExperimentPlan plan, std::unique_ptr<Model> model,
+                   const AlgorithmImplementations& implementations, ExperimentPlan plan, std::unique_ptr<Model> model,
                    uint64_t seed);
+
+  absl::StatusOr<Learners> MakeLearners(const Experiment& experiment);
+  // Lets the modules change the batches, and then the algorithm learn from them.
+  void Learn(std::map<std::string, const TensorBatch*> batches, UpdateContext* context);
 
   // Logs a warning if the values that the update reported as "q_mean" diverge.
   void WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result);
 
   const Experiment experiment_;  // Without later settings.
   const AlgorithmDefinitions definitions_;
-  const AlgorithmImplementation implementation_;
+  const AlgorithmImplementations implementations_;
   const ExperimentPlan plan_;
   const std::unique_ptr<Model> model_;
   Noise noise_;
   ObservationStatistics observations_;
   ValueWatch value_watch_;
-  std::unique_ptr<Algorithm> algorithm_;
+  Learners learners_;
 };
 
 }  // namespace waggle

@@ -79,6 +79,62 @@ TEST_CASE("an algorithm of several tables gets a batch of each by its name, and 
   CHECK_FALSE(result.priorities[1].defined());
 }
 
+struct PullOptions : ModuleOptions {
+  void Visit(ConfigVisitor&) override {}
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+// Doubles a table's values, and pulls the number up by another 100 times itself. Counts its updates.
+class Pull : public Module {
+ public:
+  Pull(const PullOptions&, Model* model) : scalar_(model->scalar("number")) {}
+  void Rewrite(const EnvironmentSpec&, TableBatches* batches, UpdateContext*) override {
+    torch::Tensor& value = batches->at("own").fields["value"];
+    value = value * 2;
+    ++updates_;
+  }
+  torch::Tensor Loss(const ParameterGroup& group, const Batches& batches) override {
+    return group.name() == "number" ? -100 * scalar_->value() * batches.at("given").at("value").sum() : torch::Tensor();
+  }
+  void VisitState(StateVisitor* visitor) override { visitor->Int("updates", &updates_); }
+
+ private:
+  Scalar* const scalar_;
+  int64_t updates_ = 0;
+};
+
+TEST_CASE("a module changes what an algorithm sees and adds to its loss, and batches keep their memory", "[unit]") {
+  AlgorithmDefinitions definitions("algorithm");
+  REQUIRE_OK(
+      definitions.Register("two_tables", Define(
+                                             "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
+  const auto extend = [](const PullOptions&, const PlanContext&, AlgorithmPlan*) { return absl::OkStatus(); };
+  REQUIRE_OK(
+      definitions.modules.Register("pull", DefineModule<PullOptions>("for tests", ModuleStage::kRewards, extend)));
+  AlgorithmImplementations implementations("algorithm");
+  REQUIRE_OK(implementations.Register(
+      "two_tables", {[](const AlgorithmOptions&, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+        return std::make_unique<TwoTables>(model);
+      }}));
+  REQUIRE_OK(implementations.modules.Register("pull", ImplementModule<Pull, PullOptions>()));
+  const Experiment experiment = testing::ValueOf(
+      ParseExperiment("algorithm: {name: two_tables, modules: [{type: pull}]}\nstop: {max_seconds: 1}\n", "test.yaml",
+                      {}, definitions));
+  const auto trainee = testing::ValueOf(
+      AlgorithmTrainee::Create(experiment, testing::DqnEnvironment(3, 2), definitions, implementations, torch::kCPU));
+  TensorBatch own, given;
+  own.fields["value"] = torch::ones({3});
+  given.fields["value"] = torch::ones({2});
+  own.size = 3;
+  given.size = 2;
+  const TensorBatch* const batches[] = {&own, &given};
+  LocalStepper stepper;
+  const UpdateResult result = testing::ValueOf(trainee->Update(batches, Progress(), &stepper));
+  CHECK(trainee->model().scalar("number")->value().item<float>() == 6 + 20 + 200);
+  CHECK(torch::equal(own.at("value"), torch::ones({3})));
+  CHECK(torch::equal(result.priorities[0], torch::full({3}, 2.F)));
+}
+
 TEST_CASE("experiments that do not fit are refused before anything is built", "[unit]") {
   Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
   experiment.networks["q"].torso = {LayerSpec()};

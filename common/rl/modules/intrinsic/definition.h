@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/config/experiment/module_definition.h"
+#include "common/config/plan/optimizer_options.h"
+
+namespace waggle {
+
+// What modules that pay an agent for novelty have in common. A step's reward becomes extrinsic_weight * reward + weight *
+// bonus.
+struct IntrinsicOptions : public ModuleOptions {
+  double weight = 1;
+  double extrinsic_weight = 1;  // 0: it learns from the bonus alone.
+  // Bonuses are divided by the deviation of all bonuses so far, so that their size does not depend on networks.
+  bool normalize = true;
+  int64_t features = 64;  // Width of the features in which novelty is measured.
+  OptimizerOptions optimizer;
+
+  void Visit(ConfigVisitor& visitor) override;
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+// Makes every row of a window visible to the module, in the tables that show only the ends of several steps.
+// INVALID_ARGUMENT if the environment has several rewards.
+absl::Status ShowAllSteps(const PlanContext& context, AlgorithmPlan* plan);
+
+// The field that ShowAllSteps adds for a column.
+std::string AllRowsName(const std::string& column);
+
+}  // namespace waggle

@@ -1,0 +1,69 @@
+#include "common/rl/modules/intrinsic/steps.h"
+
+#include "common/config/experiment/table_plans.h"
+#include "common/config/table/batch_layout.h"
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+}  // namespace
+
+Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch) {
+  const int64_t columns = batch.at(environment.rewards[0].name).size(1);
+  const auto has = [&batch](const std::string& name) { return batch.fields.find(name) != batch.fields.end(); };
+  // [rows, columns, …].
+  const auto all_rows = [&](const std::string& name) {
+    if (has(AllRowsName(name))) {
+      return batch.at(AllRowsName(name));
+    }
+    if (has(NextName(name))) {
+      return torch::stack({batch.at(name), batch.at(NextName(name))}, 1);
+    }
+    return batch.at(name);
+  };
+  const auto steps = [columns](const Tensor& rows, int64_t first) {
+    return rows.narrow(1, first, columns - 1).flatten(0, 1);
+  };
+  Steps result;
+  for (const SpaceLeaf& leaf : environment.observations) {
+    const Tensor rows = all_rows(leaf.array.name);
+    result.observation.push_back(steps(rows, 0));
+    result.next_observation.push_back(steps(rows, 1));
+  }
+  result.action = JointActions(environment, 1, [&](const std::string& name) {
+    // A window of two rows shows the action of the first.
+    const bool is_single = !has(AllRowsName(name)) && has(NextName(environment.observations[0].array.name));
+    return is_single ? batch.at(name) : steps(all_rows(name), 0);
+  });
+  const Tensor& length = batch.at(kItemLength);
+  const Tensor column = torch::arange(columns - 1, length.options());
+  Tensor counts = column.unsqueeze(0) < (length - 1).unsqueeze(1);
+  if (has(kStepType)) {  // An unroll goes across the ends of episodes.
+    counts = counts.logical_and(batch.at(kStepType).narrow(1, 0, columns - 1) != static_cast<int32_t>(StepType::kLast));
+  }
+  result.counts = counts.flatten();
+  return result;
+}
+
+Tensor MeanOfCounted(const Tensor& values, const Tensor& counts) {
+  return torch::where(counts, values, torch::zeros({}, values.options())).sum() / counts.sum().clamp_min(1);
+}
+
+void RewardMixer::Mix(const EnvironmentSpec& environment, const Steps& steps, const Tensor& bonus, TensorBatch* batch,
+                      UpdateContext* context) {
+  context->Report("bonus", MeanOfCounted(bonus, steps.counts));
+  Tensor scaled = bonus.detach();
+  if (normalize_) {
+    bonuses_.Update(scaled.masked_select(steps.counts));
+    scaled = bonuses_.Scale(scaled);
+  }
+  Tensor& reward = batch->fields.find(environment.rewards[0].name)->second;
+  const int64_t rows = reward.size(0);
+  const Tensor paid = torch::where(steps.counts, scaled, torch::zeros({}, scaled.options())).reshape({rows, -1});
+  const Tensor padded = torch::cat({paid, torch::zeros({rows, 1}, paid.options())}, 1);
+  reward = (extrinsic_weight_ * reward + weight_ * padded).to(reward.scalar_type());
+}
+
+}  // namespace waggle

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
+#include "common/rl/kit/batches.h"
+#include "common/rl/kit/running_statistics.h"
+#include "common/rl/kit/update_context.h"
+#include "common/rl/modules/intrinsic/definition.h"
+
+namespace waggle {
+
+// The steps of a table's batch, [steps, …]: those of its first row in their order, then those of its second row.
+struct Steps {
+  Observations observation;
+  torch::Tensor action;  // The joint action.
+  Observations next_observation;
+  torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding.
+};
+
+// The batch is of a plan that ShowAllSteps extended. May throw as LibTorch does.
+Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch);
+
+// The mean of `values` [steps] over those that count; 0 if there are none.
+torch::Tensor MeanOfCounted(const torch::Tensor& values, const torch::Tensor& counts);
+
+// Adds bonuses to rewards. Not thread-safe; may throw as LibTorch does.
+class RewardMixer {
+ public:
+  RewardMixer(const IntrinsicOptions& options, torch::Device device)
+      : weight_(options.weight),
+        extrinsic_weight_(options.extrinsic_weight),
+        normalize_(options.normalize),
+        bonuses_({}, device) {}
+
+  // Sets the batch's rewards, from a bonus for each of its steps, [steps]. Reports "bonus", the mean before weights.
+  void Mix(const EnvironmentSpec& environment, const Steps& steps, const torch::Tensor& bonus, TensorBatch* batch,
+           UpdateContext* context);
+
+  void VisitState(StateVisitor* visitor) { bonuses_.VisitState(visitor); }
+
+ private:
+  const double weight_;
+  const double extrinsic_weight_;
+  const bool normalize_;
+  RunningStatistics bonuses_;
+};
+
+}  // namespace waggle
