@@ -254,7 +254,9 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.context_rows =
       static_cast<uint32_t>(std::min(max_context_[plan], window.first_row - std::min(window.first_row, episode_begin)));
   if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
-    item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
+    // Rows behind the transition are there for later goals alone.
+    const int64_t rows = std::min<int64_t>(window.rows, options_.plans[plan].table.SampledRows());
+    item.priority = priority(history_->Rows(lane, window.first_row), rows);
     if (!std::isfinite(item.priority) || item.priority < 0) {
       return absl::InvalidArgumentError(absl::StrCat("table ", options_.plans[plan].table.name, ", lane ", lane,
                                                      ", rows ", window.first_row, " to ",

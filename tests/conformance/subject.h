@@ -28,8 +28,7 @@ struct Subject {
   bool Remembers() const { return core != "none"; }
   std::string Text() const {
     return algorithm + (Remembers() ? " with " + core : "") + (sampler.empty() ? "" : " by " + sampler) +
-           (module.empty() ? "" : " with the module " + module) + " in " +
-           Name(kind);
+           (module.empty() ? "" : " with the module " + module) + " in " + Name(kind);
   }
 };
 

@@ -22,7 +22,8 @@ class UpdateContext {
   UpdateContext(Stepper* stepper, const Progress& progress, Noise* noise)
       : stepper_(stepper), progress_(progress), noise_(noise) {}
 
-  // Adds terms to the loss of each following Descend: `terms(group)` is their sum, a scalar, or undefined if it has none.
+  // Adds terms to the loss of each following Descend: `terms(group)` is their sum, a scalar, or undefined if it has
+  // none.
   void AddTerms(std::function<torch::Tensor(const ParameterGroup& group)> terms) { terms_ = std::move(terms); }
 
   // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values

@@ -15,8 +15,8 @@ class Icm : public Module {
         forward_(model->net(kIcmForward)),
         mixer_(options, model->device()) {}
 
-  // phi and the inverse model descend -ln p(a | phi(s), phi(s')), and the forward model its squared error, which is also
-  // the bonus. Features do not follow the forward model: it could make them constant.
+  // phi and the inverse model descend -ln p(a | phi(s), phi(s')), and the forward model its squared error, which is
+  // also the bonus. Features do not follow the forward model: it could make them constant.
   void Rewrite(const EnvironmentSpec& environment, TableBatches* batches, UpdateContext* context) override {
     for (auto& [table, batch] : *batches) {
       const Steps steps = StepsOf(environment, batch);
@@ -26,9 +26,8 @@ class Icm : public Module {
         before = Features(steps.observation);
         after = Features(steps.next_observation);
       }
-      const Tensor error = (forward_(steps.observation, steps.action, {before}).vector("features") - after)
-                               .square()
-                               .mean(-1) / 2;
+      const Tensor error =
+          (forward_(steps.observation, steps.action, {before}).vector("features") - after).square().mean(-1) / 2;
       context->Descend(MeanOfCounted(error, steps.counts), forward_.group());
       context->Descend(InverseLoss(steps, before, after), inverse_.group());
       context->Descend(InverseLoss(steps, Features(steps.observation), Features(steps.next_observation)),

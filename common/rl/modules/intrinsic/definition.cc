@@ -1,5 +1,8 @@
 #include "common/rl/modules/intrinsic/definition.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
@@ -23,13 +26,17 @@ absl::Status ShowAllSteps(const PlanContext& context, AlgorithmPlan* plan) {
                                                    " rewards; wanted one, to which a bonus is added"));
   }
   for (TablePlan& table : plan->tables) {
-    // A window of two rows is visible in its ends.
-    if (table.window.kind != WindowPlan::Kind::kNStep || table.window.length == 2) {
+    std::vector<ViewField>& view = table.table.view;
+    const std::string first = AllRowsName(context.environment.observations[0].array.name);
+    const bool shows =
+        std::any_of(view.begin(), view.end(), [&first](const ViewField& field) { return field.name == first; });
+    // Two rows are visible as the ends of their window. Another module may have added all rows.
+    if (table.window.kind != WindowPlan::Kind::kNStep || table.table.SampledRows() == 2 || shows) {
       continue;
     }
     for (const auto* leaves : {&context.environment.observations, &context.environment.actions}) {
       for (const SpaceLeaf& leaf : *leaves) {
-        table.table.view.push_back({AllRowsName(leaf.array.name), leaf.array.name, ViewField::Rows::kAll});
+        view.push_back({AllRowsName(leaf.array.name), leaf.array.name, ViewField::Rows::kAll});
       }
     }
   }

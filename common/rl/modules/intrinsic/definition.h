@@ -9,8 +9,8 @@
 
 namespace waggle {
 
-// What modules that pay an agent for novelty have in common. A step's reward becomes extrinsic_weight * reward + weight *
-// bonus.
+// The options that modules of bonuses for novelty have in common. A step's reward becomes extrinsic_weight * reward + weight
+// * bonus.
 struct IntrinsicOptions : public ModuleOptions {
   double weight = 1;
   double extrinsic_weight = 1;  // 0: it learns from the bonus alone.

@@ -8,39 +8,41 @@ namespace {
 
 using torch::Tensor;
 
+bool Has(const TensorBatch& batch, const std::string& field) {
+  return batch.fields.find(field) != batch.fields.end();
+}
+
 }  // namespace
+
+Tensor AllRows(const TensorBatch& batch, const std::string& column) {
+  if (Has(batch, AllRowsName(column))) {
+    return batch.at(AllRowsName(column));
+  }
+  return Has(batch, NextName(column)) ? torch::stack({batch.at(column), batch.at(NextName(column))}, 1)
+                                      : batch.at(column);
+}
 
 Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch) {
   const int64_t columns = batch.at(environment.rewards[0].name).size(1);
-  const auto has = [&batch](const std::string& name) { return batch.fields.find(name) != batch.fields.end(); };
-  // [rows, columns, …].
-  const auto all_rows = [&](const std::string& name) {
-    if (has(AllRowsName(name))) {
-      return batch.at(AllRowsName(name));
-    }
-    if (has(NextName(name))) {
-      return torch::stack({batch.at(name), batch.at(NextName(name))}, 1);
-    }
-    return batch.at(name);
-  };
   const auto steps = [columns](const Tensor& rows, int64_t first) {
     return rows.narrow(1, first, columns - 1).flatten(0, 1);
   };
   Steps result;
   for (const SpaceLeaf& leaf : environment.observations) {
-    const Tensor rows = all_rows(leaf.array.name);
+    const Tensor rows = AllRows(batch, leaf.array.name);
     result.observation.push_back(steps(rows, 0));
     result.next_observation.push_back(steps(rows, 1));
   }
   result.action = JointActions(environment, 1, [&](const std::string& name) {
     // A window of two rows shows the action of the first.
-    const bool is_single = !has(AllRowsName(name)) && has(NextName(environment.observations[0].array.name));
-    return is_single ? batch.at(name) : steps(all_rows(name), 0);
+    const bool is_single =
+        !Has(batch, AllRowsName(name)) && Has(batch, NextName(environment.observations[0].array.name));
+    return is_single ? batch.at(name) : steps(AllRows(batch, name), 0);
   });
   const Tensor& length = batch.at(kItemLength);
   const Tensor column = torch::arange(columns - 1, length.options());
   Tensor counts = column.unsqueeze(0) < (length - 1).unsqueeze(1);
-  if (has(kStepType)) {  // An unroll goes across the ends of episodes.
+  if (Has(batch, kStepType)) {  // An unroll goes across the ends of episodes.
     counts = counts.logical_and(batch.at(kStepType).narrow(1, 0, columns - 1) != static_cast<int32_t>(StepType::kLast));
   }
   result.counts = counts.flatten();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
 #include "common/rl/kit/batches.h"
@@ -16,6 +18,9 @@ struct Steps {
   Observations next_observation;
   torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding.
 };
+
+// A column in all rows of a batch's windows, [rows, columns, …], as ShowAllSteps makes it visible.
+torch::Tensor AllRows(const TensorBatch& batch, const std::string& column);
 
 // The batch is of a plan that ShowAllSteps extended. May throw as LibTorch does.
 Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch);

@@ -50,8 +50,7 @@ TEST_CASE("modules extend the algorithm's plan in their order, and are printed w
   const Experiment experiment = ValueOf(Parse("[{type: early}, {type: late, weight: 2}]"));
   REQUIRE(experiment.modules.size() == 2);
   CHECK(static_cast<const AddingOptions&>(*experiment.modules[1].options).weight == 2);
-  const ExperimentPlan plan =
-      ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), Algorithms()));
+  const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), Algorithms()));
   REQUIRE(plan.networks.size() == 3);
   CHECK(plan.networks[1].name == "early");
   CHECK(plan.networks[2].name == "late");

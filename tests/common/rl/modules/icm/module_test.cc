@@ -5,7 +5,7 @@ namespace waggle {
 namespace {
 
 std::unique_ptr<AlgorithmTrainee> IcmTrainee(const std::string& algorithm, const std::string& acting,
-                                          const EnvironmentSpec& environment, const std::string& keys = "") {
+                                             const EnvironmentSpec& environment, const std::string& keys = "") {
   const std::string network = "{torso: [{type: mlp, units: [8], activation: tanh}]}";
   return testing::TraineeOn("{" + acting + ": " + network + ", icm_features: " + network + ", icm_inverse: " + network +
                                 ", icm_forward: " + network + "}",
@@ -17,8 +17,8 @@ TEST_CASE("each of its three networks descends its loss", "[unit]") {
   const SpaceLeaf action = GENERATE(Discrete("action", 3), Box("action", DType::kFloat32, {2}, -1, 1));
   const EnvironmentSpec environment = testing::EnvironmentOf(3, action);
   const bool is_choice = action.kind == SpaceKind::kDiscrete;
-  const auto trainee = IcmTrainee(is_choice ? "name: apex_dqn, n_step: 1" : "name: td3", is_choice ? "q" : "critic",
-                               environment);
+  const auto trainee =
+      IcmTrainee(is_choice ? "name: apex_dqn, n_step: 1" : "name: td3", is_choice ? "q" : "critic", environment);
   std::vector<ParameterGroup*> groups;
   for (const char* const name : {kIcmFeatures, kIcmInverse, kIcmForward}) {
     groups.push_back(trainee->model().net(name).group());

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/config/experiment/module_definition.h"
+
+namespace waggle {
+
+// Hindsight experience replay (Andrychowicz et al. 2017, arXiv 1707.01495): learns from a share of the transitions as
+// if their goal had been one that the same episode achieved later, each later step equally likely (the strategy
+// "future").
+struct HerOptions : public ModuleOptions {
+  double share = 0.8;  // The share of a batch's rows that get another goal.
+  // The leaves of the observation that show the goal, and what has been achieved so far. They are of one kind.
+  std::string goal = "observation/desired_goal";
+  std::string achieved = "observation/achieved_goal";
+  // The goal is reached if the Euclidean distance of what a step has achieved is at most this. The reward of the step
+  // is then success_reward, else failure_reward, which must be the environment's own rule.
+  double tolerance = 0.05;
+  double success_reward = 0;
+  double failure_reward = -1;
+  bool terminates = false;         // A step that reaches the goal ends the episode.
+  std::optional<int64_t> horizon;  // The most steps to a later goal; absent: the environment's limit of an episode.
+
+  void Visit(ConfigVisitor& visitor) override;
+  absl::Status Validate() const override;
+};
+
+// The field with the goal that a later step has achieved.
+inline constexpr char kLaterGoal[] = "her/later_goal";
+
+}  // namespace waggle
