@@ -163,7 +163,8 @@ TEST_CASE("rows after a terminal state, past a window's length and before an epi
       if (field.rows == ViewField::Rows::kAll) {
         const torch::Tensor padded = torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
         spoiled.fields[field.name] = Spoiled(values, padded.logical_or(LeadsNowhere(batch, field, table)));
-      } else if (field.rows == ViewField::Rows::kLast) {
+      } else if (field.rows == ViewField::Rows::kLast && subject.module.empty()) {
+        // Modules may learn from a terminal state too.
         spoiled.fields[field.name] = Spoiled(values, terminal);
       } else if (field.column == kCoreState) {
         const torch::Tensor begins = batch.at(kStepType).select(1, 0) == static_cast<int32_t>(StepType::kFirst);

@@ -27,7 +27,12 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
     overrides.emplace_back("replay.sampler.kind", subject.sampler);
   }
   if (!subject.module.empty()) {
-    overrides.emplace_back("algorithm.modules", absl::StrCat("[{type: ", subject.module, "}]"));
+    // A bonus must not hide the reward.
+    FieldWalk walk;
+    ValueOf(Definitions().modules.Find(subject.module))->new_options()->Visit(walk);
+    overrides.emplace_back(
+        "algorithm.modules",
+        absl::StrCat("[{type: ", subject.module, walk.numbers.count("weight") > 0 ? ", weight: 0.1}]" : "}]"));
   }
   const Experiment defaults = ValueOf(Parse(subject.algorithm, overrides));
   for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
@@ -248,13 +253,13 @@ Parts::Parts(const Subject& subject, const Experiment& experiment, torch::Device
     : environment(SpecOf(subject.kind)), plan(ValueOf(PlanExperiment(experiment, environment, Definitions()))) {
   model = ValueOf(
       Model::Create(plan, environment, device, static_cast<uint64_t>(experiment.experiment.seed), torch::kFloat64));
-  algorithm =
-      ValueOf(ValueOf(Implementations().Find(subject.algorithm))->create(*experiment.algorithm_options, model.get()));
+  algorithm = std::make_unique<AlgorithmWithModules>(
+      ValueOf(AlgorithmWithModules::Create(experiment, Implementations(), model.get())));
 }
 
 absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* stepper, Noise* noise) {
   UpdateContext context(stepper, Progress(), noise);
-  algorithm->Update(Batches(&environment, {{plan.algorithm.tables[0].name, &batch}}), &context);
+  algorithm->Update({{plan.algorithm.tables[0].name, &batch}}, &context);
   if (!context.status().ok()) {
     return context.status();
   }

@@ -109,7 +109,7 @@ struct Parts {
   EnvironmentSpec environment;
   ExperimentPlan plan;
   std::unique_ptr<Model> model;
-  std::unique_ptr<Algorithm> algorithm;
+  std::unique_ptr<AlgorithmWithModules> algorithm;
 };
 
 // A flat copy of all values of a model, with its targets.

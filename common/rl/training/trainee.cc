@@ -4,7 +4,6 @@
 #include <map>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -44,7 +43,9 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
   });
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee, std::move(made));
   WAGGLE_RETURN_IF_ERROR(CatchTorch("making an algorithm", [&]() -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(trainee->learners_, trainee->MakeLearners(experiment));
+    WAGGLE_ASSIGN_OR_RETURN(AlgorithmWithModules algorithm,
+                            AlgorithmWithModules::Create(experiment, implementations, trainee->model_.get()));
+    trainee->algorithm_ = std::make_unique<AlgorithmWithModules>(std::move(algorithm));
     return absl::OkStatus();
   }));
   return trainee;
@@ -62,43 +63,6 @@ AlgorithmTrainee::AlgorithmTrainee(const Experiment& experiment, const Algorithm
       observations_(&plan_, model_->device()),
       value_watch_(DiscountOf(experiment)) {}
 
-absl::StatusOr<AlgorithmTrainee::Learners> AlgorithmTrainee::MakeLearners(const Experiment& experiment) {
-  Learners learners;
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const algorithm, implementations_.Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(learners.algorithm, algorithm->create(*experiment.algorithm_options, model_.get()));
-  for (const ModuleChoice& chosen : experiment.modules) {
-    WAGGLE_ASSIGN_OR_RETURN(const ModuleImplementation* const module, implementations_.modules.Find(chosen.type));
-    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Module> made, module->create(*chosen.options, model_.get()));
-    learners.modules.push_back(std::move(made));
-  }
-  return learners;
-}
-
-void AlgorithmTrainee::Learn(std::map<std::string, const TensorBatch*> batches, UpdateContext* context) {
-  const EnvironmentSpec& environment = model_->environment();
-  TableBatches changed;
-  if (!learners_.modules.empty()) {
-    for (auto& [table, batch] : batches) {
-      batch = &changed.emplace(table, *batch).first->second;
-    }
-  }
-  for (const std::unique_ptr<Module>& module : learners_.modules) {
-    module->Rewrite(environment, &changed, context);
-  }
-  const Batches learned(&environment, std::move(batches));
-  context->AddTerms([&](const ParameterGroup& group) {
-    torch::Tensor sum;
-    for (const std::unique_ptr<Module>& module : learners_.modules) {
-      const torch::Tensor term = module->Loss(group, learned);
-      sum = sum.defined() && term.defined() ? sum + term : term.defined() ? term : sum;
-    }
-    return sum;
-  });
-  if (context->status().ok()) {
-    learners_.algorithm->Update(learned, context);
-  }
-}
-
 absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
                                                       const Progress& progress, Stepper* stepper) {
   const std::vector<TablePlan>& tables = plan_.algorithm.tables;
@@ -110,7 +74,7 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   UpdateContext context(stepper, progress, &noise_);
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
     model_->DrawNoise(&noise_);
-    Learn(std::move(by_name), &context);
+    algorithm_->Update(std::move(by_name), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
   // After the update, because its rows were acted on the earlier scale.
@@ -166,10 +130,11 @@ absl::StatusOr<std::string> AlgorithmTrainee::Set(const std::string& settings) {
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, WithSettings(experiment_, settings, definitions_));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, model_->environment(), definitions_));
   const absl::Status set = CatchTorch("setting an algorithm's numbers", [&]() -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(Learners learners, MakeLearners(experiment));
-    WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { learners_.VisitState(visitor); },
-                                     [&learners](StateVisitor* visitor) { learners.VisitState(visitor); }));
-    learners_ = std::move(learners);
+    WAGGLE_ASSIGN_OR_RETURN(AlgorithmWithModules algorithm,
+                            AlgorithmWithModules::Create(experiment, implementations_, model_.get()));
+    WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { algorithm_->VisitState(visitor); },
+                                     [&algorithm](StateVisitor* visitor) { algorithm.VisitState(visitor); }));
+    *algorithm_ = std::move(algorithm);
     model_->SetRates(plan.algorithm);
     return absl::OkStatus();
   });
@@ -181,14 +146,7 @@ void AlgorithmTrainee::VisitState(StateVisitor* visitor) {
   visitor->Scope("model", [&] { model_->VisitState(visitor); });
   visitor->Scope("noise", [&] { noise_.VisitState(visitor); });
   visitor->Scope("observations", [&] { observations_.VisitState(visitor); });
-  learners_.VisitState(visitor);
-}
-
-void AlgorithmTrainee::Learners::VisitState(StateVisitor* visitor) {
-  visitor->Scope("algorithm", [&] { algorithm->VisitState(visitor); });
-  for (size_t i = 0; i < modules.size(); ++i) {
-    visitor->Scope(absl::StrCat("module_", i), [&] { modules[i]->VisitState(visitor); });
-  }
+  algorithm_->VisitState(visitor);
 }
 
 }  // namespace waggle

@@ -17,6 +17,7 @@
 #include "common/nn/torch.h"
 #include "common/rl/kit/algorithm.h"
 #include "common/rl/kit/stepper.h"
+#include "common/rl/training/algorithm_with_modules.h"
 #include "common/rl/training/observation_statistics.h"
 #include "common/rl/training/value_watch.h"
 
@@ -89,21 +90,9 @@ class AlgorithmTrainee : public Trainee {
   const ExperimentPlan& plan() const { return plan_; }
 
  private:
-  // An algorithm and its modules, which live as long as their options are the same.
-  struct Learners {
-    std::unique_ptr<Algorithm> algorithm;
-    std::vector<std::unique_ptr<Module>> modules;  // In the experiment's order.
-
-    void VisitState(StateVisitor* visitor);
-  };
-
   AlgorithmTrainee(const Experiment& experiment, const AlgorithmDefinitions& definitions,
                    const AlgorithmImplementations& implementations, ExperimentPlan plan, std::unique_ptr<Model> model,
                    uint64_t seed);
-
-  absl::StatusOr<Learners> MakeLearners(const Experiment& experiment);
-  // Lets the modules change the batches, and then the algorithm learn from them.
-  void Learn(std::map<std::string, const TensorBatch*> batches, UpdateContext* context);
 
   // Logs a warning if the values that the update reported as "q_mean" diverge.
   void WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result);
@@ -116,7 +105,7 @@ class AlgorithmTrainee : public Trainee {
   Noise noise_;
   ObservationStatistics observations_;
   ValueWatch value_watch_;
-  Learners learners_;
+  std::unique_ptr<AlgorithmWithModules> algorithm_;
 };
 
 }  // namespace waggle

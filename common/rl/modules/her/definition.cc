@@ -55,7 +55,8 @@ absl::Status Extend(const HerOptions& options, const PlanContext& context, Algor
     config.view.push_back({kLaterGoal, options.achieved, ViewField::Rows::kFuture});
   }
   WAGGLE_RETURN_IF_ERROR(problems.ToStatus());
-  return ShowAllSteps(context, plan);
+  ShowAllRows({*FindLeaf(environment, options.achieved)}, plan);
+  return CheckOneReward(environment);
 }
 
 }  // namespace

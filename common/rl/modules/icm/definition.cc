@@ -17,7 +17,9 @@ absl::Status Extend(const IcmOptions& options, const PlanContext& context, Algor
   forward.takes_action = true;
   forward.extra = {{"features", options.features}};
   plan->networks.push_back(forward);
-  return ShowAllSteps(context, plan);
+  ShowAllRows(context.environment.observations, plan);
+  ShowAllRows(context.environment.actions, plan);
+  return CheckOneReward(context.environment);
 }
 
 }  // namespace

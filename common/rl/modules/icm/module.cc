@@ -19,7 +19,7 @@ class Icm : public Module {
   // also the bonus. Features do not follow the forward model: it could make them constant.
   void Rewrite(const EnvironmentSpec& environment, TableBatches* batches, UpdateContext* context) override {
     for (auto& [table, batch] : *batches) {
-      const Steps steps = StepsOf(environment, batch);
+      const Steps steps = StepsOf(environment, batch, /*with_actions=*/true);
       Tensor before, after;
       {
         const torch::NoGradGuard no_grad;

@@ -19,28 +19,28 @@ std::string AllRowsName(const std::string& column) {
   return absl::StrCat("all_rows/", column);
 }
 
-absl::Status ShowAllSteps(const PlanContext& context, AlgorithmPlan* plan) {
-  if (NumRewards(context.environment.rewards) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("type: environment ", context.environment.name, " has ",
-                                                   NumRewards(context.environment.rewards),
-                                                   " rewards; wanted one, to which a bonus is added"));
-  }
+absl::Status CheckOneReward(const EnvironmentSpec& environment) {
+  const int64_t rewards = NumRewards(environment.rewards);
+  return rewards == 1 ? absl::OkStatus()
+                      : absl::InvalidArgumentError(absl::StrCat("type: got ", rewards, " rewards of environment ",
+                                                                environment.name, "; wanted one"));
+}
+
+void ShowAllRows(const std::vector<SpaceLeaf>& leaves, AlgorithmPlan* plan) {
   for (TablePlan& table : plan->tables) {
-    std::vector<ViewField>& view = table.table.view;
-    const std::string first = AllRowsName(context.environment.observations[0].array.name);
-    const bool shows =
-        std::any_of(view.begin(), view.end(), [&first](const ViewField& field) { return field.name == first; });
-    // Two rows are visible as the ends of their window. Another module may have added all rows.
-    if (table.window.kind != WindowPlan::Kind::kNStep || table.table.SampledRows() == 2 || shows) {
+    // Two rows are visible as the ends of their window.
+    if (table.window.kind != WindowPlan::Kind::kNStep || table.table.SampledRows() == 2) {
       continue;
     }
-    for (const auto* leaves : {&context.environment.observations, &context.environment.actions}) {
-      for (const SpaceLeaf& leaf : *leaves) {
-        view.push_back({AllRowsName(leaf.array.name), leaf.array.name, ViewField::Rows::kAll});
+    std::vector<ViewField>& view = table.table.view;
+    for (const SpaceLeaf& leaf : leaves) {
+      const std::string name = AllRowsName(leaf.array.name);
+      // Another module may have added it.
+      if (std::none_of(view.begin(), view.end(), [&name](const ViewField& field) { return field.name == name; })) {
+        view.push_back({name, leaf.array.name, ViewField::Rows::kAll});
       }
     }
   }
-  return absl::OkStatus();
 }
 
 }  // namespace waggle

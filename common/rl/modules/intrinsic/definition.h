@@ -2,14 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/config/experiment/module_definition.h"
 #include "common/config/plan/optimizer_options.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 
-// The options that modules of bonuses for novelty have in common. A step's reward becomes extrinsic_weight * reward + weight
+// The options that modules of bonuses for novelty have in common. A step's reward becomes extrinsic_weight * reward +
+// weight
 // * bonus.
 struct IntrinsicOptions : public ModuleOptions {
   double weight = 1;
@@ -23,11 +26,13 @@ struct IntrinsicOptions : public ModuleOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// Makes every row of a window visible to the module, in the tables that show only the ends of several steps.
-// INVALID_ARGUMENT if the environment has several rewards.
-absl::Status ShowAllSteps(const PlanContext& context, AlgorithmPlan* plan);
+// INVALID_ARGUMENT if the environment has several rewards: a bonus is added to one.
+absl::Status CheckOneReward(const EnvironmentSpec& environment);
 
-// The field that ShowAllSteps adds for a column.
+// Makes columns visible to a module in all rows of a window, in tables that show only the ends of several steps.
+void ShowAllRows(const std::vector<SpaceLeaf>& leaves, AlgorithmPlan* plan);
+
+// The field that ShowAllRows adds for a column.
 std::string AllRowsName(const std::string& column);
 
 }  // namespace waggle

@@ -12,6 +12,14 @@ bool Has(const TensorBatch& batch, const std::string& field) {
   return batch.fields.find(field) != batch.fields.end();
 }
 
+// `values` [steps, …] where `mask` [steps] is true.
+Tensor ZerosElsewhere(Tensor mask, const Tensor& values) {
+  while (mask.dim() < values.dim()) {
+    mask = mask.unsqueeze(-1);
+  }
+  return torch::where(mask, values, torch::zeros({}, values.options()));
+}
+
 }  // namespace
 
 Tensor AllRows(const TensorBatch& batch, const std::string& column) {
@@ -22,30 +30,32 @@ Tensor AllRows(const TensorBatch& batch, const std::string& column) {
                                       : batch.at(column);
 }
 
-Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch) {
+Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch, bool with_actions) {
   const int64_t columns = batch.at(environment.rewards[0].name).size(1);
-  const auto steps = [columns](const Tensor& rows, int64_t first) {
-    return rows.narrow(1, first, columns - 1).flatten(0, 1);
-  };
-  Steps result;
-  for (const SpaceLeaf& leaf : environment.observations) {
-    const Tensor rows = AllRows(batch, leaf.array.name);
-    result.observation.push_back(steps(rows, 0));
-    result.next_observation.push_back(steps(rows, 1));
-  }
-  result.action = JointActions(environment, 1, [&](const std::string& name) {
-    // A window of two rows shows the action of the first.
-    const bool is_single =
-        !Has(batch, AllRowsName(name)) && Has(batch, NextName(environment.observations[0].array.name));
-    return is_single ? batch.at(name) : steps(AllRows(batch, name), 0);
-  });
   const Tensor& length = batch.at(kItemLength);
   const Tensor column = torch::arange(columns - 1, length.options());
   Tensor counts = column.unsqueeze(0) < (length - 1).unsqueeze(1);
   if (Has(batch, kStepType)) {  // An unroll goes across the ends of episodes.
     counts = counts.logical_and(batch.at(kStepType).narrow(1, 0, columns - 1) != static_cast<int32_t>(StepType::kLast));
   }
+  Steps result;
   result.counts = counts.flatten();
+  // Rows [first, first + columns - 1) as steps.
+  const auto steps = [&](const Tensor& rows, int64_t first) {
+    return ZerosElsewhere(result.counts, rows.narrow(1, first, columns - 1).flatten(0, 1));
+  };
+  for (const SpaceLeaf& leaf : environment.observations) {
+    const Tensor rows = AllRows(batch, leaf.array.name);
+    result.observation.push_back(steps(rows, 0));
+    result.next_observation.push_back(steps(rows, 1));
+  }
+  if (with_actions) {
+    // A window of two rows shows the action of the first.
+    const bool is_single = columns == 2 && Has(batch, NextName(environment.observations[0].array.name));
+    result.action = JointActions(environment, 1, [&](const std::string& name) {
+      return steps(is_single ? batch.at(name).unsqueeze(1) : AllRows(batch, name), 0);
+    });
+  }
   return result;
 }
 

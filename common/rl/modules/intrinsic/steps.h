@@ -14,16 +14,16 @@ namespace waggle {
 // The steps of a table's batch, [steps, …]: those of its first row in their order, then those of its second row.
 struct Steps {
   Observations observation;
-  torch::Tensor action;  // The joint action.
+  torch::Tensor action;  // The joint action; undefined unless asked for.
   Observations next_observation;
-  torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding.
+  torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding. All is zero where it does not count.
 };
 
-// A column in all rows of a batch's windows, [rows, columns, …], as ShowAllSteps makes it visible.
+// A column in all rows of a batch's windows, [rows, columns, …], as ShowAllRows makes it visible.
 torch::Tensor AllRows(const TensorBatch& batch, const std::string& column);
 
-// The batch is of a plan that ShowAllSteps extended. May throw as LibTorch does.
-Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch);
+// ShowAllRows must have had the observations, and the actions if these are asked for. May throw as LibTorch does.
+Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch, bool with_actions = false);
 
 // The mean of `values` [steps] over those that count; 0 if there are none.
 torch::Tensor MeanOfCounted(const torch::Tensor& values, const torch::Tensor& counts);

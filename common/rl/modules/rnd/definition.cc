@@ -10,7 +10,8 @@ absl::Status Extend(const RndOptions& options, const PlanContext& context, Algor
   target.learns = false;
   plan->networks.push_back(target);
   plan->networks.push_back({kRndPredictor, heads, options.optimizer});
-  return ShowAllSteps(context, plan);
+  ShowAllRows(context.environment.observations, plan);
+  return CheckOneReward(context.environment);
 }
 
 }  // namespace

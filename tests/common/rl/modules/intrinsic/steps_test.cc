@@ -22,10 +22,10 @@ TensorBatch Unrolls() {
 
 TEST_CASE("an unroll's steps are those within its episodes", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(1, Discrete("action", 2));
-  const Steps steps = StepsOf(environment, Unrolls());
-  CHECK(torch::equal(steps.observation[0].flatten(), torch::tensor({0, 1, 2, 4, 5, 6}, torch::kFloat32)));
-  CHECK(torch::equal(steps.next_observation[0].flatten(), torch::tensor({1, 2, 3, 5, 6, 7}, torch::kFloat32)));
-  CHECK(torch::equal(steps.action, torch::tensor({0, 1, 0, 0, 1, 0}, torch::kInt64)));
+  const Steps steps = StepsOf(environment, Unrolls(), /*with_actions=*/true);
+  CHECK(torch::equal(steps.observation[0].flatten(), torch::tensor({0, 0, 2, 4, 5, 0}, torch::kFloat32)));
+  CHECK(torch::equal(steps.next_observation[0].flatten(), torch::tensor({1, 0, 3, 5, 6, 0}, torch::kFloat32)));
+  CHECK(torch::equal(steps.action, torch::tensor({0, 0, 0, 0, 1, 0}, torch::kInt64)));
   // The second row of the first unroll ends an episode, and the second unroll has three rows.
   CHECK(torch::equal(steps.counts, torch::tensor({1, 0, 1, 1, 1, 0}).to(torch::kBool)));
 }
@@ -39,7 +39,7 @@ TEST_CASE("a window of one step shows it in its ends, and a longer one in all of
   batch.fields[kAction] = torch::tensor({0, 1}, torch::kInt64);
   batch.fields[kReward] = torch::zeros({2, 2});
   batch.fields[kItemLength] = torch::tensor({2, 2}, torch::kInt64);
-  const Steps one = StepsOf(environment, batch);
+  const Steps one = StepsOf(environment, batch, /*with_actions=*/true);
   CHECK(torch::equal(one.observation[0], batch.at(kObservation)));
   CHECK(torch::equal(one.next_observation[0], batch.at("next_observation")));
   CHECK(torch::equal(one.action, batch.at(kAction)));
@@ -49,8 +49,8 @@ TEST_CASE("a window of one step shows it in its ends, and a longer one in all of
   batch.fields[kItemLength] = torch::tensor({3, 2}, torch::kInt64);
   batch.fields[AllRowsName(kObservation)] = torch::tensor({{{1.F}, {9.F}, {3.F}}, {{2.F}, {4.F}, {0.F}}});
   batch.fields[AllRowsName(kAction)] = torch::tensor({{0, 1, 1}, {1, 0, 0}}, torch::kInt64);
-  const Steps two = StepsOf(environment, batch);
-  CHECK(torch::equal(two.observation[0].flatten(), torch::tensor({1, 9, 2, 4}, torch::kFloat32)));
+  const Steps two = StepsOf(environment, batch, /*with_actions=*/true);
+  CHECK(torch::equal(two.observation[0].flatten(), torch::tensor({1, 9, 2, 0}, torch::kFloat32)));
   CHECK(torch::equal(two.next_observation[0].flatten(), torch::tensor({9, 3, 4, 0}, torch::kFloat32)));
   CHECK(torch::equal(two.action, torch::tensor({0, 1, 1, 0}, torch::kInt64)));
   CHECK(torch::equal(two.counts, torch::tensor({1, 1, 1, 0}).to(torch::kBool)));
