@@ -101,6 +101,15 @@ Net& Model::net(const std::string& name) const {
   return *it->second;
 }
 
+Net* Model::FindNetWith(const std::string& head) const {
+  for (const auto& [name, net] : nets_) {
+    if (net->network().plan().FindHead(head) != nullptr) {
+      return net.get();
+    }
+  }
+  return nullptr;
+}
+
 Scalar* Model::scalar(const std::string& name) const {
   const auto it = scalars_.find(name);
   WAGGLE_CHECK(it != scalars_.end(), "an algorithm asked for a scalar that its own plan does not have");

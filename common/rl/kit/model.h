@@ -48,6 +48,8 @@ class Model {
   // The plan must have it.
   Net& net(const std::string& name) const;
   Scalar* scalar(const std::string& name) const;
+  // The network that has a head of this name; null if none has.
+  Net* FindNetWith(const std::string& head) const;
 
   // All that optimizers step, in an order that follows from the plan.
   std::vector<ParameterGroup*> groups() const;

@@ -33,11 +33,14 @@ bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* gro
 }
 
 bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
+  torch::Tensor whole = loss;
   if (status_.ok()) {
-    Report(absl::StrCat(group->name(), "_loss"), loss);
+    if (const torch::Tensor terms = terms_ ? terms_(*group) : torch::Tensor(); terms.defined()) {
+      whole = loss + terms;
+    }
+    Report(absl::StrCat(group->name(), "_loss"), whole);
   }
-  const torch::Tensor terms = terms_ && status_.ok() ? terms_(*group) : torch::Tensor();
-  if (!Differentiate(terms.defined() ? loss + terms : loss, group, /*keep_graph=*/false)) {
+  if (!Differentiate(whole, group, /*keep_graph=*/false)) {
     return false;
   }
   const absl::StatusOr<bool> stepped = stepper_->Step(group, progress_);

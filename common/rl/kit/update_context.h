@@ -27,8 +27,8 @@ class UpdateContext {
   void AddTerms(std::function<torch::Tensor(const ParameterGroup& group)> terms) { terms_ = std::move(terms); }
 
   // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values
-  // changed. Reports the scalar loss as "GROUP_loss". If it is not finite, this fails on the CPU, and the stepper
-  // elsewhere.
+  // changed. Reports the scalar loss, with its terms, as "GROUP_loss". If it is not finite, this fails on the CPU, and
+  // the stepper elsewhere.
   bool Descend(const torch::Tensor& loss, ParameterGroup* group);
 
   // The gradient of the loss by the group's parameters, [parameters], without a step, as the mean over all learners.

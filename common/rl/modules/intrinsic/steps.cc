@@ -44,6 +44,7 @@ Steps StepsOf(const EnvironmentSpec& environment, const TensorBatch& batch, bool
   const auto steps = [&](const Tensor& rows, int64_t first) {
     return ZerosElsewhere(result.counts, rows.narrow(1, first, columns - 1).flatten(0, 1));
   };
+  result.reward = steps(batch.at(environment.rewards[0].name), 0);
   for (const SpaceLeaf& leaf : environment.observations) {
     const Tensor rows = AllRows(batch, leaf.array.name);
     result.observation.push_back(steps(rows, 0));

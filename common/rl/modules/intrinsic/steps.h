@@ -15,6 +15,7 @@ namespace waggle {
 struct Steps {
   Observations observation;
   torch::Tensor action;  // The joint action; undefined unless asked for.
+  torch::Tensor reward;  // [steps].
   Observations next_observation;
   torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding. All is zero where it does not count.
 };
