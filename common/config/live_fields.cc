@@ -55,4 +55,14 @@ bool LiveFields::BeginSection(const char* key) {
   return true;
 }
 
+int64_t LiveFields::BeginList(const char* key, int64_t current_size) {
+  paths_.push_back(PathOf(key));
+  return current_size;
+}
+
+bool LiveFields::BeginElement(int64_t index) {
+  paths_.push_back(absl::StrCat(paths_.back(), "[", index, "]"));
+  return true;
+}
+
 }  // namespace waggle

@@ -34,14 +34,14 @@ class LiveFields final : public ConfigVisitor {
   std::vector<std::string> EntryNames(std::vector<std::string> present) override { return present; }
   bool BeginSection(const char* key) override;
   void EndSection(const absl::Status& /*validity*/) override { paths_.pop_back(); }
-  int64_t BeginList(const char* /*key*/, int64_t /*current_size*/) override { return -1; }
-  bool BeginElement(int64_t /*index*/) override { return false; }
-  void EndList() override {}
+  int64_t BeginList(const char* key, int64_t current_size) override;
+  bool BeginElement(int64_t index) override;
+  void EndList() override { paths_.pop_back(); }
 
   std::string PathOf(const char* key) const;
   void Take(const char* key, const Range& range, std::string value);
 
-  std::vector<std::string> paths_;  // The sections being visited, outermost first.
+  std::vector<std::string> paths_;  // The sections and lists being visited, outermost first.
   std::map<std::string, std::string> values_;
 };
 

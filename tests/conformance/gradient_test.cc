@@ -20,7 +20,8 @@ bool IsItsOwnTarget(const AlgorithmPlan& plan, const ParameterGroup& group) {
   for (const NetworkNeed& need : plan.networks) {
     if (need.name == group.name() && !need.has_target) {
       for (const auto& [name, head] : need.heads) {
-        if (!GivesPolicy(head.kind)) {
+        // Numbers of a vector head are no values.
+        if (!GivesPolicy(head.kind) && head.kind != HeadKind::kVector) {
           return true;
         }
       }

@@ -41,7 +41,7 @@ struct ModuleDefinition {
   std::function<std::unique_ptr<ModuleOptions>()> new_options;
 
   // Adds the module's networks, scalars and fields of tables to an algorithm's plan. INVALID_ARGUMENT if it does not
-  // fit the algorithm or the environment: one problem a line, each behind a key of the module ("leaf: …").
+  // fit the algorithm or the environment: one problem a line, each behind a key of the module ("goal: …").
   std::function<absl::Status(const ModuleOptions& options, const PlanContext& context, AlgorithmPlan* plan)> extend;
 };
 

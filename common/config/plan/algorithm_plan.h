@@ -75,6 +75,7 @@ struct NetworkNeed {
   std::map<std::string, OptimizerOptions> more_optimizers = {};
   // It may have batch_norm layers: updates call Net::Training and Net::FollowBatch.
   bool learns_by_batch = false;
+  bool is_modules = false;  // A module's, not the algorithm's.
 };
 
 // A policy's column of one float32 number.

@@ -220,8 +220,11 @@ class Planner {
       plan_.normalizers.push_back(std::move(normalizer));
     }
     if (plan_.normalizers.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(Key("normalize_observations"), ": environment ", environment_.name,
-                                                     " shows no real numbers; wanted false"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Key("normalize_observations"),
+          need_.takes_observation ? absl::StrCat(": environment ", environment_.name, " shows no real numbers")
+                                  : ": the network takes no observations",
+          "; wanted false"));
     }
     return absl::OkStatus();
   }

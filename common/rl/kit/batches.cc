@@ -12,14 +12,6 @@
 namespace waggle {
 namespace {
 
-// `values` [T, rows, …] where `mask` [T, rows] is true.
-torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
-  while (mask.dim() < values.dim()) {
-    mask = mask.unsqueeze(-1);
-  }
-  return torch::where(mask, values, torch::zeros({}, values.options()));
-}
-
 // [rows] of `options`' type.
 torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, const torch::TensorOptions& options) {
   return importance_exponent == 0
@@ -28,6 +20,13 @@ torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, co
 }
 
 }  // namespace
+
+torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
+  while (mask.dim() < values.dim()) {
+    mask = mask.unsqueeze(-1);
+  }
+  return torch::where(mask, values, torch::zeros({}, values.options()));
+}
 
 torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,
                            const std::function<torch::Tensor(const std::string& name)>& field) {

@@ -53,6 +53,9 @@ class Batches {
   std::map<std::string, const TensorBatch*> batches_;
 };
 
+// `values` [rows, …] where `mask`, of their leading dimensions, is true; zeros elsewhere.
+torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values);
+
 // The joint action of a batch's field of each action leaf, which `field` gives by the leaf's name, with `lead` leading
 // dimensions (common/config/spec/joint_action.h).
 torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,

@@ -131,7 +131,9 @@ std::vector<ParameterGroup*> Model::groups() const {
 
 void Model::SetRates(const AlgorithmPlan& plan) {
   for (const NetworkNeed& need : plan.networks) {
-    net(need.name).group()->SetRates(need.optimizer);
+    if (need.learns) {
+      net(need.name).group()->SetRates(need.optimizer);
+    }
   }
   for (const ScalarNeed& need : plan.scalars) {
     scalar(need.name)->group()->SetRates(need.optimizer);
@@ -141,7 +143,9 @@ void Model::SetRates(const AlgorithmPlan& plan) {
 std::map<std::string, double> Model::LearningRates(const Progress& progress) const {
   std::map<std::string, double> rates;
   for (const auto& [name, net] : nets_) {
-    rates[name] = net->group()->learning_rate().At(progress);
+    if (!net->groups().empty()) {
+      rates[name] = net->group()->learning_rate().At(progress);
+    }
   }
   for (const auto& [name, scalar] : scalars_) {
     rates[name] = scalar->group()->learning_rate().At(progress);

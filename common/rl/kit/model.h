@@ -56,7 +56,7 @@ class Model {
 
   // Takes the optimizers' learning rates and clipping from a plan with the same networks and scalars.
   void SetRates(const AlgorithmPlan& plan);
-  // The present learning rate of each network and scalar, by its name.
+  // The present learning rate of each network and scalar that learns, by its name.
   std::map<std::string, double> LearningRates(const Progress& progress) const;
 
   const EnvironmentSpec& environment() const { return environment_; }

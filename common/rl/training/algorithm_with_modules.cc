@@ -16,12 +16,13 @@ absl::StatusOr<AlgorithmWithModules> AlgorithmWithModules::Create(const Experime
   for (const ModuleChoice& chosen : experiment.modules) {
     WAGGLE_ASSIGN_OR_RETURN(const ModuleImplementation* const module, implementations.modules.Find(chosen.type));
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Module> one, module->create(*chosen.options, model));
-    made.modules_.push_back(std::move(one));
+    made.modules_.emplace_back(chosen.type, std::move(one));
   }
   return made;
 }
 
-void AlgorithmWithModules::Update(std::map<std::string, const TensorBatch*> batches, UpdateContext* context) {
+std::vector<torch::Tensor> AlgorithmWithModules::Update(std::map<std::string, const TensorBatch*> batches,
+                                                        UpdateContext* context) {
   const EnvironmentSpec& environment = model_->environment();
   TableBatches changed;
   if (!modules_.empty()) {
@@ -29,13 +30,13 @@ void AlgorithmWithModules::Update(std::map<std::string, const TensorBatch*> batc
       batch = &changed.emplace(table, *batch).first->second;
     }
   }
-  for (const std::unique_ptr<Module>& module : modules_) {
+  for (const auto& [type, module] : modules_) {
     module->Rewrite(environment, &changed, context);
   }
   const Batches learned(&environment, std::move(batches));
   context->AddTerms([&](const ParameterGroup& group) {
     torch::Tensor sum;
-    for (const std::unique_ptr<Module>& module : modules_) {
+    for (const auto& [type, module] : modules_) {
       if (const torch::Tensor term = module->Loss(group, learned); term.defined()) {
         sum = sum.defined() ? sum + term : term;
       }
@@ -44,12 +45,22 @@ void AlgorithmWithModules::Update(std::map<std::string, const TensorBatch*> batc
   });
   algorithm_->Update(learned, context);
   context->AddTerms(nullptr);
+  std::vector<torch::Tensor> rewards;
+  for (const auto& [table, batch] : learned.tables()) {
+    for (const ArraySpec& reward : environment.rewards) {
+      if (const auto field = batch->fields.find(reward.name); field != batch->fields.end()) {
+        rewards.push_back(field->second);
+      }
+    }
+  }
+  return rewards;
 }
 
 void AlgorithmWithModules::VisitState(StateVisitor* visitor) {
   visitor->Scope("algorithm", [&] { algorithm_->VisitState(visitor); });
-  for (size_t i = 0; i < modules_.size(); ++i) {
-    visitor->Scope(absl::StrCat("module_", i), [&] { modules_[i]->VisitState(visitor); });
+  for (const auto& [type, module] : modules_) {
+    Module* const one = module.get();
+    visitor->Scope(absl::StrCat("module_", type), [visitor, one] { one->VisitState(visitor); });
   }
 }
 

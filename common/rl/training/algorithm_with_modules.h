@@ -3,11 +3,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/config/experiment/experiment.h"
 #include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
 #include "common/rl/kit/algorithm.h"
 
 namespace waggle {
@@ -21,7 +23,8 @@ class AlgorithmWithModules {
                                                      const AlgorithmImplementations& implementations, Model* model);
 
   // Lets the modules change a batch of each table of the plan, in their order, and the algorithm learn from the result.
-  void Update(std::map<std::string, const TensorBatch*> batches, UpdateContext* context);
+  // Returns the rewards that it learned from.
+  std::vector<torch::Tensor> Update(std::map<std::string, const TensorBatch*> batches, UpdateContext* context);
 
   // Visits the state of all of them.
   void VisitState(StateVisitor* visitor);
@@ -31,7 +34,7 @@ class AlgorithmWithModules {
 
   Model* model_;
   std::unique_ptr<Algorithm> algorithm_;
-  std::vector<std::unique_ptr<Module>> modules_;
+  std::vector<std::pair<std::string, std::unique_ptr<Module>>> modules_;  // By type, in the experiment's order.
 };
 
 }  // namespace waggle

@@ -72,9 +72,10 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
     by_name[tables[i].name] = batches[i];
   }
   UpdateContext context(stepper, progress, &noise_);
+  std::vector<torch::Tensor> rewards;
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
     model_->DrawNoise(&noise_);
-    algorithm_->Update(std::move(by_name), &context);
+    rewards = algorithm_->Update(std::move(by_name), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
   // After the update, because its rows were acted on the earlier scale.
@@ -84,11 +85,11 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
     result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
   }
   result.metrics = context.TakeMetrics();
-  WAGGLE_RETURN_IF_ERROR(CatchTorch("watching values", [&] { WatchValues(batches, result); }));
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("watching values", [&] { WatchValues(rewards, result); }));
   return result;
 }
 
-void AlgorithmTrainee::WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result) {
+void AlgorithmTrainee::WatchValues(const std::vector<torch::Tensor>& rewards, const UpdateResult& result) {
   const auto metric = [&result](const std::string& name) {
     const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
                                     [&name](const auto& one) { return one.first == name; });
@@ -99,14 +100,6 @@ void AlgorithmTrainee::WatchValues(absl::Span<const TensorBatch* const> batches,
     return;
   }
   const torch::Tensor temperature = metric("temperature"), entropy = metric("entropy");
-  std::vector<torch::Tensor> rewards;
-  for (const TensorBatch* const batch : batches) {
-    for (const ArraySpec& reward : model_->environment().rewards) {
-      if (const auto field = batch->fields.find(reward.name); field != batch->fields.end()) {
-        rewards.push_back(field->second);
-      }
-    }
-  }
   if (const std::string warning = value_watch_.Observe(
           rewards, mean, temperature.defined() && entropy.defined() ? temperature * entropy : torch::Tensor());
       !warning.empty()) {

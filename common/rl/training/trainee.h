@@ -95,7 +95,7 @@ class AlgorithmTrainee : public Trainee {
                    uint64_t seed);
 
   // Logs a warning if the values that the update reported as "q_mean" diverge.
-  void WatchValues(absl::Span<const TensorBatch* const> batches, const UpdateResult& result);
+  void WatchValues(const std::vector<torch::Tensor>& rewards, const UpdateResult& result);
 
   const Experiment experiment_;  // Without later settings.
   const AlgorithmDefinitions definitions_;

@@ -250,6 +250,27 @@ TEST_CASE("the writer's error is Flush's", "[unit]") {
   REQUIRE(writer->items_written() == 0);
 }
 
+TEST_CASE("an initial priority sees the transition alone, without rows for later goals", "[unit]") {
+  Rng rng(5);
+  const auto streams = RandomStreams(1, 40, 8, &rng);
+  const auto rows = [](const WindowRow*, int64_t count) { return static_cast<double>(count); };
+  TablePlan plan = PlanOf("t", WindowPlan::Kind::kNStep, 5, 1, rows);
+  plan.table.max_window = 5;
+  plan.table.transition_rows = 2;
+  plan.table.view = {{"goal", kObservation, ViewField::Rows::kFuture}};
+  RecordingWriter sink;
+  auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(1, 4, {plan}), &sink));
+  WriteAll(writer.get(), streams);
+  uint32_t longest = 0;
+  for (const InsertBlock& block : sink.blocks) {
+    for (const ItemInfo& item : block.items) {
+      CHECK(item.priority == 2);
+      longest = std::max(longest, item.rows);
+    }
+  }
+  CHECK(longest == 5);
+}
+
 TEST_CASE("a priority that is not finite or is negative is refused with its rows", "[unit]") {
   for (const double bad : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
     Rng rng(5);

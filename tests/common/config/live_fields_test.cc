@@ -26,6 +26,7 @@ struct Options {
   Schedule fixed = 0.5;
   Schedule plain = 0.25;
   InnerOptions inner;
+  std::vector<InnerOptions> list = {InnerOptions()};
 
   void Visit(ConfigVisitor& visitor) {
     visitor.Int("steps", &steps, In(1, 10));
@@ -35,6 +36,7 @@ struct Options {
     visitor.Schedule("fixed", &fixed, In(0, 1));
     visitor.Schedule("plain", &plain, Above(0, 1).Live());
     visitor.Section("inner", &inner);
+    visitor.List("list", &list);
   }
 };
 
@@ -49,7 +51,10 @@ TEST_CASE("the fields whose ranges are live are found with their values on one l
             {"plain", "0.25"},
             {"inner.rate", "{from: 0.5, to: 0.1, shape: linear, of: env_steps, start: 0, until: 1000}"},
             {"inner.clip", "{points: [[0, 0.5], [0.5, 0.25]], of: run}"},
-            {"inner.limit", "null"}});
+            {"inner.limit", "null"},
+            {"list[0].rate", "{from: 0.5, to: 0.1, shape: linear, of: env_steps, start: 0, until: 1000}"},
+            {"list[0].clip", "{points: [[0, 0.5], [0.5, 0.25]], of: run}"},
+            {"list[0].limit", "null"}});
 }
 
 }  // namespace

@@ -43,11 +43,9 @@ class Her : public Module {
   // [rows, steps], bool: the step reaches the goal, [rows, …].
   Tensor Reaches(const TensorBatch& batch, const Tensor& goal) const {
     const Tensor achieved = AllRows(batch, options_.achieved);
-    const Tensor distance =
-        (achieved.narrow(1, 1, achieved.size(1) - 1).to(torch::kFloat32) - goal.unsqueeze(1).to(torch::kFloat32))
-            .flatten(2)
-            .norm(2, -1);
-    return distance <= options_.tolerance;
+    const int64_t steps = achieved.size(1) - 1;
+    const Tensor difference = achieved.narrow(1, 1, steps).to(torch::kFloat32) - goal.unsqueeze(1).to(torch::kFloat32);
+    return difference.reshape({difference.size(0), steps, -1}).norm(2, -1) <= options_.tolerance;
   }
 
   Tensor Rewards(const Tensor& reaches, const Tensor& like) const {
@@ -82,7 +80,8 @@ class Her : public Module {
   void Check(const EnvironmentSpec& environment, const TensorBatch& batch, UpdateContext* context) const {
     const Tensor own = batch.at(environment.rewards[0].name);
     const int64_t steps = own.size(1) - 1;
-    const Tensor rule = Rewards(Reaches(batch, batch.at(options_.goal)), own);
+    const Tensor reaches = Reaches(batch, batch.at(options_.goal));
+    const Tensor rule = Rewards(reaches, own);
     const Tensor counts =
         torch::arange(steps, batch.at(kItemLength).options()).unsqueeze(0) < (batch.at(kItemLength) - 1).unsqueeze(1);
     const Tensor wrong = (own.narrow(1, 0, steps) != rule).logical_and(counts);
@@ -92,6 +91,13 @@ class Her : public Module {
           "algorithm.modules, her: got a reward of ", own.narrow(1, 0, steps).flatten()[first].item<double>(),
           " from environment ", environment.name, "; wanted ", rule.flatten()[first].item<double>(),
           " by success_reward, failure_reward and tolerance, from the goals that the step shows")));
+    }
+    const Tensor ends = batch.at(kDiscount).narrow(1, 0, steps) == 0;
+    if ((ends != options_.terminates).logical_and(reaches).logical_and(counts).any().item<bool>()) {
+      context->Fail(absl::InvalidArgumentError(
+          absl::StrCat("algorithm.modules, her, terminates: got ", options_.terminates ? "true" : "false", "; wanted ",
+                       options_.terminates ? "false: environment " : "true: environment ", environment.name,
+                       options_.terminates ? " goes on at its goals" : " ends at its goals")));
     }
   }
 

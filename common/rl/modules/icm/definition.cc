@@ -7,19 +7,21 @@ namespace {
 
 absl::Status Extend(const IcmOptions& options, const PlanContext& context, AlgorithmPlan* plan) {
   const HeadNeed features(HeadKind::kVector, options.features);
-  plan->networks.push_back({kIcmFeatures, {{"features", features}}, options.optimizer});
+  NetworkNeed encoder{kIcmFeatures, {{"features", features}}, options.optimizer};
   NetworkNeed inverse{kIcmInverse, {{"action", PolicyHead(context.environment)}}, options.optimizer};
   inverse.takes_observation = false;
   inverse.extra = {{"features", options.features}, {"next_features", options.features}};
-  plan->networks.push_back(inverse);
   NetworkNeed forward{kIcmForward, {{"features", features}}, options.optimizer};
   forward.takes_observation = false;
   forward.takes_action = true;
   forward.extra = {{"features", options.features}};
-  plan->networks.push_back(forward);
+  for (NetworkNeed need : {encoder, inverse, forward}) {
+    need.is_modules = true;
+    plan->networks.push_back(need);
+  }
   ShowAllRows(context.environment.observations, plan);
   ShowAllRows(context.environment.actions, plan);
-  return CheckOneReward(context.environment);
+  return CheckBonus(options, context, {kIcmFeatures, kIcmInverse, kIcmForward});
 }
 
 }  // namespace

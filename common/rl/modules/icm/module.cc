@@ -13,7 +13,7 @@ class Icm : public Module {
       : features_(model->net(kIcmFeatures)),
         inverse_(model->net(kIcmInverse)),
         forward_(model->net(kIcmForward)),
-        mixer_(options, model->device()) {}
+        mixer_("icm_bonus", options, model->device()) {}
 
   // phi and the inverse model descend -ln p(a | phi(s), phi(s')), and the forward model its squared error, which is
   // also the bonus. Features do not follow the forward model: it could make them constant.
@@ -26,12 +26,16 @@ class Icm : public Module {
         before = Features(steps.observation);
         after = Features(steps.next_observation);
       }
-      const Tensor error =
-          (forward_(steps.observation, steps.action, {before}).vector("features") - after).square().mean(-1) / 2;
-      context->Descend(MeanOfCounted(error, steps.counts), forward_.group());
+      // First: its loss is not finite for a choice that does not exist, which the forward model cannot take.
       context->Descend(InverseLoss(steps, before, after), inverse_.group());
       context->Descend(InverseLoss(steps, Features(steps.observation), Features(steps.next_observation)),
                        features_.group());
+      if (!context->status().ok()) {
+        return;
+      }
+      const Tensor error =
+          (forward_(steps.observation, steps.action, {before}).vector("features") - after).square().mean(-1) / 2;
+      context->Descend(MeanOfCounted(error, steps.counts), forward_.group());
       mixer_.Mix(environment, steps, error, &batch, context);
     }
   }

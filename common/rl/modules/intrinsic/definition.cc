@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/problems.h"
 
 namespace waggle {
 
@@ -19,11 +20,19 @@ std::string AllRowsName(const std::string& column) {
   return absl::StrCat("all_rows/", column);
 }
 
-absl::Status CheckOneReward(const EnvironmentSpec& environment) {
-  const int64_t rewards = NumRewards(environment.rewards);
-  return rewards == 1 ? absl::OkStatus()
-                      : absl::InvalidArgumentError(absl::StrCat("type: got ", rewards, " rewards of environment ",
-                                                                environment.name, "; wanted one"));
+absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
+                        const std::vector<std::string>& networks) {
+  Problems problems;
+  problems.AddUnless(!options.normalize || context.learner.processes == 1, "normalize: got true, and each of ",
+                     context.learner.processes,
+                     " learners would divide bonuses by its own deviation; wanted false, or learner.processes: 1");
+  for (const std::string& name : networks) {
+    const auto spec = context.networks.find(name);
+    problems.AddUnless(spec == context.networks.end() || spec->second.core.type == "none",
+                       "type: got a core in networks.", name,
+                       "; wanted the type none, because bonuses are of single steps");
+  }
+  return problems.ToStatus();
 }
 
 void ShowAllRows(const std::vector<SpaceLeaf>& leaves, AlgorithmPlan* plan) {

@@ -7,13 +7,12 @@
 #include "absl/status/status.h"
 #include "common/config/experiment/module_definition.h"
 #include "common/config/plan/optimizer_options.h"
-#include "common/config/spec/environment_spec.h"
+#include "common/config/spec/space_leaf.h"
 
 namespace waggle {
 
-// The options that modules of bonuses for novelty have in common. A step's reward becomes extrinsic_weight * reward +
-// weight
-// * bonus.
+// The options that all modules of bonuses have. A step's reward becomes
+// extrinsic_weight * reward + weight * bonus.
 struct IntrinsicOptions : public ModuleOptions {
   double weight = 1;
   double extrinsic_weight = 1;  // 0: it learns from the bonus alone.
@@ -26,8 +25,9 @@ struct IntrinsicOptions : public ModuleOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// INVALID_ARGUMENT if the environment has several rewards: a bonus is added to one.
-absl::Status CheckOneReward(const EnvironmentSpec& environment);
+// INVALID_ARGUMENT if the experiment cannot have this bonus, which these networks of the module compute.
+absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
+                        const std::vector<std::string>& networks);
 
 // Makes columns visible to a module in all rows of a window, in tables that show only the ends of several steps.
 void ShowAllRows(const std::vector<SpaceLeaf>& leaves, AlgorithmPlan* plan);

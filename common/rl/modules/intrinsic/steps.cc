@@ -12,14 +12,6 @@ bool Has(const TensorBatch& batch, const std::string& field) {
   return batch.fields.find(field) != batch.fields.end();
 }
 
-// `values` [steps, …] where `mask` [steps] is true.
-Tensor ZerosElsewhere(Tensor mask, const Tensor& values) {
-  while (mask.dim() < values.dim()) {
-    mask = mask.unsqueeze(-1);
-  }
-  return torch::where(mask, values, torch::zeros({}, values.options()));
-}
-
 }  // namespace
 
 Tensor AllRows(const TensorBatch& batch, const std::string& column) {
@@ -66,7 +58,7 @@ Tensor MeanOfCounted(const Tensor& values, const Tensor& counts) {
 
 void RewardMixer::Mix(const EnvironmentSpec& environment, const Steps& steps, const Tensor& bonus, TensorBatch* batch,
                       UpdateContext* context) {
-  context->Report("bonus", MeanOfCounted(bonus, steps.counts));
+  context->Report(metric_, MeanOfCounted(bonus, steps.counts));
   Tensor scaled = bonus.detach();
   if (normalize_) {
     bonuses_.Update(scaled.masked_select(steps.counts));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
@@ -32,19 +33,23 @@ torch::Tensor MeanOfCounted(const torch::Tensor& values, const torch::Tensor& co
 // Adds bonuses to rewards. Not thread-safe; may throw as LibTorch does.
 class RewardMixer {
  public:
-  RewardMixer(const IntrinsicOptions& options, torch::Device device)
-      : weight_(options.weight),
+  // `metric` is the name under which it reports.
+  RewardMixer(std::string metric, const IntrinsicOptions& options, torch::Device device)
+      : metric_(std::move(metric)),
+        weight_(options.weight),
         extrinsic_weight_(options.extrinsic_weight),
         normalize_(options.normalize),
         bonuses_({}, device) {}
 
-  // Sets the batch's rewards, from a bonus for each of its steps, [steps]. Reports "bonus", the mean before weights.
+  // Sets the batch's rewards, from a bonus for each of its steps, [steps]. Reports the mean bonus, before weight and
+  // scale.
   void Mix(const EnvironmentSpec& environment, const Steps& steps, const torch::Tensor& bonus, TensorBatch* batch,
            UpdateContext* context);
 
   void VisitState(StateVisitor* visitor) { bonuses_.VisitState(visitor); }
 
  private:
+  const std::string metric_;
   const double weight_;
   const double extrinsic_weight_;
   const bool normalize_;

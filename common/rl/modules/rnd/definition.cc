@@ -8,10 +8,13 @@ absl::Status Extend(const RndOptions& options, const PlanContext& context, Algor
   const std::map<std::string, HeadNeed> heads = {{"features", {HeadKind::kVector, options.features}}};
   NetworkNeed target{kRndTarget, heads};
   target.learns = false;
-  plan->networks.push_back(target);
-  plan->networks.push_back({kRndPredictor, heads, options.optimizer});
+  NetworkNeed predictor{kRndPredictor, heads, options.optimizer};
+  for (NetworkNeed need : {target, predictor}) {
+    need.is_modules = true;
+    plan->networks.push_back(need);
+  }
   ShowAllRows(context.environment.observations, plan);
-  return CheckOneReward(context.environment);
+  return CheckBonus(options, context, {kRndTarget, kRndPredictor});
 }
 
 }  // namespace

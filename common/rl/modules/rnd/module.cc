@@ -10,7 +10,9 @@ using torch::Tensor;
 class Rnd : public Module {
  public:
   Rnd(const RndOptions& options, Model* model)
-      : target_(model->net(kRndTarget)), predictor_(model->net(kRndPredictor)), mixer_(options, model->device()) {}
+      : target_(model->net(kRndTarget)),
+        predictor_(model->net(kRndPredictor)),
+        mixer_("rnd_bonus", options, model->device()) {}
 
   // bonus(s') = mean over features of (predictor(s') - target(s'))^2, which the predictor descends.
   void Rewrite(const EnvironmentSpec& environment, TableBatches* batches, UpdateContext* context) override {

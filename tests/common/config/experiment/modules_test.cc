@@ -77,11 +77,13 @@ TEST_CASE("modules that do not fit, are out of order or are there twice are refu
         "algorithm.modules[1].type: got late a second time; wanted one of each type");
 }
 
-TEST_CASE("numbers of a module can be set while it learns", "[unit]") {
-  const Experiment experiment = ValueOf(Parse("[{type: early}, {type: late}]"));
-  const Experiment set = ValueOf(WithSettings(experiment, "algorithm.modules[1].weight=4", Algorithms()));
-  CHECK(static_cast<const AddingOptions&>(*set.modules[1].options).weight == 4);
-  CHECK(static_cast<const AddingOptions&>(*set.modules[0].options).weight == 1);
+TEST_CASE("a module's number can be set while the experiment runs", "[unit]") {
+  const std::string yaml = ToYaml(ValueOf(Parse("[{type: early}, {type: late}]")));
+  const ChangedSettings changed =
+      ValueOf(ChangeSettings(yaml, "", {{"algorithm.modules[1].weight", "4"}}, Algorithms()));
+  CHECK(changed.settings == "algorithm.modules[1].weight=4\n");
+  CHECK(static_cast<const AddingOptions&>(*changed.experiment.modules[1].options).weight == 4);
+  CHECK(static_cast<const AddingOptions&>(*changed.experiment.modules[0].options).weight == 1);
 }
 
 }  // namespace

@@ -328,6 +328,25 @@ TEST_CASE("unknown heads and inputs are refused, with the nearest name", "[unit]
         "networks.net.encoders.action");
 }
 
+TEST_CASE("a network that takes no observation has the action and the algorithm's own inputs alone", "[unit]") {
+  NetworkNeed need = Need({{"q", HeadKind::kValue}});
+  need.takes_observation = false;
+  need.takes_action = true;
+  need.extra = {{"features", 3}};
+  const EnvironmentSpec environment = Environment({Vector(4)}, kReal);
+  const NetworkPlan plan = ValueOf(PlanNetwork(need, NetworkSpec(), environment));
+  REQUIRE(plan.trunks[0].encoders.size() == 2);
+  CHECK(plan.trunks[0].encoders[0].name == "action");
+  CHECK(plan.trunks[0].encoders[1].name == "features");
+  CHECK_FALSE(plan.Sees(0));
+  NetworkSpec network;
+  network.encoders["observation"] = {Mlp({3})};
+  CHECK(RefusedKey(need, network, environment) == "networks.net.encoders.observation");
+  network = NetworkSpec();
+  network.normalize_observations = true;
+  CHECK(RefusedKey(need, network, environment) == "networks.net.normalize_observations");
+}
+
 TEST_CASE("several actions are one to a network's heads, and to its input", "[unit]") {
   EnvironmentSpec environment = Environment({Vector(4), MultiBinary("action_mask/right", {3})}, kDiscrete);
   environment.actions = {Discrete("action/left", 2), Discrete("action/right", 3)};

@@ -84,23 +84,20 @@ struct PullOptions : ModuleOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-// Doubles a table's values, and pulls the number up by another 100 times itself. Counts its updates.
+// Doubles a table's values, and pulls the number up by another 100 times itself.
 class Pull : public Module {
  public:
   Pull(const PullOptions&, Model* model) : scalar_(model->scalar("number")) {}
   void Rewrite(const EnvironmentSpec&, TableBatches* batches, UpdateContext*) override {
     torch::Tensor& value = batches->at("own").fields["value"];
     value = value * 2;
-    ++updates_;
   }
   torch::Tensor Loss(const ParameterGroup& group, const Batches& batches) override {
     return group.name() == "number" ? -100 * scalar_->value() * batches.at("given").at("value").sum() : torch::Tensor();
   }
-  void VisitState(StateVisitor* visitor) override { visitor->Int("updates", &updates_); }
 
  private:
   Scalar* const scalar_;
-  int64_t updates_ = 0;
 };
 
 TEST_CASE("a module changes what an algorithm sees and adds to its loss, and batches keep their memory", "[unit]") {

@@ -26,7 +26,7 @@ TEST_CASE("each of its three networks descends its loss", "[unit]") {
   testing::CheckGradients(trainee.get(), groups, testing::RandomTransitions(environment, 5, 1));
 }
 
-TEST_CASE("features tell the action, and a forward model predicts them where it has learned", "[unit]") {
+TEST_CASE("features tell the action that was taken", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(4, Discrete("action", 2));
   const auto trainee = IcmTrainee("name: apex_dqn, n_step: 1", "q", environment, ", optimizer: {learning_rate: 0.01}");
   TensorBatch batch = testing::RandomTransitions(environment, 32, 1);

@@ -56,15 +56,13 @@ TEST_CASE("a window of one step shows it in its ends, and a longer one in all of
   CHECK(torch::equal(two.counts, torch::tensor({1, 1, 1, 0}).to(torch::kBool)));
 }
 
-struct PlainOptions : IntrinsicOptions {};
-
-TEST_CASE("rewards are weighed beside the bonus, and neither the batch's memory nor padding changes", "[unit]") {
+TEST_CASE("rewards are weighed beside the bonus, and padding has none", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(1, Discrete("action", 2));
-  PlainOptions options;
+  IntrinsicOptions options;
   options.weight = 10;
   options.extrinsic_weight = 0.5;
   options.normalize = false;
-  RewardMixer mixer(options, torch::kCPU);
+  RewardMixer mixer("bonus", options, torch::kCPU);
   TensorBatch batch = Unrolls();
   const torch::Tensor before = batch.at(kReward);
   LocalStepper stepper;
@@ -79,9 +77,9 @@ TEST_CASE("rewards are weighed beside the bonus, and neither the batch's memory 
 
 TEST_CASE("normalised bonuses have a deviation of 1, whatever their size", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(1, Discrete("action", 2));
-  PlainOptions options;
+  IntrinsicOptions options;
   options.extrinsic_weight = 0;
-  RewardMixer mixer(options, torch::kCPU);
+  RewardMixer mixer("bonus", options, torch::kCPU);
   LocalStepper stepper;
   Noise noise(1, torch::kCPU);
   UpdateContext context(&stepper, Progress(), &noise);
