@@ -189,7 +189,8 @@ TEST_CASE("numbers of a running experiment are set, and wrong ones are refused",
   number->set_key("algorithm.mode");
   refused = client.Ask(&Stub::Set, set).status();
   REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(refused.message()), Catch::StartsWith("algorithm.mode: is no key that can change while the experiment"));
+  CHECK_THAT(std::string(refused.message()),
+             Catch::StartsWith("algorithm.mode: is no key that can change while the experiment"));
   set.set_id("nothing");
   REQUIRE_CODE(client.Ask(&Stub::Set, set).status(), absl::StatusCode::kNotFound);
 }
