@@ -207,7 +207,7 @@ void Supervision::StopWorkers(absl::Time now, Actions* actions) {
 Supervision::Actions Supervision::Observed(const Observation& observation, absl::Time asked_at, absl::Time now) {
   Actions actions;
   last_observed_ = now;
-  waits_ = observation.state == RunState::kQueued ? observation.reason : "";
+  waits_ = observation.state != RunState::kQueued ? "" : observation.reason.empty() ? "waits" : observation.reason;
   begin_by_ = observation.state == RunState::kQueued ? begin_by_ : absl::InfiniteFuture();
   if (phase_ == Phase::kLastLook) {
     phase_deadline_ = asked_at >= last_look_at_ ? now : phase_deadline_;

@@ -159,8 +159,8 @@ class Supervision {
   absl::Time last_observed_;
   absl::Time phase_deadline_ = absl::InfiniteFuture();  // The end of the phase's patience.
   absl::Time last_look_at_;
-  absl::Time begin_by_ = absl::InfiniteFuture();
-  std::string waits_;  // Why the experiment waits, while it is queued.
+  absl::Time begin_by_ = absl::InfiniteFuture();  // The end of the patience with the queue.
+  std::string waits_;                             // Why the experiment waits, while it is queued.
   absl::Time first_step_by_ = absl::InfiniteFuture();
   bool hub_ready_ = false;
   bool stepped_ = false;

@@ -83,7 +83,7 @@ ModuleDefinition DefineModule(std::string description, ModuleStage stage,
   definition.new_options = [] { return std::make_unique<Options>(); };
   definition.extend = [extend](const ModuleOptions& options, const PlanContext& context, AlgorithmPlan* plan) {
     const auto* const own = dynamic_cast<const Options*>(&options);
-    return own == nullptr ? absl::InvalidArgumentError("type: these are another module's options")
+    return own == nullptr ? absl::InvalidArgumentError("type: got another module's options; wanted its own")
                           : extend(*own, context, plan);
   };
   return definition;

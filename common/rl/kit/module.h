@@ -54,7 +54,7 @@ ModuleImplementation ImplementModule() {
   return {[](const ModuleOptions& options, Model* model) -> absl::StatusOr<std::unique_ptr<Module>> {
     const auto* const own = dynamic_cast<const Options*>(&options);
     if (own == nullptr) {
-      return absl::InvalidArgumentError("type: these are another module's options");
+      return absl::InvalidArgumentError("type: got another module's options; wanted its own");
     }
     return std::make_unique<Made>(*own, model);
   }};

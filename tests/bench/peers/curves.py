@@ -10,9 +10,9 @@ Writes docs/curves/data/RUN.csv (seconds, environment steps and mean greedy retu
 docs/curves/benchmark_*.png and writes docs/benchmarks.md from all files there. The page's table of targets is made of
 docs/curves/data/to_target.jsonl, which is what stable_baselines3_learning.py prints.
 
-An experiment and its peer have the same environment, seed 1, a core each and 1200 seconds (LunarLander: 600). Waggle has its shipped experiment. The
-peer has the settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations do not count as time,
-and Waggle's do, as they run beside the training.
+An experiment and its peer have the same environment, seed 1, a core each and 1200 seconds (LunarLander: 600). Waggle has its
+shipped experiment. The peer has the settings that RL Baselines3 Zoo found for the environment, and one thread; its evaluations
+do not count as time, and Waggle's do, as they run beside the training.
 """
 
 import csv

@@ -50,16 +50,26 @@ absl::StatusOr<AlgorithmPlan> PlanTwoTables(const testing::FakeOptions&, const P
   return plan;
 }
 
-TEST_CASE("an algorithm of several tables gets a batch of each by its name, and returns priorities of each", "[unit]") {
+AlgorithmDefinitions Definitions() {
   AlgorithmDefinitions definitions("algorithm");
   REQUIRE_OK(
       definitions.Register("two_tables", Define(
                                              "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
+  return definitions;
+}
+
+AlgorithmImplementations Implementations() {
   AlgorithmImplementations implementations("algorithm");
   REQUIRE_OK(implementations.Register(
       "two_tables", {[](const AlgorithmOptions&, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
         return std::make_unique<TwoTables>(model);
       }}));
+  return implementations;
+}
+
+TEST_CASE("an algorithm of several tables gets a batch of each by its name, and returns priorities of each", "[unit]") {
+  const AlgorithmDefinitions definitions = Definitions();
+  const AlgorithmImplementations implementations = Implementations();
   const Experiment experiment = testing::ValueOf(
       ParseExperiment("algorithm: {name: two_tables}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions));
   const auto trainee = testing::ValueOf(
@@ -101,18 +111,11 @@ class Pull : public Module {
 };
 
 TEST_CASE("a module changes what an algorithm sees and adds to its loss, and batches keep their memory", "[unit]") {
-  AlgorithmDefinitions definitions("algorithm");
-  REQUIRE_OK(
-      definitions.Register("two_tables", Define(
-                                             "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
+  AlgorithmDefinitions definitions = Definitions();
   const auto extend = [](const PullOptions&, const PlanContext&, AlgorithmPlan*) { return absl::OkStatus(); };
   REQUIRE_OK(
       definitions.modules.Register("pull", DefineModule<PullOptions>("for tests", ModuleStage::kRewards, extend)));
-  AlgorithmImplementations implementations("algorithm");
-  REQUIRE_OK(implementations.Register(
-      "two_tables", {[](const AlgorithmOptions&, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
-        return std::make_unique<TwoTables>(model);
-      }}));
+  AlgorithmImplementations implementations = Implementations();
   REQUIRE_OK(implementations.modules.Register("pull", ImplementModule<Pull, PullOptions>()));
   const Experiment experiment = testing::ValueOf(
       ParseExperiment("algorithm: {name: two_tables, modules: [{type: pull}]}\nstop: {max_seconds: 1}\n", "test.yaml",

@@ -75,7 +75,7 @@ TEST_CASE("rewards are weighed beside the bonus, and padding has none", "[unit]"
   CHECK(context.TakeMetrics()[0].second.item<float>() == Approx(3.25F));
 }
 
-TEST_CASE("normalised bonuses have a deviation of 1, whatever their size", "[unit]") {
+TEST_CASE("bonuses are divided by their deviation, if they are normalised", "[unit]") {
   const EnvironmentSpec environment = testing::EnvironmentOf(1, Discrete("action", 2));
   IntrinsicOptions options;
   options.extrinsic_weight = 0;
