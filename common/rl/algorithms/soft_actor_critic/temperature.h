@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/rl/algorithms/soft_actor_critic/definition.h"
+#include "common/rl/kit/algorithm_policy.h"
 #include "common/rl/kit/distribution.h"
 #include "common/rl/kit/model.h"
 #include "common/rl/kit/update_context.h"
