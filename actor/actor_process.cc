@@ -13,12 +13,15 @@
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluation_loop.h"
 #include "actor/evaluation/evaluator.h"
+#include "actor/importing/episode_importer.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
 #include "common/base/log.h"
+#include "common/base/problems.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/flush_until_stopped.h"
 #include "common/config/experiment/experiment_plan.h"
 #include "common/config/experiment/live_exploration.h"
 #include "common/config/experiment/live_settings.h"
@@ -44,6 +47,7 @@ constexpr absl::Duration kLastRowsTimeout = absl::Milliseconds(100);
 struct Setting {
   Assignment assignment;
   Experiment experiment;
+  std::unique_ptr<EpisodeSource> episodes;          // Null if the process imports none.
   std::unique_ptr<VectorEnvironment> environments;  // Null if the process does not act.
   EnvironmentSpec environment;
   Rng rng = Rng(0);  // This process's own.
@@ -56,6 +60,19 @@ LaneOptions LanesOf(const Experiment& experiment, Role role) {
   lanes.in_order = role == Role::kEvaluator || experiment.experiment.deterministic;
   lanes.raw_rewards = role == Role::kEvaluator;
   return lanes;
+}
+
+// Opens the environment of an actor or an evaluator.
+absl::Status OpenTheEnvironment(const ActorPorts& ports, Role role, const StopToken& stop, Setting* setting) {
+  const Experiment& experiment = setting->experiment;
+  ports.metrics->SetActivity("opening the environment");
+  WAGGLE_ASSIGN_OR_RETURN(
+      setting->environments,
+      OpenEnvironment(*ports.environments,
+                      role == Role::kEvaluator ? experiment.evaluation.environment : experiment.environment,
+                      LanesOf(experiment, role), Rng(setting->rng.Next()), stop));
+  setting->environment = setting->environments->spec();
+  return absl::OkStatus();
 }
 
 // Gives up once `stop` is requested.
@@ -78,13 +95,17 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
   if (role == Role::kEvaluator && !setting.experiment.evaluation.enabled) {
     return setting;
   }
-  ports.metrics->SetActivity("opening the environment");
-  WAGGLE_ASSIGN_OR_RETURN(setting.environments,
-                          OpenEnvironment(*ports.environments,
-                                          role == Role::kEvaluator ? setting.experiment.evaluation.environment
-                                                                   : setting.experiment.environment,
-                                          LanesOf(setting.experiment, role), Rng(setting.rng.Next()), stop));
-  setting.environment = setting.environments->spec();
+  const std::string& import = setting.experiment.replay.import;
+  if (role == Role::kActor && setting.assignment.index == 0 && !import.empty()) {
+    ports.metrics->SetActivity("opening recorded episodes");
+    WAGGLE_ASSIGN_OR_RETURN(setting.episodes, ports.open_episodes(import));
+  }
+  const bool only_imports = role == Role::kActor && !setting.experiment.actor.acts();
+  if (only_imports && setting.episodes != nullptr && setting.episodes->environment().has_value()) {
+    setting.environment = *setting.episodes->environment();
+  } else {
+    WAGGLE_RETURN_IF_ERROR(OpenTheEnvironment(ports, role, stop, &setting));
+  }
   WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
   WAGGLE_RETURN_IF_ERROR(
@@ -136,6 +157,56 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   options.max_unacknowledged_blocks = actor.max_unacknowledged_blocks;
   options.max_unacknowledged_bytes = actor.max_unacknowledged_mebibytes << 20;
   return options;
+}
+
+// INVALID_ARGUMENT if the tables would lose recorded steps, or the learner's first steps could not be made.
+absl::Status CheckRoom(const Experiment& experiment, const std::vector<TablePlan>& plans,
+                       const RecordedCounts& counts) {
+  Problems problems;
+  const int64_t first = experiment.actor.first_learner_step;
+  for (const TablePlan& plan : plans) {
+    const bool holds = plan.window.kind != WindowPlan::Kind::kNStep || plan.table.max_items >= counts.steps;
+    problems.AddUnless(holds, "replay.max_items: got ", plan.table.max_items, "; wanted at least the ", counts.steps,
+                       " recorded steps");
+    const double allowed = static_cast<double>(counts.steps) * plan.table.rate_limiter.samples_per_insert;
+    problems.AddUnless(allowed == 0 || static_cast<double>(first * plan.batch_size) <= allowed,
+                       "actor.first_learner_step: got ", first, "; wanted at most ",
+                       allowed / static_cast<double>(plan.batch_size),
+                       ": rate_limiter.samples_per_insert allows no more samples of ", counts.steps, " steps");
+  }
+  return problems.ToStatus();
+}
+
+// Writes the recorded episodes to the tables of the plans. A restarted actor repeats the blocks, which are not applied
+// again. Returns their writer: while it lives the servers remember its blocks.
+absl::StatusOr<std::unique_ptr<ReplayWriter>> Import(const ActorPorts& ports, const Setting& setting,
+                                                     std::vector<TablePlan> plans, ReplayConnection* replay) {
+  EpisodeSource& episodes = *setting.episodes;
+  const StopToken& stop = ports.hub->training_over();
+  ports.metrics->SetActivity("importing recorded episodes");
+  WAGGLE_RETURN_IF_ERROR(CheckSource(episodes, setting.environment));
+  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CheckEpisodes(&episodes, setting.environment));
+  WAGGLE_RETURN_IF_ERROR(CheckRoom(setting.experiment, plans, counts));
+  for (TablePlan& plan : plans) {
+    plan.initial_priority = nullptr;  // It may be of what a policy computes.
+  }
+  ReplayWriterOptions options = WriterOptions(ports, setting, plans);
+  options.writer_id = "import";
+  options.repeats = 1;
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayWriter> sink, replay->NewWriter(options));
+  TrajectoryWriterOptions writer_options;
+  writer_options.lanes = setting.experiment.actor.lanes;
+  writer_options.environment = setting.environment;
+  writer_options.plans = std::move(plans);
+  writer_options.chunk_rows = setting.experiment.actor.chunk_rows;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
+                          TrajectoryWriter::Create(writer_options, sink.get()));
+  WAGGLE_RETURN_IF_ERROR(ImportEpisodes(&episodes, setting.environment, writer_options.lanes, writer.get(), stop));
+  WAGGLE_RETURN_IF_ERROR(FlushUntilStopped([&sink](absl::Duration timeout) { return sink->Flush(timeout); }, stop));
+  ports.metrics->Add("imported_episodes", static_cast<double>(counts.episodes));
+  ports.metrics->Add("imported_steps", static_cast<double>(counts.steps));
+  LogInfo("imported ", counts.episodes, " episodes with ", counts.steps, " steps from ", episodes.name());
+  return sink;
 }
 
 // The run's number of lanes. Actors that the experiment asks for are counted before they join.
@@ -220,8 +291,22 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
                           PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, NewActorPolicy(ports, plan, &setting));
   const std::vector<TablePlan>& plans = plan.algorithm.tables;
+  std::unique_ptr<ReplayConnection> import_connection;
+  std::unique_ptr<ReplayWriter> import_writer;
+  if (setting.episodes != nullptr) {
+    WAGGLE_ASSIGN_OR_RETURN(import_connection, OpenReplay(ports, setting.experiment.replay.servers, plans));
+    absl::StatusOr<std::unique_ptr<ReplayWriter>> imported = Import(ports, setting, plans, import_connection.get());
+    WAGGLE_RETURN_IF_ERROR(Annotate(imported.status(), absl::StrCat("replay.import: ", setting.episodes->name())));
+    import_writer = *std::move(imported);
+  }
+  if (!actor.acts()) {
+    ports.hub->ReportFirstStep();
+    ports.metrics->SetActivity("does not act");
+    stop.Wait();
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, NewActorPolicy(ports, plan, &setting));
   WAGGLE_ASSIGN_OR_RETURN(const Outlet outlet, OpenOutlet(ports, setting, plans));
   ReplayWriter* const sink = outlet.writer.get();
 
@@ -263,6 +348,7 @@ absl::Status Act(const ActorPorts& ports) {
   }
 
   RolloutOptions rollout;
+  rollout.first_version = static_cast<uint64_t>(actor.first_learner_step);
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
   std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
   if (outlet.gradients != nullptr) {
@@ -308,6 +394,13 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
     ports.metrics->SetActivity("not asked for");
     stop.Wait();
     return absl::OkStatus();
+  }
+  if (!setting.experiment.replay.import.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
+                            AwaitHub(ports.hub, "the environment of the recorded episodes", stop,
+                                     [](const Assignment& known) { return known.environment.has_value(); }));
+    WAGGLE_RETURN_IF_ERROR(Annotate(CheckSameSpaces(setting.environment, *assignment.environment),
+                                    "evaluation.environment differs from that of the recorded episodes"));
   }
   PolicyRequest request;
   request.experiment = &setting.experiment;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "actor/environments/environment.h"
 #include "actor/gradients/gradient_worker.h"
+#include "actor/importing/episode_source.h"
 #include "common/base/machine_memory.h"
 #include "common/base/metrics/metrics.h"
 #include "common/config/experiment/experiment.h"
@@ -46,6 +47,8 @@ struct ActorPorts {
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
   // A policy that the learner computes; see common/hub/inference/remote_policy.h. Not called by an evaluator.
   std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
+  // Opens the recorded episodes of `replay.import`. Not called by an evaluator.
+  std::function<absl::StatusOr<std::unique_ptr<EpisodeSource>>(const std::string& name)> open_episodes;
   // Makes the worker that computes and pushes gradients (learner.gradients: push). The references outlive it. Neither
   // this nor new_publisher is called by an evaluator.
   std::function<absl::StatusOr<std::unique_ptr<GradientWorker>>(const Experiment& experiment,
@@ -59,8 +62,8 @@ struct ActorPorts {
 };
 
 // Acts until the run is over: waits for the experiment, makes environments, reports their spec, creates the replay
-// tables, waits for the first weights and acts. OK when the run is over or the process is told to stop. An error is
-// reported to the hub, then returned. Leaves the hub at the end.
+// tables, imports recorded episodes if it is the first actor, waits for the first weights and acts. OK when the run is
+// over or the process is told to stop. An error is reported to the hub, then returned. Leaves the hub at the end.
 absl::Status RunActor(const ActorPorts& ports);
 
 // The same for a process that evaluates the newest weights repeatedly.

@@ -45,7 +45,10 @@ absl::Status RolloutLoop::WaitForWeights() {
   parts_.metrics->SetActivity("waiting for weights");
   parts_.metrics->Set("waiting_fraction", 1);
   LogInfo("waiting for the first weights");
-  WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot snapshot, parts_.weights->WaitAndTake());
+  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, parts_.weights->WaitAndTake());
+  while (snapshot.version.version < options_.first_version) {
+    WAGGLE_ASSIGN_OR_RETURN(snapshot, parts_.weights->WaitAndTake());
+  }
   LogInfo("acting, from version ", snapshot.version.version, " of the weights on");
   return LoadWeights(snapshot);
 }

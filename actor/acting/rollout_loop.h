@@ -30,6 +30,8 @@ struct RolloutOptions {
   // If no version comes for this long, the lanes act for another unroll by their present one: rows that the learner
   // waits for may have been lost.
   absl::Duration version_patience = absl::Seconds(10);
+  // The lanes wait for weights of this learner step before they act.
+  uint64_t first_version = 0;
   // If true, lanes wait for the version that follows from an unroll; otherwise they take the newest version and act.
   bool awaits_versions = true;
   // A block older than this is handed over although it is not full, so that slow environments' steps do not wait.

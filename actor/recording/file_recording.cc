@@ -28,9 +28,10 @@ class FileSink final : public ReplayWriter {
 absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t episodes, ActMode mode,
                                              VectorEnvironment* environment, Policy* policy, const StopToken& stop) {
   const int64_t steps = std::max<int64_t>(1, environment->spec().max_episode_steps);
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayFileWriter> file,
-                          ReplayFileWriter::Create(path, RecordedTable(environment->spec()).table,
-                                                   static_cast<uint64_t>(episodes) * static_cast<uint64_t>(steps)));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReplayFileWriter> file,
+      ReplayFileWriter::Create(path, RecordedTable(environment->spec()).table,
+                               static_cast<uint64_t>(episodes) * static_cast<uint64_t>(steps), &environment->spec()));
   FileSink sink(file.get());
   WAGGLE_ASSIGN_OR_RETURN(EpisodeOutcomes outcomes, RecordEpisodes(episodes, mode, environment, policy, &sink, stop));
   WAGGLE_RETURN_IF_ERROR(file->Finish());

@@ -6,6 +6,9 @@
 #include "actor/environments/environment.h"
 #include "actor/environments/open_environment.h"
 #include "actor/environments/transforms/apply_transforms.h"
+#include "actor/importing/episode_file.h"
+#include "actor/importing/episode_importer.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
@@ -14,6 +17,16 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kTrialSteps = 10;
+
+// Checks that a file of recorded episodes is of the environment. OK if there is none.
+absl::Status CheckImportedEpisodes(const std::string& name, const EnvironmentSpec& environment) {
+  if (name.empty()) {
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::unique_ptr<EpisodeSource>> episodes = OpenEpisodeFile(name);
+  return Annotate(episodes.ok() ? CheckSource(**episodes, environment) : episodes.status(),
+                  absl::StrCat("replay.import: ", name));
+}
 
 }  // namespace
 
@@ -43,6 +56,9 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
   WAGGLE_ASSIGN_OR_RETURN(checked.experiment,
                           ParseAndCheckExperiment(checked.text, file, overrides, BuiltinAlgorithmDefinitions(),
                                                   OfferedEnvironments(environments), spec_of, &checked.environment));
+  if (foreign == ForeignEnvironments::kOpened && checked.environment.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(CheckImportedEpisodes(checked.experiment.replay.import, *checked.environment));
+  }
   return checked;
 }
 

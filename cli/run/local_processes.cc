@@ -52,7 +52,7 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
     AddProcesses(WorkerKind::kReplayServer, experiment.replay.servers, &processes);
     AddProcesses(WorkerKind::kLearner, experiment.learner.processes, &processes);
   }
-  AddProcesses(WorkerKind::kActor, experiment.actor.processes, &processes);
+  AddProcesses(WorkerKind::kActor, experiment.actor.processes_started(), &processes);
   AddProcesses(WorkerKind::kEvaluator, experiment.evaluation.enabled ? 1 : 0, &processes);
   return processes;
 }

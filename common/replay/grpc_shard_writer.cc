@@ -1,5 +1,6 @@
 #include "common/replay/grpc_shard_writer.h"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <random>
@@ -30,11 +31,11 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 class GrpcShardWriter::Blocks {
  public:
   Blocks(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
-      : on_changed_(std::move(changed)) {
+      : on_changed_(std::move(changed)), repeats_(options.repeats.has_value()) {
     v1::InsertOpen* open = open_.mutable_open();
     open->set_writer_id(options.writer_id);
     std::random_device random;
-    open->set_incarnation((static_cast<uint64_t>(random()) << 32) | random());
+    open->set_incarnation(options.repeats.value_or((static_cast<uint64_t>(random()) << 32) | random()));
     for (const std::string& table : options.tables) {
       open->add_tables(link.NameThere(table));
     }
@@ -95,7 +96,7 @@ class GrpcShardWriter::Blocks {
     std::deque<Pending> applied;  // Destroyed outside the lock.
     {
       MutexLock lock(&mutex_);
-      const uint64_t sequence = opened.applied_sequence();
+      const uint64_t sequence = OfThisWriterLocked(opened.applied_sequence());
       // The sum must not overflow, so nothing is added to the server's number.
       if (sequence >= first_sequence_ + pending_.size()) {
         return absl::FailedPreconditionError(
@@ -121,7 +122,7 @@ class GrpcShardWriter::Blocks {
     std::deque<Pending> applied;  // Destroyed outside the lock.
     {
       MutexLock lock(&mutex_);
-      const uint64_t sequence = ack.applied_sequence();
+      const uint64_t sequence = OfThisWriterLocked(ack.applied_sequence());
       if (sequence >= first_sequence_ + pending_.size() || sequence < first_sequence_ - 1) {
         return absl::InternalError(absl::StrCat("the server acknowledged block ", sequence, "; blocks ",
                                                 first_sequence_, " to ", first_sequence_ + pending_.size() - 1,
@@ -183,6 +184,11 @@ class GrpcShardWriter::Blocks {
     }
   }
 
+  // The last applied block, of those that this writer has made.
+  uint64_t OfThisWriterLocked(uint64_t applied) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return repeats_ ? std::min(applied, first_sequence_ + pending_.size() - 1) : applied;
+  }
+
   // Removes the blocks up to `sequence`, which are applied. The counts are the server's totals for this writer.
   void TakeAppliedLocked(uint64_t sequence, uint64_t items_inserted, uint64_t items_without_rows,
                          std::deque<Pending>* applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -199,6 +205,7 @@ class GrpcShardWriter::Blocks {
   }
 
   const std::function<void()> on_changed_;
+  const bool repeats_;  // The server may have applied blocks that this writer has not made yet.
   v1::InsertRequest open_;
   mutable Mutex mutex_;
   CondVar closed_;

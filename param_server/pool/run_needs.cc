@@ -27,8 +27,8 @@ RunNeeds NeedsOf(const Experiment& experiment) {
     learners.serves = experiment.actor.asks_learner();
     needs.groups.push_back(learners);
   }
-  SeatGroup actors{Role::kActor, WorkerKind::kActor, experiment.actor.least_processes, experiment.actor.processes,
-                   experiment.actor.device};
+  SeatGroup actors{Role::kActor, WorkerKind::kActor, experiment.actor.least_processes_started(),
+                   experiment.actor.processes_started(), experiment.actor.device};
   actors.steps_environment = true;
   needs.groups.push_back(actors);
   if (experiment.evaluation.enabled) {

@@ -246,7 +246,7 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   experiment.evaluation.has_own_environment =
       TextOf(experiment.evaluation.environment) != TextOf(experiment.environment);
   if (experiment.learner.batch_size == kOneOfEachLane) {
-    experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
+    experiment.learner.batch_size = experiment.actor.processes_started() * experiment.actor.lanes;
   }
   const std::string environment = experiment.environment.Offer();
   if (!environments.empty() && !Contains(environments, environment)) {

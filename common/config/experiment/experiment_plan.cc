@@ -185,6 +185,11 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
     table.name = table.table.name;
     // A replay server may hold the tables of several experiments.
     table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
+    if (!experiment.actor.acts()) {  // Nothing is inserted beside the imported episodes.
+      RateLimiterConfig limiter;
+      limiter.min_items = table.table.rate_limiter.min_items;
+      table.table.rate_limiter = limiter;
+    }
     if (experiment.experiment.deterministic) {
       table.table.rate_limiter = LimiterInLockStep(table.table.rate_limiter);
     }
@@ -267,6 +272,7 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
   FirstOfAll of_networks;
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &of_networks);
   add({"network", "networks"}, of_networks.status());
+  add({"algorithm", "replay", "actor", "stop", "network", "networks"}, CheckImport(experiment, plan.algorithm));
   add({"algorithm", "network", "networks", "actor", "learner"},
       CheckLearners(experiment, plan.algorithm, plan.networks));
   return plan;

@@ -116,4 +116,35 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
   return absl::OkStatus();
 }
 
+absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan) {
+  const std::string& file = experiment.replay.import;
+  const ActorOptions& actor = experiment.actor;
+  Problems problems;
+  if (file.empty()) {
+    problems.AddUnless(actor.acts(),
+                       "actor.processes: got 0; wanted at least 1, or episodes to learn from in "
+                       "replay.import");
+    problems.AddUnless(actor.first_learner_step == 0, "actor.first_learner_step: got ", actor.first_learner_step,
+                       "; wanted 0, or replay.import: nothing is learned before actors act");
+    return problems.ToStatus();
+  }
+  const std::string import = absl::StrCat("replay.import: got ", file, "; wanted none");
+  const bool is_queue = std::any_of(plan.tables.begin(), plan.tables.end(), [](const TablePlan& table) {
+    return table.window.kind == WindowPlan::Kind::kUnroll || table.window.kind == WindowPlan::Kind::kEpisode;
+  });
+  problems.AddUnless(!is_queue, import, ": algorithm ", experiment.algorithm, " learns from its newest policy's steps");
+  problems.AddUnless(is_queue || plan.columns.empty(), import, ": algorithm ", experiment.algorithm,
+                     " learns from what its policy writes beside actions, such as ",
+                     plan.columns.empty() ? "" : plan.columns[0].name);
+  problems.AddUnless(actor.acts() || experiment.stop.max_env_steps == 0, "stop.max_env_steps: got ",
+                     experiment.stop.max_env_steps,
+                     "; wanted 0: with actor.processes: 0 there are no steps of the environment");
+  const bool waits = actor.first_learner_step > 0;
+  problems.AddUnless(!waits || !actor.asks_learner(), "actor.first_learner_step: got ", actor.first_learner_step,
+                     "; wanted 0 with actor.inference: server");
+  problems.AddUnless(!waits || !experiment.experiment.deterministic, "actor.first_learner_step: got ",
+                     actor.first_learner_step, "; wanted 0 in a deterministic run");
+  return problems.ToStatus();
+}
+
 }  // namespace waggle

@@ -29,4 +29,8 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
 // Actors push the gradient of the published network: a step must change nothing else.
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan);
 
+// Checks replay.import: an algorithm must be able to learn from episodes that another policy acted, and a run without
+// actors must have such episodes. The plan has the states of cores.
+absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan);
+
 }  // namespace waggle

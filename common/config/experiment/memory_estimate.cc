@@ -249,7 +249,7 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
                   {"batches", sizes.batches * static_cast<double>(experiment.learner.prefetch_batches) / servers}};
   const ActorOptions& actor = experiment.actor;
   ProcessMemory acting = ActingMemory(Role::kActor, actor.device, actor.lanes, sizes);
-  acting.processes = actor.processes;
+  acting.processes = actor.processes_started();
   // While a server is lost, an actor holds the rows for it.
   acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
   std::vector<ProcessMemory> processes = {std::move(hub)};

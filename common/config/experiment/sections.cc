@@ -181,6 +181,9 @@ ReplayOptions::ReplayOptions() {
 
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("servers", &servers, In(1, kMaxShards));
+  if (visitor.MayBeGiven(!import.empty())) {
+    visitor.String("import", &import);
+  }
   VisitTableFields(&table, TableFieldSet::kAll, &visitor);
   if (visitor.Applies("checkpoint_seconds", table.durability != Durability::kNone,
                       "means nothing with durability none; wanted checkpoint or log, or none")) {
@@ -220,7 +223,10 @@ bool ReplayOptions::NeedsDataFolder() const {
 }
 
 void ActorOptions::Visit(ConfigVisitor& visitor) {
-  visitor.IntRange("processes", &least_processes, &processes, In(1, kMaxActorProcesses));
+  visitor.IntRange("processes", &least_processes, &processes, In(0, kMaxActorProcesses));
+  if (visitor.MayBeGiven(first_learner_step > 0)) {
+    visitor.Int("first_learner_step", &first_learner_step, In(0, 1'000'000'000));
+  }
   visitor.Int("lanes", &lanes, In(1, 65'536));
   visitor.Int("chunk_rows", &chunk_rows, In(1, 65'536));
   visitor.Int("threads", &threads, In(1, 1024));

@@ -111,6 +111,9 @@ struct ReplayOptions {
   // Replay servers that the buffer is spread over. The run begins when all have joined, and goes on without lost ones.
   // The fields below are for all of them together.
   int64_t servers = 1;
+  // A file of recorded episodes (`waggle record`, `waggle import`), or minari:FOLDER, on the machine of the first
+  // actor, which writes them to the run's tables before it acts. Empty: no episodes are imported.
+  std::string import;
   // Between checkpoints of a server that `waggle run` starts, if the durability asks for them; 0: only at its end.
   double checkpoint_seconds = 300;
   // The other keys, as VisitTableFields names them, beside these two. An error_buffer of 0 beside a ratio, without
@@ -129,13 +132,19 @@ struct ReplayOptions {
 // `actor:` — the processes that act.
 struct ActorOptions {
   // The number of actors, or {min: 2, max: 16}: the run begins with `min` and takes more as they come, and `waggle run`
-  // starts `max`. Algorithms that wait for all actors, as PPO does, need a number.
+  // starts `max`. Algorithms that wait for all actors, as PPO does, need a number. 0: nothing is learned but from
+  // replay.import. One process imports then, and does not act.
   int64_t processes = 1;
   int64_t least_processes = 1;  // `processes.min`.
-  int64_t lanes = 16;           // Environments stepped together in one process.
-  int64_t chunk_rows = 16;      // Steps of a lane that are sent together; more is less overhead and later data.
-  int64_t threads = 1;          // The tensor library's threads; more than one pays for large networks only.
-  std::string device = "cpu";   // The device that computes actions: cpu, cuda or cuda:N.
+  bool acts() const { return processes > 0; }
+  int64_t processes_started() const { return acts() ? processes : 1; }
+  int64_t least_processes_started() const { return acts() ? least_processes : 1; }
+  // Actors wait for weights of this learner step before they act. Until then the learner has imported episodes alone.
+  int64_t first_learner_step = 0;
+  int64_t lanes = 16;          // Environments stepped together in one process.
+  int64_t chunk_rows = 16;     // Steps of a lane that are sent together; more is less overhead and later data.
+  int64_t threads = 1;         // The tensor library's threads; more than one pays for large networks only.
+  std::string device = "cpu";  // The device that computes actions: cpu, cuda or cuda:N.
   // local: each actor computes actions with weights of its own; server: the learner's process computes them for all
   // actors, on the learner's device. Not for actors that wait for each learner step.
   std::string inference = "local";

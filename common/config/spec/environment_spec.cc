@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -174,6 +175,28 @@ absl::Status EnvironmentSpec::Validate() const {
         absl::StrCat(context, ": max_episode_steps: ", max_episode_steps, "; wanted 0 (never) or more"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckSameSpaces(const EnvironmentSpec& got, const EnvironmentSpec& wanted) {
+  Problems problems;
+  const auto compare = [&problems](const std::vector<SpaceLeaf>& ones, const std::vector<SpaceLeaf>& others,
+                                   bool with_bounds) {
+    for (size_t i = 0; i < std::max(ones.size(), others.size()); ++i) {
+      const std::string one = i < ones.size() ? ones[i].DebugString() : "none";
+      const std::string other = i < others.size() ? others[i].DebugString() : "none";
+      SpaceLeaf alike = i < ones.size() && i < others.size() ? others[i] : SpaceLeaf();
+      if (!with_bounds && i < ones.size()) {
+        alike.low = ones[i].low;
+        alike.high = ones[i].high;
+      }
+      problems.AddUnless(i < ones.size() && i < others.size() && ones[i] == alike, "got ", one, "; wanted ", other);
+    }
+  };
+  compare(got.observations, wanted.observations, /*with_bounds=*/false);
+  compare(got.actions, wanted.actions, /*with_bounds=*/true);
+  problems.AddUnless(got.rewards == wanted.rewards, "got ", waggle::DebugString(got.rewards), "; wanted ",
+                     waggle::DebugString(wanted.rewards));
+  return problems.ToStatus();
 }
 
 std::string EnvironmentSpec::DebugString() const {

@@ -45,6 +45,10 @@ struct EnvironmentSpec {
   }
 };
 
+// INVALID_ARGUMENT, with each leaf that differs, unless both have equal observations, actions and rewards. Bounds of
+// observations may differ: nothing depends on them.
+absl::Status CheckSameSpaces(const EnvironmentSpec& got, const EnvironmentSpec& wanted);
+
 // The agents with actions, in the order of their first actions; {""} if agents are not told apart. The environment is
 // valid, here and below.
 std::vector<std::string> AgentsOf(const EnvironmentSpec& environment);

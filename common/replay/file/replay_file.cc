@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/tensor/checksum.h"
 #include "common/base/tensor/compression.h"
+#include "common/hub/hub_convert.h"
 #include "common/net/raw_codec.h"
 #include "common/replay/replay_convert.h"
 #include "common/replay/table_config_convert.h"
@@ -113,7 +114,8 @@ ReplayFileWriter::~ReplayFileWriter() {
 }
 
 absl::StatusOr<std::unique_ptr<ReplayFileWriter>> ReplayFileWriter::Create(const std::string& path,
-                                                                           const TableConfig& config, uint64_t items) {
+                                                                           const TableConfig& config, uint64_t items,
+                                                                           const EnvironmentSpec* environment) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckFree(path));
   std::unique_ptr<ReplayFileWriter> writer(new ReplayFileWriter(path));
@@ -124,6 +126,9 @@ absl::StatusOr<std::unique_ptr<ReplayFileWriter>> ReplayFileWriter::Create(const
   Message<v1::ExportResponse> message;
   *message.header.mutable_header()->mutable_config() = ToProto(config);
   message.header.mutable_header()->set_items(items);
+  if (environment != nullptr) {
+    *message.header.mutable_header()->mutable_environment() = ToProto(*environment);
+  }
   WAGGLE_RETURN_IF_ERROR(writer->AppendRecord(kHeader, Encode(message)));
   return writer;
 }
@@ -200,6 +205,9 @@ absl::Status ReplayFileReader::ReadHeader() {
   }
   WAGGLE_ASSIGN_OR_RETURN(config_, Intact(FromProto(message.header.header().config())));
   items_ = message.header.header().items();
+  if (message.header.header().has_environment()) {
+    WAGGLE_ASSIGN_OR_RETURN(environment_, Intact(FromProto(message.header.header().environment())));
+  }
   return absl::OkStatus();
 }
 

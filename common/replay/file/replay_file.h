@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/file.h"
+#include "common/config/spec/environment_spec.h"
 #include "common/replay/ports/replay.h"
 
 // Files of replay: a table's configuration and its blocks (docs/replay_files.md). Read without a server, as data sets.
@@ -18,9 +19,11 @@ namespace waggle {
 // way. One thread.
 class ReplayFileWriter {
  public:
-  // ALREADY_EXISTS if the path is taken. `items` is an estimate, which shows progress to readers.
+  // ALREADY_EXISTS if the path is taken. `items` is an estimate, which shows progress to readers. `environment`: that
+  // of recorded episodes; null for other rows.
   static absl::StatusOr<std::unique_ptr<ReplayFileWriter>> Create(const std::string& path, const TableConfig& config,
-                                                                  uint64_t items);
+                                                                  uint64_t items,
+                                                                  const EnvironmentSpec* environment = nullptr);
   // Removes the file unless it is finished.
   ~ReplayFileWriter();
 
@@ -53,6 +56,8 @@ class ReplayFileReader {
 
   const TableConfig& config() const { return config_; }
   uint64_t items() const { return items_; }  // An estimate.
+  // The environment of recorded episodes; absent for other rows.
+  const std::optional<EnvironmentSpec>& environment() const { return environment_; }
 
   // Returns the next block; nullopt after the last. DATA_LOSS, with the block's number, if it is damaged or cut off.
   absl::StatusOr<std::optional<InsertBlock>> Next();
@@ -68,6 +73,7 @@ class ReplayFileReader {
   File file_;
   int64_t bytes_left_;
   TableConfig config_;
+  std::optional<EnvironmentSpec> environment_;
   uint64_t items_ = 0;
   uint64_t blocks_ = 0;
   uint64_t items_read_ = 0;

@@ -143,6 +143,9 @@ class PriorityUpdater {
 
 struct ReplayWriterOptions {
   std::string writer_id;  // Unique among all writers of the run. A second one is FAILED_PRECONDITION.
+  // A writer with the id and number of an earlier one repeats its blocks. Those that the server has applied are not
+  // applied again, so that the caller must write equal ones. Absent: a random number. No effect in process.
+  std::optional<uint64_t> repeats = std::nullopt;
   std::vector<std::string> tables;
   std::vector<ArraySpec> signature;
   std::vector<ColumnCompression> compression = {};  // The tables'.

@@ -63,7 +63,7 @@ void DeterministicActorCritic::Update(const Batches& batches, UpdateContext* con
   const bool critics_stepped = context->Descend((t.weight * critic.loss).mean(), critic_.group());
   context->SetPriorities(critic.priority);
   if (ActorSteps()) {
-    StepActor(t, critics_stepped, context);
+    StepActor(t, taken, critics_stepped, context);
   }
 }
 
@@ -83,7 +83,8 @@ Tensor DeterministicActorCritic::Value(const Observations& observation, const Te
   return ValuesOf(NetView(&critic_.network()), observation, action).amin(0);
 }
 
-void DeterministicActorCritic::StepActor(const Transitions& t, bool critics_stepped, UpdateContext* context) {
+void DeterministicActorCritic::StepActor(const Transitions& t, const Tensor& taken, bool critics_stepped,
+                                         UpdateContext* context) {
   const Output actor = actor_(t.observation);
   Tensor action = ActionOf(actor);
   if (options_.action_gradient_clip.has_value()) {
@@ -93,7 +94,8 @@ void DeterministicActorCritic::StepActor(const Transitions& t, bool critics_step
   }
   const Tensor q = Value(t.observation, action);
   const Tensor penalty = options_.ActionPenalty(!critic_.network().plan().takes_action) * SquaresOf(actor);
-  if (context->Descend((t.weight * (penalty - q)).mean(), actor_.group()) && critics_stepped) {
+  if (context->Descend((t.weight * (penalty + ActorLoss(q, action, taken))).mean(), actor_.group()) &&
+      critics_stepped) {
     actor_.FollowTarget(options_.target_update_rate);
     critic_.FollowTarget(options_.target_update_rate);
   }

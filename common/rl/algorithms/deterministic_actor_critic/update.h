@@ -50,6 +50,12 @@ class DeterministicActorCritic : public Algorithm {
   // The value of an action that the actor climbs, [rows]. Here the least of the critics'.
   virtual torch::Tensor Value(const Observations& observation, const torch::Tensor& action) const;
 
+  // What the actor descends, [rows], for the value and the action that it chooses. `taken`: the recorded action.
+  virtual torch::Tensor ActorLoss(const torch::Tensor& q, const torch::Tensor& /*action*/,
+                                  const torch::Tensor& /*taken*/) const {
+    return -q;
+  }
+
   // The next action for the critics' target. Here the target actor's own.
   virtual torch::Tensor NextAction(const torch::Tensor& action, Noise* /*noise*/) const { return action; }
 
@@ -59,7 +65,7 @@ class DeterministicActorCritic : public Algorithm {
   const Net& critic() const { return critic_; }
 
  private:
-  void StepActor(const Transitions& t, bool critics_stepped, UpdateContext* context);
+  void StepActor(const Transitions& t, const torch::Tensor& taken, bool critics_stepped, UpdateContext* context);
 
   const DeterministicActorCriticOptions options_;
   Net& actor_;

@@ -14,7 +14,9 @@ bool HasCore(const PlanContext& context, const char* network) {
   return spec != context.networks.end() && spec->second.core.type != "none";
 }
 
-absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
+}  // namespace
+
+absl::StatusOr<AlgorithmPlan> SacPlan(const SacOptions& options, const PlanContext& context) {
   const JointAction action = JointActionOf(context.environment);
   const bool has_core = HasCore(context, "actor") || HasCore(context, "critic");
   const int64_t burn_in = has_core ? options.burn_in : 1;
@@ -41,8 +43,6 @@ absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext&
   return plan;
 }
 
-}  // namespace
-
 void SacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 16));
   visitor.Int("sequence", &sequence, In(1, 10'000));
@@ -57,7 +57,7 @@ void SacOptions::Visit(ConfigVisitor& visitor) {
 AlgorithmDefinition sac_definition() {
   AlgorithmDefinition definition =
       Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
-             {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, Plan);
+             {SpaceKind::kBox, SpaceKind::kDiscrete}, OffPolicyActorCriticDefaults, SacPlan);
   definition.takes_choice_beside_reals = true;
   return definition;
 }

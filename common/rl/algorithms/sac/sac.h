@@ -29,4 +29,6 @@ struct SacOptions : public PriorSoftActorCriticOptions {
   void Visit(ConfigVisitor& visitor) override;
 };
 
+absl::StatusOr<AlgorithmPlan> SacPlan(const SacOptions& options, const PlanContext& context);
+
 }  // namespace waggle

@@ -70,11 +70,16 @@ Tensor Sac::SoftValue(const SoftRows& rows, UpdateContext* context) const {
 // Numbers are of the paper's equations.
 Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& target, const Tensor& weight,
                   const Tensor& learned, UpdateContext* context) const {
-  Tensor error = policy_->Taken(critic_.network(), rows, action) - target;  // [members, ...].
+  const Tensor taken = policy_->Taken(critic_.network(), rows, action);  // [members, ...].
+  Tensor error = taken - target;
   if (learned.defined()) {
     error = torch::where(learned, error, torch::zeros({}, error.options()));
   }
-  if (context->Descend(MaskedMean(0.5 * weight * error.square().sum(0), learned), critic_.group())) {
+  Tensor loss = MaskedMean(0.5 * weight * error.square().sum(0), learned);
+  if (const Tensor term = CriticTerm(rows, taken, context); term.defined()) {
+    loss = loss + term;
+  }
+  if (context->Descend(loss, critic_.group())) {
     critic_.FollowTarget(options_.target_update_rate);
   }
   const Tensor alpha = temperature_.Value(target);

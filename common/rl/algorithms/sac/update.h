@@ -19,6 +19,17 @@ class Sac : public Algorithm {
 
   void Update(const Batches& batches, UpdateContext* context) override;
 
+ protected:
+  // A scalar that joins the critics' loss; undefined if there is none. `taken`: the critics' values of the actions
+  // taken, [critics, ...].
+  virtual torch::Tensor CriticTerm(const SoftRows& /*rows*/, const torch::Tensor& /*taken*/,
+                                   UpdateContext* /*context*/) const {
+    return {};
+  }
+
+  const Net& actor() const { return actor_; }
+  const Net& critic() const { return critic_; }
+
  private:
   void LearnTransitions(const Batches& batches, double importance_exponent, UpdateContext* context) const;
   void LearnSequences(const Batches& batches, int64_t burn_in, double importance_exponent,

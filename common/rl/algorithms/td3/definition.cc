@@ -2,15 +2,12 @@
 #include "common/rl/algorithms/td3/td3.h"
 
 namespace waggle {
-namespace {
 
-absl::StatusOr<AlgorithmPlan> Plan(const Td3Options& options, const PlanContext& context) {
+absl::StatusOr<AlgorithmPlan> Td3Plan(const Td3Options& options, const PlanContext& context) {
   NetworkNeed critic{"critic", {{"value", HeadKind::kValue}}};
   critic.members = options.critics;
   return DeterministicActorCriticPlan(options, context, critic);
 }
-
-}  // namespace
 
 Td3Options::Td3Options() {
   exploration.type = "gaussian";
@@ -26,7 +23,7 @@ void Td3Options::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition td3_definition() {
   return Define("DDPG with twin critics, smoothed targets and a delayed actor (TD3)", {SpaceKind::kBox},
-                OffPolicyActorCriticDefaults, Plan);
+                OffPolicyActorCriticDefaults, Td3Plan);
 }
 
 }  // namespace waggle

@@ -20,4 +20,6 @@ struct Td3Options : public DeterministicActorCriticOptions {
   void Visit(ConfigVisitor& visitor) override;
 };
 
+absl::StatusOr<AlgorithmPlan> Td3Plan(const Td3Options& options, const PlanContext& context);
+
 }  // namespace waggle

@@ -1,0 +1,44 @@
+#include "common/rl/algorithms/offline/definition.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/config/experiment/family_defaults.h"
+#include "common/rl/algorithms/cql/cql.h"
+#include "common/rl/algorithms/definitions.h"
+
+namespace waggle {
+namespace {
+
+absl::StatusOr<AlgorithmPlan> Plan(const CqlOptions& options, const PlanContext& context) {
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, SacPlan(options, context));
+  if (plan.tables[0].window.kind != WindowPlan::Kind::kNStep) {
+    return absl::InvalidArgumentError(
+        "networks: got a core, or a prior that reads the action before; wanted none: algorithm cql learns from "
+        "transitions");
+  }
+  return plan;
+}
+
+void Defaults(Experiment* experiment) {
+  OfflineDefaults(experiment);
+  experiment->networks = {{"actor", Mlp({256, 256})}, {"critic", Mlp({256, 256})}};
+}
+
+}  // namespace
+
+CqlOptions::CqlOptions() {
+  actor_optimizer.learning_rate = 1e-4;
+}
+
+void CqlOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Double("conservative_weight", &conservative_weight, In(0, 1e6).Live());
+  visitor.Int("sampled_actions", &sampled_actions, In(1, 1'000));
+  SacOptions::Visit(visitor);
+}
+
+AlgorithmDefinition cql_definition() {
+  return Define("Soft actor-critic whose critics value what was not recorded less (conservative Q-learning)",
+                {SpaceKind::kBox, SpaceKind::kDiscrete}, Defaults, Plan);
+}
+
+}  // namespace waggle
