@@ -61,7 +61,8 @@ Outcome Learn(const Subject& subject) {
       ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions())).algorithm.tables[0].table.rate_limiter;
   RemoveLimit(&experiment);
   const auto trainee = NewTrainee(subject, experiment);
-  Player player(subject, experiment, /*is_long=*/false);
+  // Causal cloning needs the step before.
+  Player player(subject, experiment, /*is_long=*/subject.algorithm == "causal_bc");
   const int64_t updates_a_measure = trainee->plan().algorithm.rows_per_version.has_value() ? 1 : kUpdatesAMeasure;
   const std::unique_ptr<Policy> measured = NewPolicy(subject, experiment, kMeasuredLanes);
   LocalStepper stepper;

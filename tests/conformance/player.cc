@@ -1,6 +1,7 @@
 #include "tests/conformance/player.h"
 
 #include "learner/batch_stager.h"
+#include "tests/conformance/expert.h"
 
 namespace waggle::testing {
 
@@ -21,10 +22,22 @@ LocalVectorEnvironment NewEnvironments(const Subject& subject, bool are_long, in
       MakeEnvironments(TinyEnvironment::Definition(subject.kind, are_long), EnvironmentOptions(), lanes, Rng(seed))));
 }
 
+namespace {
+
+// Algorithms that learn from recorded episodes are shown an expert's.
+std::unique_ptr<Policy> NewActingPolicy(const Subject& subject, const Experiment& experiment) {
+  if (!experiment.replay.import.empty()) {
+    return std::make_unique<ExpertPolicy>(subject.kind, SpecOf(subject.kind), experiment.actor.lanes, /*seed=*/1);
+  }
+  return NewPolicy(subject, experiment, experiment.actor.lanes);
+}
+
+}  // namespace
+
 Player::Player(const Subject& subject, const Experiment& experiment, bool is_long)
     : plan_(ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()))),
       table_(plan_.algorithm.tables.at(0)),
-      policy_(NewPolicy(subject, experiment, experiment.actor.lanes)),
+      policy_(NewActingPolicy(subject, experiment)),
       environments_(NewEnvironments(subject, is_long, experiment.actor.lanes)),
       buffers_(*policy_, environments_.spec().actions, environments_.lanes()),
       pending_(environments_.spec(), *policy_, environments_.lanes()) {

@@ -20,8 +20,8 @@ std::unique_ptr<Policy> NewPolicy(const Subject& subject, const Experiment& expe
 // Copies of its environment with one seed.
 LocalVectorEnvironment NewEnvironments(const Subject& subject, bool are_long, int64_t lanes, uint64_t seed = 1);
 
-// Acts in an environment, writes the rows to a table in this process with an actor's own parts, and samples from it as
-// a learner does.
+// Acts in an environment, or demonstrates it to an algorithm that learns from recorded episodes, writes the rows to a
+// table in this process with an actor's own parts, and samples from it as a learner does.
 class Player {
  public:
   Player(const Subject& subject, const Experiment& experiment, bool is_long);

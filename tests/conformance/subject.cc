@@ -168,8 +168,13 @@ EnvironmentSpec SpecOf(TinyKind kind) {
 }
 
 absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& overrides) {
-  return ParseExperiment(absl::StrCat("algorithm: {name: ", algorithm, "}\nstop: {max_seconds: 1}\n"), "test.yaml",
-                         overrides, Definitions());
+  absl::StatusOr<Experiment> experiment =
+      ParseExperiment(absl::StrCat("algorithm: {name: ", algorithm, "}\nstop: {max_seconds: 1}\n"), "test.yaml",
+                      overrides, Definitions());
+  if (experiment.ok() && !experiment->actor.acts()) {
+    experiment->replay.import = "demonstrations";
+  }
+  return experiment;
 }
 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {

@@ -109,6 +109,26 @@ TEST_CASE("A second writer with the same id gets an error", "[grpc]") {
   REQUIRE_CODE(second->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_CASE("A writer that repeats an earlier one's blocks adds those that are missing", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  ReplayWriterOptions options = SimpleWriter("import", table);
+  options.repeats = 7;
+  const auto first = ValueOf(connection->NewWriter(options));
+  for (uint64_t row = 0; row < 6; ++row) {
+    REQUIRE_OK(first->Append(SimpleBlock(row, 1), StopToken()));
+  }
+  REQUIRE_OK(first->Flush(kPatience));
+  const auto second = ValueOf(connection->NewWriter(options));
+  for (uint64_t row = 0; row < 10; ++row) {
+    REQUIRE_OK(second->Append(SimpleBlock(row, 1), StopToken()));
+  }
+  REQUIRE_OK(second->Flush(kPatience));
+  CHECK(second->stats().items_inserted == 10);
+}
+
 // Acknowledges given numbers, when the stream is opened and for every block.
 class LyingHandler final : public testing::ServerHandler {
  public:
