@@ -16,7 +16,7 @@
 #include "actor/evaluation/saved_evaluation_report.h"
 #include "actor/evaluation/saved_weights.h"
 #include "actor/gradients/trainee_worker.h"
-#include "actor/importing/episode_file.h"
+#include "actor/importing/dataset.h"
 #include "common/base/process/evaluation_flags.h"
 #include "common/base/process/flags.h"
 #include "common/base/process/pool_process.h"
@@ -145,7 +145,7 @@ class ActorWork final : public PoolWork {
       return NewPolicy(definitions_, implementations_, request);
     };
     ports.new_remote_policy = &NewRemotePolicy;
-    ports.open_episodes = &OpenEpisodeFile;
+    ports.open_episodes = &OpenEpisodes;
     ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
       return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);
     };

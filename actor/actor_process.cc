@@ -98,7 +98,7 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
   const std::string& import = setting.experiment.replay.import;
   if (role == Role::kActor && setting.assignment.index == 0 && !import.empty()) {
     ports.metrics->SetActivity("opening recorded episodes");
-    WAGGLE_ASSIGN_OR_RETURN(setting.episodes, ports.open_episodes(import));
+    WAGGLE_ASSIGN_OR_RETURN(setting.episodes, ports.open_episodes(import, setting.experiment.environment.python, stop));
   }
   const bool only_imports = role == Role::kActor && !setting.experiment.actor.acts();
   if (only_imports && setting.episodes != nullptr && setting.episodes->environment().has_value()) {

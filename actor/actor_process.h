@@ -48,7 +48,9 @@ struct ActorPorts {
   // A policy that the learner computes; see common/hub/inference/remote_policy.h. Not called by an evaluator.
   std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
   // Opens the recorded episodes of `replay.import`. Not called by an evaluator.
-  std::function<absl::StatusOr<std::unique_ptr<EpisodeSource>>(const std::string& name)> open_episodes;
+  std::function<absl::StatusOr<std::unique_ptr<EpisodeSource>>(const std::string& name, const std::string& python,
+                                                               const StopToken& stop)>
+      open_episodes;
   // Makes the worker that computes and pushes gradients (learner.gradients: push). The references outlive it. Neither
   // this nor new_publisher is called by an evaluator.
   std::function<absl::StatusOr<std::unique_ptr<GradientWorker>>(const Experiment& experiment,

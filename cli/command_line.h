@@ -116,6 +116,14 @@ struct ImportFlags {
   int64_t idle_seconds = 60;  // The longest time without an acknowledgement.
 };
 
+// `waggle import`.
+struct DatasetFlags {
+  std::string source;
+  std::string file;
+  std::string python = "python3";
+  bool drop_last = false;
+};
+
 struct ServeEnvironmentFlags {
   std::string name;
   std::string listen;
@@ -149,7 +157,7 @@ struct HealthFlags {
 using Command =
     std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
                  WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, ServeEnvironmentFlags, PlayFlags>;
+                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

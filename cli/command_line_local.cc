@@ -92,6 +92,22 @@ Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
   return ParseSaved(app, true, argc, argv);
 }
 
+Command ParseImportDataset(CLI::App* app, int argc, const char* const* argv) {
+  DatasetFlags flags;
+  SetRequired(AddWord(app, "SOURCE", &flags.source,
+                      "A folder of Minari, or an .npz or .hdf5 file with D4RL's arrays observations, actions, rewards, "
+                      "terminals and timeouts"),
+              true);
+  SetRequired(AddWord(app, "FILE", &flags.file, "The replay file to write, which must not exist"), true);
+  AddTextFlag(app, "--python", "PYTHON", &flags.python,
+              "An interpreter with gymnasium, numpy and, for HDF5, h5py; by default python3");
+  AddSwitch(app, "--drop-last", &flags.drop_last, "Leave out the last episode if it has no end");
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
   PlayFlags flags;
   SetRequired(AddWord(app, "ENVIRONMENT", &flags.environment,
@@ -158,6 +174,10 @@ std::vector<Verb> LocalVerbs() {
        "Runs episodes with trained weights, or with random actions, and writes their rows to a replay file. The file "
        "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
        &ParseRecord},
+      {"import",
+       "Converts a data set of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "
+       "(replay.import). Exits with 0, 2 if a flag or the data set is wrong, 1 if it failed, 130 if interrupted.",
+       &ParseImportDataset},
       {"play",
        "Steps an environment by typed lines: each line is an action, its numbers separated by spaces. Shows each row, "
        "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, "

@@ -204,6 +204,17 @@ int Do(const EvaluationFlags& flags) {
   return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
 }
 
+int Do(const DatasetFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> imported = ImportDataset(flags, stop);
+    if (!imported.ok()) {
+      return Complain("import", imported.status(), ExportExitStatus(imported.status()));
+    }
+    std::cout << *imported << std::flush;
+    return 0;
+  });
+}
+
 // The size of the standard output; zero if it is no terminal.
 TerminalSize OwnTerminal() {
   winsize size = {};

@@ -21,9 +21,6 @@
 namespace waggle {
 namespace {
 
-// A folder that Python runs. It has the package waggle_environment of this executable's release.
-constexpr char kBridge[] = "/../share/waggle/environment";
-
 // The folder's name is UTF-8: see CheckVideo.
 std::string VideoJson(const VideoOptions& video) {
   nlohmann::json json;
@@ -64,7 +61,7 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenInPython(const Environmen
   if (!python.ok()) {
     return Annotate(python.status(), "environment.python");
   }
-  options.command = {*std::move(python), absl::StrCat(OwnFolder(), kBridge)};
+  options.command = {*std::move(python), EnvironmentPackage()};
   options.scheme = environment.Scheme();
   options.options_json = OptionsJson(environment, lanes.video);
   options.environment_name = environment.name;
@@ -104,6 +101,10 @@ absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenUntransformed(const Envir
 }
 
 }  // namespace
+
+std::string EnvironmentPackage() {
+  return absl::StrCat(OwnFolder(), "/../share/waggle/environment");
+}
 
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
   std::vector<std::string> offered = built_in.Names();

@@ -20,6 +20,9 @@ namespace waggle {
 // Python package is found only when an environment is opened.
 std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in);
 
+// The folder of this executable's release that Python runs: it steps environments and converts data sets.
+std::string EnvironmentPackage();
+
 struct LaneOptions {
   int64_t lanes = 1;
   // Recv gives lanes in the order of their numbers, once all lanes under way are ready, so that the same seed gives the

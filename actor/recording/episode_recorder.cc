@@ -17,7 +17,6 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kLane = 0;
-constexpr int64_t kChunkRows = 256;
 // Limits of the table that a file is imported into. The server keeps 68 bytes for each item that the table may have.
 constexpr int64_t kMaxItems = 10'000'000;
 constexpr int64_t kMaxBytes = int64_t{1} << 40;
@@ -158,7 +157,7 @@ absl::StatusOr<EpisodeOutcomes> RecordEpisodes(int64_t episodes, ActMode mode, V
   options.lanes = 1;
   options.environment = environment->spec();
   options.plans = {RecordedTable(environment->spec())};
-  options.chunk_rows = kChunkRows;
+  options.chunk_rows = kRecordedChunkRows;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
                           TrajectoryWriter::Create(std::move(options), sink));
   return Recorder(environment, policy, mode, writer.get(), stop).Run(episodes);

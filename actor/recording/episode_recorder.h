@@ -17,6 +17,9 @@ namespace waggle {
 // item is one step of an episode, two rows. Its view has the first row and the second row's observations.
 TablePlan RecordedTable(const EnvironmentSpec& environment);
 
+// Rows of a chunk of such a stream.
+inline constexpr int64_t kRecordedChunkRows = 256;
+
 // Runs whole episodes and writes all their rows to `sink`, which fills RecordedTable. An episode's last row has the
 // final observation, and zeros for the action and its results. Actions are written as the policy chose them: see
 // ScaleAction. `environment` has one lane and `policy` one slot. UNAVAILABLE if the environment broke off an episode;

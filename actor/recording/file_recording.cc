@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "actor/recording/episode_recorder.h"
+#include "actor/writing/trajectory_writer.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/replay/file/replay_file.h"
 
@@ -36,6 +40,30 @@ absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t ep
   WAGGLE_ASSIGN_OR_RETURN(EpisodeOutcomes outcomes, RecordEpisodes(episodes, mode, environment, policy, &sink, stop));
   WAGGLE_RETURN_IF_ERROR(file->Finish());
   return outcomes;
+}
+
+absl::StatusOr<RecordedCounts> CopyToFile(EpisodeSource* source, const std::string& path, const StopToken& stop) {
+  if (!source->environment().has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(source->name(), ": does not say what its environment is"));
+  }
+  const EnvironmentSpec environment = *source->environment();
+  absl::StatusOr<RecordedCounts> counts = CheckEpisodes(source, environment);
+  if (!counts.ok()) {
+    return Annotate(counts.status(), source->name());
+  }
+  TrajectoryWriterOptions options;
+  options.lanes = 1;
+  options.environment = environment;
+  options.plans = {RecordedTable(environment)};
+  options.chunk_rows = kRecordedChunkRows;
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReplayFileWriter> file,
+      ReplayFileWriter::Create(path, options.plans[0].table, static_cast<uint64_t>(counts->steps), &environment));
+  FileSink sink(file.get());
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer, TrajectoryWriter::Create(options, &sink));
+  WAGGLE_RETURN_IF_ERROR(ImportEpisodes(source, environment, options.lanes, writer.get(), stop));
+  WAGGLE_RETURN_IF_ERROR(file->Finish());
+  return counts;
 }
 
 }  // namespace waggle

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "actor/importing/dataset.h"
+#include "actor/recording/file_recording.h"
 #include "cli/human_text.h"
 #include "cli/replay/replay_servers.h"
 #include "common/base/annotate.h"
@@ -113,6 +115,14 @@ absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopT
       ImportTable(flags.file, servers.TableName(table), connection.get(), stop, options);
   WAGGLE_RETURN_IF_ERROR(WithPlainNames(done.status(), servers.experiment_id()));
   return absl::StrCat("inserted ", done->items, " items from ", flags.file, "\n");
+}
+
+absl::StatusOr<std::string> ImportDataset(const DatasetFlags& flags, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<EpisodeSource> source,
+                          OpenDataset({flags.source, flags.python, flags.drop_last}, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CopyToFile(source.get(), flags.file, stop));
+  return absl::StrCat("wrote ", counts.episodes, " episodes with ", counts.steps, " steps of ",
+                      source->environment()->name, " to ", flags.file, "\n");
 }
 
 int ExportExitStatus(const absl::Status& status) {

@@ -1,4 +1,6 @@
-"""Serves the actor that has started this process: the socket is descriptor 3, the shared memory descriptor 4."""
+"""Serves the actor that has started this process: the socket is descriptor 3, the shared memory descriptor 4.
+
+With the arguments `import SOURCE OUT` it converts a data set instead."""
 
 import os
 import sys
@@ -36,8 +38,21 @@ def _serve(connection):
         one.close()
 
 
+def _convert(arguments):
+    try:
+        from waggle_environment import _datasets
+
+        return _datasets.main(arguments)
+    except ModuleNotFoundError as error:
+        print(f"{sys.executable} has no module {error.name}; wanted one with gymnasium, numpy and h5py",
+              file=sys.stderr)
+        return 2
+
+
 def main():
     os.dup2(2, 1)
+    if sys.argv[1:2] == ["import"]:
+        return _convert(sys.argv[2:])
     connection = _wire.Connection(_SOCKET)
     try:
         _serve(connection)

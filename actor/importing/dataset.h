@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "actor/importing/episode_source.h"
+#include "common/base/threads/stop_token.h"
+
+namespace waggle {
+
+struct DatasetOptions {
+  // A folder of Minari, also with "minari:" before it, or an .npz or .hdf5 file with D4RL's arrays.
+  std::string path;
+  std::string python = "python3";  // An interpreter with gymnasium, and h5py for HDF5: a path, or a name in PATH.
+  bool drop_last = false;          // Leaves out the last episode if it has no end.
+};
+
+// True if a name is that of a data set of another library, not of a replay file.
+bool IsDataset(const std::string& name);
+
+// Opens a data set. Python converts it to a file without a name among temporary files, which has all of its rows.
+// INVALID_ARGUMENT, with Python's message, if it cannot be converted; CANCELLED after a stop.
+absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions& options, const StopToken& stop);
+
+// Opens a data set or a replay file.
+absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const std::string& name, const std::string& python,
+                                                            const StopToken& stop);
+
+}  // namespace waggle
