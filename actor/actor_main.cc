@@ -145,7 +145,9 @@ class ActorWork final : public PoolWork {
       return NewPolicy(definitions_, implementations_, request);
     };
     ports.new_remote_policy = &NewRemotePolicy;
-    ports.open_episodes = &OpenEpisodes;
+    ports.open_episodes = [](const std::string& name, const std::string& python, const StopToken& until) {
+      return OpenEpisodes({name, python}, until);
+    };
     ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
       return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);
     };

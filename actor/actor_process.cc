@@ -159,6 +159,15 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   return options;
 }
 
+// The tables that actors fill, or those for imported episodes: tables of their own if the plan has such.
+std::vector<TablePlan> TablesToFill(const AlgorithmPlan& plan, bool imports) {
+  std::vector<TablePlan> acted, imported;
+  for (const TablePlan& table : plan.tables) {
+    (table.adds_to.empty() ? acted : imported).push_back(table);
+  }
+  return imports && !imported.empty() ? imported : acted;
+}
+
 // INVALID_ARGUMENT if the tables would lose recorded steps, or the learner's first steps could not be made.
 absl::Status CheckRoom(const Experiment& experiment, const std::vector<TablePlan>& plans,
                        const RecordedCounts& counts) {
@@ -291,12 +300,14 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
                           PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
-  const std::vector<TablePlan>& plans = plan.algorithm.tables;
+  const std::vector<TablePlan> plans = TablesToFill(plan.algorithm, /*imports=*/false);
   std::unique_ptr<ReplayConnection> import_connection;
   std::unique_ptr<ReplayWriter> import_writer;
   if (setting.episodes != nullptr) {
-    WAGGLE_ASSIGN_OR_RETURN(import_connection, OpenReplay(ports, setting.experiment.replay.servers, plans));
-    absl::StatusOr<std::unique_ptr<ReplayWriter>> imported = Import(ports, setting, plans, import_connection.get());
+    WAGGLE_ASSIGN_OR_RETURN(import_connection,
+                            OpenReplay(ports, setting.experiment.replay.servers, plan.algorithm.tables));
+    absl::StatusOr<std::unique_ptr<ReplayWriter>> imported =
+        Import(ports, setting, TablesToFill(plan.algorithm, /*imports=*/true), import_connection.get());
     WAGGLE_RETURN_IF_ERROR(Annotate(imported.status(), absl::StrCat("replay.import: ", setting.episodes->name())));
     import_writer = *std::move(imported);
   }

@@ -118,8 +118,8 @@ struct ImportFlags {
 
 // `waggle import`.
 struct DatasetFlags {
-  std::string source;
-  std::string file;
+  std::vector<std::string> sources;
+  std::string output;
   std::string python = "python3";
   bool drop_last = false;
 };

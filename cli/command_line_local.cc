@@ -94,11 +94,12 @@ Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseImportDataset(CLI::App* app, int argc, const char* const* argv) {
   DatasetFlags flags;
-  SetRequired(AddWord(app, "SOURCE", &flags.source,
-                      "A folder of Minari, or an .npz or .hdf5 file with D4RL's arrays observations, actions, rewards, "
-                      "terminals and timeouts"),
+  SetRequired(AddWords(app, "SOURCE", &flags.sources,
+                       "A folder of Minari, an .npz or .hdf5 file with D4RL's arrays observations, actions, rewards, "
+                       "terminals and timeouts, or a replay file of recorded episodes"),
               true);
-  SetRequired(AddWord(app, "FILE", &flags.file, "The replay file to write, which must not exist"), true);
+  SetRequired(AddPathFlag(app, "--output", &flags.output, "FILE", "The replay file to write, which must not exist"),
+              true);
   AddTextFlag(app, "--python", "PYTHON", &flags.python,
               "An interpreter with gymnasium, numpy and, for HDF5, h5py; by default python3");
   AddSwitch(app, "--drop-last", &flags.drop_last, "Leave out the last episode if it has no end");
@@ -175,8 +176,9 @@ std::vector<Verb> LocalVerbs() {
        "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
        &ParseRecord},
       {"import",
-       "Converts a data set of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "
-       "(replay.import). Exits with 0, 2 if a flag or the data set is wrong, 1 if it failed, 130 if interrupted.",
+       "Converts data sets of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "
+       "(replay.import). The episodes of several sources come one behind the other. Exits with 0, 2 if a flag or the "
+       "data set is wrong, 1 if it failed, 130 if interrupted.",
        &ParseImportDataset},
       {"play",
        "Steps an environment by typed lines: each line is an action, its numbers separated by spaces. Shows each row, "

@@ -206,7 +206,7 @@ int Do(const EvaluationFlags& flags) {
 
 int Do(const DatasetFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
-    const absl::StatusOr<std::string> imported = ImportDataset(flags, stop);
+    const absl::StatusOr<std::string> imported = ImportDatasets(flags, stop);
     if (!imported.ok()) {
       return Complain("import", imported.status(), ExportExitStatus(imported.status()));
     }

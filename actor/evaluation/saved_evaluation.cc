@@ -7,6 +7,7 @@
 #include "actor/acting/random_policy.h"
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluator.h"
+#include "actor/importing/dataset.h"
 #include "actor/recording/file_recording.h"
 #include "common/base/annotate.h"
 #include "common/base/random.h"
@@ -61,9 +62,12 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   }
   const Stopwatch watch;
   absl::StatusOr<EpisodeOutcomes> outcomes = EpisodeOutcomes();
-  if (options.record.has_value()) {
-    outcomes = RecordToFile(*options.record, options.episodes, options.explore ? ActMode::kExplore : ActMode::kGreedy,
-                            environments.get(), policy.get(), stop);
+  const ActMode mode = options.explore ? ActMode::kExplore : ActMode::kGreedy;
+  if (const std::string folder = MinariFolder(options.record.value_or("")); !folder.empty()) {
+    outcomes =
+        RecordToMinari(folder, environment.python, options.episodes, mode, environments.get(), policy.get(), stop);
+  } else if (options.record.has_value()) {
+    outcomes = RecordToFile(*options.record, options.episodes, mode, environments.get(), policy.get(), stop);
   } else {
     outcomes = Evaluator(std::move(environments), policy.get()).RunEpisodes(options.episodes, stop);
   }

@@ -1,5 +1,8 @@
 #include "actor/importing/dataset.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -7,21 +10,22 @@
 #include <optional>
 #include <sstream>
 #include <utility>
+#include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "actor/environments/external/external_spec.h"
 #include "actor/environments/open_environment.h"
 #include "actor/importing/episode_file.h"
+#include "actor/importing/temporary_files.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/annotate.h"
 #include "common/base/process/child_process.h"
 #include "common/base/process/find_program.h"
 #include "common/base/status_macros.h"
+#include "common/base/tensor/dtype.h"
 
 namespace waggle {
 namespace {
@@ -91,23 +95,70 @@ class ConvertedEpisodes final : public EpisodeSource {
   std::vector<std::string> arrays_;
 };
 
-// Runs Python until it ends. Its messages go to the log.
-absl::Status Convert(const DatasetOptions& options, const std::string& folder, const StopToken& stop) {
-  absl::StatusOr<std::string> python = FindProgram(options.python);
+nlohmann::json BoundsJson(const std::vector<double>& bounds) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const double bound : bounds) {
+    json.push_back(std::isfinite(bound) ? nlohmann::json(bound) : nlohmann::json(bound > 0 ? "inf" : "-inf"));
+  }
+  return json;
+}
+
+nlohmann::json LeavesJson(const std::vector<SpaceLeaf>& leaves) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const SpaceLeaf& leaf : leaves) {
+    json.push_back({{"name", leaf.array.name},
+                    {"kind", Name(leaf.kind)},
+                    {"dtype", std::string(DTypeName(leaf.array.dtype))},
+                    {"shape", leaf.array.shape},
+                    {"num_values", leaf.num_values},
+                    {"low", BoundsJson(leaf.low)},
+                    {"high", BoundsJson(leaf.high)}});
+  }
+  return json;
+}
+
+// The rows as ConvertedEpisodes reads them.
+absl::Status WriteRows(EpisodeSource* source, const EnvironmentSpec& environment, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  nlohmann::json rewards = nlohmann::json::array();
+  for (const ArraySpec& reward : environment.rewards) {
+    rewards.push_back({{"name", reward.name}, {"shape", reward.shape}});
+  }
+  const nlohmann::json spec = {{"observations", LeavesJson(environment.observations)},
+                               {"actions", LeavesJson(environment.actions)},
+                               {"rewards", rewards},
+                               {"max_episode_steps", environment.max_episode_steps}};
+  file << nlohmann::json({{"name", environment.name}, {"spec", spec}}).dump() << "\n";
+  const auto write_count = [&file](int64_t rows) { file.write(reinterpret_cast<const char*>(&rows), sizeof(rows)); };
+  while (true) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<RecordedRows> rows, source->Next());
+    write_count(rows.has_value() ? rows->rows : 0);
+    if (!rows.has_value()) {
+      file.close();
+      return file ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+    }
+    for (const ArraySpec& column : StreamColumns(environment, {})) {
+      const auto found = std::find(source->columns().begin(), source->columns().end(), column);
+      file.write(rows->columns[static_cast<size_t>(found - source->columns().begin())], rows->rows * column.NumBytes());
+    }
+  }
+}
+
+// Runs Python with these arguments until it ends. INVALID_ARGUMENT with what it says if it fails.
+absl::Status RunPython(const std::string& name, const std::vector<std::string>& arguments, const TemporaryFiles& files,
+                       const StopToken& stop) {
+  absl::StatusOr<std::string> python = FindProgram(name);
   if (!python.ok()) {
     return Annotate(python.status(), "environment.python");
   }
   ChildOptions child_options;
-  child_options.command = {*std::move(python), EnvironmentPackage(), "import", options.path,
-                           absl::StrCat(folder, "/rows")};
-  if (options.drop_last) {
-    child_options.command.push_back("--drop-last");
-  }
-  child_options.log_path = absl::StrCat(folder, "/log");
+  child_options.command = {*std::move(python), EnvironmentPackage()};
+  child_options.command.insert(child_options.command.end(), arguments.begin(), arguments.end());
+  child_options.log_path = files.File("log");
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Spawn(child_options));
   while (!child->Poll().has_value()) {
     if (stop.WaitFor(kPollEvery)) {
-      return absl::CancelledError("the import was stopped");
+      return absl::CancelledError("the conversion was stopped");
     }
   }
   if (!child->Poll()->ok()) {
@@ -128,32 +179,35 @@ bool IsDataset(const std::string& name) {
          std::filesystem::is_directory(name, unknown);
 }
 
+std::string MinariFolder(const std::string& name) {
+  return absl::StartsWith(name, kMinari) ? name.substr(sizeof(kMinari) - 1) : "";
+}
+
 absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions& options, const StopToken& stop) {
-  std::error_code failed;
-  std::string folder = absl::StrCat(std::filesystem::temp_directory_path(failed).string(), "/waggle-import-XXXXXX");
-  if (failed || mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("making the folder ", folder));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFiles> files, TemporaryFiles::Create());
+  const std::string rows = files->File("rows");
+  std::vector<std::string> arguments = {"import", options.path, rows};
+  if (options.drop_last) {
+    arguments.push_back("--drop-last");
   }
-  const absl::Cleanup remove = [&folder] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  };
-  WAGGLE_RETURN_IF_ERROR(Convert(options, folder, stop));
-  auto episodes =
-      std::make_unique<ConvertedEpisodes>(options.path, std::ifstream(absl::StrCat(folder, "/rows"), std::ios::binary));
+  WAGGLE_RETURN_IF_ERROR(RunPython(options.python, arguments, *files, stop));
+  auto episodes = std::make_unique<ConvertedEpisodes>(options.path, std::ifstream(rows, std::ios::binary));
   WAGGLE_RETURN_IF_ERROR(episodes->ReadHeader());
   return episodes;
 }
 
-absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const std::string& name, const std::string& python,
-                                                            const StopToken& stop) {
-  if (!IsDataset(name)) {
-    return OpenEpisodeFile(name);
+absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,
+                         const StopToken& stop) {
+  if (!source->environment().has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(source->name(), ": does not say what its environment is"));
   }
-  DatasetOptions options;
-  options.path = name;
-  options.python = python;
-  return OpenDataset(options, stop);
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFiles> files, TemporaryFiles::Create());
+  WAGGLE_RETURN_IF_ERROR(WriteRows(source, *source->environment(), files->File("rows")));
+  return RunPython(python, {"export", files->File("rows"), folder}, *files, stop);
+}
+
+absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const DatasetOptions& options, const StopToken& stop) {
+  return IsDataset(options.path) ? OpenDataset(options, stop) : OpenEpisodeFile(options.path);
 }
 
 }  // namespace waggle

@@ -23,8 +23,15 @@ bool IsDataset(const std::string& name);
 // INVALID_ARGUMENT, with Python's message, if it cannot be converted; CANCELLED after a stop.
 absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions& options, const StopToken& stop);
 
+// Writes all episodes of a source to a new folder in Minari's layout. `python` as above. The source must say what its
+// environment is. INVALID_ARGUMENT, with Python's message, if Minari cannot hold them or the folder is there.
+absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,
+                         const StopToken& stop);
+
+// The folder of "minari:FOLDER"; empty for other names.
+std::string MinariFolder(const std::string& name);
+
 // Opens a data set or a replay file.
-absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const std::string& name, const std::string& python,
-                                                            const StopToken& stop);
+absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const DatasetOptions& options, const StopToken& stop);
 
 }  // namespace waggle

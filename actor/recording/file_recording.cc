@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "actor/importing/dataset.h"
+#include "actor/importing/episode_file.h"
+#include "actor/importing/temporary_files.h"
 #include "actor/recording/episode_recorder.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/annotate.h"
@@ -42,28 +47,46 @@ absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t ep
   return outcomes;
 }
 
-absl::StatusOr<RecordedCounts> CopyToFile(EpisodeSource* source, const std::string& path, const StopToken& stop) {
-  if (!source->environment().has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(source->name(), ": does not say what its environment is"));
+absl::StatusOr<EpisodeOutcomes> RecordToMinari(const std::string& folder, const std::string& python, int64_t episodes,
+                                               ActMode mode, VectorEnvironment* environment, Policy* policy,
+                                               const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFiles> files, TemporaryFiles::Create());
+  const std::string path = files->File("episodes.replay");
+  WAGGLE_ASSIGN_OR_RETURN(EpisodeOutcomes outcomes, RecordToFile(path, episodes, mode, environment, policy, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<EpisodeSource> recorded, OpenEpisodeFile(path));
+  WAGGLE_RETURN_IF_ERROR(WriteMinari(recorded.get(), folder, python, stop));
+  return outcomes;
+}
+
+absl::StatusOr<RecordedCounts> CopyToFile(const std::vector<std::unique_ptr<EpisodeSource>>& sources,
+                                          const std::string& path, const StopToken& stop) {
+  const std::optional<EnvironmentSpec>& environment = sources.at(0)->environment();
+  if (!environment.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(sources[0]->name(), ": does not say what its environment is"));
   }
-  const EnvironmentSpec environment = *source->environment();
-  absl::StatusOr<RecordedCounts> counts = CheckEpisodes(source, environment);
-  if (!counts.ok()) {
-    return Annotate(counts.status(), source->name());
+  RecordedCounts total;
+  for (const std::unique_ptr<EpisodeSource>& source : sources) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(CheckSource(*source, *environment), source->name()));
+    const absl::StatusOr<RecordedCounts> counts = CheckEpisodes(source.get(), *environment);
+    WAGGLE_RETURN_IF_ERROR(Annotate(counts.status(), source->name()));
+    total.episodes += counts->episodes;
+    total.steps += counts->steps;
   }
   TrajectoryWriterOptions options;
   options.lanes = 1;
-  options.environment = environment;
-  options.plans = {RecordedTable(environment)};
+  options.environment = *environment;
+  options.plans = {RecordedTable(*environment)};
   options.chunk_rows = kRecordedChunkRows;
   WAGGLE_ASSIGN_OR_RETURN(
       const std::unique_ptr<ReplayFileWriter> file,
-      ReplayFileWriter::Create(path, options.plans[0].table, static_cast<uint64_t>(counts->steps), &environment));
+      ReplayFileWriter::Create(path, options.plans[0].table, static_cast<uint64_t>(total.steps), &options.environment));
   FileSink sink(file.get());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer, TrajectoryWriter::Create(options, &sink));
-  WAGGLE_RETURN_IF_ERROR(ImportEpisodes(source, environment, options.lanes, writer.get(), stop));
+  for (const std::unique_ptr<EpisodeSource>& source : sources) {
+    WAGGLE_RETURN_IF_ERROR(ImportEpisodes(source.get(), *environment, options.lanes, writer.get(), stop));
+  }
   WAGGLE_RETURN_IF_ERROR(file->Finish());
-  return counts;
+  return total;
 }
 
 }  // namespace waggle

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "actor/importing/dataset.h"
+#include "actor/importing/episode_source.h"
 #include "actor/recording/file_recording.h"
 #include "cli/human_text.h"
 #include "cli/replay/replay_servers.h"
@@ -117,12 +118,20 @@ absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopT
   return absl::StrCat("inserted ", done->items, " items from ", flags.file, "\n");
 }
 
-absl::StatusOr<std::string> ImportDataset(const DatasetFlags& flags, const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<EpisodeSource> source,
-                          OpenDataset({flags.source, flags.python, flags.drop_last}, stop));
-  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CopyToFile(source.get(), flags.file, stop));
+absl::StatusOr<std::string> ImportDatasets(const DatasetFlags& flags, const StopToken& stop) {
+  std::vector<std::unique_ptr<EpisodeSource>> sources;
+  for (const std::string& source : flags.sources) {
+    DatasetOptions options;
+    options.path = source;
+    options.python = flags.python;
+    options.drop_last = flags.drop_last;
+    absl::StatusOr<std::unique_ptr<EpisodeSource>> opened = OpenEpisodes(options, stop);
+    WAGGLE_RETURN_IF_ERROR(Annotate(opened.status(), source));
+    sources.push_back(*std::move(opened));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CopyToFile(sources, flags.output, stop));
   return absl::StrCat("wrote ", counts.episodes, " episodes with ", counts.steps, " steps of ",
-                      source->environment()->name, " to ", flags.file, "\n");
+                      sources[0]->environment()->name, " to ", flags.output, "\n");
 }
 
 int ExportExitStatus(const absl::Status& status) {

@@ -19,8 +19,8 @@ namespace waggle {
 absl::StatusOr<std::string> ExportToFile(const ExportFlags& flags, const StopToken& stop);
 absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopToken& stop, std::ostream* out);
 
-// Runs `waggle import`: converts a data set of another library to a replay file. Returns a line that sums it up.
-absl::StatusOr<std::string> ImportDataset(const DatasetFlags& flags, const StopToken& stop);
+// Runs `waggle import`: joins data sets and replay files of recorded episodes. Returns a line that sums it up.
+absl::StatusOr<std::string> ImportDatasets(const DatasetFlags& flags, const StopToken& stop);
 
 // The exit statuses that --help promises. A damaged file is the user's fault.
 int ExportExitStatus(const absl::Status& status);

@@ -42,8 +42,9 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
 }
 
 std::vector<CLI::Option*> AddRecordFlags(CLI::App* app, const std::string& name, EvaluationFlags* flags) {
-  CLI::Option* const file =
-      AddPathFlag(app, name, &flags->record, "FILE", "The replay file to write the episodes to, which must not exist");
+  CLI::Option* const file = AddPathFlag(
+      app, name, &flags->record, "FILE",
+      "The replay file to write the episodes to, or minari:FOLDER for a data set of Minari; neither may exist");
   CLI::Option* const explore =
       AddSwitch(app, "--explore", &flags->explore, "Act as actors do, with exploration, rather than greedily");
   SetNeeds(explore, file);

@@ -1,6 +1,7 @@
 #include "common/config/experiment/experiment_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -174,12 +175,33 @@ absl::Status ExtendByModules(const Experiment& experiment, const ModuleDefinitio
   return problems.ToStatus();
 }
 
+// Adds to each table another one for imported episodes alone, which takes over their share of its batch. No actor
+// inserts there, so that its limiter only waits for the first ones.
+void AddImportedTables(const Experiment& experiment, AlgorithmPlan* plan) {
+  const double share = experiment.replay.imported_share;
+  if (share == 0 || !experiment.actor.acts()) {
+    return;
+  }
+  std::vector<TablePlan> added = plan->tables;
+  for (size_t i = 0; i < added.size(); ++i) {
+    TablePlan& imported = added[i];
+    const int64_t rows = imported.batch_size;
+    imported.adds_to = imported.table.name;
+    imported.table.name = absl::StrCat("imported_", imported.table.name);
+    imported.table.rate_limiter = RateLimiterConfig();
+    imported.batch_size = std::clamp<int64_t>(std::llround(share * static_cast<double>(rows)), 1, rows - 1);
+    plan->tables[i].batch_size = rows - imported.batch_size;
+  }
+  plan->tables.insert(plan->tables.end(), added.begin(), added.end());
+}
+
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   const PlanContext context{environment, experiment.networks, experiment.replay, experiment.learner};
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options, context));
   WAGGLE_RETURN_IF_ERROR(ExtendByModules(experiment, algorithms.modules, context, &plan));
+  AddImportedTables(experiment, &plan);
   for (TablePlan& table : plan.tables) {
     table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
     table.name = table.table.name;

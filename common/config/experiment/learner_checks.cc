@@ -139,7 +139,14 @@ absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan
   problems.AddUnless(actor.acts() || experiment.stop.max_env_steps == 0, "stop.max_env_steps: got ",
                      experiment.stop.max_env_steps,
                      "; wanted 0: with actor.processes: 0 there are no steps of the environment");
+  const double share = experiment.replay.imported_share;
+  problems.AddUnless(share == 0 || actor.acts(), "replay.imported_share: got ", share,
+                     "; wanted 0: with actor.processes: 0 all rows are imported");
+  problems.AddUnless(share == 0 || experiment.learner.batch_size > 1, "replay.imported_share: got ", share,
+                     "; wanted 0, or learner.batch_size of at least 2");
   const bool waits = actor.first_learner_step > 0;
+  problems.AddUnless(!waits || share == 0, "actor.first_learner_step: got ", actor.first_learner_step,
+                     "; wanted 0 with replay.imported_share: each batch has rows of actors");
   problems.AddUnless(!waits || !actor.asks_learner(), "actor.first_learner_step: got ", actor.first_learner_step,
                      "; wanted 0 with actor.inference: server");
   problems.AddUnless(!waits || !experiment.experiment.deterministic, "actor.first_learner_step: got ",

@@ -184,6 +184,11 @@ void ReplayOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.MayBeGiven(!import.empty())) {
     visitor.String("import", &import);
   }
+  if (visitor.Applies("imported_share", !import.empty(),
+                      "means nothing without import; wanted none, or import: FILE") &&
+      visitor.MayBeGiven(imported_share > 0)) {
+    visitor.Double("imported_share", &imported_share, In(0, 0.99));
+  }
   VisitTableFields(&table, TableFieldSet::kAll, &visitor);
   if (visitor.Applies("checkpoint_seconds", table.durability != Durability::kNone,
                       "means nothing with durability none; wanted checkpoint or log, or none")) {

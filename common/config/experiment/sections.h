@@ -114,6 +114,9 @@ struct ReplayOptions {
   // A file of recorded episodes (`waggle record`, `waggle import`), or minari:FOLDER, on the machine of the first
   // actor, which writes them to the run's tables before it acts. Empty: no episodes are imported.
   std::string import;
+  // The share of each batch that is drawn from imported episodes, which have tables of their own beside those of the
+  // actors. 0: imported and acted rows are in the same tables.
+  double imported_share = 0;
   // Between checkpoints of a server that `waggle run` starts, if the durability asks for them; 0: only at its end.
   double checkpoint_seconds = 300;
   // The other keys, as VisitTableFields names them, beside these two. An error_buffer of 0 beside a ratio, without

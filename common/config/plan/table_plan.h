@@ -63,6 +63,9 @@ struct TablePlan {
   TableConfig table;
   std::string name = {};   // The algorithm's name for it: table.name before the run's is put before it.
   int64_t batch_size = 1;  // Items of it in a learner step.
+  // Present in a table that holds imported episodes alone, beside the actors' own: the algorithm's name for the actors'
+  // table, of the same form. An update sees the rows of both as one batch.
+  std::string adds_to = {};
   WindowPlan window;
   // Absent: every window starts with the highest priority among the table's items, as in Schaul et al. 2015 (arXiv
   // 1511.05952). The tables of an algorithm that pick by priorities all have one, or none of them has.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "common/base/annotate.h"
@@ -13,6 +14,7 @@
 #include "common/config/field_checker.h"
 #include "common/config/yaml_file.h"
 #include "common/nn/torch_compat.h"
+#include "common/rl/training/joined_batches.h"
 #include "common/rl/training/learner_checkpoint.h"
 
 namespace waggle {
@@ -67,22 +69,22 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
                                                       const Progress& progress, Stepper* stepper) {
   const std::vector<TablePlan>& tables = plan_.algorithm.tables;
   WAGGLE_CHECK(batches.size() == tables.size(), "an update is given a batch of each table of the plan");
-  std::map<std::string, const TensorBatch*> by_name;
-  for (size_t i = 0; i < tables.size(); ++i) {
-    by_name[tables[i].name] = batches[i];
-  }
+  std::optional<JoinedBatches> joined;
   UpdateContext context(stepper, progress, &noise_);
   std::vector<torch::Tensor> rewards;
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
     model_->DrawNoise(&noise_);
-    rewards = algorithm_->Update(std::move(by_name), &context);
+    joined.emplace(tables, batches);
+    rewards = algorithm_->Update(joined->by_name(), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
   // After the update, because its rows were acted on the earlier scale.
   WAGGLE_RETURN_IF_ERROR(CatchTorch("normalising observations", [&] { observations_.Update(batches, model_.get()); }));
   UpdateResult result;
-  for (const TablePlan& table : tables) {
-    result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::string& name = tables[i].adds_to.empty() ? tables[i].name : tables[i].adds_to;
+    result.priorities.push_back(tables[i].table.UsesPriorities() ? joined->PartOf(i, context.priorities(name))
+                                                                 : torch::Tensor());
   }
   result.metrics = context.TakeMetrics();
   WAGGLE_RETURN_IF_ERROR(CatchTorch("watching values", [&] { WatchValues(rewards, result); }));

@@ -1,6 +1,6 @@
 """Serves the actor that has started this process: the socket is descriptor 3, the shared memory descriptor 4.
 
-With the arguments `import SOURCE OUT` it converts a data set instead."""
+With arguments it converts data sets instead (_datasets.py)."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def _convert(arguments):
     try:
         from waggle_environment import _datasets
 
-        return _datasets.main(arguments)
+        return _datasets.main(*arguments)
     except ModuleNotFoundError as error:
         print(f"{sys.executable} has no module {error.name}; wanted one with gymnasium, numpy and h5py",
               file=sys.stderr)
@@ -51,8 +51,8 @@ def _convert(arguments):
 
 def main():
     os.dup2(2, 1)
-    if sys.argv[1:2] == ["import"]:
-        return _convert(sys.argv[2:])
+    if len(sys.argv) > 1:
+        return _convert(sys.argv[1:])
     connection = _wire.Connection(_SOCKET)
     try:
         _serve(connection)

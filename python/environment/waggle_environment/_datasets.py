@@ -7,7 +7,7 @@ import sys
 import numpy as np
 from gymnasium import spaces
 
-from waggle_environment import _episodes
+from waggle_environment import _episodes, _minari
 from waggle_environment._refused import Refused
 from waggle_environment._spaces import Spec, leaves_of, reward_leaf
 
@@ -149,10 +149,12 @@ def convert(source, drop_last, out):
                             out)
 
 
-def main(arguments):
-    """`import SOURCE OUT [--drop-last]`. Prints what is wrong."""
-    source, out, *flags = arguments
+def main(verb, source, out, *flags):
+    """`import SOURCE OUT [--drop-last]` or `export ROWS FOLDER`. Prints what is wrong."""
     try:
+        if verb == "export":
+            _minari.write(source, out)
+            return 0
         with open(out, "wb") as file:
             convert(source, "--drop-last" in flags, file)
     except Refused as error:
