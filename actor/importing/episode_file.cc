@@ -13,11 +13,14 @@ namespace {
 class EpisodeFile final : public EpisodeSource {
  public:
   EpisodeFile(std::string path, std::unique_ptr<ReplayFileReader> reader)
-      : path_(std::move(path)), reader_(std::move(reader)) {}
+      : path_(std::move(path)),
+        reader_(std::move(reader)),
+        columns_(reader_->config().signature),
+        environment_(reader_->environment()) {}
 
   const std::string& name() const override { return path_; }
-  const std::vector<ArraySpec>& columns() const override { return reader_->config().signature; }
-  const std::optional<EnvironmentSpec>& environment() const override { return reader_->environment(); }
+  const std::vector<ArraySpec>& columns() const override { return columns_; }
+  const std::optional<EnvironmentSpec>& environment() const override { return environment_; }
 
   absl::StatusOr<std::optional<RecordedRows>> Next() override {
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<InsertBlock> block, reader_->Next());
@@ -36,7 +39,7 @@ class EpisodeFile final : public EpisodeSource {
     }
     bytes_ = InOneRun(block->data);
     const char* column = bytes_.get();
-    for (const ArraySpec& spec : columns()) {
+    for (const ArraySpec& spec : columns_) {
       rows.columns.push_back(column);
       column += rows.rows * spec.NumBytes();
     }
@@ -56,6 +59,8 @@ class EpisodeFile final : public EpisodeSource {
  private:
   const std::string path_;
   std::unique_ptr<ReplayFileReader> reader_;
+  const std::vector<ArraySpec> columns_;
+  const std::optional<EnvironmentSpec> environment_;
   uint64_t next_row_ = 0;
   std::shared_ptr<const char> bytes_;  // The present rows'.
 };

@@ -26,6 +26,7 @@ void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
                                        const std::map<std::string, double>& counters, absl::Time now) {
   if (role == Role::kLearner) {
     progress_.learner_steps = std::max(progress_.learner_steps, ValueOf(counters, "learner_steps"));
+    BeginIf(progress_.learner_steps > 0, now);
   } else if (role == Role::kActor) {
     ReportEnvSteps(worker_id, ValueOf(counters, "env_steps"), now);
   }
@@ -37,7 +38,11 @@ void ExperimentTracker::ReportEnvSteps(const std::string& worker_id, double step
   // Reports may overtake each other: a smaller figure is older.
   progress_.env_steps = std::min(kMaxCounter, progress_.env_steps + std::max(0.0, steps - before));
   before = std::max(before, steps);
-  if (steps > 0 && !progress_.running.has_value()) {
+  BeginIf(steps > 0, now);
+}
+
+void ExperimentTracker::BeginIf(bool begun, absl::Time now) {
+  if (begun && !progress_.running.has_value()) {
     progress_.running = absl::ZeroDuration();
     counted_ = now;
   }

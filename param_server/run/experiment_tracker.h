@@ -54,8 +54,8 @@ struct RunProgress {
 //
 // A run is solved if two evaluations of the same weights reach the target: among many versions one reaches it by luck.
 //
-// The time of a run begins with the first environment step that an actor reports, so that processes may start in any
-// order. It goes on only while a hub runs and the run is neither finishing nor over. Environment steps add up the
+// The time of a run begins with the first environment step that an actor reports, or the first learner step of a run
+// without actors, so that processes may start in any order. It goes on only while a hub runs and the run is neither finishing nor over. Environment steps add up the
 // growth of each actor's counter: an actor that leaves or joins again takes nothing away and counts nothing twice.
 // Learner steps are the largest number that a learner has reported or published.
 class ExperimentTracker {
@@ -106,6 +106,8 @@ class ExperimentTracker {
   uint64_t learner_steps() const { return static_cast<uint64_t>(progress_.learner_steps); }
 
  private:
+  // Lets the time of the run begin, if it has begun.
+  void BeginIf(bool begun, absl::Time now);
   // A run that reaches a limit is finishing first, if it has evaluations.
   void End(RunState state, std::string reason);
   // Ends a finishing run without an evaluation of its last weights.

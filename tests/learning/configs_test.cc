@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
@@ -33,6 +37,46 @@ const std::set<std::string>& LongExperiments() {
   return *all;
 }
 
+std::string ConfigPath(const std::string& name) {
+  return std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml";
+}
+
+// Recordings that experiments learn from, made once: the commands in a file's first lines before its own `waggle run`.
+class Recordings {
+ public:
+  // Makes those of an experiment. Returns the setting that names its file; empty if it learns from none.
+  std::string Prepare(const std::string& name) {
+    std::ifstream file(ConfigPath(name));
+    const std::string start = "#   waggle ";
+    for (std::string line; std::getline(file, line);) {
+      const bool is_own = absl::StrContains(line, absl::StrCat("run configs/", name, ".yaml"));
+      if (absl::StartsWith(line, start) && !is_own && made_.insert(line).second) {
+        Run(line.substr(start.size()));
+      }
+      if (const size_t key = line.find("import: "); key != std::string::npos && line[0] != '#') {
+        const std::string path = line.substr(key + 8, line.find_first_of(",}", key) - key - 8);
+        return absl::StrCat("replay.import=", absl::StrReplaceAll(path, {{"runs/", folder_.path() + "/"}}));
+      }
+    }
+    return "";
+  }
+
+ private:
+  void Run(const std::string& arguments) {
+    const std::string paths = absl::StrReplaceAll(
+        arguments, {{"configs/", std::string(WAGGLE_TEST_CONFIG_DIR) + "/"}, {"runs/", folder_.path() + "/"}});
+    std::vector<std::string> command = absl::StrSplit(paths, ' ', absl::SkipEmpty());
+    command.insert(command.begin(), "waggle");
+    RunningProcess process(folder_, absl::StrCat("log-", made_.size()), command);
+    const ChildExit end = process.Wait();
+    INFO(paths << "\n" << process.Log());
+    REQUIRE(end.ok());
+  }
+
+  const TemporaryFolder folder_;
+  std::set<std::string> made_;
+};
+
 Learned Learn(const std::string& name, int64_t seed, const std::vector<std::string>& settings = {}) {
   const TemporaryFolder folder;
   const char* const kept = std::getenv("WAGGLE_LEARN_RUNS");
@@ -41,7 +85,7 @@ Learned Learn(const std::string& name, int64_t seed, const std::vector<std::stri
   // The shipped limit on seconds assumes an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
-                                      std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml",
+                                      ConfigPath(name),
                                       "--output-dir",
                                       output,
                                       "--seed",
@@ -49,6 +93,10 @@ Learned Learn(const std::string& name, int64_t seed, const std::vector<std::stri
                                       "--no-plot"};
   if (LongExperiments().count(name) == 0) {
     command.insert(command.end(), {"--set", "stop.max_seconds=280"});
+  }
+  static auto* const recordings = new Recordings;
+  if (const std::string recorded = recordings->Prepare(name); !recorded.empty()) {
+    command.insert(command.end(), {"--set", recorded});
   }
   for (const std::string& setting : settings) {
     command.insert(command.end(), {"--set", setting});

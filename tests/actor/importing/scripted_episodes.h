@@ -56,7 +56,7 @@ class ScriptedEpisodes final : public EpisodeSource {
   const std::vector<ArraySpec>& columns() const override { return columns_; }
   const std::optional<EnvironmentSpec>& environment() const override { return spec_; }
 
-  // What the source says about itself.
+  // Changes of the facts that the source gives about itself.
   std::vector<ArraySpec>* mutable_columns() { return &columns_; }
   void SetEnvironment(EnvironmentSpec spec) { spec_ = std::move(spec); }
 

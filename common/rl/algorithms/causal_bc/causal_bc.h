@@ -9,8 +9,8 @@ namespace waggle {
 // have noise that lasts from step to step. What they do follows from states, but states follow from earlier noise too,
 // so that plain cloning takes noise for intent. The state before is an instrument: it knows nothing of newer noise.
 struct CausalBcOptions : public AlgorithmOptions {
-  double cloning_weight = 0.05;    // Of the squared error, which plain cloning descends.
-  double residual_penalty = 1e-3;  // Of the size of the predicted residual.
+  double cloning_weight = 0.05;    // The weight of the squared error, which plain cloning descends.
+  double residual_penalty = 1e-3;  // The weight of the predicted residual's size.
   OptimizerOptions policy_optimizer, residual_optimizer;
 
   void Visit(ConfigVisitor& visitor) override;

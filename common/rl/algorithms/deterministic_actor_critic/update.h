@@ -50,7 +50,7 @@ class DeterministicActorCritic : public Algorithm {
   // The value of an action that the actor climbs, [rows]. Here the least of the critics'.
   virtual torch::Tensor Value(const Observations& observation, const torch::Tensor& action) const;
 
-  // What the actor descends, [rows], for the value and the action that it chooses. `taken`: the recorded action.
+  // The actor's loss, [rows], for the value and the action that it chooses. `taken`: the recorded action.
   virtual torch::Tensor ActorLoss(const torch::Tensor& q, const torch::Tensor& /*action*/,
                                   const torch::Tensor& /*taken*/) const {
     return -q;
