@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/threads/thread.h"
 #include "tests/actor/fakes.h"
+#include "tests/actor/importing/scripted_episodes.h"
 #include "tests/common/config/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
@@ -280,6 +283,77 @@ TEST_CASE("an actor asks for steps if the run has a limit on them", "[unit]") {
   REQUIRE(fixture.hub.step_requests().back().used < 60 + 4);
   REQUIRE(fixture.metrics.TakeSnapshot().counters["env_steps"] ==
           static_cast<double>(fixture.hub.step_requests().back().used));
+}
+
+// Its own environment's episodes: three of four steps.
+std::unique_ptr<testing::ScriptedEpisodes> Recorded(bool says_environment) {
+  auto episodes = std::make_unique<testing::ScriptedEpisodes>(testing::ScriptedRows({4, 4, 4}));
+  if (says_environment) {
+    episodes->SetEnvironment(testing::ScriptedSpec());
+  }
+  return episodes;
+}
+
+TEST_CASE("without actors the first one imports recorded episodes, and opens no environment if they say theirs",
+          "[unit]") {
+  Fixture fixture;
+  std::string opened;
+  fixture.ports.open_episodes = [&opened](const std::string& name, const std::string&, const StopToken&) {
+    opened = name;
+    return absl::StatusOr<std::unique_ptr<EpisodeSource>>(Recorded(/*says_environment=*/true));
+  };
+  fixture.StartRun(1'000, /*index=*/0);
+  fixture.hub.Set([](Assignment* assignment) {
+    assignment->experiment_yaml =
+        absl::StrReplaceAll(kExperiment, {{"processes: 2", "processes: 0"}, {"name: Counting", "name: Unknown"}});
+    assignment->experiment_yaml += "replay: {import: some.replay}\n";
+  });
+  const StopToken ended;
+  absl::Status status;
+  Thread actor("actor", [&] {
+    status = RunActor(fixture.ports);
+    ended.RequestStop();
+  });
+  testing::Eventually("the episodes are imported",
+                      [&fixture] { return fixture.metrics.TakeSnapshot().activity == "does not act"; });
+  fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+  actor.Join();
+  REQUIRE_OK(status);
+  CHECK(opened == "some.replay");
+  CHECK(fixture.hub.environment() == testing::ScriptedSpec());
+  CHECK(fixture.replay.writer.writer_id == "import");
+  CHECK(fixture.replay.writer.repeats.has_value());
+  size_t items = 0;
+  for (const InsertBlock& block : fixture.replay.sink.blocks) {
+    items += block.items.size();
+  }
+  CHECK(items == 12);
+  CHECK(fixture.metrics.TakeSnapshot().counters["imported_steps"] == 12);
+  CHECK(fixture.metrics.TakeSnapshot().counters["env_steps"] == 0);
+}
+
+TEST_CASE("recorded episodes of another environment, and too many for the table, end the run with a sentence",
+          "[unit]") {
+  const auto failure = [](const std::string& environment, const std::string& replay) {
+    Fixture fixture;
+    fixture.ports.open_episodes = [&environment](const std::string&, const std::string&, const StopToken&) {
+      return absl::StatusOr<std::unique_ptr<EpisodeSource>>(Recorded(environment == "theirs"));
+    };
+    fixture.StartRun(1'000, /*index=*/0);
+    fixture.hub.Set([&replay](Assignment* assignment) {
+      assignment->experiment_yaml = absl::StrReplaceAll(kExperiment, {{"processes: 2", "processes: 0"}});
+      assignment->experiment_yaml += absl::StrCat("replay: {import: some.replay", replay, "}\n");
+    });
+    const absl::Status status = RunActor(fixture.ports);
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK(fixture.hub.failures().size() == 1);
+    return std::string(status.message());
+  };
+  CHECK_THAT(failure("the actor's", ""),
+             Catch::StartsWith("replay.import: scripted: ") &&
+                 Catch::Contains("observation: float32[1]; wanted observation: float32[3]"));
+  CHECK_THAT(failure("theirs", ", max_items: 10, rate_limiter: {min_items: 1}"),
+             Catch::Contains("replay.max_items: got 10; wanted at least the 12 recorded steps"));
 }
 
 TEST_CASE("an evaluator evaluates the newest weights and reports until the run is over", "[unit]") {

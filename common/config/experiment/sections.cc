@@ -243,7 +243,10 @@ void ActorOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::Status ActorOptions::Validate() const {
-  return absl::OkStatus();
+  Problems problems;
+  problems.AddUnless(!acts() || least_processes > 0, "processes: got {min: 0, max: ", processes,
+                     "}; wanted a min of at least 1, or 0 for no actors at all");
+  return problems.ToStatus();
 }
 
 void CheckpointOptions::Visit(ConfigVisitor& visitor) {

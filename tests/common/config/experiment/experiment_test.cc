@@ -62,7 +62,7 @@ TEST_CASE("actor.processes is a number, or the fewest and the most that there ma
   const Experiment elastic = ValueOf(Parse(absl::StrCat(kMinimal, "actor: {processes: {min: 2, max: 16}}\n")));
   CHECK(ValueOf(Parse(ToYaml(elastic))).actor.least_processes == 2);
   CHECK(ToYaml(ValueOf(Parse(ToYaml(elastic)))) == ToYaml(elastic));
-  for (const char* const wrong : {"{min: 3, max: 2}", "{min: 0, max: 2}", "0", "{least: 1}", "[1, 2]"}) {
+  for (const char* const wrong : {"{min: 3, max: 2}", "{min: 0, max: 2}", "-1", "{least: 1}", "[1, 2]"}) {
     INFO(wrong);
     const absl::Status refused = Parse(absl::StrCat(kMinimal, "actor: {processes: ", wrong, "}\n")).status();
     CHECK(absl::IsInvalidArgument(refused));
