@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "absl/strings/match.h"
+#include "common/config/spec/leaf_name.h"
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
 
@@ -127,8 +127,9 @@ torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
 torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, const TableConfig& table) {
   const auto step_type = batch.fields.find(kStepType);
   // The legal actions after a truncation belong to the value of the next state.
-  const bool shows = absl::StartsWith(field.column, kObservation) || absl::StartsWith(field.column, kActionMaskRoot) ||
-                     field.column == kStepType;
+  const absl::StatusOr<LeafName> leaf = SplitLeafName(field.column);
+  const bool shows =
+      field.column == kStepType || (leaf.ok() && (leaf->root == kObservationRoot || leaf->root == kActionMaskRoot));
   if (step_type == batch.fields.end() || shows) {
     return torch::zeros({batch.size, table.max_window}, torch::kBool);
   }

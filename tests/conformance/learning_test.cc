@@ -23,7 +23,9 @@ double Skill(const Subject& subject, Policy* policy) {
   REQUIRE_OK(environments.Reset());
   for (int rounds = 0; rounds < kMeasuredRounds;) {
     const ReadyLanes ready = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
-    total = std::accumulate(ready.rewards[0], ready.rewards[0] + kMeasuredLanes, total);
+    for (const float* const rewards : ready.rewards) {  // Each agent's.
+      total = std::accumulate(rewards, rewards + kMeasuredLanes, total);
+    }
     // All episodes have one length.
     rounds += ready.step_types[0] == static_cast<int32_t>(StepType::kLast) ? 1 : 0;
     PolicyInput input;
@@ -33,7 +35,8 @@ double Skill(const Subject& subject, Policy* policy) {
     REQUIRE_OK(policy->Act(input, ActMode::kGreedy, buffers.output()));
     REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
   }
-  const double reward = total / static_cast<double>(kMeasuredLanes * kMeasuredRounds);
+  const auto agents = static_cast<int64_t>(environments.spec().rewards.size());
+  const double reward = total / static_cast<double>(kMeasuredLanes * kMeasuredRounds * agents);
   const double random = TinyEnvironment::RandomReward(subject.kind);
   return (reward - random) / (TinyEnvironment::BestReward(subject.kind) - random);
 }

@@ -36,7 +36,7 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
   }
   const Experiment defaults = ValueOf(Parse(subject.algorithm, overrides));
   for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
-    const std::string network = absl::StrCat("networks.", need.name);
+    const std::string network = absl::StrCat("networks.", need.section.empty() ? need.name : need.section);
     overrides.insert(overrides.begin(), {absl::StrCat(network, ".torso"),
                                          absl::StrCat("[{type: mlp, units: [", units, "], activation: tanh}",
                                                       need.learns_by_batch ? ", {type: batch_norm}]" : "]")});
@@ -52,8 +52,9 @@ Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides)
   // A default may describe a network of the plan for another kind of action.
   const std::vector<NetworkNeed> needs = NetworksOf(subject, experiment);
   for (auto network = experiment.networks.begin(); network != experiment.networks.end();) {
-    const bool known =
-        std::any_of(needs.begin(), needs.end(), [&](const NetworkNeed& need) { return need.name == network->first; });
+    const bool known = std::any_of(needs.begin(), needs.end(), [&](const NetworkNeed& need) {
+      return need.name == network->first || need.section == network->first;
+    });
     network = known ? std::next(network) : experiment.networks.erase(network);
   }
   return experiment;
@@ -72,7 +73,8 @@ std::vector<std::string> CoresFor(TinyKind kind) {
 }
 
 bool IsSimple(TinyKind kind) {
-  return kind == TinyKind::kDiscrete || kind == TinyKind::kReal || kind == TinyKind::kMemory;
+  return kind == TinyKind::kDiscrete || kind == TinyKind::kReal || kind == TinyKind::kMemory ||
+         kind == TinyKind::kAgents;
 }
 
 // The algorithm's own, and if it replays items in a simple kind another one.
@@ -128,7 +130,11 @@ bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
   };
   switch (kind) {
     case TinyKind::kAgents:
-      return false;
+      return definition.takes_agents && takes(SpaceKind::kDiscrete);
+    case TinyKind::kRealAgents:
+      return definition.takes_agents && takes(SpaceKind::kBox);
+    case TinyKind::kUnlikeAgents:
+      return definition.takes_agents && Claims(definition, TinyKind::kMixed);
     case TinyKind::kMixed:
       return takes(SpaceKind::kDiscrete) && takes(SpaceKind::kMultiDiscrete) && takes(SpaceKind::kBox);
     case TinyKind::kHybrid:

@@ -62,6 +62,18 @@ EnvironmentSpec SpecOf(TinyKind kind) {
       spec.rewards = {ArraySpec{"agent_0/reward", DType::kFloat32, {}},
                       ArraySpec{"agent_1/reward", DType::kFloat32, {}}};
       break;
+    case TinyKind::kRealAgents:
+      spec.observations = {vector("a/observation", kReals + 1), vector("b/observation", 1 + 1)};
+      spec.actions = {Box("a/action", DType::kFloat32, {kReals}, {-2, -1}, {6, 1}),
+                      Box("b/action", DType::kFloat32, {}, -1, 1)};
+      spec.rewards = {ArraySpec{"a/reward", DType::kFloat32, {}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
+      break;
+    case TinyKind::kUnlikeAgents:
+      spec.observations = {vector("a/observation", kChoices + 1), MultiBinary("a/action_mask", {kChoices}),
+                           vector("b/observation", kReals + 1), vector("observation/weather", 1)};
+      spec.actions = {Discrete("a/action", kChoices), Box("b/action", DType::kFloat32, {kReals}, -1, 1)};
+      spec.rewards = {ArraySpec{"a/reward", DType::kFloat32, {}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
+      break;
   }
   return spec;
 }
@@ -81,17 +93,17 @@ int64_t ChoiceAt(const SpaceLeaf& action, const void* values, int64_t element) {
 }  // namespace
 
 const std::vector<TinyKind>& TinyKinds() {
-  static const auto* const kinds =
-      new std::vector<TinyKind>{TinyKind::kDiscrete,      TinyKind::kReal,   TinyKind::kImage, TinyKind::kMasked,
-                                TinyKind::kMultiDiscrete, TinyKind::kDict,   TinyKind::kReals, TinyKind::kMixed,
-                                TinyKind::kHybrid,        TinyKind::kMemory, TinyKind::kAgents};
+  static const auto* const kinds = new std::vector<TinyKind>{
+      TinyKind::kDiscrete, TinyKind::kReal,       TinyKind::kImage,       TinyKind::kMasked, TinyKind::kMultiDiscrete,
+      TinyKind::kDict,     TinyKind::kReals,      TinyKind::kMixed,       TinyKind::kHybrid, TinyKind::kMemory,
+      TinyKind::kAgents,   TinyKind::kRealAgents, TinyKind::kUnlikeAgents};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
-  static constexpr const char* kNames[] = {"TinyDiscrete",      "TinyReal",   "TinyImage", "TinyMasked",
-                                           "TinyMultiDiscrete", "TinyDict",   "TinyReals", "TinyMixed",
-                                           "TinyHybrid",        "TinyMemory", "TinyAgents"};
+  static constexpr const char* kNames[] = {
+      "TinyDiscrete", "TinyReal",   "TinyImage",  "TinyMasked", "TinyMultiDiscrete", "TinyDict",        "TinyReals",
+      "TinyMixed",    "TinyHybrid", "TinyMemory", "TinyAgents", "TinyRealAgents",    "TinyUnlikeAgents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -117,10 +129,12 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
   switch (kind) {
     case TinyKind::kReal:
     case TinyKind::kReals:
+    case TinyKind::kRealAgents:
       return kRandomDistance;
     case TinyKind::kMixed:
       return (1.0 / (kChoices - 1) + 0.5 + kRandomDistance) / 3;
     case TinyKind::kHybrid:
+    case TinyKind::kUnlikeAgents:
       return (1.0 / (kChoices - 1) + kRandomDistance) / 2;
     case TinyKind::kMasked:
       return 1.0 / (kChoices - 1);
@@ -132,10 +146,19 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
 }
 
 double TinyEnvironment::BestReward(TinyKind kind) {
-  return kind == TinyKind::kReal || kind == TinyKind::kReals ? 0
-         : kind == TinyKind::kMixed                          ? 2.0 / 3
-         : kind == TinyKind::kHybrid                         ? 0.5
-                                                             : 1;
+  switch (kind) {
+    case TinyKind::kReal:
+    case TinyKind::kReals:
+    case TinyKind::kRealAgents:
+      return 0;
+    case TinyKind::kMixed:
+      return 2.0 / 3;
+    case TinyKind::kHybrid:
+    case TinyKind::kUnlikeAgents:
+      return 0.5;
+    default:
+      return 1;
+  }
 }
 
 absl::Status TinyEnvironment::Reset(absl::Span<void* const> observations) {
@@ -160,11 +183,11 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
   for (size_t leaf = 0; leaf < actions.size(); ++leaf) {
     const double sum = SumOf(spec_.actions[leaf], actions[leaf], &goal, &place);
     total += sum;
-    if (kind_ == TinyKind::kAgents) {
-      rewards[leaf] = static_cast<float>(sum);
+    if (HasAgents()) {
+      rewards[leaf] = static_cast<float>(sum / static_cast<double>(spec_.actions[leaf].array.NumElements()));
     }
   }
-  if (kind_ != TinyKind::kAgents) {
+  if (!HasAgents()) {
     rewards[0] = static_cast<float>(total / static_cast<double>(goal + place));
   }
   ++step_;
@@ -249,22 +272,31 @@ void TinyEnvironment::WriteLeafOfDict(const SpaceLeaf& leaf, void* values) {
   }
 }
 
-// A one-hot vector of the goal, then the real goals, and last a meaningless number.
-void TinyEnvironment::WriteVector(size_t agent, int64_t size, float* numbers) {
+// A one-hot vector of each goal of the leaf's agent, then its real goals, and last a meaningless number.
+void TinyEnvironment::WriteVector(const SpaceLeaf& leaf, float* numbers) {
+  const int64_t size = leaf.array.NumElements();
   std::fill_n(numbers, size, 0.0F);
+  const auto agent = [](const SpaceLeaf& of) { return SplitLeafName(of.array.name)->agent; };
+  std::vector<float> reals;
+  size_t goal = 0;
+  size_t place = 0;
   float* next = numbers;
-  if (kind_ == TinyKind::kAgents) {
-    next[goals_[agent]] = 1;
-  } else if (kind_ != TinyKind::kImage) {
-    size_t goal = 0;
-    for (const SpaceLeaf& action : spec_.actions) {
-      for (const int64_t choices : ChoicesOf(action)) {
-        next[goals_[goal++]] = 1;
+  for (const SpaceLeaf& action : spec_.actions) {
+    const bool is_shown = agent(action) == agent(leaf) && kind_ != TinyKind::kImage;
+    for (const int64_t choices : ChoicesOf(action)) {
+      if (is_shown) {
+        next[goals_[goal]] = 1;
         next += choices;
       }
+      ++goal;
     }
-    std::copy(places_.begin(), places_.end(), next);
+    for (int64_t i = 0; action.kind == SpaceKind::kBox && i < action.array.NumElements(); ++i, ++place) {
+      if (is_shown) {
+        reals.push_back(static_cast<float>(places_[place]));
+      }
+    }
   }
+  std::copy(reals.begin(), reals.end(), next);
   numbers[size - 1] = static_cast<float>(rng_.Uniform(-1, 1));
 }
 
@@ -284,7 +316,7 @@ void TinyEnvironment::Write(absl::Span<void* const> observations) {
     } else if (kind_ == TinyKind::kDict) {
       WriteLeafOfDict(space, observations[leaf]);
     } else {
-      WriteVector(leaf, space.array.NumElements(), static_cast<float*>(observations[leaf]));
+      WriteVector(space, static_cast<float*>(observations[leaf]));
     }
   }
 }

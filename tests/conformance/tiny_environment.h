@@ -21,9 +21,13 @@ enum class TinyKind {
   // Vectors and a mask, and three actions: one of three choices, one of them illegal at a time, a boolean, and a
   // number.
   kMixed,
-  kHybrid,  // Vectors and a mask, one of three choices, one of them illegal at a time, and a number.
-  kMemory,  // As kDiscrete, but an action's goal is the last observation's: for networks with a core.
-  kAgents,  // Two agents, each with a vector and one of three choices.
+  kHybrid,      // Vectors and a mask, one of three choices, one of them illegal at a time, and a number.
+  kMemory,      // As kDiscrete, but an action's goal is the last observation's: for networks with a core.
+  kAgents,      // Two agents, each with a vector and one of three choices.
+  kRealAgents,  // Two agents, one with two numbers and one with one.
+  // Two agents, one with a mask and one of three choices, one of them illegal at a time, and one with two numbers; and
+  // an observation that belongs to neither.
+  kUnlikeAgents,
 };
 
 // All of them, in their order.
@@ -33,9 +37,10 @@ std::string Name(TinyKind kind);
 
 // The identity task: an observation shows the right action (its goal), beside a meaningless number. The reward is the
 // mean over all elements of the actions: for a choice 1 if it is right, for a real number minus the squared distance
-// from its goal, which is in [-0.8, 0.8], on the scale of [-1, 1]. Each observation has new goals. An episode has one
-// step (for kMemory two, the first of which earns nothing) and terminates. If it may be `long` it has 1 to 6 steps, and
-// is as often truncated. INVALID_ARGUMENT for an action outside the space, a choice that the mask forbids, and NaN.
+// from its goal, which is in [-0.8, 0.8], on the scale of [-1, 1]. Each of several agents has a reward of its own. Each
+// observation has new goals. An episode has one step (for kMemory two, the first of which earns nothing) and
+// terminates. If it may be `long` it has 1 to 6 steps, and is as often truncated. INVALID_ARGUMENT for an action
+// outside the space, a choice that the mask forbids, and NaN.
 class TinyEnvironment : public Environment {
  public:
   TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed);
@@ -55,7 +60,8 @@ class TinyEnvironment : public Environment {
   void DrawNext();
   void Write(absl::Span<void* const> observations);
   void WriteLeafOfDict(const SpaceLeaf& leaf, void* values);
-  void WriteVector(size_t agent, int64_t size, float* numbers);
+  void WriteVector(const SpaceLeaf& leaf, float* numbers);
+  bool HasAgents() const { return spec_.rewards.size() > 1; }
   bool IsMasked(const SpaceLeaf& action) const;
   absl::Status CheckActions(absl::Span<const void* const> actions) const;
   // The sum over the leaf's elements. `goal` and `place` index its first ones, and advance to the next leaf's.

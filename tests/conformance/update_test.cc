@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/config/spec/agent_view.h"
 #include "learner/group/shared_steps.h"
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
@@ -216,6 +217,26 @@ int64_t RowWithinEpisode(const TensorBatch& batch) {
   return within.to(torch::kInt64).argmax().item<int64_t>();
 }
 
+// True if an update may read a column: one of an observation that no network sees it does not.
+bool IsRead(const Subject& subject, const ExperimentPlan& plan, const std::string& column) {
+  const EnvironmentSpec environment = SpecOf(subject.kind);
+  const auto leaf = std::find_if(environment.observations.begin(), environment.observations.end(),
+                                 [&column](const SpaceLeaf& one) { return one.array.name == column; });
+  if (leaf == environment.observations.end()) {
+    return true;
+  }
+  const auto index = static_cast<size_t>(leaf - environment.observations.begin());
+  for (const NetworkNeed& need : plan.algorithm.networks) {
+    const std::vector<std::string> whole = {""};
+    for (const AgentView& view : ViewsOf(environment, need.agents.empty() ? whole : need.agents, need.also_sees)) {
+      if (std::find(view.leaves.begin(), view.leaves.end(), index) != view.leaves.end()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
   ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     const TensorBatch batch = PlayedBatch(subject, experiment);
@@ -225,7 +246,7 @@ TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]
     for (const ViewField& field : plan.algorithm.tables[0].table.view) {
       // A module may show a column a second time.
       const bool is_copy = field.rows == ViewField::Rows::kAll && field.name != field.column;
-      if (!batch.at(field.name).is_floating_point() || is_copy) {
+      if (!batch.at(field.name).is_floating_point() || is_copy || !IsRead(subject, plan, field.column)) {
         continue;
       }
       // State from before an episode does not count in it.

@@ -52,6 +52,9 @@ struct AlgorithmDefinition {
   // True if it also takes one discrete action beside real ones; with kMultiDiscrete and kBox it does anyway.
   bool takes_choice_beside_reals = false;
 
+  // True if it also learns for several agents at once; the above is then about the actions of each.
+  bool takes_agents = false;
+
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
 

@@ -113,6 +113,9 @@ absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan
   std::vector<std::string> known;
   for (const NetworkNeed& need : plan.networks) {
     known.push_back(need.name);
+    if (!need.section.empty() && std::find(known.begin(), known.end(), need.section) == known.end()) {
+      known.push_back(need.section);
+    }
   }
   Problems problems;
   for (const auto& [name, network] : experiment.networks) {
@@ -157,6 +160,7 @@ absl::Status ExtendByModules(const Experiment& experiment, const ModuleDefinitio
   Problems problems;
   std::set<std::string> types;
   const ModuleDefinition* last = nullptr;
+  const size_t agents = AgentsOf(context.environment).size();
   for (size_t i = 0; i < experiment.modules.size(); ++i) {
     const ModuleChoice& chosen = experiment.modules[i];
     const std::string key = absl::StrCat("algorithm.modules[", i, "].");
@@ -170,6 +174,11 @@ absl::Status ExtendByModules(const Experiment& experiment, const ModuleDefinitio
                          experiment.modules[i - 1].type, "; wanted it before: it changes what that one reads");
     }
     last = definition;
+    if (agents > 1) {
+      problems.AddUnless(false, key, "type: got ", chosen.type, ", which is for one agent, and environment ",
+                         context.environment.name, " has ", agents, "; wanted no modules");
+      continue;
+    }
     problems.AddIfBad("", Behind(key, definition->extend(*chosen.options, context, plan)));
   }
   return problems.ToStatus();
@@ -234,7 +243,7 @@ absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need,
                                                      "type none"));
     }
   }
-  if (!need.acts) {
+  if (!need.acts && need.agents.empty()) {
     return absl::OkStatus();
   }
   if (plan->exploration.type == "parameter_noise") {
@@ -260,12 +269,21 @@ std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const Enviro
                                       AlgorithmPlan* plan, FirstOfAll* problems) {
   problems->Add(CheckNetworkNames(experiment, *plan));
   std::vector<NetworkPlan> networks;
+  std::set<std::string> messages;  // Networks of one section have the same problems.
   for (const NetworkNeed& need : plan->networks) {
-    const auto spec = experiment.networks.find(need.name);
+    auto spec = experiment.networks.find(need.name);
+    const bool is_own = need.section.empty() || spec != experiment.networks.end();
+    spec = is_own ? spec : experiment.networks.find(need.section);
     absl::StatusOr<NetworkPlan> network =
         PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
-    problems->Add(network.status());
-    if (network.ok()) {
+    if (!network.ok()) {
+      const std::string message =
+          is_own ? std::string(network.status().message())
+                 : absl::StrReplaceAll(network.status().message(), {{absl::StrCat("networks.", need.name, "."),
+                                                                     absl::StrCat("networks.", need.section, ".")}});
+      problems->Add(messages.insert(message).second ? absl::Status(network.status().code(), message)
+                                                    : absl::OkStatus());
+    } else {
       problems->Add(AddCoreState(experiment, need, *network, plan));
       networks.push_back(*std::move(network));
     }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/problems.h"
+#include "common/config/spec/leaf_name.h"
 
 namespace waggle {
 namespace {
@@ -19,20 +20,21 @@ std::string NamesOf(const std::vector<SpaceKind>& kinds) {
   return absl::StrJoin(kinds, " or ", [](std::string* text, SpaceKind kind) { *text += Name(kind); });
 }
 
-}  // namespace
+std::vector<SpaceLeaf> ActionsOf(const EnvironmentSpec& environment, const std::string& agent) {
+  std::vector<SpaceLeaf> actions;
+  for (const SpaceLeaf& action : environment.actions) {
+    if (SplitLeafName(action.array.name)->agent == agent) {
+      actions.push_back(action);
+    }
+  }
+  return actions;
+}
 
-absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
-                         const EnvironmentSpec& environment) {
-  Problems problems;
-  const auto need = [&](bool fits, const std::string& has, const std::string& wanted) {
-    problems.AddUnless(fits, "environment.name: ", environment.name, " ", has, "; algorithm ", algorithm, " wants ",
-                       wanted);
-  };
-  const std::vector<std::string> agents = AgentsOf(environment);
-  need(agents.size() == 1, absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
+// Calls need(fits, has, wanted) for each fact about an agent's actions.
+template <class Need>
+void CheckActions(const AlgorithmDefinition& definition, const std::vector<SpaceLeaf>& actions, const Need& need) {
   const std::vector<SpaceKind>& kinds = definition.action_kinds;
   const auto takes = [&kinds](SpaceKind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
-  const std::vector<SpaceLeaf>& actions = environment.actions;
   const bool are_real = std::all_of(actions.begin(), actions.end(),
                                     [](const SpaceLeaf& action) { return action.kind == SpaceKind::kBox; });
   const auto count = [&actions](SpaceKind kind) {
@@ -54,6 +56,27 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
          absl::StrCat(NamesOf(kinds), " ones"));
     need(action.kind != SpaceKind::kBox || action.array.dtype == DType::kFloat32,
          absl::StrCat("takes ", action.array.DebugString()), "float32 where actions are real");
+  }
+}
+
+}  // namespace
+
+absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
+                         const EnvironmentSpec& environment) {
+  Problems problems;
+  const auto need = [&](bool fits, const std::string& has, const std::string& wanted) {
+    problems.AddUnless(fits, "environment.name: ", environment.name, " ", has, "; algorithm ", algorithm, " wants ",
+                       wanted);
+  };
+  const std::vector<std::string> agents = AgentsOf(environment);
+  need(agents.size() == 1 || definition.takes_agents,
+       absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
+  if (definition.takes_agents) {
+    for (const std::string& agent : agents) {
+      CheckActions(definition, ActionsOf(environment, agent), need);
+    }
+  } else {
+    CheckActions(definition, environment.actions, need);
   }
   for (const ArraySpec& reward : environment.rewards) {
     need(reward.shape.empty(), absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ")"),

@@ -76,6 +76,13 @@ struct NetworkNeed {
   // It may have batch_norm layers: updates call Net::Training and Net::FollowBatch.
   bool learns_by_batch = false;
   bool is_modules = false;  // A module's, not the algorithm's.
+  // The agents by whose views it is called (common/config/spec/agent_view.h), in turns if there are several; their
+  // spaces are equal. Its leaves and its action are those of the first one's view. Empty: those of the whole
+  // environment.
+  std::vector<std::string> agents = {};
+  std::vector<std::string> also_sees = {};  // The others in that view.
+  // The key of `networks:` that describes it unless its own name does; empty: only its name.
+  std::string section = {};
 };
 
 // A policy's column of one float32 number.

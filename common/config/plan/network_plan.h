@@ -80,11 +80,13 @@ struct CorePlan {
 
 // Puts a leaf of the observation on a common scale before any encoder sees it. Descent does not change it.
 struct NormalizerPlan {
-  ArraySpec array;    // The leaf.
+  ArraySpec array;    // The leaf, by its name in the environment.
   int64_t leaf = 0;   // The index into the environment's observations.
   int64_t mean = -1;  // Indices into NetworkPlan::parameters, of the leaf's shape.
   int64_t deviation = -1;
   NormalizerSpec average = {};
+  // The leaves of other agents by whose views the network is called, in its place, by name. Its rows are those of all.
+  std::vector<std::string> also = {};
 
   // Equal for all networks that normalise this leaf by the same rows.
   std::string StatisticsName() const;
@@ -115,7 +117,9 @@ struct HeadPlan {
   double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
 };
 
-// A network with every shape resolved: it is built from this, and nothing else decides about shapes.
+// A network with every shape resolved: it is built from this, and nothing else decides about shapes. "The
+// environment's" leaves and action are those of the view that it is for, if it is called by agents' views
+// (NetworkNeed::agents).
 struct NetworkPlan {
   std::string name;
   std::vector<TrunkPlan> trunks;  // The heads' shared one, if there is one, and then single heads' own.

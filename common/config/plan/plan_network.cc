@@ -16,6 +16,7 @@
 #include "common/config/plan/network_identity.h"
 #include "common/config/plan/network_plan.h"
 #include "common/config/plan/plan_keys.h"
+#include "common/config/spec/agent_view.h"
 
 namespace waggle {
 namespace {
@@ -25,10 +26,13 @@ constexpr int64_t kMaxWindowElements = int64_t{1} << 20;
 
 class Planner {
  public:
-  Planner(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment)
+  // `sources` are the environment's names of each agent's leaves.
+  Planner(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment,
+          const std::vector<std::vector<std::string>>& sources)
       : need_(need),
         network_(network),
         environment_(environment),
+        sources_(sources),
         layers_(need.members, &plan_.parameters, &statistics_) {}
 
   absl::StatusOr<NetworkPlan> Plan() {
@@ -208,6 +212,10 @@ class Planner {
       const std::string name = absl::StrCat("normalizers.", EncoderName(leaf.array.name));
       NormalizerPlan normalizer{leaf.array, static_cast<int64_t>(i), static_cast<int64_t>(plan_.parameters.size())};
       normalizer.deviation = normalizer.mean + 1;
+      normalizer.array.name = sources_[0][i];
+      for (size_t agent = 1; agent < sources_.size(); ++agent) {
+        normalizer.also.push_back(sources_[agent][i]);
+      }
       normalizer.average = network_.normalizer;
       if (network_.normalizer.average == "window" &&
           leaf.array.NumElements() > kMaxWindowElements / network_.normalizer.window) {
@@ -376,6 +384,7 @@ class Planner {
   const NetworkNeed& need_;
   const NetworkSpec& network_;
   const EnvironmentSpec& environment_;
+  const std::vector<std::vector<std::string>>& sources_;
   NetworkPlan plan_;
   std::vector<ArraySpec> statistics_;  // The layers' running statistics.
   LayerPlanner layers_;
@@ -392,7 +401,17 @@ absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSp
   WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat("networks.", need.name, "."), Check(network)));
   WAGGLE_RETURN_IF_ERROR(environment.Validate());
   WAGGLE_RETURN_IF_ERROR(Annotate(CheckJointAction(environment), absl::StrCat("environment ", environment.name)));
-  return Planner(need, network, environment).Plan();
+  const std::vector<AgentView> views =
+      ViewsOf(environment, need.agents.empty() ? std::vector<std::string>{""} : need.agents, need.also_sees);
+  WAGGLE_RETURN_IF_ERROR(Annotate(views[0].spec.Validate(), absl::StrCat("networks.", need.name)));
+  std::vector<std::vector<std::string>> sources;
+  for (const AgentView& view : views) {
+    sources.emplace_back();
+    for (const size_t leaf : view.leaves) {
+      sources.back().push_back(environment.observations[leaf].array.name);
+    }
+  }
+  return Planner(need, network, views[0].spec, sources).Plan();
 }
 
 }  // namespace waggle

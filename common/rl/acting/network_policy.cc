@@ -149,6 +149,7 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
                              std::map<std::string, FlatParameters> scalars)
     : plan_(std::move(plan)),
       environment_(context.environment),
+      action_(JointActionOf(environment_)),
       device_(context.device),
       networks_(std::move(networks)),
       scalars_(std::move(scalars)),
@@ -160,12 +161,13 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan,
       columns_(plan_.algorithm.columns),
       private_columns_(plan_.algorithm.private_columns),
       noise_(Rng::Split(context.seed, "policy", static_cast<uint64_t>(context.first_lane)).Next(), device_),
-      explorer_(plan_.algorithm.exploration, networks_[0]->plan().action,
+      explorer_(plan_.algorithm.exploration, action_,
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
   for (size_t i = 0; i < environment_.observations.size(); ++i) {
     const SpaceLeaf& leaf = environment_.observations[i];
-    const auto sees = [i](const std::unique_ptr<Network>& network) {
-      return network->plan().Sees(static_cast<int64_t>(i));
+    // Networks of agents see leaves by their own indices.
+    const auto sees = [this, i](const std::unique_ptr<Network>& network) {
+      return !NeedOf(plan_, network->plan()).agents.empty() || network->plan().Sees(static_cast<int64_t>(i));
     };
     if (std::none_of(networks_.begin(), networks_.end(), sees)) {
       staged_.emplace_back();
@@ -293,13 +295,15 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
 
 absl::StatusOr<Tensor> NetworkPolicy::Choose(const PolicyInput& input, ActMode mode, Acted* acted) {
   const Tensor values = acted->values.to(torch::kCPU, torch::kFloat32).contiguous();
-  const int64_t choices = values.size(1);
-  const Tensor actions = torch::empty({input.rows()}, torch::kInt64);
+  const int64_t elements = action_.num_choosing();
+  const Tensor actions = torch::empty({input.rows(), elements}, torch::kInt64);
   const bool wants_values = !private_columns_.empty();
-  const Tensor taken = wants_values ? torch::empty({2, input.rows()}, torch::kFloat32) : Tensor();
+  const Tensor taken = wants_values ? torch::zeros({2, input.rows()}, torch::kFloat32) : Tensor();
   const float* q = values.data_ptr<float>();
   const bool* legal = acted->mask.defined() ? acted->mask.data_ptr<bool>() : nullptr;
-  for (int64_t row = 0; row < input.rows(); ++row, q += choices) {
+  for (int64_t i = 0; i < actions.numel(); ++i) {
+    const int64_t row = i / elements;
+    const int64_t choices = action_.num_values[static_cast<size_t>(i % elements)];
     const int64_t slot = input.slots[static_cast<size_t>(row)];
     const int64_t best = BestChoice(q, choices);
     const int64_t action = mode == ActMode::kGreedy ? best : explorer_.Choose(slot, q, choices, best, legal);
@@ -307,18 +311,19 @@ absl::StatusOr<Tensor> NetworkPolicy::Choose(const PolicyInput& input, ActMode m
       return absl::InvalidArgumentError(
           absl::StrCat("slot ", slot, ": the Q-values of its observation are not finite"));
     }
-    actions.data_ptr<int64_t>()[row] = action;
+    actions.data_ptr<int64_t>()[i] = action;
     if (wants_values) {
-      taken.data_ptr<float>()[row] = q[action];
-      taken.data_ptr<float>()[input.rows() + row] = q[best];
+      taken.data_ptr<float>()[row] += q[action];
+      taken.data_ptr<float>()[input.rows() + row] += q[best];
     }
+    q += choices;
     legal = legal == nullptr ? nullptr : legal + choices;
   }
   if (wants_values) {
     acted->columns["q_taken"] = taken[0];
     acted->columns["q_max"] = taken[1];
   }
-  return actions;
+  return action_.is_scalar ? actions.squeeze(1) : actions;
 }
 
 absl::StatusOr<Tensor> NetworkPolicy::Explored(const PolicyInput& input, ActMode mode, Acted* acted) {
@@ -340,7 +345,7 @@ absl::StatusOr<Tensor> NetworkPolicy::Explored(const PolicyInput& input, ActMode
 
 void NetworkPolicy::WriteActions(const Tensor& actions, PolicyOutput* output) const {
   const Tensor elements = actions.reshape({actions.size(0), -1});
-  for (const JointAction::Part& part : networks_[0]->plan().action.parts) {
+  for (const JointAction::Part& part : action_.parts) {
     const DType type = environment_.actions[part.leaf].array.dtype;
     const Tensor written = elements.narrow(1, part.first, part.elements).to(ToScalarType(type)).contiguous();
     std::memcpy(output->actions[part.leaf], written.data_ptr(), written.nbytes());

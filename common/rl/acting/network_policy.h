@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/base/random.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/spec/joint_action.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/network.h"
 #include "common/nn/torch.h"
@@ -81,6 +82,7 @@ class NetworkPolicy : public Policy {
 
   const ExperimentPlan plan_;
   const EnvironmentSpec environment_;
+  const JointAction action_;
   const torch::Device device_;
   const std::vector<std::unique_ptr<Network>> networks_;  // Those that act.
   std::map<std::string, FlatParameters> scalars_;         // Those that act, by name.

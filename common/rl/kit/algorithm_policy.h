@@ -50,7 +50,8 @@ struct ActingRows {
 
 // A policy's decisions for rows: values or an action, and columns.
 struct Acted {
-  // [rows, choices]: of a discrete action. The exploration and the best choice decide.
+  // [rows, choices]: of a discrete action, or of all elements of an action of choices, side by side. The exploration
+  // and the best choices decide.
   torch::Tensor values = {};
   // [rows, …]: as the distributions define actions; real elements are in [-1, 1]. The exploration may change it.
   torch::Tensor action = {};

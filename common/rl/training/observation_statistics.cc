@@ -41,6 +41,10 @@ ObservationStatistics::ObservationStatistics(const ExperimentPlan* plan, torch::
     for (const NormalizerPlan& normalizer : network.normalizers) {
       statistics_[normalizer.array.name].try_emplace(normalizer.StatisticsName(), normalizer.array.shape, device,
                                                      normalizer.average);
+      leaves_[normalizer.array.name].insert(normalizer.array.name);
+      for (const std::string& leaf : normalizer.also) {
+        leaves_[leaf].insert(normalizer.array.name);
+      }
     }
   }
 }
@@ -52,10 +56,12 @@ void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches,
   const std::vector<TablePlan>& tables = plan_->algorithm.tables;
   for (size_t i = 0; i < tables.size(); ++i) {
     for (const ViewField& field : tables[i].table.view) {
-      if (const auto leaf = statistics_.find(field.name); leaf != statistics_.end()) {
+      if (const auto leaf = leaves_.find(field.name); leaf != leaves_.end()) {
         const torch::Tensor rows = RowsOf(*batches[i], field);
-        for (auto& [name, statistics] : leaf->second) {
-          statistics.Update(rows);
+        for (const std::string& counted : leaf->second) {
+          for (auto& [name, statistics] : statistics_.at(counted)) {
+            statistics.Update(rows);
+          }
         }
       }
     }

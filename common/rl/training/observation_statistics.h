@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class ObservationStatistics {
   void Tell(Model* model) const;
 
   const ExperimentPlan* const plan_;
+  // By a leaf of a batch: the leaves among whose statistics its rows count; several if agents share networks.
+  std::map<std::string, std::set<std::string>> leaves_;
   // By the leaf's name and by NormalizerPlan::StatisticsName.
   std::map<std::string, std::map<std::string, RunningStatistics>> statistics_;
 };

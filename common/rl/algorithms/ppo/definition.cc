@@ -30,9 +30,13 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
 }  // namespace
 
 absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context) {
+  return PpoPlan(options, context, /*columns=*/{NumberColumn("log_prob")});
+}
+
+absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context,
+                                      const std::vector<ArraySpec>& columns) {
   WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
-  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, ActorCriticPlan(options, context, /*columns=*/{NumberColumn("log_prob")},
-                                                              /*actors_wait=*/true));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, ActorCriticPlan(options, context, columns, /*actors_wait=*/true));
   plan.iterates = true;
   return plan;
 }

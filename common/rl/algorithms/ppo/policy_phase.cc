@@ -9,9 +9,10 @@ namespace waggle {
 
 using torch::Tensor;
 
-PolicyPhase::PolicyPhase(const PpoOptions& options, Model* model)
+PolicyPhase::PolicyPhase(const PpoOptions& options, const std::string& policy, const std::string& value, Model* model)
     : options_(options),
-      net_(model->net("actor_critic")),
+      net_(model->net(policy)),
+      value_net_(model->net(value)),
       entropy_(options.entropy, model),
       scale_(options.normalize_returns, model->device()) {}
 
@@ -32,7 +33,7 @@ UnrollSteps PolicyPhase::Run(const Unrolls& unrolls, UpdateContext* context) {
 // Values and advantages are by the weights before the first pass.
 UnrollSteps PolicyPhase::Prepare(const Unrolls& u) {
   const torch::NoGradGuard no_grad;
-  const Output out = net_.Unroll(u.observation, u.first, u.core_state);
+  const Output out = value_net_.Unroll(u.observation, u.first, u.core_state);
   const Tensor value = out.value();
   const Tensor reward = scale_.Rewards(u, value, options_.lambda);
   const Advantages gae = GeneralizedAdvantages(reward, u.discount, value, u.last, options_.lambda);
@@ -62,8 +63,13 @@ bool PolicyPhase::Learn(const UnrollSteps& s, UpdateContext* context) {
   const Tensor advantage = PolicyAdvantage(options_, s.at("advantage"), s.counts);
   const Tensor surrogate = torch::min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage);
   const Tensor entropy = MaskedMean(policy.Entropy(), s.counts);
-  const Tensor loss = MaskedMean(options_.value_weight * ValueLoss(out.values(), s) - surrogate, s.counts);
-  entropy_.Descend(loss, entropy, net_.group(), context);
+  const bool shares = &net_ == &value_net_;
+  const Tensor estimates = (shares ? out : value_net_(s.observation)).values();
+  const Tensor value_loss = options_.value_weight * ValueLoss(estimates, s);
+  entropy_.Descend(MaskedMean(shares ? value_loss - surrogate : -surrogate, s.counts), entropy, net_.group(), context);
+  if (!shares) {
+    context->Descend(MaskedMean(value_loss, s.counts), value_net_.group());
+  }
   context->Report("clip_fraction", MaskedMean(((ratio - 1).abs() > clip).to(ratio.scalar_type()), s.counts));
   return context->status().ok();
 }

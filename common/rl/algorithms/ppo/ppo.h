@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/config/schedule.h"
@@ -28,5 +29,8 @@ struct PpoOptions : public ActorCriticOptions {
 // The plan of PPO and of algorithms that extend it: an actor-critic whose rows have the acting policy's log_prob, in
 // step with the actors. INVALID_ARGUMENT, behind its key, for minibatches that a learner step cannot be divided into.
 absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context);
+// The same with these columns of the policy.
+absl::StatusOr<AlgorithmPlan> PpoPlan(const PpoOptions& options, const PlanContext& context,
+                                      const std::vector<ArraySpec>& columns);
 
 }  // namespace waggle

@@ -86,5 +86,16 @@ TEST_CASE("a module's number can be set while the experiment runs", "[unit]") {
   CHECK(static_cast<const AddingOptions&>(*changed.experiment.modules[0].options).weight == 1);
 }
 
+TEST_CASE("modules are for one agent", "[unit]") {
+  EnvironmentSpec spec = testing::FakeEnvironmentSpec();
+  spec.observations = {Box("a/observation", DType::kFloat32, {4}), Box("b/observation", DType::kFloat32, {4})};
+  spec.actions = {Discrete("a/action", 2), Discrete("b/action", 2)};
+  spec.rewards = {ArraySpec{"a/reward", DType::kFloat32, {}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
+  CHECK_THAT(
+      std::string(PlanExperiment(ValueOf(Parse("[{type: early}]")), spec, Algorithms()).status().message()),
+      Catch::StartsWith("algorithm.modules[0].type: got early, which is for one agent, and environment CartPole-v1 "
+                        "has 2; wanted no modules"));
+}
+
 }  // namespace
 }  // namespace waggle

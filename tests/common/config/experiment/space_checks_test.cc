@@ -10,12 +10,13 @@ namespace waggle {
 namespace {
 
 std::string Problems(const EnvironmentSpec& environment, const std::vector<SpaceKind>& kinds = {SpaceKind::kDiscrete},
-                     bool takes_choice_beside_reals = false) {
+                     bool takes_choice_beside_reals = false, bool takes_agents = false) {
   REQUIRE_OK(environment.Validate());
   const AlgorithmDefinitions algorithms = testing::FakeAlgorithms();
   AlgorithmDefinition definition = *testing::ValueOf(algorithms.Find("fake"));
   definition.action_kinds = kinds;
   definition.takes_choice_beside_reals = takes_choice_beside_reals;
+  definition.takes_agents = takes_agents;
   const absl::Status status = CheckSpaces("fake", definition, environment);
   CHECK((status.ok() || status.code() == absl::StatusCode::kInvalidArgument));
   return std::string(status.message());
@@ -111,6 +112,20 @@ TEST_CASE("several agents are refused together with all other misfits", "[unit]"
   CHECK(Problems(spec) ==
         "environment.name: CartPole-v1 has 2 agents (a, b); algorithm fake wants one\n"
         "environment.name: CartPole-v1 has 2 actions (a/action, b/action); algorithm fake wants one");
+}
+
+TEST_CASE("an algorithm that takes several agents must be able to take the actions of each", "[unit]") {
+  EnvironmentSpec spec = testing::FakeEnvironmentSpec();
+  spec.observations = {Box("a/observation", DType::kFloat32, {4}), Box("b/observation", DType::kFloat32, {4})};
+  spec.rewards = {ArraySpec{"a/reward", DType::kFloat32, {}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
+  spec.actions = {Discrete("a/action", 2), Discrete("b/action", 3)};
+  CHECK(Problems(spec, {SpaceKind::kDiscrete}, false, /*takes_agents=*/true).empty());
+  spec.actions = {Discrete("a/action", 2), Box("b/action", DType::kFloat32, {2})};
+  CHECK(Problems(spec, {SpaceKind::kDiscrete}, false, /*takes_agents=*/true) ==
+        "environment.name: CartPole-v1 takes box actions (b/action: float32[2]); algorithm fake wants discrete ones");
+  spec.actions = {Discrete("a/action", 2), Discrete("b/action/move", 2), Discrete("b/action/jump", 2)};
+  CHECK(Problems(spec, {SpaceKind::kDiscrete}, false, /*takes_agents=*/true) ==
+        "environment.name: CartPole-v1 has 2 actions (b/action/move, b/action/jump); algorithm fake wants one");
 }
 
 }  // namespace
