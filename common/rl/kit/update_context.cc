@@ -15,32 +15,68 @@ bool UpdateContext::Try(const absl::Status& status) {
   return status_.ok();
 }
 
-bool UpdateContext::Differentiate(const torch::Tensor& loss, ParameterGroup* group, bool keep_graph) {
+bool UpdateContext::Differentiate(const torch::Tensor& loss, const std::vector<ParameterGroup*>& groups,
+                                  bool keep_graph) {
   if (!status_.ok()) {
     return false;
   }
   // A check is free on the CPU. Elsewhere the gradient tells the stepper.
   if (loss.is_cpu() && !std::isfinite(loss.item<double>())) {
     return Try(absl::InvalidArgumentError(absl::StrCat(
-        group->name(), "_loss: got ", loss.item<double>(),
+        groups[0]->name(), "_loss: got ", loss.item<double>(),
         "; wanted a finite number. A reward, an observation or an action of the batch is out of bounds, or "
         "learning diverged")));
   }
-  torch::Tensor gradients = group->gradients();
-  gradients.zero_();
-  torch::autograd::backward({loss}, {}, keep_graph, /*create_graph=*/false, group->parameters().leaves());
+  std::vector<torch::Tensor> leaves;
+  for (ParameterGroup* const group : groups) {
+    torch::Tensor gradients = group->gradients();
+    gradients.zero_();
+    leaves.insert(leaves.end(), group->parameters().leaves().begin(), group->parameters().leaves().end());
+  }
+  torch::autograd::backward({loss}, {}, keep_graph, /*create_graph=*/false, leaves);
   return true;
 }
 
-bool UpdateContext::Descend(const torch::Tensor& loss, ParameterGroup* group) {
+bool UpdateContext::DescendAll(const torch::Tensor& loss, const std::vector<ParameterGroup*>& groups) {
   torch::Tensor whole = loss;
+  std::vector<torch::Tensor> before;
   if (status_.ok()) {
-    if (const torch::Tensor terms = terms_ ? terms_(*group) : torch::Tensor(); terms.defined()) {
-      whole = loss + terms;
+    for (const ParameterGroup* const group : groups) {
+      if (const torch::Tensor terms = terms_ ? terms_(*group) : torch::Tensor(); terms.defined()) {
+        whole = whole + terms;
+      }
     }
-    Report(absl::StrCat(group->name(), "_loss"), whole);
+    for (const ParameterGroup* const group : groups) {
+      Report(absl::StrCat(group->name(), "_loss"), whole);
+      if (groups.size() > 1) {
+        before.push_back(group->gradients().clone());
+      }
+    }
   }
-  if (!Differentiate(whole, group, /*keep_graph=*/false)) {
+  if (!Differentiate(whole, groups, /*keep_graph=*/false)) {
+    return false;
+  }
+  if (groups.size() == 1) {
+    return StepOne(groups[0]);
+  }
+  // A stepper finds one new gradient at a time, as if each group were descended alone.
+  std::vector<torch::Tensor> gradients;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    torch::Tensor own = groups[i]->gradients();
+    gradients.push_back(own.clone());
+    own.copy_(before[i]);
+  }
+  bool all_stepped = true;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    torch::Tensor own = groups[i]->gradients();
+    own.copy_(gradients[i]);
+    all_stepped = StepOne(groups[i]) && all_stepped;
+  }
+  return all_stepped;
+}
+
+bool UpdateContext::StepOne(ParameterGroup* group) {
+  if (!status_.ok()) {
     return false;
   }
   const absl::StatusOr<bool> stepped = stepper_->Step(group, progress_);
@@ -57,7 +93,7 @@ torch::Tensor UpdateContext::Gradient(const torch::Tensor& loss, ParameterGroup*
   torch::Tensor own = group->gradients();
   const torch::Tensor before = own.clone();
   torch::Tensor gradient = torch::zeros_like(own);
-  if (Differentiate(loss, group, /*keep_graph=*/true)) {
+  if (Differentiate(loss, {group}, /*keep_graph=*/true)) {
     gradient.copy_(own);
     own.copy_(before);
     // On an accelerator nothing has waited for the loss so far.

@@ -29,7 +29,10 @@ class UpdateContext {
   // theta <- Stepper(gradient of the loss by theta), with the group's parameters as theta. True if their values
   // changed. Reports the scalar loss, with its terms, as "GROUP_loss". If it is not finite, this fails on the CPU, and
   // the stepper elsewhere.
-  bool Descend(const torch::Tensor& loss, ParameterGroup* group);
+  bool Descend(const torch::Tensor& loss, ParameterGroup* group) { return DescendAll(loss, {group}); }
+  // The same for groups with a loss in common: each steps by the gradient before any of these steps. True if the values
+  // of all changed.
+  bool DescendAll(const torch::Tensor& loss, const std::vector<ParameterGroup*>& groups);
 
   // The gradient of the loss by the group's parameters, [parameters], without a step, as the mean over all learners.
   // Keeps the loss's graph and the group's own gradient, and reports nothing. A loss that is not finite fails as in
@@ -69,8 +72,10 @@ class UpdateContext {
   std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
 
  private:
-  // Sets the group's gradient to the loss's. False, with the status set, if the loss is not finite or after an error.
-  bool Differentiate(const torch::Tensor& loss, ParameterGroup* group, bool keep_graph);
+  // Sets the groups' gradients to the loss's. False, with the status set, if the loss is not finite or after an error.
+  bool Differentiate(const torch::Tensor& loss, const std::vector<ParameterGroup*>& groups, bool keep_graph);
+  // Steps a group by its gradient.
+  bool StepOne(ParameterGroup* group);
   // Sets the status from what may throw. True if all is well.
   bool Try(const absl::Status& status);
 

@@ -53,6 +53,34 @@ TEST_CASE("a loss steps its own group and no other, though it depends on both", 
   CHECK(f.b.group->gradients()[0].item<double>() == 0);
 }
 
+TEST_CASE("groups with a loss in common step by the gradient before their steps, one after the other", "[unit]") {
+  Fixture f;
+  // Finds one new gradient at a time.
+  class Watching : public LocalStepper {
+   public:
+    explicit Watching(Fixture* fixture) : fixture_(fixture) {}
+    absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override {
+      CHECK((group == fixture_->a.group.get() || fixture_->a.group->gradients()[0].item<double>() == 2));
+      CHECK((group == fixture_->b.group.get() || fixture_->b.group->gradients()[0].item<double>() == 0));
+      return LocalStepper::Step(group, progress);
+    }
+
+   private:
+    Fixture* const fixture_;
+  };
+  Watching stepper(&f);
+  UpdateContext context = f.Context(&stepper);
+  CHECK(context.DescendAll((f.a.leaf * f.b.leaf).sum(), {f.a.group.get(), f.b.group.get()}));
+  REQUIRE_OK(context.status());
+  CHECK(f.a.value(0) == -1);  // 1 - 2.
+  CHECK(f.b.value(0) == 1);   // 2 - 1.
+  const auto metrics = context.TakeMetrics();
+  REQUIRE(metrics.size() == 4);
+  CHECK(metrics[0].first == "a_loss");
+  CHECK(metrics[1].first == "b_loss");
+  CHECK(metrics[1].second.item<double>() == 4);
+}
+
 TEST_CASE("each descent begins with a gradient of its own, at the learning rate of the run's progress", "[unit]") {
   Fixture f;
   UpdateContext context = f.Context(&f.stepper, /*learner_steps=*/5);
