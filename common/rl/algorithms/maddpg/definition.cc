@@ -25,8 +25,7 @@ absl::Status Check(const MaddpgOptions& options, const EnvironmentSpec& environm
                      " has choices and real actions; algorithm maddpg wants one of both for all agents");
   const auto check_known = [&](const std::string& key, const std::string& agent) {
     problems.AddUnless(std::find(agents.begin(), agents.end(), agent) != agents.end(), key, ": got ", agent,
-                       "; wanted agents of the environment", DidYouMean(agent, agents), ": ",
-                       absl::StrJoin(agents, ", "));
+                       "; wanted one of ", absl::StrJoin(agents, ", "), DidYouMean(agent, agents));
   };
   problems.AddUnless(!options.share || options.critics.empty(),
                      "algorithm.critics: got agents that some critics see; wanted none, or share: false");

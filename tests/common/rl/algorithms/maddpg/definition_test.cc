@@ -45,9 +45,10 @@ TEST_CASE("MADDPG refuses agents of unlike actions, and critics of agents that t
   CHECK(ProblemOf("").empty());
   CHECK(ProblemOf("", Box("b/action", DType::kFloat32, {2}, -1, 1)) ==
         "environment.name: Duel-v0 has choices and real actions; algorithm maddpg wants one of both for all agents");
-  CHECK(ProblemOf(", critics: {c: {sees: [a]}}") == "algorithm.critics: got c; wanted agents of the environment: a, b");
+  CHECK(ProblemOf(", critics: {c: {sees: [a]}}") ==
+        "algorithm.critics: got c; wanted one of a, b; did you mean \"a\"?");
   CHECK(ProblemOf(", critics: {a: {sees: [c]}}") ==
-        "algorithm.critics.a.sees: got c; wanted agents of the environment: a, b");
+        "algorithm.critics.a.sees: got c; wanted one of a, b; did you mean \"a\"?");
   CHECK(ProblemOf(", critics: {a: {sees: [a]}}") ==
         "algorithm.critics.a.sees: got a, which its own critic sees anyway; wanted other agents");
   CHECK_THAT(ProblemOf(", share: true, critics: {a: {sees: [b]}}"),
