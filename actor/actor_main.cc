@@ -14,7 +14,6 @@
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/saved_evaluation.h"
 #include "actor/evaluation/saved_evaluation_report.h"
-#include "actor/evaluation/saved_weights.h"
 #include "actor/gradients/trainee_worker.h"
 #include "actor/importing/dataset.h"
 #include "common/base/process/evaluation_flags.h"
@@ -36,6 +35,7 @@
 #include "common/rl/acting/network_policy.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
+#include "common/rl/checkpoint/saved_weights.h"
 #include "common/rl/training/learner_checkpoint.h"
 #include "common/rl/training/trainee.h"
 

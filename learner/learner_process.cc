@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -15,6 +16,7 @@
 #include "common/nn/device.h"
 #include "common/rl/publishing/best_keeper.h"
 #include "common/rl/publishing/checkpoint_folder.h"
+#include "common/rl/publishing/initial_weights.h"
 #include "common/rl/training/learner_checkpoint.h"
 #include "common/rl/training/steppers.h"
 #include "common/rl/training/trainee.h"
@@ -71,7 +73,8 @@ struct Checkpoints {
   std::unique_ptr<CheckpointStore> store;  // Null: no checkpoints are written.
   std::string run;
   int64_t first_step = 0;
-  bool restored = false;  // The algorithm's state is from a checkpoint.
+  bool restored = false;   // The algorithm's state is from a checkpoint.
+  bool continues = false;  // From a checkpoint or from published weights.
 };
 
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
@@ -88,7 +91,7 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
         Annotate(RestoreLearner(*folder.contents, job->experiment.algorithm, job->trainee.get()), folder.source),
         "restoring the learner"));
     checkpoints.first_step = folder.contents->step;
-    checkpoints.restored = true;
+    checkpoints.restored = checkpoints.continues = true;
     LogInfo("goes on from step ", checkpoints.first_step, " of run ", checkpoints.run, " in ", folder.source);
   }
   return checkpoints;
@@ -114,10 +117,29 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
                           LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->trainee.get()));
   if (step.has_value()) {
     checkpoints->first_step = *step;
+    checkpoints->continues = true;
     LogWarning("there is no checkpoint: goes on from the parameter server's newest weights, of step ", *step,
                ", which are those of the network that acts. These begin as in a new run: ",
                NotPublished(job->trainee->plan().algorithm));
   }
+  return absl::OkStatus();
+}
+
+// A run's first learner begins with weights of another run if it is asked to.
+absl::Status BeginAsAsked(const LearnerConnections& connections, const Checkpoints& checkpoints, Job* job) {
+  const InitOptions& init = job->experiment.learner.init;
+  if (!init.is_given() || checkpoints.continues) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(
+      const InitialWeights weights,
+      FindInitialWeights(init, job->trainee->plan(), *job->assignment.environment, *connections.definitions));
+  WAGGLE_RETURN_IF_ERROR(job->trainee->BeginWith(weights));
+  const auto list = [](const std::vector<std::string>& names) {
+    return names.empty() ? std::string("nothing") : absl::StrJoin(names, ", ");
+  };
+  LogInfo("begins with ", weights.parameters.size(), " parameters of ", weights.folder,
+          ". As in a new run: ", list(weights.anew), ". Not used: ", list(weights.left));
   return absl::OkStatus();
 }
 
@@ -162,6 +184,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   loop_options.device = job->device;
   WAGGLE_ASSIGN_OR_RETURN(Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
   WAGGLE_RETURN_IF_ERROR(MeetPublished(connections, job.get(), &checkpoints));
+  WAGGLE_RETURN_IF_ERROR(BeginAsAsked(connections, checkpoints, job.get()));
   loop_options.run = checkpoints.run;
   loop_options.experiment_yaml = job->assignment.experiment_yaml;
   loop_options.first_step = checkpoints.first_step;

@@ -10,10 +10,10 @@
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
 #include "actor/environments/pictures/video_options.h"
-#include "actor/evaluation/saved_weights.h"
 #include "common/base/metrics/sample_statistics.h"
 #include "common/base/threads/stop_token.h"
 #include "common/config/experiment/algorithm_definition.h"
+#include "common/rl/checkpoint/saved_weights.h"
 
 namespace waggle {
 

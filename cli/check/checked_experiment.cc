@@ -11,8 +11,10 @@
 #include "actor/importing/episode_importer.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/publishing/initial_weights.h"
 
 namespace waggle {
 namespace {
@@ -59,6 +61,13 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
                                                   OfferedEnvironments(environments), spec_of, &checked.environment));
   if (foreign == ForeignEnvironments::kOpened && checked.environment.has_value()) {
     WAGGLE_RETURN_IF_ERROR(CheckImportedEpisodes(checked.experiment.replay.import, *checked.environment));
+  }
+  const InitOptions& init = checked.experiment.learner.init;
+  if (init.is_given() && foreign == ForeignEnvironments::kOpened) {
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
+                            PlanExperiment(checked.experiment, *checked.environment, BuiltinAlgorithmDefinitions()));
+    const auto weights = FindInitialWeights(init, plan, *checked.environment, BuiltinAlgorithmDefinitions());
+    WAGGLE_RETURN_IF_ERROR(Annotate(weights.status(), file));
   }
   return checked;
 }

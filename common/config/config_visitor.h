@@ -96,6 +96,11 @@ class ConfigVisitor {
   void Map(const char* key, std::map<std::string, Struct>* map) {
     Entries(key, map, [this](const char* name, Struct* entry) { Section(name, entry); });
   }
+  // Texts under such names; `is_right` accepts one.
+  void TextMap(const char* key, std::map<std::string, std::string>* map, bool (*is_right)(const std::string&),
+               const char* wanted) {
+    Entries(key, map, [=](const char* name, std::string* text) { CheckedString(name, text, is_right, wanted); });
+  }
   // The same for lists of structs.
   template <class Struct>
   void MapOfLists(const char* key, std::map<std::string, std::vector<Struct>>* map) {

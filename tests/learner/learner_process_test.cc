@@ -294,6 +294,38 @@ TEST_CASE("a learner that comes back without a checkpoint continues from the hub
   CHECK(testing::BytesOf(anew.published.front().data) != testing::BytesOf(first.published.back().data));
 }
 
+TEST_CASE("a run's first learner begins with another run's weights, and one that continues does not read them",
+          "[unit]") {
+  const testing::TemporaryFolder source;
+  Fixture other;
+  other.hub.before.experiment_yaml.replace(0, 25, "experiment: {name: source, seed: 9}\n");
+  other.options.output_dir = source.path();
+  REQUIRE_OK(other.Run());
+
+  const testing::TemporaryFolder folder;
+  Fixture tuned;
+  tuned.options.output_dir = folder.path();
+  std::string& yaml = tuned.hub.before.experiment_yaml;
+  yaml.replace(yaml.find("batch_size: 8"), 13, "batch_size: 8, init: {from: " + source.path() + "}");
+  testing::CapturedStream log(STDERR_FILENO);
+  REQUIRE_OK(tuned.Run());
+  CHECK_THAT(log.Finish(), Catch::Contains(" parameters of " + source.File("checkpoints") +
+                                           ". As in a new run: nothing. Not used: nothing"));
+  CHECK(tuned.published.front().version == ModelVersion{5, 0});
+  CHECK(testing::BytesOf(tuned.published.front().data) == testing::BytesOf(other.published.back().data));
+
+  std::filesystem::remove_all(source.File("checkpoints"));
+  Fixture anew;
+  anew.hub.before.experiment_yaml = yaml;
+  REQUIRE_CODE(anew.Run(), absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(anew.hub.reported.message()), Catch::Contains("learner.init.from: " + source.path()));
+  Fixture restored;
+  restored.hub.before.experiment_yaml = yaml;
+  restored.options.output_dir = folder.path();
+  REQUIRE_OK(restored.Run());
+  CHECK(restored.published.back().version == ModelVersion{5, 40});
+}
+
 TEST_CASE("a hub that loses the last weights before the run is over gets them again", "[unit]") {
   Fixture fixture;
   fixture.hub.run_goes_on = true;  // It never reports any weights.

@@ -258,6 +258,19 @@ absl::Status CheckpointOptions::Validate() const {
   return absl::OkStatus();
 }
 
+void InitOptions::Visit(ConfigVisitor& visitor) {
+  visitor.String("from", &from);
+  if (visitor.MayBeGiven(!map.empty())) {
+    visitor.TextMap("map", &map, IsName, kNames);
+  }
+}
+
+absl::Status InitOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(is_given(), "from: is missing; wanted the folder of another run, of checkpoints or of weights");
+  return problems.ToStatus();
+}
+
 void InferenceOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("batch_rows", &batch_rows, In(1, 65'536));
   visitor.Double("wait_seconds", &wait_seconds, In(0, 60));
@@ -305,6 +318,10 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   if (visitor.Applies("gradient_server", gradients == "push",
                       "means nothing with gradients: local; wanted gradients: push, or none")) {
     visitor.Section("gradient_server", &gradient_server);
+  }
+  if (visitor.Applies("init", !actors_push(), "means nothing if actors push gradients; wanted gradients: local") &&
+      visitor.IsGiven("init", init.is_given())) {
+    visitor.Section("init", &init);
   }
 }
 

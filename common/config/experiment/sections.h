@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -208,6 +209,21 @@ struct GradientServerOptions {
   absl::Status Validate() const { return absl::OkStatus(); }
 };
 
+// `learner.init:` — weights of another run, with which this run's networks begin. A learner that continues, from a
+// checkpoint or from published weights, does not read them.
+struct InitOptions {
+  // The other run's folder: its learner's checkpoint, or else its best weights. Or a folder of checkpoints or weights.
+  std::string from;
+  // Prefixes of this run's parameters, "policy.torso", to those of the source. Other parameters begin as in a new run.
+  // Empty: all parameters of the same names.
+  std::map<std::string, std::string> map;
+
+  bool is_given() const { return !from.empty(); }
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
 // `learner:` — the process that learns.
 struct LearnerOptions {
   // The number of learners. Several are a group: each samples batches of its own, and all step by the mean of their
@@ -230,6 +246,7 @@ struct LearnerOptions {
   int64_t report_period_steps = 100;
   InferenceOptions inference;  // The experiment visits it: it has a meaning only beside actor.inference: server.
   CheckpointOptions checkpoint;
+  InitOptions init;
   // local: learners compute gradients and step by them. push, with one process: actors compute gradients and push them
   // to a parameter server's primary, which replaces the learner. push, with several: learners compute gradients from
   // batches of their own and push them to the first, which steps; a step need not wait for all.

@@ -1,5 +1,7 @@
 #include "common/rl/training/observation_statistics.h"
 
+#include <algorithm>
+
 #include "common/config/table/batch_layout.h"
 
 namespace waggle {
@@ -69,10 +71,13 @@ void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches,
   Tell(model);
 }
 
-void ObservationStatistics::Adopt(Model* model) {
-  for (const NetworkPlan* const acting : plan_->acting()) {
-    const std::vector<torch::Tensor>& values = model->net(acting->name).network().parameters().value_views();
-    for (const NormalizerPlan& normalizer : acting->normalizers) {
+void ObservationStatistics::Adopt(const std::vector<std::string>& networks, Model* model) {
+  for (const NetworkPlan& network : plan_->networks) {
+    if (std::find(networks.begin(), networks.end(), network.name) == networks.end()) {
+      continue;
+    }
+    const std::vector<torch::Tensor>& values = model->net(network.name).network().parameters().value_views();
+    for (const NormalizerPlan& normalizer : network.normalizers) {
       const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
       const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
       const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());

@@ -25,8 +25,8 @@ class ObservationStatistics {
   // Adds a batch of each table of the plan, in order, and updates the networks.
   void Update(absl::Span<const TensorBatch* const> batches, Model* model);
 
-  // Restarts from the scale published with the acting network, with the weight of ten thousand rows.
-  void Adopt(Model* model);
+  // Restarts from the scale that was loaded with these networks, with the weight of ten thousand rows.
+  void Adopt(const std::vector<std::string>& networks, Model* model);
 
   void VisitState(StateVisitor* visitor);
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
@@ -117,7 +120,45 @@ absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {
 
 absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(model_->LoadPublished(snapshot));
-  return CatchTorch("normalising observations", [&] { observations_.Adopt(model_.get()); });
+  return CatchTorch("normalising observations", [&] {
+    std::vector<std::string> acting;
+    for (const NetworkPlan* const network : plan_.acting()) {
+      acting.push_back(network->name);
+    }
+    observations_.Adopt(acting, model_.get());
+  });
+}
+
+absl::Status AlgorithmTrainee::BeginWith(const InitialWeights& weights) {
+  return CatchTorch("loading weights of another run", [&] {
+    const torch::NoGradGuard no_grad;
+    std::set<std::string> networks, normalized;
+    for (const InitialWeights::Parameter& parameter : weights.parameters) {
+      const bool is_number =
+          std::any_of(plan_.algorithm.scalars.begin(), plan_.algorithm.scalars.end(),
+                      [&parameter](const ScalarNeed& scalar) { return scalar.name == parameter.network; });
+      const FlatParameters& into = is_number ? model_->scalar(parameter.network)->parameters()
+                                             : model_->net(parameter.network).network().parameters();
+      const std::vector<ArraySpec>& layout = into.layout();
+      const auto index = std::find_if(layout.begin(), layout.end(),
+                                      [&parameter](const ArraySpec& spec) { return spec.name == parameter.name; }) -
+                         layout.begin();
+      WAGGLE_CHECK(static_cast<size_t>(index) < layout.size(), "initial weights are of the trainee's own plan");
+      const std::shared_ptr<const char> data = InOneRun(parameter.array.data);
+      torch::Tensor values = into.value_views()[static_cast<size_t>(index)];
+      values.copy_(torch::from_blob(const_cast<char*>(data.get()), values.sizes(), torch::kFloat32));
+      if (!is_number) {
+        networks.insert(parameter.network);
+      }
+      if (absl::StartsWith(parameter.name, "normalizers.")) {
+        normalized.insert(parameter.network);
+      }
+    }
+    for (const std::string& network : networks) {
+      model_->net(network).FollowTarget(1);
+    }
+    observations_.Adopt({normalized.begin(), normalized.end()}, model_.get());
+  });
 }
 
 // Algorithms and modules keep their options, so others take over their state, as after a restart.

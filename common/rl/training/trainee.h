@@ -17,6 +17,7 @@
 #include "common/nn/torch.h"
 #include "common/rl/kit/algorithm.h"
 #include "common/rl/kit/stepper.h"
+#include "common/rl/publishing/initial_weights.h"
 #include "common/rl/training/algorithm_with_modules.h"
 #include "common/rl/training/observation_statistics.h"
 #include "common/rl/training/value_watch.h"
@@ -79,6 +80,8 @@ class AlgorithmTrainee : public Trainee {
                                       Stepper* stepper) override;
   absl::StatusOr<ModelSnapshot> Publish() override;
   absl::Status LoadPublished(const ModelSnapshot& snapshot) override;
+  // Begins with parameters of another run, in targets too. They must be of this trainee's plan.
+  absl::Status BeginWith(const InitialWeights& weights);
   absl::StatusOr<std::string> Set(const std::string& settings) override;
   std::map<std::string, double> LearningRates(const Progress& progress) const override {
     return model_->LearningRates(progress);

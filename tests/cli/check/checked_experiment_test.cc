@@ -59,6 +59,17 @@ TEST_CASE("Errors name the key and the place of its value", "[unit]") {
   REQUIRE_CODE(LoadCheckedExperiment("/no/such.yaml", {}), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("A missing folder of initial weights is one sentence, unless the experiment only goes elsewhere", "[unit]") {
+  const std::vector<std::pair<std::string, std::string>> init = {{"learner.init.from", "no/such/run"}};
+  const absl::Status missing = LoadCheckedExperiment(kCartPole, init).status();
+  CHECK(
+      missing.message() ==
+      kCartPole +
+          ": learner.init.from: no/such/run is not there; wanted a run's folder, an experiment's folder in a parameter "
+          "server's data folder, or a folder of weights or of a learner's checkpoints");
+  REQUIRE_OK(LoadCheckedExperiment(kCartPole, init, ForeignEnvironments::kNotOpened));
+}
+
 std::string Page(const std::string& name) {
   std::ifstream file(std::string(WAGGLE_TEST_DOCS_DIR) + "/" + name);
   std::stringstream text;

@@ -179,6 +179,22 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and depen
   }
 }
 
+TEST_CASE("initial weights are a folder, and a map of parameters' prefixes", "[unit]") {
+  const Experiment experiment = ValueOf(
+      Parse(kMinimal, {{"learner.init", "{from: runs/1, map: {q.torso: policy.torso, q.heads: policy.heads}}"}}));
+  CHECK(experiment.learner.init.from == "runs/1");
+  CHECK(experiment.learner.init.map ==
+        std::map<std::string, std::string>{{"q.torso", "policy.torso"}, {"q.heads", "policy.heads"}});
+  CHECK(ToYaml(ValueOf(Parse(ToYaml(experiment)))) == ToYaml(experiment));
+  CHECK_FALSE(ValueOf(Parse(kMinimal)).learner.init.is_given());
+  const auto problem = [](const std::string& init) {
+    return std::string(Parse(kMinimal, {{"learner.init", init}}).status().message());
+  };
+  CHECK_THAT(problem("{map: {q: q}}"), Catch::Contains("learner.init.from: is missing; wanted the folder of another"));
+  CHECK_THAT(problem("{from: x, map: {q: 'a b'}}"),
+             Catch::Contains("learner.init.map.q: got \"a b\"; wanted 1 to 128"));
+}
+
 TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   const Experiment experiment = ValueOf(Parse(kMinimal, {{"learner.gradients", "push"},
                                                          {"learner.gradient_server",
@@ -196,6 +212,7 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
     INFO(status.ToString());
     return absl::IsInvalidArgument(status) && status.message().find(why) != std::string::npos;
   };
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.init.from", "x"}}, "learner.init: means nothing if actors"));
   CHECK(refused({{"learner.gradient_server.reducers", "0"}}, "means nothing with gradients: local"));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "1"}}, "while reducers is 0"));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "refuse"}}, "without max_staleness"));

@@ -1,9 +1,15 @@
 #include "common/rl/training/trainee.h"
 
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/checkpoint/checkpoint_store.h"
+#include "common/rl/publishing/initial_weights.h"
+#include "common/rl/training/learner_checkpoint.h"
 #include "common/rl/training/steppers.h"
 #include "tests/common/config/experiment/fake_algorithm.h"
+#include "tests/support/algorithm_checks.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
@@ -152,6 +158,40 @@ TEST_CASE("an exception of LibTorch in an update becomes the update's error", "[
   batch.fields[kObservation] = torch::ones({2, 5});
   LocalStepper stepper;
   REQUIRE_CODE(trainee->Update(batch, Progress(), &stepper), absl::StatusCode::kInternal);
+}
+
+TEST_CASE("a trainee begins with another's networks, learned numbers and scale of observations, in targets too",
+          "[unit]") {
+  const EnvironmentSpec environment = testing::EnvironmentOf(3, Box("action", DType::kFloat32, {1}, -1, 1));
+  const auto trainee = [&environment](int64_t seed) {
+    return testing::TraineeOn(
+        "{actor: {normalize_observations: true}, critic: {normalize_observations: true}}\nlearner: {batch_size: 8}",
+        "name: sac", environment, torch::kFloat32, seed);
+  };
+  const auto source = trainee(1), begun = trainee(2);
+  LocalStepper stepper;
+  testing::Updated(source.get(), testing::RandomTransitions(environment, 8, 5, torch::kFloat32), &stepper);
+  const testing::TemporaryFolder folder;
+  CheckpointContents contents = testing::ValueOf(SaveLearner(1, "sac", source.get()));
+  contents.texts[kCheckpointExperiment] = "experiment: {name: source}";
+  REQUIRE_OK(testing::ValueOf(CheckpointStore::Open(folder.path(), 1))->Save(contents));
+  const InitialWeights weights = testing::ValueOf(
+      FindInitialWeights({folder.path(), {}}, begun->plan(), environment, BuiltinAlgorithmDefinitions()));
+  REQUIRE_OK(begun->BeginWith(weights));
+  const auto values = [](const std::unique_ptr<AlgorithmTrainee>& of, const char* network) {
+    return of->model().net(network).network().parameters().values();
+  };
+  CHECK(values(begun, "actor").equal(values(source, "actor")));
+  CHECK(values(begun, "critic").equal(values(source, "critic")));
+  CHECK(begun->model().net("critic").target_network()->parameters().values().equal(values(source, "critic")));
+  CHECK(begun->model().scalar("log_temperature")->value().equal(source->model().scalar("log_temperature")->value()));
+  // The next batch changes the scale by little, as ten thousand rows are behind it.
+  const torch::Tensor before = values(begun, "actor").clone();
+  const int64_t learned = begun->plan().networks[0].num_learned;
+  testing::Updated(begun.get(), testing::RandomTransitions(environment, 8, 6, torch::kFloat32), &stepper);
+  const torch::Tensor moved = (values(begun, "actor") - before).narrow(0, learned, before.size(0) - learned);
+  CHECK(moved.abs().max().item<double>() > 0);
+  CHECK(moved.abs().max().item<double>() < 0.01);
 }
 
 }  // namespace

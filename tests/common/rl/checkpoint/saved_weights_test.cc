@@ -1,4 +1,4 @@
-#include "actor/evaluation/saved_weights.h"
+#include "common/rl/checkpoint/saved_weights.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "actor/evaluation/saved_weights.h"
+#include "common/rl/checkpoint/saved_weights.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -24,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr char kWanted[] =
     "wanted a run's folder, an experiment's folder in a parameter server's data folder, or a folder of weights or of a "
-    "learner's checkpoints; or an experiment's file, FILE.yaml, for random actions";
+    "learner's checkpoints";
+constexpr char kOrFile[] = "; or an experiment's file, FILE.yaml, for random actions";
 // A running experiment may replace saved files while they are read.
 constexpr int kMostAttempts = 5;
 
@@ -73,10 +75,11 @@ std::vector<std::string> ExperimentsIn(const std::string& path) {
   return folders;
 }
 
-absl::StatusOr<Place> FindPlace(const std::string& path, bool newest) {
+// The first place of a kind that is wanted.
+absl::StatusOr<Place> FindPlace(const std::string& path, bool (*is_wanted)(SavedKind kind)) {
   const std::vector<std::string> experiments = ExperimentsIn(path);
   for (const auto& [folder, kind] : kPlaces) {
-    if (newest && kind == SavedKind::kBest) {
+    if (!is_wanted(kind)) {
       continue;
     }
     std::vector<std::string> candidates = {*folder == '\0' ? path : absl::StrCat(path, "/", folder)};
@@ -171,18 +174,19 @@ const char* SavedKindName(SavedKind kind) {
   }
 }
 
-absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest) {
-  fs::path folder = fs::path(path).lexically_normal();
-  folder = folder.has_filename() ? folder : folder.parent_path();  // "runs/x/" has an empty last part.
+namespace {
+
+// Without the empty last part of "runs/x/".
+fs::path Normal(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+// Loads from a folder. `find` finds the place, unless it is a single checkpoint's.
+absl::StatusOr<SavedWeights> Load(const std::string& path, absl::StatusOr<Place> (*find)(const std::string& folder)) {
+  const fs::path folder = Normal(path);
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    if (folder.extension() == ".yaml" || folder.extension() == ".yml") {
-      SavedWeights random;
-      random.kind = SavedKind::kRandom;
-      random.folder = folder.string();
-      WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
-      return random;
-    }
     return absl::NotFoundError(
         absl::StrCat(path, fs::exists(folder, error) ? " is a file; " : " is not there; ", kWanted));
   }
@@ -192,9 +196,40 @@ absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newe
     WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, store->LoadStep(*step));
     return FromContents(std::move(contents), {folder.string(), SavedKind::kWeights});
   }
-  WAGGLE_ASSIGN_OR_RETURN(Place place, FindPlace(folder.string(), newest));
+  WAGGLE_ASSIGN_OR_RETURN(Place place, find(folder.string()));
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, LoadNewest(place.folder));
   return FromContents(std::move(contents), std::move(place));
+}
+
+}  // namespace
+
+absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest) {
+  const fs::path file = Normal(path);
+  std::error_code error;
+  if (!fs::is_directory(file, error) && (file.extension() == ".yaml" || file.extension() == ".yml")) {
+    SavedWeights random;
+    random.kind = SavedKind::kRandom;
+    random.folder = file.string();
+    WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
+    return random;
+  }
+  const auto find_best = [](const std::string& folder) { return FindPlace(folder, [](SavedKind) { return true; }); };
+  const auto find_newest = [](const std::string& folder) {
+    return FindPlace(folder, [](SavedKind kind) { return kind != SavedKind::kBest; });
+  };
+  absl::StatusOr<SavedWeights> weights = newest ? Load(path, find_newest) : Load(path, find_best);
+  if (!weights.ok() && absl::EndsWith(weights.status().message(), kWanted)) {
+    return absl::Status(weights.status().code(), absl::StrCat(weights.status().message(), kOrFile));
+  }
+  return weights;
+}
+
+absl::StatusOr<SavedWeights> LoadSavedNetworks(const std::string& path) {
+  return Load(path, [](const std::string& folder) {
+    absl::StatusOr<Place> learner =
+        FindPlace(folder, [](SavedKind kind) { return kind == SavedKind::kLearner || kind == SavedKind::kWeights; });
+    return absl::IsNotFound(learner.status()) ? FindPlace(folder, [](SavedKind) { return true; }) : learner;
+  });
 }
 
 }  // namespace waggle
