@@ -199,8 +199,9 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   }
   const std::unique_ptr<ModelPublisher> publisher = inference.Publisher(connections.new_publisher());
   TrainLoopPorts ports;
-  for (const TableLinks& table : tables) {
-    ports.tables.push_back({table.sampler.get(), table.priorities.get()});
+  for (size_t i = 0; i < tables.size(); ++i) {
+    ports.tables.push_back(
+        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every});
   }
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;

@@ -200,8 +200,11 @@ void TrainLoop::StopIfStarved(const StopToken& over, const StopToken& until) con
 }
 
 absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
-  for (const auto& feed : feeds_) {
-    if (const absl::Status sampled = feed->Next(step_, stop); !sampled.ok()) {
+  for (size_t table = 0; table < feeds_.size(); ++table) {
+    if (!IsDrawn(table)) {
+      continue;
+    }
+    if (const absl::Status sampled = feeds_[table]->Next(step_, stop); !sampled.ok()) {
       return stop.StopRequested() ? absl::CancelledError("stopped while sampling") : Annotate(sampled, "sampling");
     }
   }
@@ -211,8 +214,8 @@ absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
 absl::Status TrainLoop::TrainStep() {
   std::vector<const TensorBatch*> batches;
   batches.reserve(feeds_.size());
-  for (const auto& feed : feeds_) {
-    batches.push_back(&feed->batch());
+  for (size_t table = 0; table < feeds_.size(); ++table) {
+    batches.push_back(IsDrawn(table) ? &feeds_[table]->batch() : nullptr);
   }
   WAGGLE_ASSIGN_OR_RETURN(const Progress progress, BeginStep());
   WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
@@ -223,7 +226,9 @@ absl::Status TrainLoop::TrainStep() {
   }
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
   for (size_t table = 0; table < result.priorities.size(); ++table) {
-    WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
+    if (batches[table] != nullptr) {
+      WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
+    }
   }
   const absl::Time now = SteadyNow();
   if (saver_ != nullptr && is_first()) {

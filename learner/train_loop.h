@@ -59,6 +59,7 @@ struct TrainLoopPorts {
   struct Table {
     ReplaySampler* sampler = nullptr;
     PriorityUpdater* priorities = nullptr;
+    int64_t every = 1;  // TablePlan's.
   };
   std::vector<Table> tables;
   ModelPublisher* publisher = nullptr;
@@ -118,9 +119,11 @@ class TrainLoop {
   // Stops `until` if a batch takes too long.
   void StopIfStarved(const StopToken& over, const StopToken& until) const;
   bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
-  // Waits for a batch of each table, and learns from them.
+  // Waits for a batch of each table that the next update draws, and learns from them.
   absl::Status LearnOnce(const StopToken& stop);
   absl::Status TrainStep();
+  // True if the next update draws this table.
+  bool IsDrawn(size_t table) const { return step_ % ports_.tables[table].every == 0; }
   // The progress of the next update, before which new settings are taken.
   absl::StatusOr<Progress> BeginStep();
   absl::Status Publish();

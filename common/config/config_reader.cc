@@ -195,6 +195,18 @@ void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const R
   *value = std::move(parsed);
 }
 
+void ConfigReader::DoubleList(const char* key, std::vector<double>* value, const Range& range) {
+  const YamlNode* node = LookupList(key, absl::StrCat("a list, each ", range.NumberText()));
+  if (node == nullptr) {
+    return;
+  }
+  std::vector<double> parsed;
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    ReadNumber(node->items[i], absl::StrCat(key, "[", i, "]").c_str(), &parsed.emplace_back(), range);
+  }
+  *value = std::move(parsed);
+}
+
 void ConfigReader::TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                             const char* wanted) {
   const YamlNode* node = LookupList(key, absl::StrCat("a list, each ", wanted));

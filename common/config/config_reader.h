@@ -45,6 +45,7 @@ class ConfigReader final : public ConfigVisitor {
   void Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
               const Range& value) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
+  void DoubleList(const char* key, std::vector<double>* value, const Range& range) override;
   void TextList(const char* key, std::vector<std::string>* value, bool (*is_right)(const std::string&),
                 const char* wanted) override;
   bool Applies(const char* key, bool has_meaning, absl::string_view otherwise) override;

@@ -47,6 +47,7 @@ class ConfigVisitor {
   // One of a few words. The key must be given if the default is not one of them.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
   virtual void IntList(const char* key, std::vector<int64_t>* value, const Range& range) = 0;
+  virtual void DoubleList(const char* /*key*/, std::vector<double>* /*value*/, const Range& /*range*/) {}
   // A list of texts that `is_right` accepts; `wanted` describes one.
   virtual void TextList(const char* key, std::vector<std::string>* /*value*/, bool (* /*is_right*/)(const std::string&),
                         const char* /*wanted*/) {

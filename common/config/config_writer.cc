@@ -47,6 +47,14 @@ void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, const R
   Line(key, absl::StrCat("[", absl::StrJoin(*value, ", "), "]"));
 }
 
+void ConfigWriter::DoubleList(const char* key, std::vector<double>* value, const Range&) {
+  std::vector<std::string> numbers;
+  for (const double number : *value) {
+    numbers.push_back(NumberText(number));
+  }
+  Line(key, absl::StrCat("[", absl::StrJoin(numbers, ", "), "]"));
+}
+
 void ConfigWriter::TextList(const char* key, std::vector<std::string>* value, bool (*)(const std::string&),
                             const char*) {
   std::vector<std::string> scalars;

@@ -73,6 +73,12 @@ void FieldChecker::IntList(const char* key, std::vector<int64_t>* value, const R
   }
 }
 
+void FieldChecker::DoubleList(const char* key, std::vector<double>* value, const Range& range) {
+  for (size_t i = 0; i < value->size(); ++i) {
+    Double(absl::StrCat(key, "[", i, "]").c_str(), &(*value)[i], range);
+  }
+}
+
 void FieldChecker::Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
                           const Range& value) {
   for (size_t i = 0; i < points->size(); ++i) {

@@ -26,6 +26,7 @@ class FieldChecker final : public ConfigVisitor {
   void Points(const char* key, std::vector<waggle::Schedule::Point>* points, const Range& at,
               const Range& value) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
+  void DoubleList(const char* key, std::vector<double>* value, const Range& range) override;
   void AllowOtherKeys() override {}
 
   // INVALID_ARGUMENT with one problem a line, each behind its key ("optimizer.epsilon: …"); OK if there is none.

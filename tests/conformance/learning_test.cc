@@ -19,12 +19,13 @@ constexpr int kMeasuredRounds = 4;
 double Skill(const Subject& subject, Policy* policy) {
   LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/false, kMeasuredLanes, 9);
   PolicyBuffers buffers(*policy, environments.spec().actions, kMeasuredLanes);
+  const int64_t dimensions = environments.spec().rewards[0].NumElements();
   double total = 0;
   REQUIRE_OK(environments.Reset());
   for (int rounds = 0; rounds < kMeasuredRounds;) {
     const ReadyLanes ready = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
-    for (const float* const rewards : ready.rewards) {  // Each agent's.
-      total = std::accumulate(rewards, rewards + kMeasuredLanes, total);
+    for (const float* const rewards : ready.rewards) {  // Each agent's, of all dimensions.
+      total = std::accumulate(rewards, rewards + kMeasuredLanes * dimensions, total);
     }
     // All episodes have one length.
     rounds += ready.step_types[0] == static_cast<int32_t>(StepType::kLast) ? 1 : 0;

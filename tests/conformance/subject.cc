@@ -90,6 +90,12 @@ bool IsPlanned(const Subject& subject) {
   return !subject.Remembers() || PlanExperiment(SmallExperiment(subject), SpecOf(subject.kind), Definitions()).ok();
 }
 
+bool LearnsVectorRewards(const std::string& algorithm) {
+  const absl::StatusOr<ExperimentPlan> plan =
+      PlanExperiment(ValueOf(Parse(algorithm)), SpecOf(TinyKind::kRewards), Definitions());
+  return plan.ok() && plan->algorithm.learns_vector_rewards;
+}
+
 // Those that serve the algorithm in this kind.
 std::vector<std::string> ModulesFor(const std::string& algorithm, TinyKind kind) {
   std::vector<std::string> serving;
@@ -150,6 +156,9 @@ const std::vector<Subject>& Subjects() {
     for (const std::string& algorithm : Algorithms()) {
       bool is_first = true;
       for (const TinyKind kind : TinyKinds()) {
+        if (kind == TinyKind::kRewards && !LearnsVectorRewards(algorithm)) {
+          continue;  // To the others it is a scalar.
+        }
         for (const std::string& core : CoresFor(kind)) {
           if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind) || !IsPlanned({algorithm, kind, core})) {
             continue;
@@ -265,7 +274,7 @@ Parts::Parts(const Subject& subject, const Experiment& experiment, torch::Device
   model = ValueOf(
       Model::Create(plan, environment, device, static_cast<uint64_t>(experiment.experiment.seed), torch::kFloat64));
   algorithm = std::make_unique<AlgorithmWithModules>(
-      ValueOf(AlgorithmWithModules::Create(experiment, Implementations(), model.get())));
+      ValueOf(AlgorithmWithModules::Create(experiment, plan.algorithm, Implementations(), model.get())));
 }
 
 absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* stepper, Noise* noise) {

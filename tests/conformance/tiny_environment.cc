@@ -47,6 +47,11 @@ EnvironmentSpec SpecOf(TinyKind kind) {
       spec.observations = {vector("observation", kReals + 1)};
       spec.actions = {Box("action/a", DType::kFloat32, {}, -2, 6), Box("action/b", DType::kFloat32, {1, 1}, -1, 1)};
       break;
+    case TinyKind::kRewards:
+      spec.observations = {vector("observation", kReals + 1)};
+      spec.actions = {Box("action/a", DType::kFloat32, {}, -2, 6), Box("action/b", DType::kFloat32, {}, -1, 1)};
+      spec.rewards = {ArraySpec{"reward", DType::kFloat32, {kReals}}};
+      break;
     case TinyKind::kMixed:
       spec.observations = {vector("observation", kChoices + 2 + 1 + 1), MultiBinary("action_mask/gear", {kChoices})};
       spec.actions = {Discrete("action/gear", kChoices), Box("action/steer", DType::kFloat32, {}, -2, 6),
@@ -94,16 +99,16 @@ int64_t ChoiceAt(const SpaceLeaf& action, const void* values, int64_t element) {
 
 const std::vector<TinyKind>& TinyKinds() {
   static const auto* const kinds = new std::vector<TinyKind>{
-      TinyKind::kDiscrete, TinyKind::kReal,       TinyKind::kImage,       TinyKind::kMasked, TinyKind::kMultiDiscrete,
-      TinyKind::kDict,     TinyKind::kReals,      TinyKind::kMixed,       TinyKind::kHybrid, TinyKind::kMemory,
-      TinyKind::kAgents,   TinyKind::kRealAgents, TinyKind::kUnlikeAgents};
+      TinyKind::kDiscrete, TinyKind::kReal,       TinyKind::kImage,        TinyKind::kMasked, TinyKind::kMultiDiscrete,
+      TinyKind::kDict,     TinyKind::kReals,      TinyKind::kMixed,        TinyKind::kHybrid, TinyKind::kMemory,
+      TinyKind::kAgents,   TinyKind::kRealAgents, TinyKind::kUnlikeAgents, TinyKind::kRewards};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
   static constexpr const char* kNames[] = {
-      "TinyDiscrete", "TinyReal",   "TinyImage",  "TinyMasked", "TinyMultiDiscrete", "TinyDict",        "TinyReals",
-      "TinyMixed",    "TinyHybrid", "TinyMemory", "TinyAgents", "TinyRealAgents",    "TinyUnlikeAgents"};
+      "TinyDiscrete", "TinyReal",   "TinyImage",  "TinyMasked", "TinyMultiDiscrete", "TinyDict",         "TinyReals",
+      "TinyMixed",    "TinyHybrid", "TinyMemory", "TinyAgents", "TinyRealAgents",    "TinyUnlikeAgents", "TinyRewards"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -130,6 +135,7 @@ double TinyEnvironment::RandomReward(TinyKind kind) {
     case TinyKind::kReal:
     case TinyKind::kReals:
     case TinyKind::kRealAgents:
+    case TinyKind::kRewards:
       return kRandomDistance;
     case TinyKind::kMixed:
       return (1.0 / (kChoices - 1) + 0.5 + kRandomDistance) / 3;
@@ -150,6 +156,7 @@ double TinyEnvironment::BestReward(TinyKind kind) {
     case TinyKind::kReal:
     case TinyKind::kReals:
     case TinyKind::kRealAgents:
+    case TinyKind::kRewards:
       return 0;
     case TinyKind::kMixed:
       return 2.0 / 3;
@@ -185,9 +192,11 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
     total += sum;
     if (HasAgents()) {
       rewards[leaf] = static_cast<float>(sum / static_cast<double>(spec_.actions[leaf].array.NumElements()));
+    } else if (kind_ == TinyKind::kRewards) {
+      rewards[leaf] = static_cast<float>(sum / static_cast<double>(actions.size()));
     }
   }
-  if (!HasAgents()) {
+  if (!HasAgents() && kind_ != TinyKind::kRewards) {
     rewards[0] = static_cast<float>(total / static_cast<double>(goal + place));
   }
   ++step_;

@@ -28,6 +28,7 @@ enum class TinyKind {
   // Two agents, one with a mask and one of three choices, one of them illegal at a time, and one with two numbers; and
   // an observation that belongs to neither.
   kUnlikeAgents,
+  kRewards,  // Vectors, and two numbers, each of which earns a dimension of the reward.
 };
 
 // All of them, in their order.
@@ -37,7 +38,8 @@ std::string Name(TinyKind kind);
 
 // The identity task: an observation shows the right action (its goal), beside a meaningless number. The reward is the
 // mean over all elements of the actions: for a choice 1 if it is right, for a real number minus the squared distance
-// from its goal, which is in [-0.8, 0.8], on the scale of [-1, 1]. Each of several agents has a reward of its own. Each
+// from its goal, which is in [-0.8, 0.8], on the scale of [-1, 1]. Each of several agents has a reward of its own, and
+// the dimensions of a vector add up to it. Each
 // observation has new goals. An episode has one step (for kMemory two, the first of which earns nothing) and
 // terminates. If it may be `long` it has 1 to 6 steps, and is as often truncated. INVALID_ARGUMENT for an action
 // outside the space, a choice that the mask forbids, and NaN.

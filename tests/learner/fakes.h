@@ -144,7 +144,7 @@ class CountingTrainee : public Trainee {
     value += 1;
     UpdateResult result;
     for (const TensorBatch* const batch : batches) {
-      result.priorities.push_back(batch->at("value").clone());
+      result.priorities.push_back(batch != nullptr ? batch->at("value").clone() : torch::Tensor());
     }
     result.metrics = {{"loss", value[0].clone()}};
     return result;

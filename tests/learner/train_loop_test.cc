@@ -91,6 +91,18 @@ TEST_CASE("the loop trains up to its limit with a batch of each table, and sends
   CHECK(snapshot.gauges.at("algorithm/loss") == 6.5);
 }
 
+TEST_CASE("a table that is drawn every few updates has batches in these alone", "[unit]") {
+  Fixture fixture;
+  testing::FakeSampler seldom;
+  testing::RecordingUpdater updater;
+  fixture.tables.push_back({&seldom, &updater, /*every=*/5});
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.updates == 12);
+  CHECK(fixture.sampler.stats().batches == 12);
+  CHECK(seldom.stats().batches == 3);  // Updates 0, 5 and 10 draw it.
+  CHECK(updater.items.size() == 12);
+}
+
 TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {
   Fixture fixture;
   fixture.Answer([](size_t) { return absl::OkStatus(); });

@@ -21,10 +21,10 @@ double NormalizedAngle(double angle) {
   return remainder - M_PI;
 }
 
-// NumPy multiplies a float32 torque by a Python number as float32.
-double Cost(const Pendulum::State& state, float torque) {
+// The cost of the state, without the torque.
+double Cost(const Pendulum::State& state) {
   const double angle = NormalizedAngle(state[0]);
-  return angle * angle + 0.1 * (state[1] * state[1]) + static_cast<double>(0.001F * (torque * torque));
+  return angle * angle + 0.1 * (state[1] * state[1]);
 }
 
 }  // namespace
@@ -36,6 +36,7 @@ void PendulumSettings::Visit(ConfigVisitor& visitor) {
   visitor.Double("max_torque", &max_torque, In(0.001, 10'000));
   visitor.Double("time_step", &time_step, In(0.0001, 1));
   visitor.Int("max_episode_steps", &max_episode_steps, In(1, kMostEpisodeSteps));
+  visitor.Bool("vector_reward", &vector_reward);
 }
 
 EnvironmentSpec Pendulum::Spec(const Settings& settings, Shown shown) {
@@ -49,6 +50,9 @@ EnvironmentSpec Pendulum::Spec(const Settings& settings, Shown shown) {
   }
   spec.actions = {Box("action", DType::kFloat32, {1}, -settings.max_torque, settings.max_torque)};
   spec.max_episode_steps = settings.max_episode_steps;
+  if (settings.vector_reward) {
+    spec.rewards = {ArraySpec{kRewardRoot, DType::kFloat32, {2}}};
+  }
   return spec;
 }
 
@@ -63,7 +67,12 @@ void Pendulum::Start(absl::Span<void* const> observations) {
 // One Euler step, in Gymnasium's order of operations.
 bool Pendulum::Advance(absl::Span<const void* const> actions, absl::Span<void* const> observations, float* rewards) {
   const auto torque = ElementAt<float>(actions[0]);
-  rewards[0] = static_cast<float>(-Cost(state_, torque));
+  if (settings_.vector_reward) {
+    rewards[0] = static_cast<float>(-Cost(state_));
+    rewards[1] = -(torque * torque);
+  } else {  // NumPy multiplies a float32 torque by a Python number as float32.
+    rewards[0] = static_cast<float>(-(Cost(state_) + static_cast<double>(0.001F * (torque * torque))));
+  }
   const auto [angle, speed] = state_;
   const auto torque_factor = static_cast<float>(3.0 / (settings_.mass * (settings_.length * settings_.length)));
   const double acceleration =

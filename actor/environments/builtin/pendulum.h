@@ -21,6 +21,7 @@ struct PendulumSettings {
   double max_torque = 2;
   double time_step = 0.05;  // In seconds, of one Euler step.
   int64_t max_episode_steps = 200;
+  bool vector_reward = false;  // The reward is [-(angle² + 0.1 speed²), -torque²].
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const { return absl::OkStatus(); }

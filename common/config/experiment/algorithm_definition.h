@@ -33,6 +33,9 @@ class AlgorithmOptions {
   // -exponent over the largest of the batch, which undoes the effect of priorities on the expectation: not at all with
   // an exponent of 0, fully with 1 (Schaul et al. 2015, arXiv 1511.05952). Absent: all rows count alike.
   std::optional<Schedule> importance_exponent;
+  // `algorithm.reward_weights`, which the experiment visits: the weight of each dimension of a reward that is a vector.
+  // Empty: ones.
+  std::vector<double> reward_weights;
   // 0 if it is absent.
   double ImportanceExponentAt(const Progress& progress) const {
     return importance_exponent.has_value() ? importance_exponent->At(progress) : 0;

@@ -104,6 +104,9 @@ struct AlgorithmSection {
     }
     options->Visit(visitor);
     VisitImportanceExponent(visitor);
+    if (visitor.MayBeGiven(!options->reward_weights.empty())) {
+      visitor.DoubleList("reward_weights", &options->reward_weights, In(-1e6, 1e6));
+    }
     if (definitions != nullptr || !modules.empty()) {
       const ModuleDefinitions* const known = definitions == nullptr ? nullptr : &definitions->modules;
       visitor.List("modules", &modules, [known] { return ModuleChoice(known); });

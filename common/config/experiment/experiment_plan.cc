@@ -191,17 +191,35 @@ void AddImportedTables(const Experiment& experiment, AlgorithmPlan* plan) {
   if (share == 0 || !experiment.actor.acts()) {
     return;
   }
-  std::vector<TablePlan> added = plan->tables;
-  for (size_t i = 0; i < added.size(); ++i) {
-    TablePlan& imported = added[i];
+  std::vector<TablePlan> added;
+  for (TablePlan& table : plan->tables) {
+    if (table.is_modules) {
+      continue;
+    }
+    TablePlan& imported = added.emplace_back(table);
     const int64_t rows = imported.batch_size;
     imported.adds_to = imported.table.name;
     imported.table.name = absl::StrCat("imported_", imported.table.name);
     imported.table.rate_limiter = RateLimiterConfig();
     imported.batch_size = std::clamp<int64_t>(std::llround(share * static_cast<double>(rows)), 1, rows - 1);
-    plan->tables[i].batch_size = rows - imported.batch_size;
+    table.batch_size = rows - imported.batch_size;
   }
   plan->tables.insert(plan->tables.end(), added.begin(), added.end());
+}
+
+// The weights of a vector reward's dimensions.
+absl::StatusOr<std::vector<double>> RewardWeights(const AlgorithmOptions& options, const EnvironmentSpec& environment) {
+  const std::vector<double>& given = options.reward_weights;
+  const ArraySpec& reward = environment.rewards[0];
+  if (reward.shape.empty() && given.empty()) {
+    return given;
+  }
+  if (reward.shape.empty() || (!given.empty() && given.size() != static_cast<size_t>(reward.shape[0]))) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_weights: got ", given.size(), " numbers for ",
+                                                   reward.DebugString(), "; wanted ",
+                                                   reward.shape.empty() ? "none" : "one for each dimension, or none"));
+  }
+  return given.empty() ? std::vector<double>(static_cast<size_t>(reward.shape[0]), 1) : given;
 }
 
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
@@ -209,6 +227,7 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   const PlanContext context{environment, experiment.networks, experiment.replay, experiment.learner};
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options, context));
+  WAGGLE_ASSIGN_OR_RETURN(plan.reward_weights, RewardWeights(*experiment.algorithm_options, environment));
   WAGGLE_RETURN_IF_ERROR(ExtendByModules(experiment, algorithms.modules, context, &plan));
   AddImportedTables(experiment, &plan);
   for (TablePlan& table : plan.tables) {
@@ -264,6 +283,28 @@ absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need,
   return absl::OkStatus();
 }
 
+// Gives all tables the columns of all: they share the rows of one stream.
+absl::Status UniteSignatures(std::vector<TablePlan>* tables) {
+  std::vector<ArraySpec> columns;
+  for (const TablePlan& plan : *tables) {
+    for (const ArraySpec& column : plan.table.signature) {
+      const auto same = std::find_if(columns.begin(), columns.end(),
+                                     [&column](const ArraySpec& other) { return other.name == column.name; });
+      if (same == columns.end()) {
+        columns.push_back(column);
+      } else if (*same != column) {
+        return absl::InvalidArgumentError(absl::StrCat("table ", plan.table.name, ": got the column ",
+                                                       column.DebugString(), "; wanted that of the other tables, ",
+                                                       same->DebugString()));
+      }
+    }
+  }
+  for (TablePlan& plan : *tables) {
+    plan.table.signature = columns;
+  }
+  return absl::OkStatus();
+}
+
 // The networks that can be planned. Problems of the others are added to `problems`, and core states to the plan.
 std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const EnvironmentSpec& environment,
                                       AlgorithmPlan* plan, FirstOfAll* problems) {
@@ -313,6 +354,7 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &of_networks);
   add({"network", "networks"}, of_networks.status());
   add({"algorithm", "replay", "actor", "stop", "network", "networks"}, CheckImport(experiment, plan.algorithm));
+  problems->Add(UniteSignatures(&plan.algorithm.tables));
   add({"algorithm", "network", "networks", "actor", "learner"},
       CheckLearners(experiment, plan.algorithm, plan.networks));
   return plan;

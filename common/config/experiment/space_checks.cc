@@ -79,7 +79,8 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
     CheckActions(definition, environment.actions, need);
   }
   for (const ArraySpec& reward : environment.rewards) {
-    need(reward.shape.empty(), absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ")"),
+    need(reward.shape.empty() || environment.rewards.size() == 1,
+         absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ") to one of several agents"),
          "a scalar");
   }
   return problems.ToStatus();

@@ -126,6 +126,11 @@ struct AlgorithmPlan {
   // True if an update scales returns by statistics of its own process's data: gradients of several processes are then
   // of different scales, and must not be averaged.
   bool normalizes_returns = false;
+  // True if it learns the values of each dimension of a reward that is a vector, [k]. Otherwise its batches have the
+  // weighted sum of the dimensions, a scalar.
+  bool learns_vector_rewards = false;
+  // The first weights of these dimensions, which modules may move. PlanExperiment sets them. Empty: a scalar reward.
+  std::vector<double> reward_weights = {};
   // Batches that the algorithm keeps beyond their update, for the estimate of memory.
   int64_t kept_batches = 0;
   std::vector<TablePlan> tables = {};

@@ -60,12 +60,18 @@ using InitialPriority = std::function<double(const WindowRow* rows, int64_t coun
 
 // An algorithm's table, and how a writer fills it. The writer carries the plan out and knows no algorithm.
 struct TablePlan {
+  // Its signature has the columns that the algorithm needs of it. PlanExperiment gives all tables the columns of all,
+  // as they share the rows of one stream.
   TableConfig table;
   std::string name = {};   // The algorithm's name for it: table.name before the run's is put before it.
   int64_t batch_size = 1;  // Items of it in a learner step.
   // Present in a table that holds imported episodes alone, beside the actors' own: the algorithm's name for the actors'
   // table, of the same form. An update sees the rows of both as one batch.
   std::string adds_to = {};
+  // It is drawn in the first update and in each further one whose number is a multiple of this. Other updates have no
+  // batch of it (Batches::Has).
+  int64_t every = 1;
+  bool is_modules = false;  // A module's: the algorithm does not see its batches.
   WindowPlan window;
   // Absent: every window starts with the highest priority among the table's items, as in Schaul et al. 2015 (arXiv
   // 1511.05952). The tables of an algorithm that pick by priorities all have one, or none of them has.

@@ -51,8 +51,11 @@ torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,
 }
 
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent) {
-  const EnvironmentSpec& environment = batches.environment();
-  const TensorBatch& batch = batches.only();
+  return TransitionsOf(batches.environment(), batches.only(), discount, importance_exponent);
+}
+
+Transitions TransitionsOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount,
+                          double importance_exponent) {
   Transitions transitions;
   for (const SpaceLeaf& leaf : environment.observations) {
     transitions.observation.push_back(batch.at(leaf.array.name));
@@ -68,8 +71,10 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
 }
 
 Unrolls UnrollsOf(const Batches& batches, double discount) {
-  const EnvironmentSpec& environment = batches.environment();
-  const TensorBatch& batch = batches.only();
+  return UnrollsOf(batches.environment(), batches.only(), discount);
+}
+
+Unrolls UnrollsOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount) {
   const torch::Tensor& length = batch.at(kItemLength);
   // At least 2, so that there is a step even if all items have one row, which no actor writes.
   const int64_t longest = std::max<int64_t>(2, length.max().item<int64_t>());
@@ -98,8 +103,13 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
 }
 
 Sequences SequencesOf(const Batches& batches, double discount, int64_t burn_in, double importance_exponent) {
+  return SequencesOf(batches.environment(), batches.only(), discount, burn_in, importance_exponent);
+}
+
+Sequences SequencesOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount, int64_t burn_in,
+                      double importance_exponent) {
   Sequences sequences;
-  static_cast<Unrolls&>(sequences) = UnrollsOf(batches, discount);
+  static_cast<Unrolls&>(sequences) = UnrollsOf(environment, batch, discount);
   const torch::Tensor& counts = sequences.counts;
   const torch::Tensor step = torch::arange(counts.size(0), counts.options().dtype(torch::kInt64)).unsqueeze(1);
   sequences.learned = counts.logical_and(sequences.first[0].logical_or(step >= burn_in));

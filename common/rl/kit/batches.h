@@ -40,6 +40,8 @@ class Batches {
     WAGGLE_CHECK(it != batches_.end(), "an algorithm asked for a table that its own plan does not have");
     return *it->second;
   }
+  // False if the table is drawn in some updates only (TablePlan::every), and not in this one.
+  bool Has(const std::string& table) const { return batches_.count(table) > 0; }
   // The batch of the plan's only table.
   const TensorBatch& only() const {
     WAGGLE_CHECK(batches_.size() == 1, "an algorithm with several tables says which one it means");
@@ -63,9 +65,10 @@ torch::Tensor JointActions(const EnvironmentSpec& environment, int64_t lead,
 
 // A batch of a TransitionTable. Floating-point fields have the networks' type.
 struct Transitions {
-  Observations observation;       // [rows, …] a leaf.
-  torch::Tensor action;           // [rows, …] with all leaves (common/config/spec/joint_action.h).
-  torch::Tensor n_step_return;    // [rows]: discounted sum of rewards over the window's steps.
+  Observations observation;  // [rows, …] a leaf.
+  torch::Tensor action;      // [rows, …] with all leaves (common/config/spec/joint_action.h).
+  // [rows]: discounted sum of rewards over the window's steps; [rows, k] of an algorithm that learns vector rewards.
+  torch::Tensor n_step_return;
   torch::Tensor bootstrap;        // [rows]: factor of next_observation's value; 0 after a terminal state.
   Observations next_observation;  // [rows, …] a leaf.
   torch::Tensor weight;           // [rows]: importance weights.
@@ -74,6 +77,9 @@ struct Transitions {
 // Converts the batch of the plan's only table. `discount` is a step's. Importance weights are (items * probability) ^
 // -importance_exponent over the batch's largest; 1 if the exponent is 0. May throw as LibTorch does.
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent = 0);
+// The same for a batch of one of several tables.
+Transitions TransitionsOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount,
+                          double importance_exponent = 0);
 
 // A batch of an UnrollTable, a SequenceTable or an EpisodeTable, time-major: T steps of each row, or those of the
 // longest episode. Only the observation of the additional step in [T + 1, rows] counts. Past the end of a shorter
@@ -99,6 +105,8 @@ struct Unrolls {
 
 // Converts the batch of the plan's only table, which must outlive it. `discount` is a step's.
 Unrolls UnrollsOf(const Batches& batches, double discount);
+// The same for a batch of one of several tables.
+Unrolls UnrollsOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount);
 
 // A batch of a SequenceTable.
 struct Sequences : public Unrolls {
@@ -109,5 +117,8 @@ struct Sequences : public Unrolls {
 
 // Converts the batch of the plan's only table, which must outlive it. May throw as LibTorch does.
 Sequences SequencesOf(const Batches& batches, double discount, int64_t burn_in, double importance_exponent = 0);
+// The same for a batch of one of several tables.
+Sequences SequencesOf(const EnvironmentSpec& environment, const TensorBatch& batch, double discount, int64_t burn_in,
+                      double importance_exponent = 0);
 
 }  // namespace waggle

@@ -59,6 +59,11 @@ class UpdateContext {
   }
   void SetPriorities(const torch::Tensor& priorities) { SetPriorities("", priorities); }
 
+  // The weights of a vector reward's dimensions in this update, [k], constants; undefined for a scalar reward. Modules
+  // may set them.
+  const torch::Tensor& reward_weights() const { return reward_weights_; }
+  void SetRewardWeights(const torch::Tensor& weights) { reward_weights_ = weights.detach(); }
+
   const Progress& progress() const { return progress_; }
   // The algorithm's random numbers.
   Noise* noise() const { return noise_; }
@@ -84,6 +89,7 @@ class UpdateContext {
   Noise* const noise_;
   absl::Status status_;
   std::function<torch::Tensor(const ParameterGroup& group)> terms_;
+  torch::Tensor reward_weights_;
   std::map<std::string, torch::Tensor> priorities_;  // By table; "" is the only one.
   std::vector<std::pair<std::string, torch::Tensor>> metrics_;
 };

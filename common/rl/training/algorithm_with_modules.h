@@ -18,21 +18,29 @@ namespace waggle {
 // may throw as LibTorch does.
 class AlgorithmWithModules {
  public:
-  // `model` must be of the experiment's plan and outlive this. NOT_FOUND for an algorithm or a module without code.
-  static absl::StatusOr<AlgorithmWithModules> Create(const Experiment& experiment,
+  // `plan` is the experiment's. `model` must be of it and outlive this. NOT_FOUND for an algorithm or a module without
+  // code.
+  static absl::StatusOr<AlgorithmWithModules> Create(const Experiment& experiment, const AlgorithmPlan& plan,
                                                      const AlgorithmImplementations& implementations, Model* model);
 
   // Lets the modules change a batch of each table of the plan, in their order, and the algorithm learn from the result.
-  // Returns the rewards that it learned from.
+  // A vector reward becomes the weighted sum of its dimensions, unless the algorithm learns from each. Returns the
+  // (weighted) rewards that it learned from.
   std::vector<torch::Tensor> Update(std::map<std::string, const TensorBatch*> batches, UpdateContext* context);
 
   // Visits the state of all of them.
   void VisitState(StateVisitor* visitor);
 
  private:
-  explicit AlgorithmWithModules(Model* model) : model_(model) {}
+  AlgorithmWithModules(const AlgorithmPlan& plan, Model* model);
+
+  // Rewards of the weighted sum of their dimensions, [rows, columns].
+  torch::Tensor Weighted(const torch::Tensor& rewards, const UpdateContext& context) const;
 
   Model* model_;
+  bool learns_vector_rewards_;
+  std::vector<std::string> modules_tables_;
+  torch::Tensor reward_weights_;  // The first ones; undefined for a scalar reward.
   std::unique_ptr<Algorithm> algorithm_;
   std::vector<std::pair<std::string, std::unique_ptr<Module>>> modules_;  // By type, in the experiment's order.
 };

@@ -27,6 +27,10 @@ TensorBatch Join(const TensorBatch& one, const TensorBatch& other) {
 
 JoinedBatches::JoinedBatches(const std::vector<TablePlan>& tables, absl::Span<const TensorBatch* const> batches) {
   for (size_t i = 0; i < tables.size(); ++i) {
+    if (batches[i] == nullptr) {
+      parts_.emplace_back();
+      continue;
+    }
     const std::string& name = tables[i].adds_to.empty() ? tables[i].name : tables[i].adds_to;
     const auto known = by_name_.find(name);
     const int64_t first = known == by_name_.end() ? 0 : known->second->size;

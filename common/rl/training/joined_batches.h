@@ -15,7 +15,7 @@ namespace waggle {
 // added (TablePlan::adds_to). May throw as LibTorch does.
 class JoinedBatches {
  public:
-  // Entry i of both belongs to one table. The batches must outlive this.
+  // Entry i of both belongs to one table. The batches must outlive this; null for a table that is not drawn.
   JoinedBatches(const std::vector<TablePlan>& tables, absl::Span<const TensorBatch* const> batches);
 
   // By the algorithm's names of its tables. Valid as long as this is.

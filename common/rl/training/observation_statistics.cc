@@ -57,6 +57,9 @@ void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches,
   }
   const std::vector<TablePlan>& tables = plan_->algorithm.tables;
   for (size_t i = 0; i < tables.size(); ++i) {
+    if (batches[i] == nullptr) {
+      continue;
+    }
     for (const ViewField& field : tables[i].table.view) {
       if (const auto leaf = leaves_.find(field.name); leaf != leaves_.end()) {
         const torch::Tensor rows = RowsOf(*batches[i], field);

@@ -22,7 +22,7 @@ class ObservationStatistics {
   // The plan must outlive this, and models must be of this plan.
   ObservationStatistics(const ExperimentPlan* plan, torch::Device device);
 
-  // Adds a batch of each table of the plan, in order, and updates the networks.
+  // Adds a batch of each table of the plan, in order, null if it was not drawn, and updates the networks.
   void Update(absl::Span<const TensorBatch* const> batches, Model* model);
 
   // Restarts from the scale that was loaded with these networks, with the weight of ten thousand rows.

@@ -48,8 +48,9 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
   });
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee, std::move(made));
   WAGGLE_RETURN_IF_ERROR(CatchTorch("making an algorithm", [&]() -> absl::Status {
-    WAGGLE_ASSIGN_OR_RETURN(AlgorithmWithModules algorithm,
-                            AlgorithmWithModules::Create(experiment, implementations, trainee->model_.get()));
+    WAGGLE_ASSIGN_OR_RETURN(
+        AlgorithmWithModules algorithm,
+        AlgorithmWithModules::Create(experiment, trainee->plan_.algorithm, implementations, trainee->model_.get()));
     trainee->algorithm_ = std::make_unique<AlgorithmWithModules>(std::move(algorithm));
     return absl::OkStatus();
   }));
@@ -85,9 +86,9 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   WAGGLE_RETURN_IF_ERROR(CatchTorch("normalising observations", [&] { observations_.Update(batches, model_.get()); }));
   UpdateResult result;
   for (size_t i = 0; i < tables.size(); ++i) {
+    const bool has_priorities = batches[i] != nullptr && tables[i].table.UsesPriorities();
     const std::string& name = tables[i].adds_to.empty() ? tables[i].name : tables[i].adds_to;
-    result.priorities.push_back(tables[i].table.UsesPriorities() ? joined->PartOf(i, context.priorities(name))
-                                                                 : torch::Tensor());
+    result.priorities.push_back(has_priorities ? joined->PartOf(i, context.priorities(name)) : torch::Tensor());
   }
   result.metrics = context.TakeMetrics();
   WAGGLE_RETURN_IF_ERROR(CatchTorch("watching values", [&] { WatchValues(rewards, result); }));
@@ -167,7 +168,7 @@ absl::StatusOr<std::string> AlgorithmTrainee::Set(const std::string& settings) {
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, model_->environment(), definitions_));
   const absl::Status set = CatchTorch("setting an algorithm's numbers", [&]() -> absl::Status {
     WAGGLE_ASSIGN_OR_RETURN(AlgorithmWithModules algorithm,
-                            AlgorithmWithModules::Create(experiment, implementations_, model_.get()));
+                            AlgorithmWithModules::Create(experiment, plan.algorithm, implementations_, model_.get()));
     WAGGLE_RETURN_IF_ERROR(CopyState([this](StateVisitor* visitor) { algorithm_->VisitState(visitor); },
                                      [&algorithm](StateVisitor* visitor) { algorithm.VisitState(visitor); }));
     *algorithm_ = std::move(algorithm);

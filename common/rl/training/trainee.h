@@ -37,8 +37,8 @@ class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  // Learns from a batch of each table of the plan. `stepper` applies the gradients. INVALID_ARGUMENT if a loss or
-  // gradient is not finite; earlier steps of the update remain.
+  // Learns from a batch of each table of the plan; null of one that this update does not draw. `stepper` applies the
+  // gradients. INVALID_ARGUMENT if a loss or gradient is not finite; earlier steps of the update remain.
   virtual absl::StatusOr<UpdateResult> Update(absl::Span<const TensorBatch* const> batches, const Progress& progress,
                                               Stepper* stepper) = 0;
   // The same for one table.

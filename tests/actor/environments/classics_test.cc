@@ -112,6 +112,26 @@ TEST_CASE("an environment with hidden velocities is the whole one that shows its
   CheckShows<Pendulum, PendulumHiddenVelocity>({0, 1});
 }
 
+TEST_CASE("Pendulum's vector reward has what its state and its torque cost", "[unit]") {
+  PendulumSettings settings;
+  settings.vector_reward = true;
+  CHECK(Pendulum::Spec(settings).rewards == std::vector<ArraySpec>{{"reward", DType::kFloat32, {2}}});
+  Pendulum whole({}, 3), parts(settings, 3);
+  std::array<float, 3> state{};
+  Rng rng(5);
+  REQUIRE_OK(whole.Reset({state.data()}));
+  REQUIRE_OK(parts.Reset({state.data()}));
+  for (int step = 0; step < 50; ++step) {
+    const auto torque = static_cast<float>(rng.Uniform(-2, 2));
+    float reward = 0;
+    std::array<float, 2> rewards{};
+    REQUIRE_OK(whole.Step({&torque}, {state.data()}, &reward));
+    REQUIRE_OK(parts.Step({&torque}, {state.data()}, rewards.data()));
+    CHECK(rewards[1] == -torque * torque);
+    CHECK(rewards[0] + 0.001F * rewards[1] == Approx(reward));
+  }
+}
+
 TEST_CASE("MountainCarConfounded is MountainCar that also shows the previous action", "[unit]") {
   MountainCar car({}, 5);
   MountainCarConfounded confounded({}, 5);

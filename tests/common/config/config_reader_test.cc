@@ -176,6 +176,28 @@ TEST_CASE("A list of texts is read whole, and a wrong element is named", "[unit]
   CHECK(ReadWords(testing::Printed(written)).first.words == written.words);
 }
 
+// Real numbers of at most 1.
+struct Numbers {
+  std::vector<double> numbers = {0.5};
+  void Visit(ConfigVisitor& visitor) { visitor.DoubleList("numbers", &numbers, In(-1, 1)); }
+  static absl::Status Validate() { return absl::OkStatus(); }
+};
+
+TEST_CASE("A list of real numbers is read whole, and a wrong element is named", "[unit]") {
+  const auto read = [](const std::string& yaml) {
+    Numbers numbers;
+    const absl::Status status = testing::ReadFields(yaml, &numbers);
+    return std::make_pair(numbers.numbers, std::string(status.message()));
+  };
+  CHECK(read("numbers: [1, -0.25]").first == std::vector<double>{1, -0.25});
+  CHECK(read("{}").first == std::vector<double>{0.5});
+  CHECK(read("numbers: 1").second == "x.yaml:1: numbers: got the number 1; wanted a list, each a number in [-1, 1]");
+  CHECK(read("numbers: [0, 2]").second == "x.yaml:1: numbers[1]: got the number 2; wanted a number in [-1, 1]");
+  Numbers written;
+  written.numbers = {0.1, -1};
+  CHECK(read(testing::Printed(written)).first == written.numbers);
+}
+
 TEST_CASE("A document that is not a mapping is refused", "[unit]") {
   for (const char* yaml : {"", "# Only a comment.\n", "---\n", "null"}) {
     INFO(yaml);

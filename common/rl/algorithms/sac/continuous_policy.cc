@@ -4,6 +4,13 @@
 namespace waggle {
 namespace {
 
+// The values that count least in each dimension of a vector reward, [members, rows, k + 1] to [rows, k + 1]: the
+// largest ones if its weight is negative.
+torch::Tensor Least(const torch::Tensor& values, const torch::Tensor& weights) {
+  const torch::Tensor sign = torch::where(weights < 0, -torch::ones_like(weights), torch::ones_like(weights));
+  return (values * sign).amin(0) * sign;
+}
+
 class ContinuousPolicy final : public SoftPolicy {
  public:
   ContinuousPolicy(const SacOptions& options, const Net* actor) : options_(options), actor_(*actor) {}
@@ -15,12 +22,14 @@ class ContinuousPolicy final : public SoftPolicy {
     if (options_.prior.is_given()) {
       entropy = entropy + LogPrior(options_.prior, drawn.action, rows.action_before, rows.first);
     }
-    return {CriticsOutput(critics, rows, drawn.action).value().amin(0), entropy,
+    const torch::Tensor values = Taken(critics, rows, drawn.action);
+    return {rows.reward_weights.defined() ? Least(values, rows.reward_weights) : values.amin(0), entropy,
             torch::full({}, options_.RealTarget(drawn.action.size(-1)), entropy.options())};
   }
 
   torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const override {
-    return CriticsOutput(critics, rows, action).value();
+    const Output output = CriticsOutput(critics, rows, action);
+    return rows.reward_weights.defined() ? output.values() : output.value();
   }
 
  private:

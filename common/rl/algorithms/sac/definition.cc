@@ -36,8 +36,16 @@ absl::StatusOr<AlgorithmPlan> SacPlan(const SacOptions& options, const PlanConte
     critic.takes_action = false;
     critic.extra = {{"action", action.num_reals, /*multiplies=*/true}};
   }
+  const bool by_sequences = has_core || options.prior.needs_action_before();
+  const std::vector<int64_t>& reward = context.environment.rewards[0].shape;
+  const bool is_vector = !reward.empty() && action.num_reals > 0 && !by_sequences;
+  if (is_vector) {
+    // One more for the entropy, so that weights do not change its worth.
+    critic.heads = {{"value", {HeadKind::kValue, reward[0] + 1}}};
+  }
   AlgorithmPlan plan = SoftActorCriticPlan(options, context, actor, critic);
-  if (has_core || options.prior.needs_action_before()) {
+  plan.learns_vector_rewards = is_vector;
+  if (by_sequences) {
     plan.tables = {SequenceTable(context, plan, has_core ? options.sequence : options.n_step, burn_in)};
   }
   return plan;

@@ -19,6 +19,13 @@ struct SoftRows {
   // The action before each row; undefined for transitions. Has no meaning in the first row and in rows that begin an
   // episode.
   torch::Tensor action_before = {};
+  // [k + 1]: the weights of critics' values of a reward of k dimensions, and of the entropy, 1. Undefined for a scalar.
+  torch::Tensor reward_weights = {};
+
+  // The weighted sum of values [..., k + 1]; a scalar reward's values [...] are unchanged.
+  torch::Tensor Total(const torch::Tensor& values) const {
+    return reward_weights.defined() ? (values * reward_weights).sum(-1) : values;
+  }
 };
 
 // SAC's policy in its equations: draws one of real actions, or weighs all choices, or both. May throw as
@@ -28,7 +35,8 @@ class SoftPolicy {
   virtual ~SoftPolicy() = default;
 
   // The present policy's expectations in a state, as many as rows: the least critic's value, its entropy and that one's
-  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it.
+  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it. Of a vector
+  // reward q is [rows, k + 1], of each dimension the critic's that counts least.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;
@@ -41,7 +49,7 @@ class SoftPolicy {
   // `critics` are the learned ones or their targets.
   virtual Expected Expect(const Network& critics, const SoftRows& rows, Noise* noise) const = 0;
 
-  // The critics' values of the actions taken, [members, ...].
+  // The critics' values of the actions taken, [members, ...], or [members, rows, k + 1].
   virtual torch::Tensor Taken(const Network& critics, const SoftRows& rows, const torch::Tensor& action) const = 0;
 
   // Descends the losses of learned numbers of its own, by expectations that the learned critics gave, and reports them.

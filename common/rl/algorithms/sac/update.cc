@@ -42,8 +42,16 @@ void Sac::Update(const Batches& batches, UpdateContext* context) {
 
 void Sac::LearnTransitions(const Batches& batches, double importance_exponent, UpdateContext* context) const {
   const Transitions t = TransitionsOf(batches, options_.discount, importance_exponent);
-  const Tensor target = Bootstrapped(t.n_step_return, t.bootstrap, SoftValue({t.next_observation}, context));
-  const Tensor error = Learn({t.observation}, t.action, target, t.weight, {}, context);
+  SoftRows now{t.observation}, next{t.next_observation};
+  Tensor rewards = t.n_step_return, bootstrap = t.bootstrap;
+  if (rewards.dim() == 2) {  // The entropy's worth is one more dimension, which earns nothing by itself.
+    const Tensor weights = context->reward_weights().to(rewards.scalar_type());
+    now.reward_weights = next.reward_weights = torch::constant_pad_nd(weights, {0, 1}, 1);
+    rewards = torch::constant_pad_nd(rewards, {0, 1}, 0);
+    bootstrap = bootstrap.unsqueeze(-1).expand_as(rewards);
+  }
+  const Tensor target = Bootstrapped(rewards, bootstrap, SoftValue(next, context));
+  const Tensor error = Learn(now, t.action, target, t.weight, {}, context);
   context->SetPriorities(error.abs().mean(0));
 }
 
@@ -64,7 +72,12 @@ void Sac::LearnSequences(const Batches& batches, int64_t burn_in, double importa
 Tensor Sac::SoftValue(const SoftRows& rows, UpdateContext* context) const {
   const torch::NoGradGuard no_grad;
   const SoftPolicy::Expected next = policy_->Expect(*critic_.target_network(), rows, context->noise());
-  return next.q + temperature_.Value(next.q) * next.entropy;
+  const Tensor paid = temperature_.Value(next.q) * next.entropy;
+  if (!rows.reward_weights.defined()) {
+    return next.q + paid;
+  }
+  const int64_t dimensions = next.q.size(-1) - 1;
+  return torch::cat({next.q.narrow(-1, 0, dimensions), next.q.narrow(-1, dimensions, 1) + paid.unsqueeze(-1)}, -1);
 }
 
 // Numbers are of the paper's equations.
@@ -75,7 +88,9 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
   if (learned.defined()) {
     error = torch::where(learned, error, torch::zeros({}, error.options()));
   }
-  Tensor loss = MaskedMean(0.5 * weight * error.square().sum(0), learned);
+  // The mean over the dimensions of a vector reward.
+  const Tensor squared = rows.reward_weights.defined() ? error.square().mean(-1) : error.square();
+  Tensor loss = MaskedMean(0.5 * weight * squared.sum(0), learned);
   if (const Tensor term = CriticTerm(rows, taken, context); term.defined()) {
     loss = loss + term;
   }
@@ -85,15 +100,16 @@ Tensor Sac::Learn(const SoftRows& rows, const Tensor& action, const Tensor& targ
   const Tensor alpha = temperature_.Value(target);
   // (7): the critics only pass the gradient on.
   const SoftPolicy::Expected now = policy_->Expect(critic_.network(), rows, context->noise());
-  context->Descend(-MaskedMean(weight * (now.q + alpha * now.entropy), learned), actor_.group());
+  const Tensor q = rows.Total(now.q);
+  context->Descend(-MaskedMean(weight * (q + alpha * now.entropy), learned), actor_.group());
   // (18), by the logarithm of the temperature.
   const Tensor entropy = MaskedMean(now.entropy, learned);
   temperature_.Learn(entropy, MaskedMean(now.target_entropy.expand_as(now.entropy), learned), context);
   policy_->LearnMore(now, learned, context);
-  context->Report("q_mean", MaskedMean(now.q.detach(), learned));
+  context->Report("q_mean", MaskedMean(q.detach(), learned));
   context->Report("entropy", entropy.detach());
   context->Report("temperature", alpha);
-  return error.detach();
+  return rows.Total(error.detach());
 }
 
 AlgorithmImplementation sac_implementation() {

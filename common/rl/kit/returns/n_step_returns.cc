@@ -38,7 +38,8 @@ bool IsPlain(const torch::Tensor& tensor, torch::ScalarType type) {
 
 NStepReturn NStepReturns(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& length,
                          double gamma) {
-  if (IsPlain(reward, torch::kFloat32) && IsPlain(discount, torch::kFloat32) && IsPlain(length, torch::kInt64)) {
+  if (reward.dim() == 2 && IsPlain(reward, torch::kFloat32) && IsPlain(discount, torch::kFloat32) &&
+      IsPlain(length, torch::kInt64)) {
     return SweepNStepReturns(reward, discount, length, gamma);
   }
   const torch::Tensor positions = torch::arange(reward.size(1), length.options());
@@ -49,7 +50,11 @@ NStepReturn NStepReturns(const torch::Tensor& reward, const torch::Tensor& disco
   const torch::Tensor weights =
       torch::cat({torch::ones_like(products.narrow(1, 0, 1)), products.narrow(1, 0, reward.size(1) - 1)}, 1);
   const torch::Tensor zeros = torch::zeros({}, reward.options());
-  return {(torch::where(counts, reward, zeros) * weights).sum(1), products.select(1, reward.size(1) - 1)};
+  const auto like_reward = [&reward](const torch::Tensor& steps) {
+    return reward.dim() == 3 ? steps.unsqueeze(-1) : steps;
+  };
+  return {(torch::where(like_reward(counts), reward, zeros) * like_reward(weights)).sum(1),
+          products.select(1, reward.size(1) - 1)};
 }
 
 torch::Tensor Bootstrapped(const torch::Tensor& reward, const torch::Tensor& bootstrap, const torch::Tensor& value) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 #include "common/rl/modules/decoder/decoder.h"
 #include "common/rl/modules/definitions.h"
 
@@ -45,6 +46,9 @@ absl::Status Extend(const DecoderOptions& options, const PlanContext& context, A
         absl::StrCat("network: got ", options.network.empty() ? "none" : options.network,
                      "; wanted one that has observations as its only inputs, and no core: ",
                      fitting.empty() ? "the algorithm has none" : absl::StrJoin(fitting, ", ")));
+  }
+  if (options.predicts == "reward") {
+    WAGGLE_RETURN_IF_ERROR(CheckScalarReward(context));
   }
   const int64_t width = Width(options, context.environment);
   if (width == 0) {

@@ -40,6 +40,7 @@ absl::Status CheckLeaves(const HerOptions& options, const EnvironmentSpec& envir
 
 absl::Status Extend(const HerOptions& options, const PlanContext& context, AlgorithmPlan* plan) {
   const EnvironmentSpec& environment = context.environment;
+  WAGGLE_RETURN_IF_ERROR(CheckScalarReward(context));
   WAGGLE_RETURN_IF_ERROR(CheckLeaves(options, environment));
   const int64_t horizon = options.horizon.value_or(environment.max_episode_steps);
   Problems problems;

@@ -20,9 +20,18 @@ std::string AllRowsName(const std::string& column) {
   return absl::StrCat("all_rows/", column);
 }
 
+absl::Status CheckScalarReward(const PlanContext& context) {
+  const ArraySpec& reward = context.environment.rewards[0];
+  return reward.shape.empty()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat("type: got an environment with ", reward.DebugString(),
+                                                       "; wanted one whose reward is a scalar"));
+}
+
 absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
                         const std::vector<std::string>& networks) {
   Problems problems;
+  problems.AddIfBad("", CheckScalarReward(context));
   problems.AddUnless(!options.normalize || context.learner.processes == 1, "normalize: got true, and each of ",
                      context.learner.processes,
                      " learners would divide bonuses by its own deviation; wanted false, or learner.processes: 1");

@@ -25,6 +25,9 @@ struct IntrinsicOptions : public ModuleOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
+// INVALID_ARGUMENT if the environment's reward is a vector, which the module cannot change.
+absl::Status CheckScalarReward(const PlanContext& context);
+
 // INVALID_ARGUMENT if the experiment cannot have this bonus, which these networks of the module compute.
 absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
                         const std::vector<std::string>& networks);

@@ -52,6 +52,7 @@ TEST_CASE("built-in environments pass the conformance suite at the ends of their
       {"Pendulum-v1", "{gravity: 0, mass: 0.01, length: 0.01, max_torque: 10000, time_step: 1}"},
       {"Pendulum-v1", "{gravity: 100, mass: 1000, length: 100, max_torque: 0.001, time_step: 0.0001}"},
       {"Pendulum-v1", "{max_torque: 0.1, max_episode_steps: 1}"},
+      {"Pendulum-v1", "{vector_reward: true}"},
       {"PointMass-v0", "{reward: dense, max_episode_steps: 5}"},
       {"Spread-v0", "{agents: 1, local_ratio: 0}"},
       {"Spread-v0", "{agents: 6, local_ratio: 1, max_episode_steps: 7}"},

@@ -25,6 +25,58 @@ TEST_CASE("an experiment's plan has its networks resolved and its tables named a
   CHECK(ExperimentPlan().acting().empty());
 }
 
+TEST_CASE("a vector reward has a weight for each dimension, by default one", "[unit]") {
+  const auto plan = [](const std::string& keys, std::vector<int64_t> shape) {
+    EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+    environment.rewards[0].shape = std::move(shape);
+    return PlanExperiment(
+        testing::ValueOf(ParseExperiment("algorithm: {name: fake" + keys + "}\nstop: {max_seconds: 1}\n", "x.yaml", {},
+                                         testing::FakeAlgorithms())),
+        environment, testing::FakeAlgorithms());
+  };
+  CHECK(testing::ValueOf(plan("", {})).algorithm.reward_weights.empty());
+  CHECK(testing::ValueOf(plan("", {3})).algorithm.reward_weights == std::vector<double>{1, 1, 1});
+  CHECK(testing::ValueOf(plan(", reward_weights: [2, -0.5]", {2})).algorithm.reward_weights ==
+        std::vector<double>{2, -0.5});
+  CHECK(plan(", reward_weights: [1]", {2}).status().message() ==
+        "algorithm.reward_weights: got 1 numbers for reward: float32[2]; wanted one for each dimension, or none");
+  CHECK(plan(", reward_weights: [1]", {}).status().message() ==
+        "algorithm.reward_weights: got 1 numbers for reward: float32[]; wanted none");
+}
+
+// Two tables, each with columns of its own; the second one's discounts are of this type.
+template <DType discount>
+absl::StatusOr<AlgorithmPlan> PlanTwoTables(const testing::FakeOptions&, const PlanContext& context) {
+  AlgorithmPlan plan{{NetworkNeed{"q", {{"q", HeadKind::kQ}}}}};
+  plan.networks[0].acts = true;
+  plan.exploration.type = "none";
+  plan.tables = {TransitionTable(context, 1), TransitionTable(context, 1)};
+  plan.tables[1].table.name = "rewards";
+  plan.tables[1].table.signature = {ArraySpec{kStepType, DType::kInt32, {}}, ArraySpec{kDiscount, discount, {}}};
+  plan.tables[1].table.view = {{kStepType, kStepType, ViewField::Rows::kFirst}};
+  return plan;
+}
+
+TEST_CASE("tables have the columns of all, and each shows its own", "[unit]") {
+  const auto plan = [](const auto& plan_tables) {
+    AlgorithmDefinitions definitions("algorithm");
+    REQUIRE_OK(definitions.Register("two", Define(
+                                               "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, plan_tables)));
+    return PlanExperiment(testing::ValueOf(ParseExperiment("algorithm: {name: two}\nstop: {max_seconds: 1}\n", "x.yaml",
+                                                           {}, definitions)),
+                          testing::FakeEnvironmentSpec(), definitions);
+  };
+  const std::vector<TablePlan> tables = testing::ValueOf(plan(PlanTwoTables<DType::kFloat32>)).algorithm.tables;
+  CHECK(tables[1].table.signature == tables[0].table.signature);
+  CHECK(tables[0].table.signature.back().name == kStepType);
+  CHECK(tables[1].table.view.size() == 1);
+  const absl::Status other = plan(PlanTwoTables<DType::kFloat64>).status();
+  REQUIRE_CODE(other, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(other.message()),
+             Catch::EndsWith("rewards: got the column discount: float64[]; wanted that of the other tables, discount: "
+                             "float32[]"));
+}
+
 TEST_CASE("an algorithm refuses the options of another", "[unit]") {
   struct Others : AlgorithmOptions {
     void Visit(ConfigVisitor&) override {}

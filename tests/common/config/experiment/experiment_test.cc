@@ -192,7 +192,7 @@ TEST_CASE("initial weights are a folder, and a map of parameters' prefixes", "[u
   };
   CHECK_THAT(problem("{map: {q: q}}"), Catch::Contains("learner.init.from: is missing; wanted the folder of another"));
   CHECK_THAT(problem("{from: x, map: {q: 'a b'}}"),
-             Catch::Contains("learner.init.map.q: got \"a b\"; wanted 1 to 128"));
+             Catch::Contains("learner.init.map.q: got the text \"a b\"; wanted 1 to 128"));
 }
 
 TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {

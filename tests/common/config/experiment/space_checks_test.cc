@@ -47,9 +47,7 @@ TEST_CASE("each part of an environment that an algorithm cannot take is named", 
         "wants discrete ones");
   spec = testing::FakeEnvironmentSpec();
   spec.rewards[0].shape = {2};
-  CHECK(Problems(spec) ==
-        "environment.name: CartPole-v1 gives a reward of several dimensions (reward: float32[2]); algorithm fake wants "
-        "a scalar");
+  CHECK(Problems(spec).empty());
 }
 
 TEST_CASE("several actions are for algorithms whose choices are independent, or whose actions are all real", "[unit]") {

@@ -73,6 +73,21 @@ TEST_CASE("A run's best weights come before its newest, and these before the lea
   CheckModel(LoadSavedWeights(run.File(hub + "best"), false), SavedKind::kWeights, run.File(hub + "best"), 10);
 }
 
+TEST_CASE("A run's networks are those of the learner's checkpoint, or else of its best weights", "[unit]") {
+  const TemporaryFolder run;
+  SaveModel(run.File("hub/weights/newest"), 20);
+  SaveModel(run.File("best"), 10);
+  CheckModel(LoadSavedNetworks(run.path()), SavedKind::kBest, run.File("best"), 10);
+  SaveLearnerState(run.File("checkpoints"), 30);
+  CHECK(ValueOf(LoadSavedNetworks(run.path())).folder == run.File("checkpoints"));
+  CheckModel(LoadSavedNetworks(run.File("best")), SavedKind::kWeights, run.File("best"), 10);
+  std::ofstream(run.File("x.yaml")) << "algorithm: {name: fake}";
+  const absl::Status file = LoadSavedNetworks(run.File("x.yaml")).status();
+  REQUIRE_CODE(file, absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(file.message()),
+             Catch::Contains(" is a file; wanted a run's folder") && Catch::EndsWith("of a learner's checkpoints"));
+}
+
 TEST_CASE("A parameter server's folder with several experiments is refused unless one is named", "[unit]") {
   const TemporaryFolder hub;
   SaveModel(hub.File("experiments/a/hub/weights/best"), 10);

@@ -25,6 +25,19 @@ TEST_CASE("transitions have the n-step return, the last value's factor, and impo
   CHECK(torch::allclose(TransitionsOf(batches, 0.5, 0.5).weight, torch::tensor({1.0F, 0.5F})));
 }
 
+TEST_CASE("a batch of one of several tables is converted as that of an only table", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  TensorBatch batch = testing::DqnBatch(torch::tensor({{1.0F}}), {1}, torch::tensor({{1.0F, 2.0F}}),
+                                        torch::ones({1, 2}), torch::tensor({{5.0F}}), {3});
+  const TensorBatch other;
+  const Batches batches(&environment, {{"transitions", &batch}, {"others", &other}});
+  CHECK(batches.Has("others"));
+  CHECK_FALSE(batches.Has("thirds"));
+  const Transitions transitions = TransitionsOf(environment, batches.at("transitions"), 0.5);
+  CHECK(torch::equal(transitions.n_step_return, torch::tensor({2.0F})));
+  CHECK(torch::equal(transitions.observation.at(0), torch::tensor({{1.0F}})));
+}
+
 TEST_CASE("every leaf of the observation stands in its place", "[unit]") {
   EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   environment.observations = {Box("observation/a", DType::kFloat32, {1}), Box("observation/b", DType::kUint8, {2})};
@@ -170,6 +183,8 @@ TEST_CASE("sequences count after their burn-in, or as a whole if their episode b
   CHECK(torch::allclose(s.weight, torch::tensor({1.0F, 0.5F})));
   CHECK(torch::equal(SequencesOf(batches, 0.5, 0).learned, s.counts));
   CHECK(torch::equal(SequencesOf(batches, 0.5, 0).weight, torch::ones({2})));
+  CHECK(torch::equal(SequencesOf(environment, batch, 0.5, 2).learned, s.learned));
+  CHECK(torch::equal(UnrollsOf(environment, batch, 0.5).counts, s.counts));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class TwoTables : public Algorithm {
   explicit TwoTables(Model* model) : scalar_(model->scalar("number")) {}
   void Update(const Batches& batches, UpdateContext* context) override {
     const torch::Tensor own = batches.at("own").at("value");
-    const torch::Tensor given = batches.at("given").at("value");
+    const torch::Tensor given = batches.Has("given") ? batches.at("given").at("value") : torch::zeros({2});
     context->Descend(-scalar_->value() * (own.sum() + 10 * given.sum()), scalar_->group());
     context->SetPriorities("own", own);
     context->SetPriorities("given", given);
@@ -93,6 +93,10 @@ TEST_CASE("an algorithm of several tables gets a batch of each by its name, and 
   CHECK(result.priorities[0].sizes() == torch::IntArrayRef({3}));
   // Not defined for a table that picks nothing by priority.
   CHECK_FALSE(result.priorities[1].defined());
+  // An update that does not draw the second one.
+  const TensorBatch* const first[] = {&own, nullptr};
+  REQUIRE_OK(trainee->Update(first, Progress(), &stepper));
+  CHECK(trainee->model().scalar("number")->value().item<float>() == 26);
 }
 
 struct PullOptions : ModuleOptions {

@@ -14,7 +14,7 @@ SpaceLeaf Real() {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const std::string& keys, const std::vector<SpaceLeaf>& actions,
-                                   const std::string& sections = "") {
+                                   const std::string& sections = "", std::vector<int64_t> reward = {}) {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const absl::StatusOr<Experiment> experiment = ParseExperiment(
       "algorithm: {name: sac" + keys + "}\nstop: {max_seconds: 1}\n" + sections, "test.yaml", {}, definitions);
@@ -25,6 +25,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const std::string& keys, const std::vector<Sp
   environment.name = "test";
   environment.observations = {Box("observation", DType::kFloat32, {3})};
   environment.actions = actions;
+  environment.rewards[0].shape = std::move(reward);
   if (const absl::Status fits = CheckAgainstEnvironment(*experiment, environment, definitions); !fits.ok()) {
     return fits;
   }
@@ -49,6 +50,18 @@ TEST_CASE("SAC learns from sequences that show the action before if its prior is
   const WindowPlan remembered = window(", sequence: 7, burn_in: 2, prior: {type: same_action}", kCore);
   CHECK(remembered.length == 10);
   CHECK(remembered.period == 7);
+}
+
+TEST_CASE("SAC's critics of real actions value each dimension of a reward, and the entropy", "[unit]") {
+  const AlgorithmPlan plan = testing::ValueOf(Plan("", {Real()}, "", {3}));
+  CHECK(plan.learns_vector_rewards);
+  CHECK(plan.networks[1].heads.at("value").size == 4);
+  // By sequences, and of choices, they value the weighted sum.
+  for (const AlgorithmPlan& summed : {testing::ValueOf(Plan("", {Real()}, kCore, {3})),
+                                      testing::ValueOf(Plan("", {Discrete("action", 3)}, "", {3}))}) {
+    CHECK_FALSE(summed.learns_vector_rewards);
+    CHECK(summed.reward_weights == std::vector<double>{1, 1, 1});
+  }
 }
 
 TEST_CASE("SAC's critics give a choice beside real actions its values, and its own policy draws it", "[unit]") {

@@ -5,6 +5,7 @@
 
 #include "common/base/random.h"
 #include "common/rl/kit/noise.h"
+#include "common/rl/kit/returns/n_step_returns.h"
 #include "tests/support/algorithm_checks.h"
 
 namespace waggle {
@@ -75,6 +76,88 @@ Drawn Draw(const Network& actor, const Observations& observation, const torch::T
     drawn.log_prob += -0.5 * epsilon * epsilon - log_std - 0.5 * std::log(2 * M_PI) - std::log(1 - action * action);
   }
   return drawn;
+}
+
+// Real actions, and a reward of two dimensions.
+EnvironmentSpec VectorReward() {
+  EnvironmentSpec environment = Real();
+  environment.rewards = {ArraySpec{kReward, DType::kFloat32, {2}}};
+  return environment;
+}
+
+TensorBatch VectorRewards(int64_t rows, uint64_t seed) {
+  TensorBatch batch = RandomTransitions(VectorReward(), rows, seed);
+  batch.fields[kReward] = torch::randn({rows, 2, 2}, torch::kFloat64);
+  return batch;
+}
+
+TEST_CASE("SAC's losses of a vector reward are those of a loop over rows and dimensions", "[unit]") {
+  const auto trainee =
+      TraineeOf("name: sac, discount: 0.9, target_entropy: -1.5, reward_weights: [2, -0.5], importance_exponent: 0",
+                VectorReward());
+  Move(trainee.get());
+  const TensorBatch batch = VectorRewards(7, 3);
+  const Net& actor = trainee->model().net("actor");
+  const Net& critic = trainee->model().net("critic");
+  const double alpha = std::exp(-0.7);
+  const double weights[] = {2, -0.5, 1};  // The last is that of the entropy.
+  Noise draws(Rng::Split(1, "algorithm", 0).Next(), torch::kCPU);
+  const torch::Tensor normal_next = draws.NormalLike(batch.at(kAction));
+  const torch::Tensor normal_now = draws.NormalLike(batch.at(kAction));
+  // The critics' value of this dimension that counts least.
+  const auto least = [&](const torch::Tensor& values, int64_t i) {
+    const double one = values[0][0][i].item<double>(), other = values[1][0][i].item<double>();
+    return weights[i] < 0 ? std::max(one, other) : std::min(one, other);
+  };
+  double critic_loss = 0, actor_loss = 0;
+  std::vector<double> priorities;
+  for (int64_t row = 0; row < 7; ++row) {
+    const Observations now = {batch.at(kObservation).narrow(0, row, 1)};
+    const Observations next = {batch.at("next_observation").narrow(0, row, 1)};
+    const Drawn next_drawn = Draw(actor.network(), next, normal_next[row]);
+    const torch::Tensor next_values = critic.target()(next, next_drawn.action).values();
+    const torch::Tensor values = critic(now, batch.at(kAction).narrow(0, row, 1)).values();
+    double priority = 0;
+    for (int64_t member = 0; member < 2; ++member) {
+      double weighted = 0;
+      for (int64_t i = 0; i < 3; ++i) {
+        double target = i < 2 ? batch.at(kReward)[row][0][i].item<double>() : 0;
+        if (row % 3 != 0) {
+          target += 0.9 * (least(next_values, i) - (i == 2 ? alpha * next_drawn.log_prob : 0));
+        }
+        const double error = values[member][0][i].item<double>() - target;
+        critic_loss += 0.5 * error * error / 3 / 7;
+        weighted += weights[i] * error;
+      }
+      priority += std::abs(weighted) / 2;
+    }
+    priorities.push_back(priority);
+    const Drawn drawn = Draw(actor.network(), now, normal_now[row]);
+    const torch::Tensor drawn_values = critic(now, drawn.action).values();
+    actor_loss += alpha * drawn.log_prob / 7;
+    for (int64_t i = 0; i < 3; ++i) {
+      actor_loss -= weights[i] * least(drawn_values, i) / 7;
+    }
+  }
+  CaptureStepper stepper;
+  const UpdateResult learned = Updated(trainee.get(), batch, &stepper);
+  CHECK(Metric(learned, "critic_loss") == Approx(critic_loss));
+  CHECK(Metric(learned, "actor_loss") == Approx(actor_loss));
+  for (int64_t row = 0; row < 7; ++row) {
+    CHECK(learned.priorities[0][row].item<double>() == Approx(priorities[static_cast<size_t>(row)]));
+  }
+  testing::CheckGradients(trainee.get(), Groups(trainee.get()), batch);
+}
+
+TEST_CASE("n-step returns of a vector reward are those of its dimensions", "[unit]") {
+  const TensorBatch batch = VectorRewards(6, 4);
+  const NStepReturn both = NStepReturns(batch.at(kReward), batch.at(kDiscount), batch.at(kItemLength), 0.9);
+  for (int64_t i = 0; i < 2; ++i) {
+    const NStepReturn one =
+        NStepReturns(batch.at(kReward).select(-1, i), batch.at(kDiscount), batch.at(kItemLength), 0.9);
+    CHECK(both.rewards.select(-1, i).equal(one.rewards));
+    CHECK(both.bootstrap.equal(one.bootstrap));
+  }
 }
 
 TEST_CASE("SAC's losses of real actions are those of a loop over rows", "[unit]") {
