@@ -1,0 +1,52 @@
+#include "common/config/experiment/experiment_plan.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/modules/lagrangian/lagrangian.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+
+absl::StatusOr<ExperimentPlan> PlanOf(const std::string& module, const std::string& algorithm = "sac",
+                                      std::vector<int64_t> reward = {2}) {
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observations = {Box("observation", DType::kFloat32, {3})};
+  environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
+  environment.rewards = {ArraySpec{"reward", DType::kFloat32, std::move(reward)}};
+  const Experiment experiment = ValueOf(ParseExperiment(
+      "algorithm: {name: " + algorithm + ", modules: [{type: lagrangian, " + module + "}]}\nstop: {max_seconds: 1}\n",
+      "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+  return PlanExperiment(experiment, environment, BuiltinAlgorithmDefinitions());
+}
+
+TEST_CASE("bounds learn from the newest steps of replayed items, and from the batch of a queue", "[unit]") {
+  const std::string bound = "window: 500, bounds: [{dimension: 1, least: -0.5}]";
+  const AlgorithmPlan replayed = ValueOf(PlanOf(bound)).algorithm;
+  REQUIRE(replayed.tables.size() == 2);
+  CHECK(replayed.tables[1].name == kNewestRewards);
+  CHECK(replayed.tables[1].is_modules);
+  CHECK(replayed.tables[1].table.max_items == 500);
+  CHECK(replayed.tables[1].table.signature == replayed.tables[0].table.signature);
+  CHECK(replayed.scalars.back().name == "lagrangian_weight_1");
+  CHECK(replayed.scalars.back().initial == Approx(std::log(std::exp(1.0) - 1)));
+  CHECK(ValueOf(PlanOf(bound, "ppo")).algorithm.tables.size() == 1);
+}
+
+TEST_CASE("bounds that the reward cannot have are refused", "[unit]") {
+  const auto refused = [](const std::string& module, std::vector<int64_t> reward = {2}) {
+    return std::string(PlanOf(module, "sac", std::move(reward)).status().message());
+  };
+  CHECK(refused("window: 5") == "algorithm.modules[0].bounds: got none; wanted at least one");
+  CHECK(refused("bounds: [{dimension: 2}]") ==
+        "algorithm.modules[0].bounds[0].dimension: got 2; wanted one of reward: float32[2]");
+  CHECK(refused("bounds: [{dimension: 1}, {dimension: 1}]") ==
+        "algorithm.modules[0].bounds[1].dimension: got 1 a second time; wanted one bound for each dimension");
+  CHECK(refused("bounds: [{dimension: 0}]", {}) ==
+        "algorithm.modules[0].type: got an environment with reward: float32[]; wanted one whose reward has several "
+        "dimensions");
+}
+
+}  // namespace
+}  // namespace waggle
