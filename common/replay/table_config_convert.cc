@@ -130,6 +130,9 @@ absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto) {
   for (ViewField& field : config.view) {
     field.stack = field.stack == 0 ? 1 : field.stack;
   }
+  if (proto.future_row() == v1::FUTURE_ROW_UNSPECIFIED) {
+    config.future_row = FutureRow::kLater;
+  }
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   return config;
 }

@@ -231,6 +231,7 @@ OF_NOTHING = {
             "rate_limiter": [(5, TYPE), (None, TYPE), ({"min_items": 1}, TYPE)],
             "compression": [("lz4", TYPE), ({"vector": 5}, TYPE), ({5: "lz4"}, TYPE)],
             "durability": TEXTS,
+            "future_row": TEXTS,
             "log_sync": BOOLEANS,
         },
     ),

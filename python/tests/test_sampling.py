@@ -95,6 +95,27 @@ class SamplingTest(ServerTest):
         # The episode's last row can be drawn: the bound above is reached.
         self.assertTrue((batch["goal"] + 1 == np.array(ends)[batch["number"]]).any())
 
+    def test_future_rows_may_be_the_last_of_the_episode_or_any(self):
+        view = {"number": waggle.first("number"), "goal": waggle.future("number")}
+        for future_row, seen in (("last", range(1, 6)), ("episode", range(-4, 6))):
+            name = f"{self.name}-{future_row}"
+            table = waggle.Table(name, COLUMNS, view, max_window=6, transition_rows=2, future_row=future_row)
+            self.client.create_table(table)
+            self.assertEqual(self.client.table(name).table, table)
+            with self.client.writer(name) as writer:
+                for number in range(12):  # Two episodes of six rows.
+                    writer.append(row(number), begins_episode=number % 6 == 0)
+                    if number % 6 == 5:
+                        for rows in range(6, 1, -1):
+                            writer.create_item(rows=rows)
+            with self.client.sampler(name, batch_size=500, timeout=PATIENCE) as sampler:
+                batch = sampler.next()
+            np.testing.assert_array_equal(batch["goal"], batch["number"] + batch.future_offsets)
+            np.testing.assert_array_equal(batch["goal"] // 6, batch["number"] // 6)
+            self.assertEqual(set(batch.future_offsets.tolist()), set(seen))
+        with self.assertRaisesRegex(waggle.InvalidArgument, "future_row: got 'next'"):
+            self.client.create_table(waggle.Table(self.name, COLUMNS, view, future_row="next"))
+
     def test_future_offsets_are_for_tables_with_a_future_field(self):
         self.client.create_table(queue_table(self.name))
         self.fill(self.name, 1)

@@ -129,7 +129,7 @@ class WriterCore(StreamCore):
         self.min_windows = [config.min_window for config in configs]
         self.max_windows = [config.max_window for config in configs]
         self.longest_window = max(self.max_windows)
-        self.max_contexts = [config.longest_stack - 1 for config in configs]
+        self.max_contexts = [config.max_context for config in configs]
         self.priority_bounds = [_priority_bounds(config) for config in configs]
         self.rules = [ColumnRules(name, column) for name, column in configs[0].columns.items()]
         codecs = configs[0].compression  # The server checks that the other tables' are equal.

@@ -92,6 +92,8 @@ def to_proto(table: Table):
         _set_enum(added, "codec", f"{where}compression: {column}", codec)
     if table.durability != "none":
         _set_enum(proto, "durability", f"{where}durability", table.durability)
+    if table.future_row != "later":
+        _set_enum(proto, "future_row", f"{where}future_row", table.future_row)
     return proto
 
 
@@ -110,6 +112,7 @@ def from_proto(proto) -> Table:
         max_bytes=proto.max_bytes,
         max_window=proto.max_window,
         transition_rows=proto.transition_rows,
+        future_row=_enum_name(proto, "future_row") if proto.future_row else "later",
         max_times_sampled=proto.max_times_sampled,
         rate_limiter=RateLimiter(
             limiter.min_items,

@@ -157,7 +157,9 @@ class Batch:
 
     @property
     def future_offsets(self) -> np.ndarray:
-        """int64 [items]: how many rows after the window's first the row of future fields is, 1 or more.
+        """int64 [items]: how many rows after the window's first the row of future fields is.
+
+        1 or more, unless the table's future_row is "episode": then a row before the window has a negative one.
 
         FailedPrecondition if the table's view has no such field.
         """

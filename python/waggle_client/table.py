@@ -85,10 +85,10 @@ def all_rows(column: str, stack: int = 1) -> Field:
 
 
 def future(column: str, stack: int = 1) -> Field:
-    """The column in a random row behind the window's first, all equally likely, drawn anew for each sample of the item.
+    """The column in a random row that the table's future_row names, drawn anew for each sample of the item.
 
-    For goals in hindsight (HER's strategy "future", arXiv 1707.01495). All such fields of an item have the same row,
-    and batch.future_offsets says which. A table with such a field needs transition_rows, and items of two rows or more,
+    For goals in hindsight (HER, arXiv 1707.01495). All such fields of an item have the same row, and
+    batch.future_offsets says which. A table with such a field needs transition_rows, and items of two rows or more,
     whose windows go on behind their transition, up to the end of the episode.
     """
     return Field(column, "future", stack)
@@ -237,6 +237,8 @@ class Table:
     max_window: the most rows that an item may have.
     transition_rows: if the view has a future field, how many of a window's first rows first, last and all_rows are
         about: n + 1 for a transition of n steps. Otherwise 0.
+    future_row: the row of future fields: "later" is one behind the window's first, all equally likely, "last" the
+        window's last, and "episode" one of the window or of the max_window - 1 rows before it in its episode.
     max_times_sampled: an item leaves once it was sampled this often; 0 is never.
     seed: the drawn items follow from the seed, the table's name and the order of requests.
     compression: "lz4" or "zstd" by column: how rows are sent and kept. The writer compresses them, with the packages
@@ -265,6 +267,7 @@ class Table:
     log_sync: bool = False
     memory_limit: int = 0
     transition_rows: int = 0
+    future_row: str = "later"
 
     def __post_init__(self):
         where = f'table "{_check.identifier("name", self.name)}": '
@@ -282,6 +285,7 @@ class Table:
         object.__setattr__(self, "seed", _check.integer(where + "seed", self.seed, 0, (1 << 64) - 1))
         object.__setattr__(self, "log_sync", _check.boolean(where + "log_sync", self.log_sync))
         _check.text(where + "durability", self.durability)
+        _check.text(where + "future_row", self.future_row)
         for column, codec in self.compression.items():
             _check.text(f"{where}compression: {_check.text(where + 'compression', column)}", codec)
         self._check_view(where)
@@ -314,6 +318,11 @@ class Table:
     @property
     def longest_stack(self) -> int:
         return max(field.stack for field in self.view.values()) if self.view else 1
+
+    @property
+    def max_context(self) -> int:
+        """The most rows before an item's window that belong to the item."""
+        return max(self.longest_stack, self.max_window if self.future_row == "episode" else 1) - 1
 
     @property
     def has_future(self) -> bool:

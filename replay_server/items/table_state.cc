@@ -213,10 +213,15 @@ void TableState::DrawFuture(uint32_t slot, SampledItem* item) {
   const uint32_t rows = in_.items.rows(slot);
   const uint32_t context = in_.items.context(slot);
   const auto sampled = static_cast<uint32_t>(std::min<int64_t>(rows, config_.transition_rows));
-  item->future_offset = 1 + static_cast<uint32_t>(rng_.UniformInt(rows - 1));
-  const uint32_t row = context + item->future_offset;
+  uint32_t row = context + rows - 1;
+  if (config_.future_row == FutureRow::kLater) {
+    row = context + 1 + static_cast<uint32_t>(rng_.UniformInt(rows - 1));
+  } else if (config_.future_row == FutureRow::kEpisode) {
+    row = static_cast<uint32_t>(rng_.UniformInt(context + rows));
+  }
+  item->future_offset = int64_t{row} - context;
   // Includes the rows that its stack needs.
-  const uint32_t first = row - std::min(row, static_cast<uint32_t>(config_.MaxContextRows()));
+  const uint32_t first = row - std::min(row, static_cast<uint32_t>(config_.StackReach()));
   uint32_t left_out = 0;
   item->window = in_.items.window_parts(slot, context + sampled, first, row + 1, &left_out);
   item->window.rows = sampled;

@@ -37,8 +37,8 @@ struct NewItem {
 struct SampledItem {
   // In a table with a future row: the transition, and of the following chunks only those that the future row needs.
   Window window;
-  uint32_t future_row = 0;     // Index in the window's chunks, from its first row, with context.
-  uint32_t future_offset = 0;  // Distance from the item's first row; 0 without a future row.
+  uint32_t future_row = 0;    // Index in the window's chunks, from its first row, with context.
+  int64_t future_offset = 0;  // Distance from the item's first row; 0 without a future row.
   uint64_t key = 0;
   uint64_t generation = 0;
   uint64_t policy_version = 0;

@@ -41,6 +41,8 @@ std::vector<BadText> BadTexts() {
       {"max_window", "max_window: 1152921504606846976"},
       {"transition_rows", "transition_rows: 2"},  // No future row.
       {"transition_rows", "max_window: 3 view {name: 'goal' column: 'reward' rows: ROWS_FUTURE}"},
+      {"future_row", "future_row: FUTURE_ROW_LAST"},  // No future row.
+      {"future_row", "future_row: 7"},
       {"view.rows", "max_window: 1 view {name: 'goal' column: 'reward' rows: ROWS_FUTURE}"},
       {"view.rows", "view {name: 'more' column: 'reward' rows: 7}"},
       {"view.name", "view {column: 'reward' rows: ROWS_FIRST}"},

@@ -37,7 +37,7 @@ inline constexpr char kItemPolicyVersion[] = "item/policy_version";
 inline constexpr char kItemTimesSampled[] = "item/times_sampled";  // This time included.
 inline constexpr char kItemProbability[] = "item/probability";     // float64: see waggle.v1.SampleOpened.
 inline constexpr char kItemPriority[] = "item/priority";           // float64, as last set.
-// If a field is kFuture: its row's distance from the window's first row, 1 to the window's rows - 1.
+// If a field is kFuture: its row's distance from the window's first row, negative for a row before the window.
 inline constexpr char kItemFutureOffset[] = "item/future_offset";
 
 // RESOURCE_EXHAUSTED if the batch would have more than `max_bytes`. The configuration must be valid.

@@ -113,6 +113,8 @@ void CheckTransition(const TableConfig& config, Problems* problems) {
   if (!config.HasFuture()) {
     problems->AddUnless(config.transition_rows == 0, "transition_rows: ", config.transition_rows,
                         " means nothing if no field of the view takes a future row");
+    problems->AddUnless(config.future_row == FutureRow::kLater, "future_row: got ", Name(config.future_row),
+                        ", and no field of the view takes a future row; wanted later");
     return;
   }
   if (config.max_window < 2) {
@@ -124,6 +126,9 @@ void CheckTransition(const TableConfig& config, Problems* problems) {
                       "transition_rows: ", config.transition_rows, " is outside [1, ", config.max_window,
                       "], max_window: if a field of the view takes a future row, this is the number of a window's rows "
                       "that are the transition, n + 1 for n steps");
+  problems->AddUnless(config.future_row != FutureRow::kEpisode || config.max_window - 1 <= kMaxContextRows,
+                      "max_window: got ", config.max_window, "; wanted at most ", kMaxContextRows + 1,
+                      " beside future_row: episode");
 }
 
 void CheckSampler(const SamplerConfig& sampler, Problems* problems) {

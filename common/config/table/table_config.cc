@@ -32,6 +32,10 @@ absl::string_view Name(ViewField::Rows rows) {
   return NameIn({kUnknown, "first", "last", "all", "future"}, rows);
 }
 
+absl::string_view Name(FutureRow row) {
+  return NameIn({kUnknown, "later", "last", "episode"}, row);
+}
+
 absl::string_view Name(Codec codec) {
   return NameIn({"none", "lz4", "zstd"}, codec);
 }
@@ -77,6 +81,10 @@ std::string RateLimiterConfig::WhyStuck(int64_t batch_size) const {
 }
 
 int64_t TableConfig::MaxContextRows() const {
+  return std::max(StackReach(), future_row == FutureRow::kEpisode ? max_window - 1 : 0);
+}
+
+int64_t TableConfig::StackReach() const {
   int64_t longest = 1;
   for (const ViewField& field : view) {
     longest = std::max(longest, field.stack);

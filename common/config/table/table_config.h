@@ -87,8 +87,8 @@ struct RateLimiterConfig {
 // One field of a sampled item: a column, and the rows of the item's window that it takes.
 //
 // If a field is kFuture, an item's window goes on behind its transition. Its first transition_rows rows are the
-// transition, from which kFirst, kLast and kAll take theirs. Any row but the window's first may be the item's future
-// row. An item is still one step of an episode, and is drawn, counted, given a priority and removed as such. So all
+// transition, from which kFirst, kLast and kAll take theirs. FutureRow says which row is the item's future row. An
+// item is still one step of an episode, and is drawn, counted, given a priority and removed as such. So all
 // steps are equally likely, unlike with whole episodes as items. The table need not know the ends of episodes, because
 // windows never reach past them. All windows over a row share it. A longer window costs 8 bytes for each further chunk
 // that it reaches over.
@@ -97,9 +97,8 @@ struct ViewField {
     kFirst = 1,
     kLast,
     kAll,  // Zero-padded to an item's most rows (SampledRows); its number of rows is a fact beside it.
-    // One of the window's rows behind its first one, each as likely, drawn anew each time that the item is sampled: for
-    // goals in hindsight (HER's strategy "future", arXiv 1707.01495). All fields of an item have the same one; its
-    // distance from the first is a fact beside it.
+    // The item's future row, drawn anew each time that the item is sampled: for goals in hindsight (HER, arXiv
+    // 1707.01495). All fields of an item have the same one; its distance from the first row is a fact beside it.
     kFuture,
   };
   std::string name;
@@ -111,6 +110,14 @@ struct ViewField {
 
   template <class Visitor, class... Self>
   static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
+};
+
+// The rows of which one is drawn as an item's future row, each as likely: HER's strategies "future", "final" and
+// "episode" (arXiv 1707.01495, section 4.5).
+enum class FutureRow {
+  kLater = 1,  // The window's rows behind its first one.
+  kLast,       // The window's last row alone.
+  kEpisode,    // The window's rows, and those before it in its episode, which then belong to the item as its context.
 };
 
 // The form of a column's rows from the writer on, stored and on the wire.
@@ -131,6 +138,8 @@ enum class Durability {
 
 inline constexpr int kMaxViewFields = 1024;
 inline constexpr int64_t kMaxStack = 256;
+// Rows before a window that may belong to its item.
+inline constexpr int64_t kMaxContextRows = 255;
 
 // The whole configuration of a replay table.
 struct TableConfig {
@@ -151,12 +160,15 @@ struct TableConfig {
   bool log_sync = false;  // kLog: an answer waits for the disk, and so outlives the machine as well.
   // Bytes of rows in memory; rows beyond them are kept on disk. 0: no limit. Cannot be changed from or to 0.
   int64_t memory_limit = 0;
+  FutureRow future_row = FutureRow::kLater;  // Another one only beside kFuture.
 
   template <class Visitor, class... Self>
   static void Visit(Visitor&& visit, Self&... self);  // table_fields.h
 
-  // The most rows before a window that may belong to its item: the reach of the longest stack.
+  // The most rows before a window that may belong to its item: the reach of the longest stack, or of kEpisode.
   int64_t MaxContextRows() const;
+  // The reach of the longest stack.
+  int64_t StackReach() const;
 
   // True if a field is kFuture.
   bool HasFuture() const;
@@ -182,6 +194,7 @@ struct TableConfig {
 // "prioritized", "max_heap", …: the enumerators' names in configurations and messages.
 absl::string_view Name(SelectorKind kind);
 absl::string_view Name(ViewField::Rows rows);
+absl::string_view Name(FutureRow row);
 absl::string_view Name(Codec codec);
 absl::string_view Name(Durability durability);
 

@@ -132,6 +132,7 @@ void TableConfig::Visit(Visitor&& visit, Self&... self) {
   visit(Field{"max_times_sampled", Field::kChangeable, 0, kMaxCount}, self.max_times_sampled...);
   visit(Field{"max_window", Field::kGiven, 1, kMaxCount}, self.max_window...);
   visit(Field{"transition_rows", Field::kGiven, 0, kMaxCount}, self.transition_rows...);
+  visit(Field{"future_row", Field::kGiven}, self.future_row...);
   visit(Field{"seed", Field::kGiven}, self.seed...);
   visit(Field{"sampler", Field::kChangeable}, self.sampler...);
   visit(Field{"remover", Field::kChangeable}, self.remover...);

@@ -155,6 +155,27 @@ TEST_CASE("items have the context rows that their table's stacks need, within th
   REQUIRE(seen.size() == 4);
 }
 
+TEST_CASE("items have all rows of their episode if one of them may be the future one", "[unit]") {
+  Rng rng(9);
+  const auto streams = RandomStreams(2, 60, 12, &rng);
+  TablePlan plan = PlanOf("t", WindowPlan::Kind::kNStep, 20, 1, nullptr);
+  plan.table.view = {{"goal", kObservation, ViewField::Rows::kFuture}};
+  plan.table.max_window = 20;
+  plan.table.transition_rows = 2;
+  plan.table.future_row = FutureRow::kEpisode;
+  RecordingWriter sink;
+  auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(2, 7, {plan}), &sink));
+  WriteAll(writer.get(), streams);
+  uint32_t most = 0;
+  for (const InsertBlock& block : sink.blocks) {
+    for (const ItemInfo& item : block.items) {
+      REQUIRE(streams[item.stream][item.first_row - item.context_rows].step_type == 0);
+      most = std::max(most, item.context_rows);
+    }
+  }
+  REQUIRE(most > 2);
+}
+
 TEST_CASE("a lane's rows in a block are one chunk if a table is of unrolls, and it does not begin an episode",
           "[unit]") {
   Rng rng(3);

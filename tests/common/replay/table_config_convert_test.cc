@@ -24,6 +24,7 @@ TEST_CASE("A table's configuration survives the wire whole", "[unit]") {
   config.view.push_back({"goal", "observation", ViewField::Rows::kFuture, 2});
   config.max_window = 9;
   config.transition_rows = 4;
+  config.future_row = FutureRow::kEpisode;
   config.max_times_sampled = 3;
   config.seed = uint64_t{1} << 63;
   config.rate_limiter = {2.5, 100, 50};
@@ -76,8 +77,15 @@ void CheckNames(const google::protobuf::EnumDescriptor& descriptor, const std::s
 TEST_CASE("Enumerators are numbered as in the messages", "[unit]") {
   CheckNames<SelectorKind>(*v1::SelectorKind_descriptor(), "SELECTOR_KIND_");
   CheckNames<ViewField::Rows>(*v1::ViewField::Rows_descriptor(), "ROWS_");
+  CheckNames<FutureRow>(*v1::FutureRow_descriptor(), "FUTURE_ROW_");
   CheckNames<Durability>(*v1::Durability_descriptor(), "DURABILITY_");
   CheckNames<Codec>(*v1::ColumnCompression::Codec_descriptor(), "CODEC_");
+}
+
+TEST_CASE("A configuration from before other future rows has later ones", "[unit]") {
+  v1::TableConfig proto = ToProto(SimpleTable("replay"));
+  proto.clear_future_row();
+  CHECK(ValueOf(FromProto(proto)).future_row == FutureRow::kLater);
 }
 
 TEST_CASE("A wrong configuration is refused", "[unit]") {

@@ -93,7 +93,7 @@ struct Place {
   size_t first = 0;
   size_t rows = 0;
   size_t context = 0;
-  size_t future_offset = 0;
+  int64_t future_offset = 0;
 };
 
 // The slow reference: the bytes of a field of one item, row by row.
@@ -113,7 +113,7 @@ std::string SlowField(const RandomStream& stream, const ViewField& field, size_t
     case ViewField::Rows::kLast:
       return stacked(place.first + place.rows - 1);
     case ViewField::Rows::kFuture:
-      return stacked(place.first + place.future_offset);
+      return stacked(static_cast<size_t>(static_cast<int64_t>(place.first) + place.future_offset));
     case ViewField::Rows::kAll:
       break;
   }
@@ -186,6 +186,7 @@ TEST_CASE("future rows that a table draws are gathered from their stream, with t
     RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/round % 2 == 0);
     stream.config.max_window = 30;
     stream.config.transition_rows = static_cast<int64_t>(1 + rng.UniformInt(5));
+    stream.config.future_row = static_cast<FutureRow>(1 + rng.UniformInt(3));
     stream.config.view.push_back({"goal", stream.config.signature[0].name, ViewField::Rows::kFuture});
     stream.config.view.push_back({"goals", stream.config.signature.back().name, ViewField::Rows::kFuture, 3});
     const RowLayout layout(stream.config.signature);
@@ -216,11 +217,12 @@ TEST_CASE("future rows that a table draws are gathered from their stream, with t
       std::string wanted;
       for (size_t i = 0; i < 25; ++i) {
         Place place = places[sampled->items[i].key];
-        REQUIRE(offsets[i] >= 1);
+        const bool is_episode = stream.config.future_row == FutureRow::kEpisode;
+        REQUIRE(offsets[i] >= (is_episode ? -static_cast<int64_t>(place.context) : 1));
         REQUIRE(offsets[i] < static_cast<int64_t>(place.rows));
         place.rows = std::min(place.rows, static_cast<size_t>(stream.config.transition_rows));
         REQUIRE(lengths[i] == static_cast<int64_t>(place.rows));
-        place.future_offset = static_cast<size_t>(offsets[i]);
+        place.future_offset = offsets[i];
         wanted += SlowField(stream, field, static_cast<size_t>(column - stream.config.signature.begin()), place);
       }
       CAPTURE(round, field.name, field.stack);

@@ -146,6 +146,53 @@ TEST_CASE("every later row of an item is equally often its future row", "[unit]"
   }
 }
 
+TEST_CASE("a future row may be the window's last alone, or any of the episode", "[unit]") {
+  constexpr uint32_t kRows = 10;
+  const auto chunk_rows = GENERATE(1U, 3U, 10U);
+  std::vector<uint32_t> sizes;
+  for (uint32_t begin = 0; begin < kRows; begin += chunk_rows) {
+    sizes.push_back(std::min(chunk_rows, kRows - begin));
+  }
+  const std::vector<ChunkRef> chunks = MakeRows(0, 0, sizes);
+  for (const auto row : {FutureRow::kLast, FutureRow::kEpisode}) {
+    TableConfig config = FutureTable();
+    config.future_row = row;
+    TableState state(config, 1);
+    RemovedRows removed;
+    for (uint32_t first = 0; first + 1 < kRows; ++first) {
+      NewItem item = MakeItem(chunks, 0, kRows - first);
+      item.window.context = row == FutureRow::kEpisode ? static_cast<uint8_t>(first) : uint8_t{0};
+      if (row == FutureRow::kLast) {
+        item.window.chunks.erase(item.window.chunks.begin(), item.window.chunks.begin() + first / chunk_rows);
+        item.window.offset = first % chunk_rows;
+      }
+      state.Insert(std::move(item), &removed);
+    }
+    std::map<int64_t, std::map<int64_t, int64_t>> rows;  // By item: how often each row was the future one.
+    for (const SampledItem& item : state.Sample({50'000, 50'000}, &removed).items) {
+      const auto first = static_cast<int64_t>(item.key);
+      REQUIRE(FirstId(item.window) == (row == FutureRow::kLast ? first : 0));
+      REQUIRE(item.window.rows == 2);
+      REQUIRE(FutureId(item) == first + item.future_offset);
+      ++rows[first][FutureId(item)];
+    }
+    REQUIRE(rows.size() == kRows - 1);
+    std::map<int64_t, double> weights;
+    for (int64_t id = 0; id < kRows; ++id) {
+      weights[id] = 1;
+    }
+    for (const auto& [first, counts] : rows) {
+      CAPTURE(chunk_rows, first);
+      if (row == FutureRow::kLast) {
+        REQUIRE(counts.size() == 1);
+        REQUIRE(counts.count(kRows - 1) == 1);
+      } else {
+        testing::CheckChiSquare(counts, weights);
+      }
+    }
+  }
+}
+
 TEST_CASE("future rows follow from the seed", "[unit]") {
   const std::vector<ChunkRef> chunks = MakeRows(0, 0, {40});
   const auto draw = [&chunks](const TableConfig& config, uint64_t seed) {
@@ -154,7 +201,7 @@ TEST_CASE("future rows follow from the seed", "[unit]") {
     for (uint32_t first = 0; first < 30; ++first) {
       state.Insert(MakeItem(chunks, first, 10), &removed);
     }
-    std::vector<std::pair<uint64_t, uint32_t>> drawn;
+    std::vector<std::pair<uint64_t, int64_t>> drawn;
     for (int batch = 0; batch < 3; ++batch) {
       for (const SampledItem& item : state.Sample({16, 16}, &removed).items) {
         drawn.emplace_back(item.key, item.future_offset);

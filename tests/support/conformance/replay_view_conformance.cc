@@ -123,8 +123,9 @@ TableConfig Hindsight() {
   return config;
 }
 
-// Writes episodes of these numbers of rows, in chunks of up to three, and an item for each step.
-void WriteEpisodes(ReplayWriter* writer, const std::vector<uint32_t>& episodes) {
+// Writes episodes of these numbers of rows, in chunks of up to three, and an item for each step, with up to
+// `most_context` rows before it.
+void WriteEpisodes(ReplayWriter* writer, const std::vector<uint32_t>& episodes, uint32_t most_context) {
   uint64_t begin = 0;
   for (const uint32_t rows : episodes) {
     for (uint32_t first = 0; first < rows; first += 3) {
@@ -132,7 +133,7 @@ void WriteEpisodes(ReplayWriter* writer, const std::vector<uint32_t>& episodes) 
       block.chunks[0].begins = first == 0;
       block.items.clear();
       for (uint32_t row = 0; first + 3 >= rows && row + 1 < rows; ++row) {
-        block.items.push_back({0, 0, begin + row, rows - row, 1.0, std::min(row, 2U)});
+        block.items.push_back({0, 0, begin + row, rows - row, 1.0, std::min(row, most_context)});
       }
       REQUIRE_OK(writer->Append(std::move(block), StopToken()));
     }
@@ -145,7 +146,7 @@ void CheckFuture(const NewReplay& new_replay, const TableConfig& config) {
   const std::shared_ptr<ReplayConnection> connection = new_replay();
   const auto writer = NewWriter(connection.get(), config);
   const std::vector<uint32_t> episodes = {2, 30, 5, 17, 40};
-  WriteEpisodes(writer.get(), episodes);
+  WriteEpisodes(writer.get(), episodes, static_cast<uint32_t>(config.MaxContextRows()));
   std::vector<float> begin_of;  // By row, its episode's first row, and the row after its last.
   std::vector<float> end_of;
   for (const uint32_t rows : episodes) {
@@ -154,6 +155,8 @@ void CheckFuture(const NewReplay& new_replay, const TableConfig& config) {
   }
   const auto sampler = NewSampler(connection.get(), config, 64);
   int64_t longest = 0;
+  int64_t furthest_back = 0;
+  const bool is_episode = config.future_row == FutureRow::kEpisode;
   for (int drawn = 0; drawn < 10; ++drawn) {
     const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
     const auto* const rewards = static_cast<const float*>(batch.Data("rewards"));
@@ -167,17 +170,22 @@ void CheckFuture(const NewReplay& new_replay, const TableConfig& config) {
       REQUIRE(lengths[i] == 2);
       REQUIRE(rewards[2 * i + 1] == row + 1);
       REQUIRE(next[i] == row + 1);
-      REQUIRE(offsets[i] >= 1);
+      REQUIRE((offsets[i] >= 1 || is_episode));
       REQUIRE(goals[i] == row + static_cast<float>(offsets[i]));
+      REQUIRE(goals[i] >= begin_of[static_cast<size_t>(row)]);
       REQUIRE(goals[i] < end_of[static_cast<size_t>(row)]);
+      REQUIRE((goals[i] + 1 == end_of[static_cast<size_t>(row)] || config.future_row != FutureRow::kLast));
       const int goal = static_cast<int>(goals[i]);
-      const int first = static_cast<int>(std::max(begin_of[static_cast<size_t>(row)], row - 2));
+      const float context = static_cast<float>(config.MaxContextRows());
+      const int first = static_cast<int>(std::max(begin_of[static_cast<size_t>(row)], row - context));
       REQUIRE(FirstBytes(batch, "goal_frames", i, 3) ==
               std::vector<int>{std::max(first, goal - 2), std::max(first, goal - 1), goal});
       longest = std::max(longest, offsets[i]);
+      furthest_back = std::min(furthest_back, offsets[i]);
     }
   }
   REQUIRE(longest > 10);
+  REQUIRE((furthest_back < -10) == is_episode);
 }
 
 void CheckNoFuture(const NewReplay& new_replay, int64_t servers) {
@@ -290,6 +298,11 @@ void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers) {
   }
   SECTION("a future row is a later row of the item's episode, and the same row in all fields") {
     CheckFuture(new_replay, Hindsight());
+  }
+  SECTION("a future row may be the window's last, or any of the item's episode") {
+    TableConfig config = Hindsight();
+    config.future_row = GENERATE(FutureRow::kLast, FutureRow::kEpisode);
+    CheckFuture(new_replay, config);
   }
   SECTION("future rows of compressed columns are unchanged") {
     TableConfig config = Hindsight();

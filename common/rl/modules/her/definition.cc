@@ -18,6 +18,10 @@ const SpaceLeaf* FindLeaf(const EnvironmentSpec& environment, const std::string&
   return found == environment.observations.end() ? nullptr : &*found;
 }
 
+FutureRow RowOf(const std::string& strategy) {
+  return strategy == "future" ? FutureRow::kLater : strategy == "final" ? FutureRow::kLast : FutureRow::kEpisode;
+}
+
 absl::Status CheckLeaves(const HerOptions& options, const EnvironmentSpec& environment) {
   const std::string known = absl::StrJoin(environment.observations, ", ",
                                           [](std::string* text, const SpaceLeaf& leaf) { *text += leaf.array.name; });
@@ -46,6 +50,8 @@ absl::Status Extend(const HerOptions& options, const PlanContext& context, Algor
   Problems problems;
   problems.AddUnless(horizon > 0, "horizon: got none, and episodes of ", environment.name,
                      " have no limit; wanted the steps after which no later goal is taken");
+  problems.AddUnless(options.strategy != "episode" || horizon <= kMaxContextRows, "horizon: got ", horizon,
+                     "; wanted at most ", kMaxContextRows, " beside strategy: episode");
   for (TablePlan& table : plan->tables) {
     if (table.window.kind != WindowPlan::Kind::kNStep) {
       problems.AddUnless(false, "type: got her, and the algorithm learns from ", table.table.name,
@@ -58,7 +64,8 @@ absl::Status Extend(const HerOptions& options, const PlanContext& context, Algor
     config.transition_rows = table.window.length;
     table.window.length = horizon + 1;
     config.max_window = table.window.length;
-    config.view.push_back({kLaterGoal, options.achieved, ViewField::Rows::kFuture});
+    config.future_row = RowOf(options.strategy);
+    config.view.push_back({kOtherGoal, options.achieved, ViewField::Rows::kFuture});
   }
   WAGGLE_RETURN_IF_ERROR(problems.ToStatus());
   ShowAllRows({*FindLeaf(environment, options.achieved)}, plan);
@@ -69,6 +76,7 @@ absl::Status Extend(const HerOptions& options, const PlanContext& context, Algor
 
 void HerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("share", &share, In(0, 1).Live());
+  visitor.Choice("strategy", &strategy, {"future", "final", "episode"});
   visitor.String("goal", &goal);
   visitor.String("achieved", &achieved);
   visitor.Double("tolerance", &tolerance, In(0, 1e6));
@@ -86,7 +94,7 @@ absl::Status HerOptions::Validate() const {
 }
 
 ModuleDefinition her_module_definition() {
-  return DefineModule("Goals that an episode achieved later in place of its own (hindsight experience replay)",
+  return DefineModule("Goals that an episode achieved in place of its own (hindsight experience replay)",
                       ModuleStage::kGoals, Extend);
 }
 

@@ -10,10 +10,12 @@
 namespace waggle {
 
 // Hindsight experience replay (Andrychowicz et al. 2017, arXiv 1707.01495): learns from a share of the transitions as
-// if their goal had been one that the same episode achieved later, each later step equally likely (the strategy
-// "future").
+// if their goal had been one that the same episode achieved.
 struct HerOptions : public ModuleOptions {
   double share = 0.8;  // The share of a batch's rows that get another goal.
+  // The rows that give these goals (section 4.5): future, those behind the transition's first, each as likely; final,
+  // the last of them; episode, all of the episode.
+  std::string strategy = "future";
   // The leaves of the observation that show the goal, and what has been achieved so far. They are of one kind.
   std::string goal = "observation/desired_goal";
   std::string achieved = "observation/achieved_goal";
@@ -22,14 +24,15 @@ struct HerOptions : public ModuleOptions {
   double tolerance = 0.05;
   double success_reward = 0;
   double failure_reward = -1;
-  bool terminates = false;         // A step that reaches the goal ends the episode.
-  std::optional<int64_t> horizon;  // The most steps to a later goal; absent: the environment's limit of an episode.
+  bool terminates = false;  // A step that reaches the goal ends the episode.
+  // The most steps to such a goal; absent: the environment's limit of an episode.
+  std::optional<int64_t> horizon;
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override;
 };
 
-// The field with the goal that a later step has achieved.
-inline constexpr char kLaterGoal[] = "her/later_goal";
+// The field with the goal that a row of the episode has achieved.
+inline constexpr char kOtherGoal[] = "her/other_goal";
 
 }  // namespace waggle

@@ -56,14 +56,14 @@ class Her : public Module {
   void Relabel(const EnvironmentSpec& environment, TensorBatch* batch, UpdateContext* context) const {
     Tensor& reward = batch->fields.find(environment.rewards[0].name)->second;
     Tensor& discount = batch->fields.find(kDiscount)->second;
-    const Tensor& later = batch->at(kLaterGoal);
+    const Tensor& other = batch->at(kOtherGoal);
     const Tensor chosen = context->noise()->UniformLike(reward.select(1, 0)) < options_.share;
     for (const std::string& name : {options_.goal, NextName(options_.goal)}) {
       Tensor& goal = batch->fields.find(name)->second;
-      goal = Where(chosen, later, goal);
+      goal = Where(chosen, other, goal);
     }
     if (const auto rows = batch->fields.find(AllRowsName(options_.goal)); rows != batch->fields.end()) {
-      rows->second = Where(chosen, later.unsqueeze(1).expand_as(rows->second), rows->second);
+      rows->second = Where(chosen, other.unsqueeze(1).expand_as(rows->second), rows->second);
     }
     const Tensor reaches = Reaches(*batch, batch->at(options_.goal));
     const auto padded = [](const Tensor& steps) {

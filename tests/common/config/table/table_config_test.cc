@@ -163,6 +163,17 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
          c->transition_rows = 1;
          c->max_window = 1;
        }},
+      {"future_row: got last, and no field of the view takes a future row; wanted later",
+       [](TableConfig* c) { c->future_row = FutureRow::kLast; }},
+      {"future_row: got 9; wanted one of later, last, episode",
+       [](TableConfig* c) { c->future_row = static_cast<FutureRow>(9); }},
+      {"max_window: got 257; wanted at most 256 beside future_row: episode",
+       [](TableConfig* c) {
+         c->view[0].rows = ViewField::Rows::kFuture;
+         c->transition_rows = 2;
+         c->max_window = 257;
+         c->future_row = FutureRow::kEpisode;
+       }},
       {"max_times_sampled: got -1", [](TableConfig* c) { c->max_times_sampled = -1; }},
       {"min_items: got 0", [](TableConfig* c) { c->rate_limiter.min_items = 0; }},
       {"min_items: 101 is more than max_items, 100", [](TableConfig* c) { c->rate_limiter.min_items = 101; }},
@@ -297,11 +308,20 @@ TEST_CASE("queues and stacks hand every item out once and make writers wait when
   }
 }
 
-TEST_CASE("context is the reach of the longest stack", "[unit]") {
+TEST_CASE("context is the reach of the longest stack, or of the episode whose rows may be the future one", "[unit]") {
   TableConfig config = Good();
   REQUIRE(config.MaxContextRows() == 0);
   config.view[0].stack = 4;
   config.view[1].stack = 2;
+  REQUIRE(config.MaxContextRows() == 3);
+  config.view[0].rows = ViewField::Rows::kFuture;
+  config.transition_rows = 2;
+  config.max_window = 256;
+  config.future_row = FutureRow::kEpisode;
+  REQUIRE_OK(config.Validate());
+  REQUIRE(config.MaxContextRows() == 255);
+  REQUIRE(config.StackReach() == 3);
+  config.future_row = FutureRow::kLast;
   REQUIRE(config.MaxContextRows() == 3);
 }
 

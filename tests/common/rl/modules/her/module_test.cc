@@ -37,7 +37,19 @@ TEST_CASE("items reach to the episode's end, and show a later goal beside their 
   CHECK(table.table.max_window == 21);
   CHECK(table.table.SampledRows() == 4);
   CHECK(table.table.HasFuture());
+  CHECK(table.table.future_row == FutureRow::kLater);
   REQUIRE_OK(table.table.Validate());
+}
+
+TEST_CASE("strategies take other rows of the episode", "[unit]") {
+  const auto row = [](const std::string& strategy) {
+    const auto plan = Plan("name: apex_dqn, modules: [{type: her, strategy: " + strategy + "}]", GoalEnvironment());
+    return ValueOf(plan).algorithm.tables[0].table.future_row;
+  };
+  CHECK(row("final") == FutureRow::kLast);
+  CHECK(row("episode") == FutureRow::kEpisode);
+  CHECK_THAT(Problem("name: apex_dqn, modules: [{type: her, strategy: episode, horizon: 256}]", GoalEnvironment()),
+             Catch::StartsWith("algorithm.modules[0].horizon: got 256; wanted at most 255 beside strategy: episode"));
 }
 
 TEST_CASE("hindsight is refused where it does not fit", "[unit]") {
@@ -69,7 +81,7 @@ TensorBatch Batch() {
   batch.fields["all_rows/observation/achieved_goal"] =
       torch::tensor({0.F, 1.F, 2.F}).reshape({1, 3, 1}).repeat({3, 1, 1});
   batch.fields["all_rows/observation/desired_goal"] = torch::full({3, 3, 1}, 9.F);
-  batch.fields[kLaterGoal] = torch::tensor({{1.F}, {2.F}, {5.F}});
+  batch.fields[kOtherGoal] = torch::tensor({{1.F}, {2.F}, {5.F}});
   batch.fields[kReward] = torch::tensor({-1.F, -1.F, 0.F}).repeat({3, 1});
   batch.fields[kDiscount] = torch::ones({3, 3});
   batch.fields[kItemLength] = torch::full({3}, 3, torch::kInt64);
@@ -95,9 +107,9 @@ TEST_CASE("a transition with another goal has the rewards and the end of that go
   TensorBatch batch = Batch();
   const TensorBatch before = batch;
   REQUIRE_OK(Rewrite(options, &batch));
-  CHECK(torch::equal(batch.at("observation/desired_goal"), batch.at(kLaterGoal)));
-  CHECK(torch::equal(batch.at("next_observation/desired_goal"), batch.at(kLaterGoal)));
-  CHECK(torch::equal(batch.at("all_rows/observation/desired_goal").select(1, 1), batch.at(kLaterGoal)));
+  CHECK(torch::equal(batch.at("observation/desired_goal"), batch.at(kOtherGoal)));
+  CHECK(torch::equal(batch.at("next_observation/desired_goal"), batch.at(kOtherGoal)));
+  CHECK(torch::equal(batch.at("all_rows/observation/desired_goal").select(1, 1), batch.at(kOtherGoal)));
   // The first goal is reached by the first step, the second by the second, and the third later.
   CHECK(torch::equal(batch.at(kReward).narrow(1, 0, 2), torch::tensor({{0.F, -1.F}, {-1.F, 0.F}, {-1.F, -1.F}})));
   CHECK(torch::equal(batch.at(kDiscount).narrow(1, 0, 2), torch::tensor({{0.F, 1.F}, {1.F, 0.F}, {1.F, 1.F}})));
