@@ -7,6 +7,7 @@
 #include "actor/environments/transforms/pictures/channels_first.h"
 #include "actor/environments/transforms/pictures/grayscale.h"
 #include "actor/environments/transforms/pictures/resize.h"
+#include "actor/environments/transforms/random_goal.h"
 #include "actor/environments/transforms/reward_transform.h"
 #include "actor/environments/transforms/scale.h"
 #include "actor/environments/transforms/sticky_actions.h"
@@ -30,6 +31,7 @@ TransformDefinitions* NewDefinitions() {
   add("grayscale", TransformOf<Grayscale>("Pictures in colours become one channel"));
   add("no_op_start", TransformOf<NoOpStart>("Episodes begin after some steps of choice 0"));
   add("one_hot", TransformOf<OneHot>("Discrete observations become vectors of a one and zeros"));
+  add("random_goal", TransformOf<RandomGoal>("Each episode shows a goal that is drawn at its beginning"));
   add("resize", TransformOf<Resize>("Pictures become larger or smaller"));
   add("reward", TransformOf<RewardTransform>("Rewards are shifted, scaled and clipped"));
   add("scale", TransformOf<Scale>("Bytes become numbers between two bounds"));

@@ -73,6 +73,34 @@ TEST_CASE("the previous action is repeated now and then, within an episode and a
                        });
 }
 
+// The bytes of numbers in an array.
+template <class T, size_t size>
+std::string BytesOf(const T (&numbers)[size]) {
+  return std::string(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+}
+
+TEST_CASE("a goal is drawn at the beginning of each episode, and stays until its end", "[unit]") {
+  CompareWithSlowLanes(
+      R"([{"random_goal": {"as": "skill", "choices": 5}}])", [](std::unique_ptr<SlowLane> inner, const Rng& rng) {
+        return MapRows(std::move(inner), [draws = Rng(rng), goal = std::string()](SlowRow* row) mutable {
+          if (row->step_type == StepType::kFirst) {
+            goal = BytesOf({static_cast<int64_t>(draws.UniformInt(5))});
+          }
+          row->observations.push_back(goal);
+        });
+      });
+  CompareWithSlowLanes(
+      R"([{"random_goal": {"size": 2, "min": 1, "max": 3}}])", [](std::unique_ptr<SlowLane> inner, const Rng& rng) {
+        return MapRows(std::move(inner), [draws = Rng(rng), goal = std::string()](SlowRow* row) mutable {
+          if (row->step_type == StepType::kFirst) {
+            const auto x = static_cast<float>(draws.Uniform(1, 3));
+            goal = BytesOf({x, static_cast<float>(draws.Uniform(1, 3))});
+          }
+          row->observations.push_back(goal);
+        });
+      });
+}
+
 class LimitedLane : public SlowLane {
  public:
   LimitedLane(std::unique_ptr<SlowLane> inner, int steps) : inner_(std::move(inner)), steps_(steps) {}
