@@ -131,7 +131,7 @@ torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, con
   const bool shows =
       field.column == kStepType || (leaf.ok() && (leaf->root == kObservationRoot || leaf->root == kActionMaskRoot));
   if (step_type == batch.fields.end() || shows) {
-    return torch::zeros({batch.size, table.max_window}, torch::kBool);
+    return torch::zeros({batch.size, table.SampledRows()}, torch::kBool);
   }
   return step_type->second == static_cast<int32_t>(StepType::kLast);
 }
@@ -162,7 +162,8 @@ TEST_CASE("rows after a terminal state, past a window's length and before an epi
     for (const ViewField& field : table.view) {
       const torch::Tensor& values = batch.at(field.name);
       if (field.rows == ViewField::Rows::kAll) {
-        const torch::Tensor padded = torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
+        const torch::Tensor padded =
+            torch::arange(table.SampledRows()).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
         spoiled.fields[field.name] = Spoiled(values, padded.logical_or(LeadsNowhere(batch, field, table)));
       } else if (field.rows == ViewField::Rows::kLast && subject.module.empty()) {
         // Modules may learn from a terminal state too.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -154,6 +155,7 @@ const std::vector<Subject>& Subjects() {
   static const auto* const subjects = [] {
     auto* const found = new std::vector<Subject>;
     for (const std::string& algorithm : Algorithms()) {
+      std::set<std::string> modules;  // Those that it has in a kind.
       bool is_first = true;
       for (const TinyKind kind : TinyKinds()) {
         if (kind == TinyKind::kRewards && !LearnsVectorRewards(algorithm)) {
@@ -163,11 +165,15 @@ const std::vector<Subject>& Subjects() {
           if (!Claims(*ValueOf(Definitions().Find(algorithm)), kind) || !IsPlanned({algorithm, kind, core})) {
             continue;
           }
-          for (const std::string& sampler : SamplersFor(algorithm, kind)) {
+          for (const std::string& sampler : HasGoal(kind) ? std::vector<std::string>() : SamplersFor(algorithm, kind)) {
             found->push_back({algorithm, kind, core, sampler});
           }
-          for (const std::string& module : is_first ? ModulesFor(algorithm, kind) : std::vector<std::string>()) {
-            found->push_back({algorithm, kind, core, "", module});
+          if (is_first || HasGoal(kind)) {
+            for (const std::string& module : ModulesFor(algorithm, kind)) {
+              if (modules.insert(module).second) {
+                found->push_back({algorithm, kind, core, "", module});
+              }
+            }
           }
           is_first = false;
         }

@@ -43,7 +43,7 @@ std::vector<std::string> Algorithms();
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind);
 // Each of Algorithms() in every kind that it claims, with cores if it plans for them. If it replays items, also by
 // priority if it samples uniformly and the other way round, in the simplest kinds. In the first of those also with each
-// module that serves it.
+// module that serves it, and in the first kind with goals with each module that needs them.
 const std::vector<Subject>& Subjects();
 
 EnvironmentSpec SpecOf(TinyKind kind);

@@ -1,6 +1,7 @@
 #include "tests/conformance/tiny_environment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace waggle::testing {
@@ -8,9 +9,11 @@ namespace {
 
 constexpr int64_t kChoices = 3;
 constexpr int64_t kReals = 2;
+constexpr int64_t kLongest = 6;  // Steps of a long episode.
 constexpr int64_t kPixels = 12;  // Four for each choice.
 // The largest distance of a real goal from 0.
 constexpr double kFarthest = 0.8;
+constexpr double kTolerance = 0.05;  // The largest distance of a goal that is reached.
 // The sum of two variances, of uniform numbers in [-1, 1] and in [-0.8, 0.8].
 constexpr double kRandomDistance = -(1 + kFarthest * kFarthest) / 3;
 
@@ -79,6 +82,16 @@ EnvironmentSpec SpecOf(TinyKind kind) {
       spec.actions = {Discrete("a/action", kChoices), Box("b/action", DType::kFloat32, {kReals}, -1, 1)};
       spec.rewards = {ArraySpec{"a/reward", DType::kFloat32, {}}, ArraySpec{"b/reward", DType::kFloat32, {}}};
       break;
+    case TinyKind::kGoal:
+    case TinyKind::kRealGoal: {
+      const bool is_real = kind == TinyKind::kRealGoal;
+      const int64_t size = is_real ? kReals : 1;
+      spec.observations = {vector("observation/achieved_goal", size), vector("observation/desired_goal", size),
+                           Discrete("observation/skill", kChoices)};
+      spec.actions = is_real ? SpecOf(TinyKind::kReal).actions : spec.actions;
+      spec.max_episode_steps = kLongest;
+      break;
+    }
   }
   return spec;
 }
@@ -98,18 +111,24 @@ int64_t ChoiceAt(const SpaceLeaf& action, const void* values, int64_t element) {
 }  // namespace
 
 const std::vector<TinyKind>& TinyKinds() {
-  static const auto* const kinds = new std::vector<TinyKind>{
-      TinyKind::kDiscrete, TinyKind::kReal,       TinyKind::kImage,        TinyKind::kMasked, TinyKind::kMultiDiscrete,
-      TinyKind::kDict,     TinyKind::kReals,      TinyKind::kMixed,        TinyKind::kHybrid, TinyKind::kMemory,
-      TinyKind::kAgents,   TinyKind::kRealAgents, TinyKind::kUnlikeAgents, TinyKind::kRewards};
+  static const auto* const kinds =
+      new std::vector<TinyKind>{TinyKind::kDiscrete,      TinyKind::kReal,    TinyKind::kImage,  TinyKind::kMasked,
+                                TinyKind::kMultiDiscrete, TinyKind::kDict,    TinyKind::kReals,  TinyKind::kMixed,
+                                TinyKind::kHybrid,        TinyKind::kMemory,  TinyKind::kAgents, TinyKind::kRealAgents,
+                                TinyKind::kUnlikeAgents,  TinyKind::kRewards, TinyKind::kGoal,   TinyKind::kRealGoal};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
-  static constexpr const char* kNames[] = {
-      "TinyDiscrete", "TinyReal",   "TinyImage",  "TinyMasked", "TinyMultiDiscrete", "TinyDict",         "TinyReals",
-      "TinyMixed",    "TinyHybrid", "TinyMemory", "TinyAgents", "TinyRealAgents",    "TinyUnlikeAgents", "TinyRewards"};
+  static constexpr const char* kNames[] = {"TinyDiscrete",      "TinyReal",    "TinyImage",  "TinyMasked",
+                                           "TinyMultiDiscrete", "TinyDict",    "TinyReals",  "TinyMixed",
+                                           "TinyHybrid",        "TinyMemory",  "TinyAgents", "TinyRealAgents",
+                                           "TinyUnlikeAgents",  "TinyRewards", "TinyGoal",   "TinyRealGoal"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+bool HasGoal(TinyKind kind) {
+  return kind == TinyKind::kGoal || kind == TinyKind::kRealGoal;
 }
 
 TinyEnvironment::TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed)
@@ -170,8 +189,9 @@ double TinyEnvironment::BestReward(TinyKind kind) {
 
 absl::Status TinyEnvironment::Reset(absl::Span<void* const> observations) {
   step_ = 0;
-  length_ = is_long_ ? 1 + static_cast<int64_t>(rng_.UniformInt(6)) : kind_ == TinyKind::kMemory ? 2 : 1;
+  length_ = is_long_ ? 1 + static_cast<int64_t>(rng_.UniformInt(kLongest)) : kind_ == TinyKind::kMemory ? 2 : 1;
   terminates_ = !is_long_ || rng_.UniformInt(2) == 0;
+  DrawGoal();
   Write(observations);
   return absl::OkStatus();
 }
@@ -196,14 +216,18 @@ absl::StatusOr<StepOutcome> TinyEnvironment::Step(absl::Span<const void* const> 
       rewards[leaf] = static_cast<float>(sum / static_cast<double>(actions.size()));
     }
   }
-  if (!HasAgents() && kind_ != TinyKind::kRewards) {
+  if (HasGoal(kind_)) {
+    rewards[0] = Achieve(actions[0]);
+  } else if (!HasAgents() && kind_ != TinyKind::kRewards) {
     rewards[0] = static_cast<float>(total / static_cast<double>(goal + place));
   }
   ++step_;
   Write(observations);
   StepOutcome outcome;
-  outcome.terminated = step_ == length_ && terminates_;
-  outcome.truncated = step_ == length_ && !terminates_;
+  // Goals end no episode.
+  const bool terminates = terminates_ && !(HasGoal(kind_) && rewards[0] == 0);
+  outcome.terminated = step_ == length_ && terminates;
+  outcome.truncated = step_ == length_ && !terminates;
   return outcome;
 }
 
@@ -247,6 +271,38 @@ double TinyEnvironment::SumOf(const SpaceLeaf& leaf, const void* action, size_t*
     }
   }
   return total;
+}
+
+float TinyEnvironment::Achieve(const void* action) {
+  double squares = 0;
+  for (size_t i = 0; i < goal_.size(); ++i) {
+    if (kind_ == TinyKind::kGoal) {
+      achieved_[i] = static_cast<float>(ChoiceAt(spec_.actions[0], action, 0));
+    } else {
+      const auto element = static_cast<int64_t>(i);
+      const double half = (spec_.actions[0].High(element) - spec_.actions[0].Low(element)) / 2;
+      const double chosen = static_cast<double>(static_cast<const float*>(action)[i]);
+      achieved_[i] = static_cast<float>((chosen - spec_.actions[0].Low(element)) / half - 1);
+    }
+    squares += std::pow(static_cast<double>(achieved_[i] - goal_[i]), 2);
+  }
+  return std::sqrt(squares) <= kTolerance ? 0.0F : -1.0F;
+}
+
+void TinyEnvironment::DrawGoal() {
+  goal_.resize(kind_ == TinyKind::kRealGoal ? kReals : 1);
+  for (float& number : goal_) {
+    number = static_cast<float>(kind_ == TinyKind::kRealGoal ? rng_.Uniform(-kFarthest, kFarthest)
+                                                             : static_cast<double>(rng_.UniformInt(kChoices)));
+  }
+  achieved_.assign(goal_.size(), 0);
+  skill_ = static_cast<int64_t>(rng_.UniformInt(kChoices));
+}
+
+void TinyEnvironment::WriteGoal(absl::Span<void* const> observations) const {
+  std::copy(achieved_.begin(), achieved_.end(), static_cast<float*>(observations[0]));
+  std::copy(goal_.begin(), goal_.end(), static_cast<float*>(observations[1]));
+  *static_cast<int64_t*>(observations[2]) = skill_;
 }
 
 void TinyEnvironment::DrawNext() {
@@ -311,6 +367,10 @@ void TinyEnvironment::WriteVector(const SpaceLeaf& leaf, float* numbers) {
 
 void TinyEnvironment::Write(absl::Span<void* const> observations) {
   DrawNext();
+  if (HasGoal(kind_)) {
+    WriteGoal(observations);
+    return;
+  }
   for (size_t leaf = 0; leaf < spec_.observations.size(); ++leaf) {
     const SpaceLeaf& space = spec_.observations[leaf];
     if (space.array.dtype == DType::kUint8) {

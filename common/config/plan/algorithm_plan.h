@@ -65,9 +65,10 @@ struct NetworkNeed {
   std::string acting_head = {};
   // False: it has no leaf of the observation as an input, only the action or inputs of the algorithm's own.
   bool takes_observation = true;
-  bool takes_action = false;          // The action is one more input, beside the observation's leaves.
-  std::vector<InputNeed> extra = {};  // More inputs, after the action.
-  bool has_target = false;            // A copy that follows it (Net::FollowTarget).
+  std::vector<std::string> hidden = {};  // Leaves of the observation that it must not see, by name.
+  bool takes_action = false;             // The action is one more input, beside the observation's leaves.
+  std::vector<InputNeed> extra = {};     // More inputs, after the action.
+  bool has_target = false;               // A copy that follows it (Net::FollowTarget).
   // Copies side by side, each with weights of its own. Present, even 1: outputs are [members, rows, …].
   std::optional<int64_t> members = {};
   bool learns = true;  // False: it keeps its first values, and has no optimizer.

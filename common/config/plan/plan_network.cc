@@ -70,9 +70,15 @@ class Planner {
     return spec == network_.heads.end() ? HeadSpec() : spec->second;
   }
 
+  // True if the algorithm does not let the network see this leaf.
+  bool Hides(const SpaceLeaf& leaf) const {
+    return !need_.takes_observation ||
+           std::find(need_.hidden.begin(), need_.hidden.end(), leaf.array.name) != need_.hidden.end();
+  }
+
   // True if the network does not see this leaf.
   bool Ignores(const SpaceLeaf& leaf) const {
-    if (!need_.takes_observation) {
+    if (Hides(leaf)) {
       return true;
     }
     const auto given = network_.encoders.find(EncoderName(leaf.array.name));
@@ -93,7 +99,7 @@ class Planner {
   absl::Status CheckEncoders() const {
     std::vector<std::string> inputs;
     for (const SpaceLeaf& leaf : environment_.observations) {
-      if (!IsActionMask(leaf) && need_.takes_observation) {
+      if (!IsActionMask(leaf) && !Hides(leaf)) {
         inputs.push_back(EncoderName(leaf.array.name));
       }
     }

@@ -12,8 +12,12 @@ void IntrinsicOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("weight", &weight, In(0, 1e6).Live());
   visitor.Double("extrinsic_weight", &extrinsic_weight, In(0, 1e6).Live());
   visitor.Bool("normalize", &normalize);
-  visitor.Int("features", &features, In(1, 65'536));
   visitor.Section("optimizer", &optimizer);
+}
+
+void NoveltyOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("features", &features, In(1, 65'536));
+  IntrinsicOptions::Visit(visitor);
 }
 
 std::string AllRowsName(const std::string& column) {
@@ -35,11 +39,17 @@ absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& cont
   problems.AddUnless(!options.normalize || context.learner.processes == 1, "normalize: got true, and each of ",
                      context.learner.processes,
                      " learners would divide bonuses by its own deviation; wanted false, or learner.processes: 1");
+  problems.AddIfBad("", CheckNoCore(context, networks));
+  return problems.ToStatus();
+}
+
+absl::Status CheckNoCore(const PlanContext& context, const std::vector<std::string>& networks) {
+  Problems problems;
   for (const std::string& name : networks) {
     const auto spec = context.networks.find(name);
     problems.AddUnless(spec == context.networks.end() || spec->second.core.type == "none",
                        "type: got a core in networks.", name,
-                       "; wanted the type none, because bonuses are of single steps");
+                       "; wanted the type none, because the module learns from single steps");
   }
   return problems.ToStatus();
 }

@@ -18,11 +18,17 @@ struct IntrinsicOptions : public ModuleOptions {
   double extrinsic_weight = 1;  // 0: it learns from the bonus alone.
   // Bonuses are divided by the deviation of all bonuses so far, so that their size does not depend on networks.
   bool normalize = true;
-  int64_t features = 64;  // Width of the features in which novelty is measured.
   OptimizerOptions optimizer;
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+// The same for bonuses of novelty.
+struct NoveltyOptions : public IntrinsicOptions {
+  int64_t features = 64;  // Width of the features in which novelty is measured.
+
+  void Visit(ConfigVisitor& visitor) override;
 };
 
 // INVALID_ARGUMENT if the environment's reward is a vector, which the module cannot change.
@@ -31,6 +37,9 @@ absl::Status CheckScalarReward(const PlanContext& context);
 // INVALID_ARGUMENT if the experiment cannot have this bonus, which these networks of the module compute.
 absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
                         const std::vector<std::string>& networks);
+
+// INVALID_ARGUMENT if one of these networks of a module has a core.
+absl::Status CheckNoCore(const PlanContext& context, const std::vector<std::string>& networks);
 
 // Makes columns visible to a module in all rows of a window, in tables that show only the ends of several steps.
 void ShowAllRows(const std::vector<SpaceLeaf>& leaves, AlgorithmPlan* plan);

@@ -455,6 +455,19 @@ TEST_CASE("a network does not see a leaf whose encoder ignores it", "[unit]") {
   CHECK(RefusedKey(Q(), network, Environment({camera, speed}, kDiscrete)) == "networks.net.encoders.speed[1]");
 }
 
+TEST_CASE("a network does not see a leaf that its algorithm hides, which has no encoder", "[unit]") {
+  NetworkNeed need = Q();
+  need.hidden = {"observation/skill"};
+  const EnvironmentSpec environment = Environment({Vector(4), Discrete("observation/skill", 3)}, kDiscrete);
+  const NetworkPlan plan = ValueOf(PlanNetwork(need, NetworkSpec(), environment));
+  REQUIRE(plan.trunks[0].encoders.size() == 1);
+  CHECK(plan.Sees(0));
+  CHECK_FALSE(plan.Sees(1));
+  NetworkSpec network;
+  network.encoders["skill"] = {Layer("ignore")};
+  CHECK(RefusedKey(need, network, environment) == "networks.net.encoders.skill");
+}
+
 TEST_CASE("a window of means that would fill the memory is refused", "[unit]") {
   NetworkSpec network;
   network.normalize_observations = true;
