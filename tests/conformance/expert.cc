@@ -64,7 +64,7 @@ absl::Status ExpertPolicy::Act(const PolicyInput& input, ActMode /*mode*/, Polic
     std::memcpy(output->actions[leaf], random[leaf], static_cast<size_t>(bytes));
   }
   for (int64_t row = 0; row < input.rows(); ++row) {
-    if (rng_.Uniform(0, 1) < kRandomShare) {
+    if (HasGoal(kind_) || rng_.Uniform(0, 1) < kRandomShare) {
       continue;
     }
     const Shown goals = GoalsOf(kind_, spec_, input, row);
