@@ -77,7 +77,6 @@ TEST_CASE("MADDPG's choices are drawn by Gumbel's trick, and actors learn throug
   const auto gumbel = [&] { return -(-noise.UniformLike(torch::empty({kRows, 4}, torch::kFloat64)).log()).log(); };
   const auto logits = [](const Output& actor) { return actor.policy().LogProbabilities()[0]; };
   const auto one_hot = [](const Tensor& choices) { return torch::one_hot(choices, 4).to(torch::kFloat64); };
-  const torch::NoGradGuard no_grad;
   const Tensor next_a = logits(net("actor_a").target()({a.at("next_observation")})) + gumbel();
   const Tensor next_b = logits(net("actor_b").target()({b.at("next_observation")})) + gumbel();
   const Tensor relaxed = ((logits(net("actor_a")({a.at(kObservation)})) + gumbel()) / 0.5).softmax(-1);
