@@ -70,7 +70,7 @@ RandomGoal::RandomGoal(const Settings& settings, TransformParts parts)
       goals_(NewGoals(spec(), lanes())),
       shown_{NewGoals(spec(), lanes()), NewGoals(spec(), lanes())} {}
 
-void RandomGoal::Draw(size_t row) {
+void RandomGoal::DrawGoal(size_t row) {
   if (settings_.choices > 0) {
     static_cast<int64_t*>(goals_.pointers()[0])[row] =
         static_cast<int64_t>(rngs_[row].UniformInt(static_cast<uint64_t>(settings_.choices)));
@@ -88,7 +88,7 @@ absl::StatusOr<ReadyLanes> RandomGoal::Recv(int64_t at_least, const StopToken& s
   for (size_t row = 0; row < ready.lanes.size(); ++row) {
     const auto lane = static_cast<size_t>(ready.lanes[row]);
     if (ready.first[row] != 0) {
-      Draw(lane);
+      DrawGoal(lane);
     }
     shown_[current_].CopyRow(goals_.pointers(), lane, row);
   }

@@ -39,7 +39,7 @@ class RandomGoal : public EnvironmentTransform {
 
  private:
   // Draws row `row` of goals_.
-  void Draw(size_t row);
+  void DrawGoal(size_t row);
 
   const Settings settings_;
   std::vector<Rng> rngs_;            // By lane.
