@@ -79,7 +79,8 @@ void SaveWeights(const Run& run, const std::string& folder, float first = 50) {
   model.experiment_yaml = ToYaml(run.experiment);
   model.snapshot.tensors = run.plan.acting()[0]->parameters;
   for (const ArraySpec& spec : model.snapshot.tensors) {
-    for (const ByteSlice& slice : Numbers(spec, first).slices()) {
+    const ByteSlices numbers = Numbers(spec, first);
+    for (const ByteSlice& slice : numbers.slices()) {
       model.snapshot.data.Append(slice);
     }
   }
