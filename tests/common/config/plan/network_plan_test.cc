@@ -458,7 +458,8 @@ TEST_CASE("a network does not see a leaf whose encoder ignores it", "[unit]") {
 TEST_CASE("a network does not see a leaf that its algorithm hides, which has no encoder", "[unit]") {
   NetworkNeed need = Q();
   need.hidden = {"observation/skill"};
-  const EnvironmentSpec environment = Environment({Vector(4), Discrete("observation/skill", 3)}, kDiscrete);
+  const EnvironmentSpec environment =
+      Environment({Box("observation/place", DType::kFloat32, {4}), Discrete("observation/skill", 3)}, kDiscrete);
   const NetworkPlan plan = ValueOf(PlanNetwork(need, NetworkSpec(), environment));
   REQUIRE(plan.trunks[0].encoders.size() == 1);
   CHECK(plan.Sees(0));
