@@ -5,6 +5,8 @@
 namespace waggle {
 namespace {
 
+constexpr double kRounding = 1e-6;  // The relative error of a weight that is computed from its number.
+
 using torch::Tensor;
 
 class Lagrangian : public Module {
@@ -23,8 +25,8 @@ class Lagrangian : public Module {
       const Tensor weight = Weight(numbers_[i]->value());
       // Less than 0: the bound does not hold. A weight at an end of its range goes no further.
       const Tensor room = mean[bound.dimension].to(weight.scalar_type()) - bound.least;
-      const Tensor ends =
-          ((weight <= kLeastWeight) & (room > 0)).logical_or((weight >= options_.largest_weight) & (room < 0));
+      const Tensor ends = ((weight <= kLeastWeight * (1 + kRounding)) & (room > 0))
+                              .logical_or((weight >= options_.largest_weight * (1 - kRounding)) & (room < 0));
       context->Descend(weight * torch::where(ends, torch::zeros_like(room), room), numbers_[i]->group());
       const Tensor used = Weight(numbers_[i]->value().detach()).clamp(kLeastWeight, options_.largest_weight);
       weights[bound.dimension].copy_(used);
