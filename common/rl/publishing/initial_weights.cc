@@ -70,7 +70,10 @@ Parameters OfLearner(const CheckpointContents& contents) {
     }
     const std::vector<std::string> parts = absl::StrSplit(path, absl::MaxSplits('/', 2));
     if (parts.size() == 2 && parts[1] == "value") {
-      parameters[parts[0]] = array;
+      // The state has a learned number as a vector of one.
+      const bool is_number = array.spec.NumElements() == 1;
+      parameters[parts[0]] = {
+          {array.spec.name, array.spec.dtype, is_number ? std::vector<int64_t>() : array.spec.shape}, array.data};
     } else if (parts.size() == 3 && parts[1] == "online") {
       parameters[absl::StrCat(parts[0], ".", parts[2])] = array;
     }
