@@ -61,8 +61,11 @@ struct Outcome {
 // Acts and learns by turns, at the ratio of the algorithm's own limiter.
 Outcome Learn(const Subject& subject) {
   Experiment experiment = LearningExperiment(subject);
-  const RateLimiterConfig limiter =
+  RateLimiterConfig limiter =
       ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions())).algorithm.tables[0].table.rate_limiter;
+  if (!experiment.actor.acts()) {  // As many updates as steps: they are recorded before.
+    limiter.samples_per_insert = static_cast<double>(experiment.learner.batch_size);
+  }
   RemoveLimit(&experiment);
   const auto trainee = NewTrainee(subject, experiment);
   // Causal cloning needs the step before.

@@ -19,11 +19,16 @@ class CausalBc : public Algorithm {
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t = TransitionsOf(batches, /*discount=*/1);
     const TensorBatch& batch = batches.only();
-    const Tensor acts = batch.at(kNextStepType) != static_cast<int64_t>(StepType::kLast);  // [rows].
-    const Tensor demonstrated = JointActions(batches.environment(), 1, [&batch](const std::string& name) {
-      return batch.at(absl::StrCat(kNextActionPrefix, name));
+    // [rows]: false if the step ends its episode, so that no action follows.
+    const Tensor acts = (t.bootstrap != 0) & (batch.at(kNextStepType) != static_cast<int64_t>(StepType::kLast));
+    Observations next;
+    for (const Tensor& leaf : t.next_observation) {
+      next.push_back(ZerosElsewhere(acts, leaf));
+    }
+    const Tensor demonstrated = JointActions(batches.environment(), 1, [&](const std::string& name) {
+      return ZerosElsewhere(acts, batch.at(absl::StrCat(kNextActionPrefix, name)));
     });
-    const Tensor error = demonstrated - policy_(t.next_observation).action();
+    const Tensor error = demonstrated - policy_(next).action();
     const Tensor predicted = residual_(t.observation).vector("residual");
 
     const Tensor of_policy = 2 * error * predicted.detach() + options_.cloning_weight * error.square();

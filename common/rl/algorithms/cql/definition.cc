@@ -1,8 +1,8 @@
 #include "common/rl/algorithms/offline/definition.h"
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/family_defaults.h"
+#include "common/config/experiment/table_plans.h"
 #include "common/rl/algorithms/cql/cql.h"
 #include "common/rl/algorithms/definitions.h"
 
@@ -10,12 +10,13 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const CqlOptions& options, const PlanContext& context) {
-  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, SacPlan(options, context));
-  if (plan.tables[0].window.kind != WindowPlan::Kind::kNStep) {
+  if (options.prior.needs_action_before()) {
     return absl::InvalidArgumentError(
-        "networks: got a core, or a prior that reads the action before; wanted none: algorithm cql learns from "
+        "algorithm.prior.type: got one that reads the action before; wanted another: algorithm cql learns from "
         "transitions");
   }
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, SacPlan(options, context));
+  plan.tables = {TransitionTable(context, options.n_step)};  // Also beside a core, which is refused then.
   return plan;
 }
 
