@@ -13,7 +13,8 @@
 namespace waggle::testing {
 
 // Demonstrates the identity task for algorithms that learn from recorded episodes: nine of ten actions are right, the
-// others random. In kinds with a goal all are random. Not for kMemory and several agents. It has no weights, and takes any.
+// others random. In kinds with a goal all are random. Not for kMemory and several agents. It has no weights, and takes
+// any.
 class ExpertPolicy final : public Policy {
  public:
   ExpertPolicy(TinyKind kind, EnvironmentSpec spec, int64_t lanes, uint64_t seed);
