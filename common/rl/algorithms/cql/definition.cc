@@ -16,6 +16,10 @@ absl::StatusOr<AlgorithmPlan> Plan(const CqlOptions& options, const PlanContext&
         "transitions");
   }
   WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, SacPlan(options, context));
+  if (plan.learns_vector_rewards) {  // The conservative term is of whole values: a vector's weighted sum is learned.
+    plan.learns_vector_rewards = false;
+    plan.networks[1].heads = {{"value", HeadKind::kValue}};
+  }
   plan.tables = {TransitionTable(context, options.n_step)};  // Also beside a core, which is refused then.
   return plan;
 }

@@ -23,7 +23,8 @@ std::unique_ptr<AlgorithmTrainee> CausalBc(const std::string& keys = "") {
                             "name: causal_bc" + keys, Environment(), torch::kFloat64, 1);
 }
 
-// The next row of every second transition is an episode's last.
+// The next row of every second transition is an episode's last; after every third is a terminal state. An action
+// follows rows 2 and 4.
 TensorBatch Batch() {
   TensorBatch batch = RandomTransitions(Environment(), kRows, 3);
   batch.fields["next_action"] = torch::rand({kRows, 2}, torch::kFloat64) * 2 - 1;
@@ -35,18 +36,18 @@ TEST_CASE("causal_bc's policy and its residual play the paper's game, row by row
   const auto trainee = CausalBc(", cloning_weight: 0.2, residual_penalty: 0.3");
   const TensorBatch batch = Batch();
   double of_policy = 0, of_residual = 0;
-  for (int64_t row = 0; row < kRows; row += 2) {
+  for (const int64_t row : {2, 4}) {
     const Tensor chosen = trainee->model().net("policy")(RowOf(batch, "next_observation", row)).action()[0];
     const Tensor predicted = trainee->model().net("residual")(RowOf(batch, kObservation, row)).vector("residual")[0];
     double size = 0;
     for (int64_t i = 0; i < 2; ++i) {
       const double error = batch.at("next_action")[row][i].item<double>() - chosen[i].item<double>();
       const auto f = predicted[i].item<double>();
-      of_policy += (2 * error * f + 0.2 * error * error) / 3;
-      of_residual += (f * f - 2 * error * f) / 3;
+      of_policy += (2 * error * f + 0.2 * error * error) / 2;
+      of_residual += (f * f - 2 * error * f) / 2;
       size += f * f;
     }
-    of_residual += 0.3 * std::sqrt(size) / 3;
+    of_residual += 0.3 * std::sqrt(size) / 2;
   }
   CaptureStepper stepper;
   const UpdateResult result = testing::Updated(trainee.get(), batch, &stepper);
