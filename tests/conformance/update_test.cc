@@ -245,10 +245,19 @@ bool IsRead(const Subject& subject, const ExperimentPlan& plan, const ViewField&
   return false;
 }
 
+// A row that counts: causal cloning leaves out steps that end their episode.
+int64_t RowThatCounts(const Subject& subject, const TensorBatch& batch) {
+  if (subject.algorithm != "causal_bc") {
+    return RowWithinEpisode(batch);
+  }
+  const torch::Tensor goes_on = batch.at("next_step_type") != static_cast<int64_t>(StepType::kLast);
+  return goes_on.to(torch::kInt64).argmax().item<int64_t>();
+}
+
 TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
   ForEachSubject([](const Subject& subject, const Experiment& experiment) {
     const TensorBatch batch = PlayedBatch(subject, experiment);
-    const int64_t row = RowWithinEpisode(batch);
+    const int64_t row = RowThatCounts(subject, batch);
     const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
     int columns = 0;
     for (const ViewField& field : plan.algorithm.tables[0].table.view) {

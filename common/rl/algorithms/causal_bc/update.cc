@@ -17,7 +17,7 @@ class CausalBc : public Algorithm {
   // A game of two players (section 4 of the paper): f predicts the policy's error from the state before, and the policy
   // leaves it nothing to predict.
   void Update(const Batches& batches, UpdateContext* context) override {
-    const Transitions t = TransitionsOf(batches, /*discount=*/1);
+    const Transitions t = TransitionsOf(batches, /*discount=*/1, options_.ImportanceExponentAt(context->progress()));
     const TensorBatch& batch = batches.only();
     // [rows]: false if the step ends its episode, so that no action follows.
     const Tensor acts = (t.bootstrap != 0) & (batch.at(kNextStepType) != static_cast<int64_t>(StepType::kLast));
@@ -32,11 +32,14 @@ class CausalBc : public Algorithm {
     const Tensor predicted = residual_(t.observation).vector("residual");
 
     const Tensor of_policy = 2 * error * predicted.detach() + options_.cloning_weight * error.square();
-    context->Descend(MaskedMean(of_policy.sum(-1), acts), policy_.group());
+    context->Descend(MaskedMean(t.weight * of_policy.sum(-1), acts), policy_.group());
     const Tensor of_residual = predicted.square() - 2 * error.detach() * predicted;
     const Tensor size = predicted.norm(2, -1);
-    context->Descend(MaskedMean(of_residual.sum(-1) + options_.residual_penalty * size, acts), residual_.group());
-    context->Report("squared_error", MaskedMean(error.detach().square().sum(-1), acts));
+    context->Descend(MaskedMean(t.weight * (of_residual.sum(-1) + options_.residual_penalty * size), acts),
+                     residual_.group());
+    const Tensor squared = ZerosElsewhere(acts, error.detach().square().sum(-1));
+    context->SetPriorities(squared);
+    context->Report("squared_error", MaskedMean(squared, acts));
   }
 
  private:

@@ -94,7 +94,7 @@ void DeterministicActorCritic::StepActor(const Transitions& t, const Tensor& tak
   }
   const Tensor q = Value(t.observation, action);
   const Tensor penalty = options_.ActionPenalty(!critic_.network().plan().takes_action) * SquaresOf(actor);
-  if (context->Descend((t.weight * (penalty + ActorLoss(q, action, taken))).mean(), actor_.group()) &&
+  if (context->Descend((t.weight * (penalty + ActorLoss(t, q, action, taken))).mean(), actor_.group()) &&
       critics_stepped) {
     actor_.FollowTarget(options_.target_update_rate);
     critic_.FollowTarget(options_.target_update_rate);

@@ -51,7 +51,7 @@ class DeterministicActorCritic : public Algorithm {
   virtual torch::Tensor Value(const Observations& observation, const torch::Tensor& action) const;
 
   // The actor's loss, [rows], for the value and the action that it chooses. `taken`: the recorded action.
-  virtual torch::Tensor ActorLoss(const torch::Tensor& q, const torch::Tensor& /*action*/,
+  virtual torch::Tensor ActorLoss(const Transitions& /*t*/, const torch::Tensor& q, const torch::Tensor& /*action*/,
                                   const torch::Tensor& /*taken*/) const {
     return -q;
   }

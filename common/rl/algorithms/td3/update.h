@@ -15,13 +15,15 @@ class Td3 : public DeterministicActorCritic {
 
   void VisitState(StateVisitor* visitor) override { visitor->Int("updates", &updates_); }
 
- private:
-  // The critics' target is r + gamma^n min_i Q'_i(s', mu'(s') + noise).
-  torch::Tensor NextAction(const torch::Tensor& action, Noise* noise) const override;
+ protected:
   // The first critic's value.
   torch::Tensor Value(const Observations& observation, const torch::Tensor& action) const override {
     return ValuesOf(NetView(&critic().network()), observation, action).select(0, 0);
   }
+
+ private:
+  // The critics' target is r + gamma^n min_i Q'_i(s', mu'(s') + noise).
+  torch::Tensor NextAction(const torch::Tensor& action, Noise* noise) const override;
   bool ActorSteps() override { return ++updates_ % options_.policy_delay == 0; }
 
   const Td3Options options_;

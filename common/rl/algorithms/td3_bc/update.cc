@@ -11,10 +11,11 @@ class Td3Bc : public Td3 {
   Td3Bc(const Td3BcOptions& options, Model* model) : Td3(options, model), options_(options) {}
 
  private:
-  // (5) of the paper.
-  torch::Tensor ActorLoss(const torch::Tensor& q, const torch::Tensor& action,
+  // (5) of the paper, with the mean size of recorded actions' values.
+  torch::Tensor ActorLoss(const Transitions& t, const torch::Tensor& q, const torch::Tensor& action,
                           const torch::Tensor& taken) const override {
-    const torch::Tensor scale = options_.value_weight / q.detach().abs().mean().clamp_min(1e-8);
+    const torch::Tensor size = Value(t.observation, taken).detach().abs().mean();
+    const torch::Tensor scale = options_.value_weight / size.clamp_min(1e-8);
     return (action - taken).square().mean(-1) - scale * q;
   }
 

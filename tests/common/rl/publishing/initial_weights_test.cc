@@ -59,14 +59,15 @@ void SaveState(const Run& run, const std::string& folder) {
   for (size_t i = 0; i < run.plan.networks.size(); ++i) {
     const NetworkPlan& network = run.plan.networks[i];
     for (ArraySpec spec : network.parameters) {
-      spec.name = "state/model/" + network.name + "/online/" + spec.name;
+      const std::string name = spec.name;
+      spec.name = "state/model/" + network.name + "/online/" + name;
       contents.arrays.push_back({spec, Numbers(spec, 100 * static_cast<float>(i))});
-      spec.name += "_of_the_target";
+      spec.name = "state/model/" + network.name + "/target/" + name;
       contents.arrays.push_back({spec, Numbers(spec, -1)});
     }
   }
   for (const ScalarNeed& scalar : run.plan.algorithm.scalars) {
-    const ArraySpec spec{"state/model/" + scalar.name + "/value", DType::kFloat32, {}};
+    const ArraySpec spec{"state/model/" + scalar.name + "/value", DType::kFloat32, {1}};
     contents.arrays.push_back({spec, Numbers(spec, 7)});
   }
   REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(contents));
@@ -131,7 +132,7 @@ TEST_CASE("a map gives parts of networks the weights of other networks", "[unit]
   SaveState(Run(kSac), folder.path());
   const std::string ppo =
       "algorithm: {name: ppo}\nnetworks: {actor_critic: {torso: [{type: mlp, units: [4]}], heads: {policy: {std: "
-      "state}}}}";
+      "of_state}}}}";
   const Run run(ppo);
   const InitialWeights found = ValueOf(run.Find(folder.path(), {{"actor_critic.torso", "actor.torso"}}));
   CHECK(found.parameters.size() == 2);

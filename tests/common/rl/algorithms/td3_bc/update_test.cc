@@ -24,7 +24,7 @@ TEST_CASE("td3_bc's actor climbs the value over its mean size, and stays near re
     const Observations now = RowOf(batch, kObservation, row);
     const Tensor action = actor(now).action();
     const auto q = critic(now, action).value()[0][0].item<double>();
-    sizes += std::abs(q) / 6;
+    sizes += std::abs(critic(now, batch.at(kAction).narrow(0, row, 1)).value()[0][0].item<double>()) / 6;
     values += q / 6;
     for (int64_t i = 0; i < 2; ++i) {
       distance += std::pow(action[0][i].item<double>() - batch.at(kAction)[row][i].item<double>(), 2) / 12;
