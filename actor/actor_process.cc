@@ -200,7 +200,7 @@ absl::StatusOr<std::unique_ptr<ReplayWriter>> Import(const ActorPorts& ports, co
     plan.initial_priority = nullptr;  // It may be of what a policy computes.
   }
   ReplayWriterOptions options = WriterOptions(ports, setting, plans);
-  options.writer_id = "import";
+  options.writer_id = absl::StrCat(setting.experiment.experiment.name, "/import");
   options.repeats = 1;
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayWriter> sink, replay->NewWriter(options));
   TrajectoryWriterOptions writer_options;

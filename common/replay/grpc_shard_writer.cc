@@ -33,7 +33,8 @@ class GrpcShardWriter::Blocks {
   Blocks(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
       : on_changed_(std::move(changed)), repeats_(options.repeats.has_value()) {
     v1::InsertOpen* open = open_.mutable_open();
-    open->set_writer_id(options.writer_id);
+    // An id that is not random must differ from those of other experiments on the same server.
+    open->set_writer_id(options.repeats.has_value() ? link.NameThere(options.writer_id) : options.writer_id);
     std::random_device random;
     open->set_incarnation(options.repeats.value_or((static_cast<uint64_t>(random()) << 32) | random()));
     for (const std::string& table : options.tables) {

@@ -321,7 +321,7 @@ TEST_CASE("without actors the first one imports recorded episodes, and opens no 
   REQUIRE_OK(status);
   CHECK(opened == "some.replay");
   CHECK(fixture.hub.environment() == testing::ScriptedSpec());
-  CHECK(fixture.replay.writer.writer_id == "import");
+  CHECK(fixture.replay.writer.writer_id == "counting/import");
   CHECK(fixture.replay.writer.repeats.has_value());
   size_t items = 0;
   for (const InsertBlock& block : fixture.replay.sink.blocks) {
