@@ -9,7 +9,9 @@
 namespace waggle::testing {
 namespace {
 
-constexpr int64_t kMaxEnvSteps = 20'000;
+// Most algorithms need a tenth of it. A policy that draws real actions and cuts them to their bounds has a biased mean
+// until its deviation has fallen, which takes hundreds of updates.
+constexpr int64_t kMaxEnvSteps = 100'000;
 // The updates between two measurements of the skill; an update that actors wait for takes one.
 constexpr int64_t kUpdatesAMeasure = 50;
 constexpr int64_t kMeasuredLanes = 64;
