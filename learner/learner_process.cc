@@ -207,6 +207,9 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.metrics = connections.metrics;
   ports.checkpoints = checkpoints.store.get();
   ports.progress = [&connections] { return connections.hub->assignment().progress; };
+  if (job->trainee->plan().algorithm.reads_evaluations) {
+    ports.evaluated_rewards = [&connections] { return connections.hub->assignment().evaluated_rewards; };
+  }
   ports.settings = [&connections] { return connections.hub->assignment().settings; };
   ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
   ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };

@@ -258,6 +258,9 @@ absl::StatusOr<Progress> TrainLoop::BeginStep() {
     settings_ = settings;
     LogInfo("learns on from step ", step_, " with other settings");
   }
+  if (ports_.evaluated_rewards != nullptr) {
+    trainee_->SetEvaluatedRewards(ports_.evaluated_rewards());
+  }
   return progress;
 }
 

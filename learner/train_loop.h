@@ -78,6 +78,8 @@ struct TrainLoopPorts {
   // For a run with several learners: the first of a group publishes, saves and reports for all, under the group's
   // epoch. Null: this is the only learner.
   GroupMember* group = nullptr;
+  // Evaluation::mean_rewards of the newest evaluation; called once an update. Null: the plan does not read them.
+  std::function<std::vector<double>()> evaluated_rewards = nullptr;
   // The experiment's settings; called once an update. Null: there are none.
   std::function<std::string()> settings = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "actor/evaluation/evaluator.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,10 @@ Evaluator::Evaluator(std::unique_ptr<VectorEnvironment> environments, Policy* po
       over_(static_cast<size_t>(lanes_)) {
   outcomes_.returns.resize(static_cast<size_t>(lanes_));
   outcomes_.lengths.resize(static_cast<size_t>(lanes_));
+  if (const std::vector<ArraySpec>& rewards = environments_->spec().rewards;
+      rewards.size() == 1 && !rewards[0].shape.empty()) {
+    outcomes_.reward_sums.resize(static_cast<size_t>(rewards[0].NumElements()));
+  }
 }
 
 absl::StatusOr<Evaluation> Evaluator::Evaluate(int64_t episodes, const StopToken& stop) {
@@ -39,11 +44,16 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(int64_t episodes, const StopToken
   evaluation.max_return = returns.max;
   evaluation.standard_deviation = returns.standard_deviation;
   evaluation.mean_length = StatisticsOf(outcomes.lengths).mean;
+  const double steps = std::accumulate(outcomes.lengths.begin(), outcomes.lengths.end(), 0.0);
+  for (const double sum : outcomes.reward_sums) {
+    evaluation.mean_rewards.push_back(sum / steps);
+  }
   return evaluation;
 }
 
 absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const StopToken& stop) {
   EpisodeOutcomes all;
+  all.reward_sums.resize(outcomes_.reward_sums.size());
   const auto append = [](const std::vector<double>& from, int64_t count, std::vector<double>* to) {
     to->insert(to->end(), from.begin(), from.begin() + count);
   };
@@ -56,6 +66,8 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
     }
     append(outcomes_.returns, round, &all.returns);
     append(outcomes_.lengths, round, &all.lengths);
+    std::transform(all.reward_sums.begin(), all.reward_sums.end(), outcomes_.reward_sums.begin(),
+                   all.reward_sums.begin(), std::plus<>());
     left -= round;
   }
   return all;
@@ -87,6 +99,7 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
 absl::Status Evaluator::StartEpisodes(int64_t episodes) {
   std::fill(outcomes_.returns.begin(), outcomes_.returns.end(), 0.0);
   std::fill(outcomes_.lengths.begin(), outcomes_.lengths.end(), 0.0);
+  std::fill(outcomes_.reward_sums.begin(), outcomes_.reward_sums.end(), 0.0);
   std::fill(over_.begin(), over_.end(), 1);
   std::fill_n(over_.begin(), episodes, 0);
   episodes_running_ = episodes;
@@ -102,6 +115,10 @@ void Evaluator::TakeRows(const ReadyLanes& ready) {
     if (over_[lane] == 0 && ready.first[row] == 0) {
       outcomes_.returns[lane] += ScalarReward(environments_->spec().rewards, ready.rewards, row);
       outcomes_.lengths[lane] += 1;
+      std::vector<double>& sums = outcomes_.reward_sums;
+      for (size_t i = 0; i < sums.size(); ++i) {
+        sums[i] += static_cast<double>(ready.rewards[0][row * sums.size() + i]);
+      }
       if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
         over_[lane] = 1;
         --episodes_running_;

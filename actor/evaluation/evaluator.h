@@ -19,6 +19,8 @@ namespace waggle {
 struct EpisodeOutcomes {
   std::vector<double> returns;  // Sums of the steps' scalar rewards: see ScalarReward.
   std::vector<double> lengths;  // Steps.
+  // Not by episode: the sums of each dimension of a vector reward over all steps, [k]; empty for other rewards.
+  std::vector<double> reward_sums;
 };
 
 // Measures a greedy policy. Every lane runs exactly one episode in a round, then idles until the round is over: if

@@ -149,6 +149,7 @@ v1::Evaluation ToProto(const Evaluation& evaluation) {
   proto.set_standard_deviation(evaluation.standard_deviation);
   proto.set_mean_length(evaluation.mean_length);
   proto.set_env_steps(evaluation.env_steps);
+  proto.mutable_mean_rewards()->Add(evaluation.mean_rewards.begin(), evaluation.mean_rewards.end());
   return proto;
 }
 
@@ -162,6 +163,7 @@ Evaluation FromProto(const v1::Evaluation& proto) {
   evaluation.standard_deviation = proto.standard_deviation();
   evaluation.mean_length = proto.mean_length();
   evaluation.env_steps = proto.env_steps();
+  evaluation.mean_rewards.assign(proto.mean_rewards().begin(), proto.mean_rewards().end());
   return evaluation;
 }
 
@@ -233,6 +235,7 @@ v1::Assignment ToProto(const Assignment& assignment) {
   proto.set_said_at_us(absl::ToUnixMicros(assignment.said_at));
   proto.set_run_progress(assignment.progress.run);
   proto.set_env_steps(static_cast<uint64_t>(assignment.progress.env_steps));
+  proto.mutable_evaluated_rewards()->Add(assignment.evaluated_rewards.begin(), assignment.evaluated_rewards.end());
   if (assignment.result.has_value()) {
     *proto.mutable_result() = ToProto(*assignment.result);
   }
@@ -264,6 +267,7 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   assignment.actors = proto.actors();
   assignment.said_at = absl::FromUnixMicros(proto.said_at_us());
   assignment.progress = ToProgress(proto.run_progress(), proto.env_steps());
+  assignment.evaluated_rewards.assign(proto.evaluated_rewards().begin(), proto.evaluated_rewards().end());
   if (proto.has_result()) {
     assignment.result = FromProto(proto.result());
   }

@@ -1,5 +1,6 @@
 #include "param_server/run/evaluation_log.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -10,6 +11,7 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxEvaluations = 1'000;
+constexpr size_t kMaxRewards = 65'536;  // The most dimensions of a reward.
 
 }  // namespace
 
@@ -22,6 +24,12 @@ absl::Status Validate(const Evaluation& evaluation) {
                      ", minimum ", evaluation.min_return, ", maximum ", evaluation.max_return,
                      " and standard deviation ", evaluation.standard_deviation, ", of mean length ",
                      evaluation.mean_length, "; wanted at least one episode and finite numbers"));
+  }
+  if (evaluation.mean_rewards.size() > kMaxRewards ||
+      !std::all_of(evaluation.mean_rewards.begin(), evaluation.mean_rewards.end(),
+                   [](double reward) { return std::isfinite(reward); })) {
+    return absl::InvalidArgumentError(absl::StrCat("evaluation.mean_rewards: got ", evaluation.mean_rewards.size(),
+                                                   " numbers; wanted at most ", kMaxRewards, ", all finite"));
   }
   if (evaluation.env_steps > static_cast<uint64_t>(kMaxCounter)) {
     return absl::InvalidArgumentError(

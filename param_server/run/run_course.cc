@@ -312,6 +312,9 @@ void RunCourse::Describe(const WorkerView& worker, const WorkerTable& workers, A
   assignment->run_state = state();
   assignment->progress = tracker_.RunProgressNow();
   assignment->turn = turn(workers);
+  if (!evaluations_.newest().empty()) {
+    assignment->evaluated_rewards = evaluations_.newest().back().evaluation.mean_rewards;
+  }
   if (IsOver(state())) {
     assignment->result = progress().result;
   }

@@ -348,6 +348,7 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
   add({"algorithm"}, CheckExploration(environment, plan.algorithm));
   add({"algorithm", "actor", "learner"}, CheckSynchronous(experiment, plan.algorithm));
   add({"algorithm", "learner", "replay"}, CheckPolicyLag(experiment, plan.algorithm));
+  add({"algorithm", "experiment"}, CheckEvaluations(experiment, plan.algorithm));
   add({"algorithm", "experiment", "actor", "learner", "replay"}, CheckLockStep(experiment, plan.algorithm));
   add({"algorithm", "experiment", "actor", "learner"}, CheckInference(experiment, plan.algorithm));
   add({"algorithm", "network", "networks", "learner"}, CheckPushedGradients(experiment, plan.algorithm));

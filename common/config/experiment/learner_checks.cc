@@ -83,6 +83,14 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
   return absl::OkStatus();
 }
 
+absl::Status CheckEvaluations(const Experiment& experiment, const AlgorithmPlan& plan) {
+  return !plan.reads_evaluations || !experiment.experiment.deterministic
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   "algorithm.modules: weights follow evaluations, which come at any time; wanted rewards: actors in a "
+                   "deterministic run");
+}
+
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
   if (!experiment.learner.actors_push()) {
     return absl::OkStatus();

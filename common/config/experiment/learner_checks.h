@@ -23,6 +23,9 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
 absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
                            const std::vector<NetworkPlan>& networks);
 
+// Checks that updates which depend on evaluations need not be repeatable.
+absl::Status CheckEvaluations(const Experiment& experiment, const AlgorithmPlan& plan);
+
 // Checks learner.max_policy_lag: new priorities cannot go back with items left out.
 absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan);
 

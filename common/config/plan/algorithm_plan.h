@@ -132,6 +132,8 @@ struct AlgorithmPlan {
   bool learns_vector_rewards = false;
   // The first weights of these dimensions, which modules may move. PlanExperiment sets them. Empty: a scalar reward.
   std::vector<double> reward_weights = {};
+  // True if an update depends on the newest evaluation's rewards, UpdateContext::evaluated_rewards.
+  bool reads_evaluations = false;
   // Batches that the algorithm keeps beyond their update, for the estimate of memory.
   int64_t kept_batches = 0;
   std::vector<TablePlan> tables = {};

@@ -65,6 +65,8 @@ struct Evaluation {
   double standard_deviation = 0;  // The returns' sample deviation (n - 1); 0 for one episode.
   double mean_length = 0;         // Steps an episode.
   uint64_t env_steps = 0;         // The run's, when this version was published.
+  // A step's mean of each dimension of a vector reward, [k]; empty for scalar rewards.
+  std::vector<double> mean_rewards = {};
 };
 
 // The result of a run: the evaluation of the weights that are kept as its best.
@@ -106,11 +108,12 @@ struct Assignment {
   std::vector<std::string> reducers;
   std::optional<ModelVersion> model_version;  // The newest weights'.
   int64_t actors = 1;
-  absl::Time said_at;               // By the hub's clock. The later of two assignments holds.
-  std::optional<RunResult> result;  // Set once the run is over.
-  Progress progress;                // The run's, without the learner's steps.
-  std::optional<Turn> turn;         // Absent if the run is not in lock-step.
-  std::optional<GroupSeat> group;   // For a learner of several, once they are a group.
+  absl::Time said_at;                     // By the hub's clock. The later of two assignments holds.
+  std::optional<RunResult> result;        // Set once the run is over.
+  Progress progress;                      // The run's, without the learner's steps.
+  std::vector<double> evaluated_rewards;  // Evaluation::mean_rewards of the newest evaluation.
+  std::optional<Turn> turn;               // Absent if the run is not in lock-step.
+  std::optional<GroupSeat> group;         // For a learner of several, once they are a group.
   // This worker's own, fixed when it joins.
   std::string worker_id;
   int64_t index = 0;   // Among the workers of its role.

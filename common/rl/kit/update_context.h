@@ -64,6 +64,11 @@ class UpdateContext {
   const torch::Tensor& reward_weights() const { return reward_weights_; }
   void SetRewardWeights(const torch::Tensor& weights) { reward_weights_ = weights.detach(); }
 
+  // A step's mean of each dimension of a vector reward in the newest evaluation, [k]. Empty if there was none, and if
+  // the plan does not read evaluations.
+  const std::vector<double>& evaluated_rewards() const { return evaluated_rewards_; }
+  void SetEvaluatedRewards(const std::vector<double>& rewards) { evaluated_rewards_ = rewards; }
+
   const Progress& progress() const { return progress_; }
   // The algorithm's random numbers.
   Noise* noise() const { return noise_; }
@@ -90,6 +95,7 @@ class UpdateContext {
   absl::Status status_;
   std::function<torch::Tensor(const ParameterGroup& group)> terms_;
   torch::Tensor reward_weights_;
+  std::vector<double> evaluated_rewards_;
   std::map<std::string, torch::Tensor> priorities_;  // By table; "" is the only one.
   std::vector<std::pair<std::string, torch::Tensor>> metrics_;
 };

@@ -75,6 +75,7 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   WAGGLE_CHECK(batches.size() == tables.size(), "an update is given a batch of each table of the plan");
   std::optional<JoinedBatches> joined;
   UpdateContext context(stepper, progress, &noise_);
+  context.SetEvaluatedRewards(evaluated_rewards_);
   std::vector<torch::Tensor> rewards;
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
     model_->DrawNoise(&noise_);

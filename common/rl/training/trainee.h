@@ -54,6 +54,9 @@ class Trainee {
   // if they are another network's, INVALID_ARGUMENT if some are not finite; nothing is changed then.
   virtual absl::Status LoadPublished(const ModelSnapshot& snapshot) = 0;
 
+  // Later updates see these (UpdateContext::evaluated_rewards).
+  virtual void SetEvaluatedRewards(const std::vector<double>& /*rewards*/) {}
+
   // Learns on with these settings (common/config/experiment/live_settings.h). All settings since the experiment was
   // made must be among them. Returns the experiment's text with them. After an error nothing is changed.
   virtual absl::StatusOr<std::string> Set(const std::string& settings) = 0;
@@ -82,6 +85,7 @@ class AlgorithmTrainee : public Trainee {
   absl::Status LoadPublished(const ModelSnapshot& snapshot) override;
   // Begins with parameters of another run, in targets too. They must be of this trainee's plan.
   absl::Status BeginWith(const InitialWeights& weights);
+  void SetEvaluatedRewards(const std::vector<double>& rewards) override { evaluated_rewards_ = rewards; }
   absl::StatusOr<std::string> Set(const std::string& settings) override;
   std::map<std::string, double> LearningRates(const Progress& progress) const override {
     return model_->LearningRates(progress);
@@ -108,6 +112,7 @@ class AlgorithmTrainee : public Trainee {
   Noise noise_;
   ObservationStatistics observations_;
   ValueWatch value_watch_;
+  std::vector<double> evaluated_rewards_;  // Not saved: the next evaluation replaces them.
   std::unique_ptr<AlgorithmWithModules> algorithm_;
 };
 

@@ -6,8 +6,11 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "actor/acting/scripted_policy.h"
+#include "actor/environments/open_environment.h"
 #include "actor/environments/threaded_environments.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/scrambled_environment.h"
@@ -58,7 +61,9 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
   const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kEpisodes, Rng(5)));
   std::set<double> means;
   for (int round = 0; round < 4; ++round) {
-    const auto [returns, lengths] = GreedyEpisodes(alone, kEpisodes);
+    const EpisodeOutcomes wanted = GreedyEpisodes(alone, kEpisodes);
+    const std::vector<double>& returns = wanted.returns;
+    const std::vector<double>& lengths = wanted.lengths;
     const double sum = std::accumulate(returns.begin(), returns.end(), 0.0);
     const double squares = std::inner_product(returns.begin(), returns.end(), returns.begin(), 0.0);
     const Evaluation evaluation = ValueOf(evaluator.Evaluate(kEpisodes, StopToken()));
@@ -162,6 +167,24 @@ TEST_CASE("a return is the sum over the reward's dimensions, of actions within t
     lengths.insert(outcomes.lengths[episode]);
   }
   CHECK(lengths.size() > 1);
+}
+
+TEST_CASE("an evaluation has the mean of each dimension of a vector reward", "[unit]") {
+  EnvironmentOptions options;
+  options.name = "Pendulum-v1";
+  options.options = R"({"vector_reward": true})";
+  constexpr int64_t kEpisodes = 5;
+  LaneOptions lanes;
+  lanes.lanes = 2;
+  lanes.in_order = true;
+  std::unique_ptr<VectorEnvironment> environments =
+      ValueOf(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(3), StopToken()));
+  ScriptedPolicy policy(environments->spec(), ValueOf(BuiltinEnvironments().Find(options.name))->script);
+  const Evaluation evaluation = ValueOf(Evaluator(std::move(environments), &policy).Evaluate(kEpisodes, StopToken()));
+  REQUIRE(evaluation.mean_rewards.size() == 2);
+  CHECK(evaluation.mean_rewards[1] < 0);
+  CHECK(evaluation.mean_return ==
+        Approx((evaluation.mean_rewards[0] + evaluation.mean_rewards[1]) * evaluation.mean_length));
 }
 
 TEST_CASE("lanes that answer in any order have the evaluation of lanes in order", "[unit]") {

@@ -54,7 +54,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
     CHECK(v1::RunState_Name(state) == ProtoName("RUN_STATE_", RunStateName(ValueOf(FromProto(state)))));
   }
 
-  const Evaluation evaluation = FromProto(ToProto(Evaluation{{1, 2}, 20, 3.5, -1, 9, 2.5, 30.5, 4'000}));
+  const Evaluation evaluation = FromProto(ToProto(Evaluation{{1, 2}, 20, 3.5, -1, 9, 2.5, 30.5, 4'000, {0.5, -2}}));
   CHECK(evaluation.version == ModelVersion{1, 2});
   CHECK(evaluation.episodes == 20);
   CHECK(evaluation.mean_return == 3.5);
@@ -63,6 +63,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(evaluation.standard_deviation == 2.5);
   CHECK(evaluation.mean_length == 30.5);
   CHECK(evaluation.env_steps == 4'000);
+  CHECK(evaluation.mean_rewards == std::vector<double>{0.5, -2});
 
   Assignment assignment;
   assignment.run_state = RunState::kSolved;
@@ -77,6 +78,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   assignment.result = RunResult{evaluation, true};
   assignment.group = GroupSeat{9, 1, 3};
   assignment.settings = "a=1\n";
+  assignment.evaluated_rewards = {0.5, -2};
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
@@ -84,6 +86,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(returned.replay_servers == assignment.replay_servers);
   CHECK(returned.learners == assignment.learners);
   CHECK(returned.reducers == assignment.reducers);
+  CHECK(returned.evaluated_rewards == assignment.evaluated_rewards);
   CHECK(returned.model_version == ModelVersion{4, 5});
   CHECK(returned.actors == 3);
   CHECK(returned.said_at == assignment.said_at);

@@ -184,6 +184,11 @@ TEST_CASE("An evaluation that is sent twice counts once, and a good one solves t
   CHECK(fixture.hub->Overview().evaluations[2].evaluation.mean_return == 30);
   report.evaluations = {Dated(std::numeric_limits<double>::quiet_NaN(), 4)};
   CHECK(fixture.hub->Heartbeat(report).status().code() == absl::StatusCode::kInvalidArgument);
+  report.evaluations = {Dated(30, 4)};
+  report.evaluations[0].evaluation.mean_rewards = {std::numeric_limits<double>::infinity()};
+  CHECK(fixture.hub->Heartbeat(report).status().code() == absl::StatusCode::kInvalidArgument);
+  report.evaluations[0].evaluation.mean_rewards = {0.5, -2};
+  CHECK(ValueOf(fixture.hub->Heartbeat(report)).evaluated_rewards == std::vector<double>{0.5, -2});
   REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 5})));
   report.evaluations = {Dated(100, 5), Dated(100, 6)};
   report.evaluations[0].evaluation.version = report.evaluations[1].evaluation.version = {1, 5};

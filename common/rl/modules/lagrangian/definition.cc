@@ -60,6 +60,10 @@ absl::Status Extend(const LagrangianOptions& options, const PlanContext& context
   for (const RewardBound& bound : options.bounds) {
     plan->scalars.push_back({bound.Name(), Inverse(options.form, bound.weight), options.optimizer});
   }
+  if (options.rewards == "evaluations") {
+    plan->reads_evaluations = true;
+    return absl::OkStatus();
+  }
   const WindowPlan::Kind kind = plan->tables[0].window.kind;
   if (kind == WindowPlan::Kind::kNStep || kind == WindowPlan::Kind::kSequence) {
     plan->tables.push_back(NewestRewards(options, reward, plan->tables[0].table));
@@ -77,10 +81,13 @@ void RewardBound::Visit(ConfigVisitor& visitor) {
 
 void LagrangianOptions::Visit(ConfigVisitor& visitor) {
   visitor.List("bounds", &bounds);
+  visitor.Choice("rewards", &rewards, {"actors", "evaluations"});
   visitor.Choice("form", &form, {"softplus", "exp"});
   visitor.Double("largest_weight", &largest_weight, In(kLeastWeight, 1e6).Live());
   visitor.Bool("normalize", &normalize);
-  visitor.Int("window", &window, In(1, 1'000'000'000));
+  if (visitor.Applies("window", rewards == "actors", "means nothing beside rewards: evaluations; wanted none")) {
+    visitor.Int("window", &window, In(1, 1'000'000'000));
+  }
   visitor.Section("optimizer", &optimizer);
 }
 

@@ -29,10 +29,14 @@ struct RewardBound {
 // does not hold, and falls while it does.
 struct LagrangianOptions : public ModuleOptions {
   std::vector<RewardBound> bounds;
+  // The steps whose mean counts: actors, those of the actors, with their exploration; evaluations, those of the newest
+  // evaluation, which are greedy.
+  std::string rewards = "actors";
   std::string form = "softplus";  // A weight of the learned number x: softplus, log(1 + e^x), or exp, e^x.
   double largest_weight = 1000;   // The most that a bounded dimension's weight grows to.
   bool normalize = true;          // All weights together are divided by the sum of their sizes.
-  // The newest steps of all actors whose mean counts, if items are replayed. Otherwise the batch's steps count.
+  // rewards: actors. The newest steps of all actors whose mean counts, if items are replayed. Otherwise the batch's
+  // steps count.
   int64_t window = 2000;
   OptimizerOptions optimizer;
 

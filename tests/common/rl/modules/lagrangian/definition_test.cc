@@ -1,3 +1,10 @@
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
 #include "common/config/experiment/experiment_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/modules/lagrangian/lagrangian.h"
@@ -9,15 +16,17 @@ namespace {
 using testing::ValueOf;
 
 absl::StatusOr<ExperimentPlan> PlanOf(const std::string& module, const std::string& algorithm = "sac",
-                                      std::vector<int64_t> reward = {2}) {
+                                      std::vector<int64_t> reward = {2},
+                                      const std::vector<std::pair<std::string, std::string>>& overrides = {}) {
   EnvironmentSpec environment;
   environment.name = "test";
   environment.observations = {Box("observation", DType::kFloat32, {3})};
   environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
   environment.rewards = {ArraySpec{"reward", DType::kFloat32, std::move(reward)}};
-  const Experiment experiment = ValueOf(ParseExperiment(
-      "algorithm: {name: " + algorithm + ", modules: [{type: lagrangian, " + module + "}]}\nstop: {max_seconds: 1}\n",
-      "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment,
+                          ParseExperiment("algorithm: {name: " + algorithm + ", modules: [{type: lagrangian, " +
+                                              module + "}]}\nstop: {max_seconds: 1}\n",
+                                          "test.yaml", overrides, BuiltinAlgorithmDefinitions()));
   return PlanExperiment(experiment, environment, BuiltinAlgorithmDefinitions());
 }
 
@@ -32,6 +41,16 @@ TEST_CASE("bounds learn from the newest steps of replayed items, and from the ba
   CHECK(replayed.scalars.back().name == "lagrangian_weight_1");
   CHECK(replayed.scalars.back().initial == Approx(std::log(std::exp(1.0) - 1)));
   CHECK(ValueOf(PlanOf(bound, "ppo")).algorithm.tables.size() == 1);
+}
+
+TEST_CASE("bounds that learn from evaluations need no table, and no deterministic run has them", "[unit]") {
+  const std::string module = "rewards: evaluations, bounds: [{dimension: 1, least: -0.5}]";
+  const AlgorithmPlan plan = ValueOf(PlanOf(module)).algorithm;
+  CHECK(plan.tables.size() == 1);
+  CHECK(plan.reads_evaluations);
+  CHECK_THAT(std::string(PlanOf("rewards: evaluations, window: 5").status().message()), Catch::Contains("window: "));
+  CHECK_THAT(std::string(PlanOf(module, "sac", {2}, {{"experiment.deterministic", "true"}}).status().message()),
+             Catch::Contains("rewards: actors"));
 }
 
 TEST_CASE("bounds that the reward cannot have are refused", "[unit]") {

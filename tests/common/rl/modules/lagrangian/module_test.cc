@@ -55,6 +55,25 @@ TEST_CASE("a weight grows while its bound does not hold, and falls while it does
   }
 }
 
+TEST_CASE("a weight that follows evaluations waits for the first one", "[unit]") {
+  const auto trainee = LagrangianTrainee("rewards: evaluations, bounds: [{dimension: 1, least: -0.5, weight: 2}]");
+  LocalStepper stepper;
+  TensorBatch batch = testing::RandomTransitions(VectorEnvironment(), 6, 1);
+  batch.fields[kReward] = torch::randn({6, 2, 2}, torch::kFloat64);
+  const auto update = [&] { return testing::ValueOf(trainee->Update(batch, Progress(), &stepper)); };
+  CHECK(Metric(update(), "lagrangian_weight_1") == Approx(2));
+  trainee->SetEvaluatedRewards({5, -0.7});
+  const UpdateResult grown = update();
+  CHECK(Metric(grown, "reward_1_mean") == Approx(-0.7));
+  CHECK(Metric(grown, "lagrangian_weight_1") > 2);
+  trainee->SetEvaluatedRewards({5, 0.7});
+  double last = 0;
+  for (int i = 0; i < 20; ++i) {
+    last = Metric(update(), "lagrangian_weight_1");
+  }
+  CHECK(last < 2);
+}
+
 TEST_CASE("the number's gradient is that of the weight times the room below the mean", "[unit]") {
   for (const std::string form : {"softplus", "exp"}) {
     INFO(form);
