@@ -209,6 +209,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
   options.episodes = flags.episodes;
   options.seed = flags.seed.value_or(static_cast<int64_t>(std::random_device()()));
   options.device = flags.device;
+  options.scripted = flags.scripted;
   if (!flags.video.empty()) {
     options.video = VideoOptions{flags.video, flags.video_episodes};
   }

@@ -48,6 +48,11 @@ class Environment {
   }
 };
 
+// A hand-written policy: writes the actions for one row of observations, an array for each leaf of the spec. Actions are
+// as a policy gives them: float32 boxes with finite bounds are in [-1, 1]. Draws nothing; any thread.
+using EnvironmentScript = std::function<void(const EnvironmentSpec& spec, absl::Span<const void* const> observations,
+                                             absl::Span<void* const> actions)>;
+
 // An entry of the environment registry. To add an environment: a class that derives from EpisodicEnvironment, in a
 // header and a source of this folder, and one line in BuiltinEnvironments; every registered one is put through the
 // conformance suite by environments_test.
@@ -59,6 +64,8 @@ struct EnvironmentDefinition {
   std::function<absl::StatusOr<std::unique_ptr<Environment>>(const EnvironmentOptions& options, uint64_t seed)> create;
   // False: it draws nothing, so all copies and episodes are alike under the same actions.
   bool follows_seed = true;
+  // Acts well by the default settings, as a demonstrator. Null: there is none.
+  EnvironmentScript script = nullptr;
 };
 
 using EnvironmentDefinitions = Registry<EnvironmentDefinition>;

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "actor/acting/random_policy.h"
+#include "actor/acting/scripted_policy.h"
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluator.h"
 #include "actor/importing/dataset.h"
@@ -21,6 +23,23 @@ namespace {
 
 // More lanes do not make a forward pass faster, and each takes memory.
 constexpr int64_t kMostLanes = 256;
+
+// INVALID_ARGUMENT if the environment has no script, or one that would not know what it sees.
+absl::StatusOr<std::unique_ptr<Policy>> NewScriptedPolicy(const EnvironmentDefinitions& environments,
+                                                          const EnvironmentOptions& options,
+                                                          const EnvironmentSpec& spec) {
+  constexpr char kWanted[] = "; wanted random actions or weights for it";
+  const absl::StatusOr<const EnvironmentDefinition*> definition = environments.Find(options.name);
+  if (!definition.ok() || (*definition)->script == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("scripted: got ", options.name, ", which has no script", kWanted));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec own, (*definition)->spec(options));
+  if (own.observations != spec.observations || own.actions != spec.actions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scripted: got transforms of what ", options.name, " shows or takes", kWanted));
+  }
+  return std::make_unique<ScriptedPolicy>(spec, (*definition)->script);
+}
 
 absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const SavedEvaluationOptions& options,
                                          const SavedEvaluationPorts& ports, const StopToken& stop) {
@@ -50,7 +69,12 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   request.environment = environments->spec();
   std::optional<ModelSnapshot> snapshot = weights.snapshot;
   std::unique_ptr<Policy> policy;
-  if (is_random) {
+  if (options.scripted && !is_random) {
+    return absl::InvalidArgumentError("scripted: got weights; wanted an experiment's file, FILE.yaml");
+  }
+  if (options.scripted) {
+    WAGGLE_ASSIGN_OR_RETURN(policy, NewScriptedPolicy(*ports.environments, environment, request.environment));
+  } else if (is_random) {
     policy = std::make_unique<RandomPolicy>(request.environment, request.lanes, Rng(request.seed));
   } else {
     WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
@@ -91,6 +115,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   evaluation.returns = StatisticsOf(outcomes->returns);
   evaluation.lengths = StatisticsOf(outcomes->lengths);
   evaluation.explored = options.explore;
+  evaluation.scripted = options.scripted;
   evaluation.recorded = options.record;
   if (options.video.has_value()) {
     evaluation.video = options.video->folder;

@@ -28,6 +28,7 @@ struct SavedEvaluation {
   std::optional<uint64_t> version;  // The learner's step; absent for random actions.
   std::optional<double> env_steps;  // The run's, at publication; absent for a learner's checkpoint.
   bool explored = false;            // True if it explored, as an actor does.
+  bool scripted = false;            // True if the environment's script acted.
   int64_t seed = 0;
   SampleStatistics returns;
   SampleStatistics lengths;             // In steps.
@@ -44,7 +45,8 @@ struct SavedEvaluationOptions {
   // A new replay file, or minari:FOLDER, for the episodes, which then run in the training environment. Absent: they run
   // in the evaluation environment and are not saved.
   std::optional<std::string> record;
-  bool explore = false;  // Explores as an actor does. Only with `record`.
+  bool explore = false;   // Explores as an actor does. Only with `record`.
+  bool scripted = false;  // The environment's script acts, and not random actions. Only for an experiment's file.
 };
 
 // The evaluation's sources of environments and networks. Pointers are borrowed and never null.
@@ -58,8 +60,8 @@ struct SavedEvaluationPorts {
       learner_weights;
 };
 
-// Runs greedy episodes with the weights, or episodes of random actions if there are none. The same seed gives the same
-// episodes on the same machine. CANCELLED after a stop; any other error names the weights' folder.
+// Runs greedy episodes with the weights, or episodes of random actions, or of a script, if there are none. The same
+// seed gives the same episodes on the same machine. CANCELLED after a stop; any other error names the weights' folder.
 absl::StatusOr<SavedEvaluation> EvaluateSaved(const SavedWeights& weights, const SavedEvaluationOptions& options,
                                               const SavedEvaluationPorts& ports, const StopToken& stop);
 

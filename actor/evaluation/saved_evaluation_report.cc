@@ -42,7 +42,8 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
   const auto add = [&text](const char* name, const std::string& value) {
     absl::StrAppendFormat(&text, "%-12s%s\n", name, value);
   };
-  add("evaluated", absl::StrCat(evaluation.folder, ", ", KindText(evaluation.kind)));
+  add("evaluated",
+      absl::StrCat(evaluation.folder, ", ", evaluation.scripted ? "the script" : KindText(evaluation.kind)));
   add("experiment", absl::StrCat(evaluation.experiment, ": ", evaluation.algorithm, " on ", evaluation.environment));
   if (evaluation.version.has_value()) {
     std::string version = absl::StrCat("learner step ", *evaluation.version);
@@ -52,9 +53,10 @@ std::string SavedEvaluationText(const SavedEvaluation& evaluation) {
     add("version", version);
   }
   add("episodes", absl::StrFormat("%d, %s, seed %d, in %.3g s", returns.count,
-                                  evaluation.kind == SavedKind::kRandom ? "random"
-                                  : evaluation.explored                 ? "exploring"
-                                                                        : "greedy",
+                                  evaluation.scripted                     ? "scripted"
+                                  : evaluation.kind == SavedKind::kRandom ? "random"
+                                  : evaluation.explored                   ? "exploring"
+                                                                          : "greedy",
                                   evaluation.seed, evaluation.seconds));
   if (returns.count > 1) {
     add("return",
@@ -79,7 +81,7 @@ std::string SavedEvaluationJson(const SavedEvaluation& evaluation) {
   const bool spread = returns.count > 1;
   Json json;
   json["path"] = evaluation.folder;
-  json["kind"] = SavedKindName(evaluation.kind);
+  json["kind"] = evaluation.scripted ? "scripted" : SavedKindName(evaluation.kind);
   json["experiment"] = evaluation.experiment;
   json["algorithm"] = evaluation.algorithm;
   json["environment"] = evaluation.environment;

@@ -30,12 +30,12 @@ struct Learned {
   std::string log;
 };
 
-// Experiments of ten minutes or more per run. They are trained only if WAGGLE_LEARN names them, with the python3 of the
-// PATH, within their own limits.
+// Experiments of ten minutes or more per run, or of environments that ./dev setup does not install. They are trained
+// only if WAGGLE_LEARN names them, with the python3 of the PATH, within their own limits.
 const std::set<std::string>& LongExperiments() {
-  static const auto* const all =
-      new std::set<std::string>{"half_cheetah_crossq", "half_cheetah_mpo",    "half_cheetah_sac",    "half_cheetah_td3",
-                                "half_cheetah_tqc",    "lunar_lander_qr_dqn", "lunar_lander_rainbow"};
+  static const auto* const all = new std::set<std::string>{
+      "half_cheetah_crossq", "half_cheetah_mpo",    "half_cheetah_sac",     "half_cheetah_td3",
+      "half_cheetah_tqc",    "lunar_lander_qr_dqn", "lunar_lander_rainbow", "mpe_spread_ippo"};
   return *all;
 }
 

@@ -34,6 +34,8 @@ std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* fla
                       "cpu, cuda or cuda:N; by default the device of the experiment's actors")
           ->type_name("DEVICE"),
       AddSwitch(app, "--newest", &flags->newest, "Evaluate the newest weights rather than the best"),
+      AddSwitch(app, "--scripted", &flags->scripted,
+                "For an experiment's file: act by the built-in environment's script rather than at random"),
       AddSwitch(app, "--json", &flags->json, "Print JSON"),
   };
   const std::vector<CLI::Option*> video = AddVideoFlags(app, &flags->video, &flags->video_episodes);
@@ -62,6 +64,9 @@ std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
   }
   if (flags.newest) {
     arguments.push_back("--newest");
+  }
+  if (flags.scripted) {
+    arguments.push_back("--scripted");
   }
   if (flags.json) {
     arguments.push_back("--json");

@@ -19,6 +19,7 @@ struct EvaluationFlags {
   std::optional<int64_t> seed;  // Absent: a random seed.
   std::string device;           // Empty: the device of the experiment's actors.
   bool newest = false;          // The newest weights rather than the best.
+  bool scripted = false;        // The environment's script acts. Only for an experiment's file.
   bool json = false;
   std::string video;  // The folder for films of episodes. Empty: no films.
   int64_t video_episodes = 1;

@@ -142,10 +142,11 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
       type != "parameter_noise" || (!plan.own_policy && (has_values || is_real)),
       "algorithm.exploration.type: parameter_noise is for an acting network that gives values of choices "
       "or real actions; wanted none");
-  problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
-                     "algorithm.exploration.type: ", type,
-                     " is for networks that give choices their values; wanted none",
-                     is_real ? absl::StrCat(noisy, ", gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck") : "");
+  problems.AddUnless(
+      (type != "epsilon_greedy" && type != "boltzmann") || has_values, "algorithm.exploration.type: ", type,
+      " is for networks that give choices their values; wanted none",
+      is_real ? absl::StrCat(noisy, ", gaussian, clipped_gaussian, moving_average, uniform or ornstein_uhlenbeck")
+              : "");
   problems.AddUnless(!plan.exploration.AddsNoise() || is_real, "algorithm.exploration.type: ", type,
                      " is for real actions, and ", environment.name, " takes ",
                      absl::StrJoin(environment.actions, " and ",

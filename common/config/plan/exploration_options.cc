@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::string>& Noises() {
   static const auto* const types =
-      new std::vector<std::string>{"gaussian", "clipped_gaussian", "uniform", "ornstein_uhlenbeck"};
+      new std::vector<std::string>{"gaussian", "clipped_gaussian", "moving_average", "uniform", "ornstein_uhlenbeck"};
   return *types;
 }
 
@@ -21,8 +21,9 @@ bool ExplorationOptions::AddsNoise() const {
 }
 
 void ExplorationOptions::Visit(ConfigVisitor& visitor) {
-  std::vector<std::string> known = {"none",    "epsilon_greedy",     "boltzmann",      "gaussian", "clipped_gaussian",
-                                    "uniform", "ornstein_uhlenbeck", "parameter_noise"};
+  std::vector<std::string> known = {"none",     "epsilon_greedy",     "boltzmann",
+                                    "gaussian", "clipped_gaussian",   "moving_average",
+                                    "uniform",  "ornstein_uhlenbeck", "parameter_noise"};
   if (type == kByAction) {
     known.emplace_back(kByAction);
   }
@@ -36,8 +37,9 @@ void ExplorationOptions::Visit(ConfigVisitor& visitor) {
   if (applies("epsilon", {"epsilon_greedy"})) {
     visitor.Schedule("epsilon", &epsilon, In(0, 1).Live());
   }
-  const std::vector<std::string> normals = {"gaussian", "clipped_gaussian", "ornstein_uhlenbeck"};
-  if (applies("ladder_exponent", {"epsilon_greedy", "gaussian", "clipped_gaussian", "ornstein_uhlenbeck"})) {
+  const std::vector<std::string> normals = {"gaussian", "clipped_gaussian", "moving_average", "ornstein_uhlenbeck"};
+  if (applies("ladder_exponent",
+              {"epsilon_greedy", "gaussian", "clipped_gaussian", "moving_average", "ornstein_uhlenbeck"})) {
     visitor.Double("ladder_exponent", &ladder_exponent, In(0, 1'000).Live());
   }
   if (applies("temperature", {"boltzmann"})) {

@@ -15,8 +15,8 @@ struct ExplorationOptions {
   static constexpr char kByAction[] = "by_action";
 
   // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
-  // choice is drawn by softmax(q / temperature). gaussian, clipped_gaussian, uniform, ornstein_uhlenbeck: noise that is
-  // added to a real action in [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
+  // choice is drawn by softmax(q / temperature). gaussian, clipped_gaussian, moving_average, uniform,
+  // ornstein_uhlenbeck: noise that is added to a real action in [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
   std::string type = "none";
   // Environment steps of the run whose actions are uniformly random, without the policy.
   int64_t warm_up_steps = 0;
@@ -29,7 +29,8 @@ struct ExplorationOptions {
 
   Schedule temperature = 1;  // boltzmann.
 
-  // gaussian, clipped_gaussian, ornstein_uhlenbeck: the noise's mean and standard deviation. ornstein_uhlenbeck: these
+  // gaussian, clipped_gaussian, moving_average, ornstein_uhlenbeck: the noise's mean and standard deviation.
+  // moving_average: sigma is that of each of the two draws whose sum a step has. ornstein_uhlenbeck: these
   // are of a process that begins each episode at `initial`, and returns to the mean at the rate theta; a unit of its
   // time has 1 / time_step steps.
   Schedule sigma = 0.1;

@@ -27,4 +27,17 @@ torch::Tensor OrnsteinUhlenbeck::Step(const torch::Tensor& slots, const torch::T
   return x;
 }
 
+MovingAverage::MovingAverage(int64_t slots, int64_t dimensions, torch::Device device)
+    : last_(torch::zeros({slots, dimensions}, torch::dtype(torch::kFloat32).device(device))) {}
+
+torch::Tensor MovingAverage::Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise) {
+  torch::NoGradGuard no_grad;
+  CheckTensor("slots", slots, torch::kInt64, {slots.numel()});
+  CheckTensor("first", first, torch::kBool, slots.sizes());
+  const torch::Tensor last = last_.index_select(0, slots).masked_fill_(first.unsqueeze(1), 0);
+  const torch::Tensor random = noise->NormalLike(last);
+  last_.index_copy_(0, slots, random);
+  return last + random;
+}
+
 }  // namespace waggle

@@ -36,4 +36,18 @@ class OrnsteinUhlenbeck {
   torch::Tensor state_;  // [slots, dimensions].
 };
 
+// Gaussian noise that lasts for two steps, as of a demonstrator who is disturbed (arXiv 2202.01312): the sum of a step's
+// draw and the one before, N_t + N_{t-1}. An episode's first step has its own draw alone. Each slot is one environment's
+// memory. Not thread-safe; may throw as LibTorch does.
+class MovingAverage {
+ public:
+  MovingAverage(int64_t slots, int64_t dimensions, torch::Device device);
+
+  // As OrnsteinUhlenbeck::Step, without scales.
+  torch::Tensor Step(const torch::Tensor& slots, const torch::Tensor& first, Noise* noise);
+
+ private:
+  torch::Tensor last_;  // The draws before, [slots, dimensions].
+};
+
 }  // namespace waggle

@@ -30,6 +30,8 @@ Explorer::Explorer(const ExplorationOptions& options, JointAction action, const 
       noise_(rng_.Next(), torch::kCPU) {
   if (options_.type == "ornstein_uhlenbeck") {
     drift_.emplace(DriftOptions(options_), lanes_.lanes, action_.num_reals, torch::kCPU);
+  } else if (options_.type == "moving_average") {
+    average_.emplace(lanes_.lanes, action_.num_reals, torch::kCPU);
   }
 }
 
@@ -152,7 +154,9 @@ torch::Tensor Explorer::NoiseFor(const torch::Tensor& actions, const torch::Tens
   if (drift_.has_value()) {
     return drift_->Step(slots, first, &noise_, sigma).view(actions.sizes());
   }
-  const torch::Tensor normal = options_.mean + sigma * noise_.NormalLike(actions);
+  const torch::Tensor random =
+      average_.has_value() ? average_->Step(slots, first, &noise_).view(actions.sizes()) : noise_.NormalLike(actions);
+  const torch::Tensor normal = options_.mean + sigma * random;
   return options_.type == "clipped_gaussian" ? normal.clamp(options_.low, options_.high) : normal;
 }
 

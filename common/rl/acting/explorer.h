@@ -77,6 +77,7 @@ class Explorer {
   Progress progress_;
   int64_t steps_ = 0;  // Steps of the own lanes.
   std::optional<OrnsteinUhlenbeck> drift_;
+  std::optional<MovingAverage> average_;
 };
 
 }  // namespace waggle

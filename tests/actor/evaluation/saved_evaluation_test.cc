@@ -168,6 +168,31 @@ TEST_CASE("An experiment's file is evaluated by random actions, and needs no net
   CHECK_THAT(std::string(refused.message()), Catch::Contains("batch_sise"));
 }
 
+TEST_CASE("A script acts only in its own environment, without transforms and without weights", "[unit]") {
+  Fixture fixture;
+  const EnvironmentDefinitions built_in = BuiltinEnvironments();
+  fixture.ports.environments = &built_in;
+  fixture.options.scripted = true;
+  const auto refusal = [&fixture] {
+    const absl::Status refused = fixture.Evaluate().status();
+    REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+    return std::string(refused.message());
+  };
+  CHECK_THAT(refusal(), Catch::Contains("scripted: got weights; "));
+  fixture.weights.kind = SavedKind::kRandom;
+  fixture.weights.experiment_yaml = "environment: {name: Catch-v0}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  CHECK_THAT(refusal(), Catch::Contains("scripted: got Catch-v0, "));
+  fixture.weights.experiment_yaml =
+      "environment: {name: CartPole-v1, transforms: [{type: frame_stack, frames: 2}]}\nalgorithm: {name: fake}\n"
+      "stop: {max_seconds: 1}\n";
+  CHECK_THAT(refusal(), Catch::Contains("scripted: got transforms "));
+  fixture.weights.experiment_yaml =
+      "environment: {name: CartPole-v1}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
+  CHECK(evaluation.scripted);
+  CHECK(evaluation.returns.mean > 475);
+}
+
 TEST_CASE("Episodes are recorded one after the other in the training environment", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture fixture;

@@ -34,6 +34,7 @@ void CheckSame(const EvaluationFlags& a, const EvaluationFlags& b) {
   CHECK(a.seed == b.seed);
   CHECK(a.device == b.device);
   CHECK(a.newest == b.newest);
+  CHECK(a.scripted == b.scripted);
   CHECK(a.json == b.json);
   CHECK(a.record == b.record);
   CHECK(a.explore == b.explore);
@@ -49,6 +50,7 @@ TEST_CASE("The actor reads the same flags of an evaluation", "[unit]") {
   flags.seed = 0;
   flags.device = "cuda:1";
   flags.newest = true;
+  flags.scripted = true;
   flags.json = true;
   flags.record = "a file";
   flags.explore = true;

@@ -136,7 +136,7 @@ TEST_CASE("an exploration that does not fit the network or the action is refused
       "none, parameter_noise, epsilon_greedy or boltzmann");
   CHECK(problems("boltzmann", real) ==
         "algorithm.exploration.type: boltzmann is for networks that give choices their values; wanted none, "
-        "parameter_noise, gaussian, clipped_gaussian, uniform or ornstein_uhlenbeck");
+        "parameter_noise, gaussian, clipped_gaussian, moving_average, uniform or ornstein_uhlenbeck");
   CHECK(problems("epsilon_greedy", choices, /*batch_size=*/7) ==
         "algorithm.exploration.type: epsilon_greedy is for networks that give choices their values; wanted none");
 }

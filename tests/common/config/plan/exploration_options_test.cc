@@ -22,6 +22,7 @@ TEST_CASE("every type of exploration has keys of its own, and another's is refus
       {"clipped_gaussian",
        {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "low: -0.5", "high: 0.4",
         "random_share: 0.2"}},
+      {"moving_average", {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "random_share: 0.2"}},
       {"uniform", {"warm_up_steps: 7", "low: -0.5", "high: 0.4", "random_share: 0.2"}},
       {"ornstein_uhlenbeck",
        {"warm_up_steps: 7", "ladder_exponent: 6", "sigma: 0.3", "mean: 0.1", "theta: 0.5", "time_step: 0.1",

@@ -44,6 +44,23 @@ TEST_CASE("slots have independent noise, which starts again with each episode", 
   }
 }
 
+TEST_CASE("a moving average is the sum of a slot's last two draws of one episode", "[unit]") {
+  Noise noise(2, torch::kCPU);
+  Noise same(2, torch::kCPU);
+  MovingAverage average(3, 2, torch::kCPU);
+  const torch::Tensor a = same.NormalLike(torch::empty({3, 2}));
+  const torch::Tensor b = same.NormalLike(torch::empty({2, 2}));
+  CHECK(torch::allclose(average.Step(Slots({0, 1, 2}), First({1, 1, 1}), &noise), a));
+  // Slot 2 goes on, and slot 0 begins an episode.
+  const torch::Tensor second = average.Step(Slots({2, 0}), First({0, 1}), &noise);
+  CHECK(torch::allclose(second[0], b[0] + a[2]));
+  CHECK(torch::allclose(second[1], b[1]));
+  const torch::Tensor c = same.NormalLike(torch::empty({2, 2}));
+  const torch::Tensor third = average.Step(Slots({0, 1}), First({0, 0}), &noise);
+  CHECK(torch::allclose(third[0], c[0] + b[1]));
+  CHECK(torch::allclose(third[1], c[1] + a[1]));
+}
+
 TEST_CASE("returned noise does not change later", "[unit]") {
   Noise noise(3, torch::kCPU);
   OrnsteinUhlenbeck process(OrnsteinUhlenbeckOptions(), 2, 1, torch::kCPU);

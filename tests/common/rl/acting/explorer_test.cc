@@ -173,6 +173,7 @@ TEST_CASE("a type's noise is its numbers, and rows beyond the action's range are
   };
   const torch::Tensor gaussian = explore("gaussian");
   const torch::Tensor clipped = explore("clipped_gaussian");
+  const torch::Tensor average = explore("moving_average");
   const torch::Tensor drift = explore("ornstein_uhlenbeck");
   const torch::Tensor uniform = explore("uniform");
   // The same draws, from the explorer's own stream.
@@ -188,6 +189,7 @@ TEST_CASE("a type's noise is its numbers, and rows beyond the action's range are
       cut = cut || noise < -0.1 || noise > 0.5;
       const auto wanted = [&](double added) { return Approx(std::clamp(own + added, -1.0, 1.0)).margin(1e-6); };
       CHECK(gaussian[row][i].item<double>() == wanted(noise));
+      CHECK(average[row][i].item<double>() == wanted(noise));  // The first step of an episode.
       CHECK(clipped[row][i].item<double>() == wanted(std::clamp(noise, -0.1, 0.5)));
       CHECK(uniform[row][i].item<double>() == wanted(-0.1 + 0.6 * share[row][i].item<double>()));
       CHECK(drift[row][i].item<double>() ==
@@ -201,7 +203,7 @@ TEST_CASE("each lane's noise has the deviation of its rung", "[unit]") {
   const JointAction action = Joint({Box("action", DType::kFloat32, {2}, -1, 1)});
   const torch::Tensor slots = torch::tensor({1, 0}, torch::kInt64);
   const torch::Tensor first = torch::zeros({2}, torch::kBool);
-  for (const char* const type : {"gaussian", "clipped_gaussian", "ornstein_uhlenbeck"}) {
+  for (const char* const type : {"gaussian", "clipped_gaussian", "moving_average", "ornstein_uhlenbeck"}) {
     INFO(type);
     ExplorationOptions options = Options(type);
     options.sigma = 0.5;
