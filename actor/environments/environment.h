@@ -48,8 +48,8 @@ class Environment {
   }
 };
 
-// A hand-written policy: writes the actions for one row of observations, an array for each leaf of the spec. Actions are
-// as a policy gives them: float32 boxes with finite bounds are in [-1, 1]. Draws nothing; any thread.
+// A hand-written policy: writes the actions for one row of observations, an array for each leaf of the spec. Actions
+// are as a policy gives them: float32 boxes with finite bounds are in [-1, 1]. Draws nothing; any thread.
 using EnvironmentScript = std::function<void(const EnvironmentSpec& spec, absl::Span<const void* const> observations,
                                              absl::Span<void* const> actions)>;
 

@@ -19,19 +19,20 @@ struct DatasetOptions {
 // True if a name is that of a data set of another library, not of a replay file.
 bool IsDataset(const std::string& name);
 
-// Opens a data set. Python converts it to a file without a name among temporary files, which has all of its rows.
-// INVALID_ARGUMENT, with Python's message, if it cannot be converted; CANCELLED after a stop.
+// Opens a data set. Python converts it to a file without a name among temporary files, which has all of its rows; this
+// waits for it. INVALID_ARGUMENT, with Python's message, if it cannot be converted; CANCELLED after a stop.
 absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions& options, const StopToken& stop);
 
-// Writes all episodes of a source to a new folder in Minari's layout. `python` as above. The source must say what its
-// environment is. INVALID_ARGUMENT, with Python's message, if Minari cannot hold them or the folder is there.
+// Writes all episodes of a source to a new folder in Minari's layout, and waits for Python. `python` as above.
+// INVALID_ARGUMENT if the source does not say what its environment is, and, with Python's message, if Minari cannot
+// hold the episodes or FOLDER/data is there; CANCELLED after a stop. A folder that was begun stays after an error.
 absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,
                          const StopToken& stop);
 
 // The folder of "minari:FOLDER"; empty for other names.
 std::string MinariFolder(const std::string& name);
 
-// Opens a data set or a replay file.
+// Opens a data set or a replay file. Errors as of OpenDataset and OpenEpisodeFile.
 absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodes(const DatasetOptions& options, const StopToken& stop);
 
 }  // namespace waggle

@@ -13,6 +13,7 @@
 
 namespace waggle {
 
+// The episodes of a source, and their steps: rows without the last ones.
 struct RecordedCounts {
   int64_t episodes = 0;
   int64_t steps = 0;
@@ -26,8 +27,8 @@ absl::Status CheckSource(const EpisodeSource& source, const EnvironmentSpec& env
 // an action is outside its space, or the rows are not whole episodes. Rewinds the source.
 absl::StatusOr<RecordedCounts> CheckEpisodes(EpisodeSource* source, const EnvironmentSpec& environment);
 
-// Writes all episodes of a source that has passed the checks, in turns to the writer's lanes, and flushes the writer.
-// CANCELLED after a stop.
+// Writes all episodes of a source that has passed the checks, each to the next one of the writer's `lanes` lanes, and
+// flushes the writer. Waits while the tables are full. CANCELLED after a stop.
 absl::Status ImportEpisodes(EpisodeSource* source, const EnvironmentSpec& environment, int64_t lanes,
                             TrajectoryWriter* writer, const StopToken& stop);
 

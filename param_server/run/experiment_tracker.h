@@ -54,11 +54,11 @@ struct RunProgress {
 //
 // A run is solved if two evaluations of the same weights reach the target: among many versions one reaches it by luck.
 //
-// The time of a run begins with the first environment step that an actor reports, or the first learner step of a run
-// without actors, so that processes may start in any order. It goes on only while a hub runs and the run is neither
-// finishing nor over. Environment steps add up the growth of each actor's counter: an actor that leaves or joins again
-// takes nothing away and counts nothing twice. Learner steps are the largest number that a learner has reported or
-// published.
+// The time of a run begins with the first environment step that an actor reports, or the first learner step if that is
+// earlier, as without actors, so that processes may start in any order. It goes on only while a hub runs and the run is
+// neither finishing nor over. Environment steps add up the growth of each actor's counter: an actor that leaves or
+// joins again takes nothing away and counts nothing twice. Learner steps are the largest number that a learner has
+// reported or published.
 class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}

@@ -17,7 +17,7 @@ namespace waggle {
 struct RandomGoalSettings {
   std::string as = "goal";  // The path of the leaf: observation/goal.
   int64_t choices = 0;      // The goal is one of so many choices; 0: a vector of `size` real numbers.
-  int64_t size = 1;
+  int64_t size = 1;         // Numbers of the vector, and their bounds.
   double min = -1;
   double max = 1;
 
@@ -31,6 +31,7 @@ struct RandomGoalSettings {
 class RandomGoal : public EnvironmentTransform {
  public:
   using Settings = RandomGoalSettings;
+  // INVALID_ARGUMENT if an observation belongs to an agent.
   static absl::Status Change(const Settings& settings, TransformedSpec* spec);
 
   RandomGoal(const Settings& settings, TransformParts parts);

@@ -16,7 +16,8 @@ struct ExplorationOptions {
 
   // none: only the policy's own distribution. epsilon_greedy: a lane acts at random with a probability. boltzmann: the
   // choice is drawn by softmax(q / temperature). gaussian, clipped_gaussian, moving_average, uniform,
-  // ornstein_uhlenbeck: noise that is added to a real action in [-1, 1]. parameter_noise: noise in the acting network's parameters (arXiv 1706.01905).
+  // ornstein_uhlenbeck: noise that is added to a real action in [-1, 1]. parameter_noise: noise in the acting network's
+  // parameters (arXiv 1706.01905).
   std::string type = "none";
   // Environment steps of the run whose actions are uniformly random, without the policy.
   int64_t warm_up_steps = 0;

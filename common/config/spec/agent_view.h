@@ -25,8 +25,8 @@ struct AgentView {
 AgentView ViewOf(const EnvironmentSpec& environment, const std::string& agent,
                  const std::vector<std::string>& others = {});
 
-// All whose observations a view lacks without others: the agents after it and then those before it, and last all that
-// have no actions, among them "" if some observations have no agent. None for the agent "".
+// The others whose observations an agent's view may have beside its own: the agents after it and then those before it,
+// and last all that have no actions, among them "" if some observations have no agent. None for the agent "".
 std::vector<std::string> OthersOf(const EnvironmentSpec& environment, const std::string& agent);
 
 // The view of each of these agents, whose leaves correspond: the others of the first are `others`, and those of each

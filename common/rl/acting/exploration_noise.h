@@ -36,9 +36,9 @@ class OrnsteinUhlenbeck {
   torch::Tensor state_;  // [slots, dimensions].
 };
 
-// Gaussian noise that lasts for two steps, as of a demonstrator who is disturbed (arXiv 2202.01312): the sum of a step's
-// draw and the one before, N_t + N_{t-1}. An episode's first step has its own draw alone. Each slot is one environment's
-// memory. Not thread-safe; may throw as LibTorch does.
+// Gaussian noise that lasts for two steps, as a disturbed demonstrator has (arXiv 2202.01312): the sum of a
+// step's draw and the one before, N_t + N_{t-1}. An episode's first step has its own draw alone. Each slot is one
+// environment's memory. Not thread-safe; may throw as LibTorch does.
 class MovingAverage {
  public:
   MovingAverage(int64_t slots, int64_t dimensions, torch::Device device);

@@ -40,7 +40,8 @@ struct SavedWeights {
 // if there are no weights; DATA_LOSS if they are damaged. Blocks on the disk.
 absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest);
 
-// The same for a folder alone, and a learner's checkpoint comes before published weights: it has all networks.
+// Loads from a folder: the learner's newest checkpoint, which has all networks, before any published weights. Errors as
+// above.
 absl::StatusOr<SavedWeights> LoadSavedNetworks(const std::string& path);
 
 }  // namespace waggle

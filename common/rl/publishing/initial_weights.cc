@@ -136,7 +136,8 @@ std::string SourceOf(const std::string& name, const std::map<std::string, std::s
   return longest == nullptr ? "" : absl::StrCat(longest->second, name.substr(longest->first.size()));
 }
 
-// Networks, or parts of those of which only parts are meant: "q.heads.q". Each of `names` is one of `all`.
+// The networks of `names`, or a part, "q.heads.q", of a network that has other parameters in `all`. Each of `names` is
+// one of `all`.
 std::vector<std::string> Summary(const std::vector<std::string>& names, const std::vector<std::string>& all) {
   const auto count = [](const std::vector<std::string>& list, const std::string& network) {
     return std::count_if(list.begin(), list.end(), [&](const std::string& name) { return NetworkOf(name) == network; });

@@ -19,9 +19,9 @@ struct InitialWeights {
     CheckpointArray array;  // Finite float32 of the parameter's shape.
   };
   std::vector<Parameter> parameters;
-  std::string folder;             // Their origin.
+  std::string folder;             // The folder that they were read from.
   std::vector<std::string> anew;  // Networks and parts of them that begin as in a new run: "critic", "q.heads.q".
-  std::vector<std::string> left;  // The same of the source, which this run does not use.
+  std::vector<std::string> left;  // Those of the source that this run does not use.
 };
 
 // Finds what `init` asks for, for networks of the (valid) experiment's plan. Statistics by which a network normalises

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "actor/acting/scripted_policy.h"
-#include "actor/environments/open_environment.h"
+#include "actor/environments/local_vector_environment.h"
 #include "actor/environments/threaded_environments.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/scrambled_environment.h"
@@ -171,15 +171,12 @@ TEST_CASE("a return is the sum over the reward's dimensions, of actions within t
 
 TEST_CASE("an evaluation has the mean of each dimension of a vector reward", "[unit]") {
   EnvironmentOptions options;
-  options.name = "Pendulum-v1";
   options.options = R"({"vector_reward": true})";
   constexpr int64_t kEpisodes = 5;
-  LaneOptions lanes;
-  lanes.lanes = 2;
-  lanes.in_order = true;
-  std::unique_ptr<VectorEnvironment> environments =
-      ValueOf(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(3), StopToken()));
-  ScriptedPolicy policy(environments->spec(), ValueOf(BuiltinEnvironments().Find(options.name))->script);
+  const EnvironmentDefinitions definitions = BuiltinEnvironments();
+  const EnvironmentDefinition& pendulum = *ValueOf(definitions.Find("Pendulum-v1"));
+  std::unique_ptr<VectorEnvironment> environments = ValueOf(MakeLocalEnvironment(pendulum, options, 2, Rng(3)));
+  ScriptedPolicy policy(environments->spec(), pendulum.script);
   const Evaluation evaluation = ValueOf(Evaluator(std::move(environments), &policy).Evaluate(kEpisodes, StopToken()));
   REQUIRE(evaluation.mean_rewards.size() == 2);
   CHECK(evaluation.mean_rewards[1] < 0);

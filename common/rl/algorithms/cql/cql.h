@@ -9,8 +9,9 @@ namespace waggle {
 // Conservative Q-learning (Kumar et al. 2020, arXiv 2006.04779), CQL(H) on soft actor-critic: critics also learn that
 // actions which were not recorded are worth less than those that were.
 struct CqlOptions : public SacOptions {
-  double conservative_weight = 5;  // alpha: of the conservative term beside the critics' errors.
-  // Real actions, for each state, of the policy, and as many of a uniform distribution, for the sum over all actions.
+  double conservative_weight = 5;  // alpha: the weight of the conservative term beside the critics' errors.
+  // Real actions that are drawn from the policy for each state, and as many from a uniform distribution, to estimate
+  // the sum over all actions.
   int64_t sampled_actions = 10;
 
   CqlOptions();

@@ -26,7 +26,7 @@ struct MaddpgOptions : public OffPolicyActorCriticOptions {
   bool share = false;                         // One actor and one critic for all agents, whose spaces must be equal.
   int64_t policies = 1;                       // Each agent has so many: K of section 4.3.
   std::map<std::string, CriticView> critics;  // By agent; one that is absent sees all.
-  double temperature = 1;                     // The softmax through which actors learn choices has it.
+  double temperature = 1;                     // The temperature of the softmax through which actors learn choices.
   // Weight of squares that actors descend: of a real action's elements, or of choices' logits less their mean; absent:
   // 0 for real actions, 0.001 for choices, as in the code of the paper.
   std::optional<double> action_penalty;

@@ -90,7 +90,7 @@ class Qmix : public Algorithm {
   }
 
  private:
-  // A network of the values of choices, and the agents whose they are.
+  // A network that gives choices values, and the number of agents that it serves.
   struct Values {
     AgentBatches batches;
     Net* net;

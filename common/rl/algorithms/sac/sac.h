@@ -29,6 +29,8 @@ struct SacOptions : public PriorSoftActorCriticOptions {
   void Visit(ConfigVisitor& visitor) override;
 };
 
+// The plan of SAC and of algorithms that extend it. INVALID_ARGUMENT, behind its key, for a prior or a target entropy
+// of choices that does not fit the actions.
 absl::StatusOr<AlgorithmPlan> SacPlan(const SacOptions& options, const PlanContext& context);
 
 }  // namespace waggle

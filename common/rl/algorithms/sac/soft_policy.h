@@ -35,8 +35,8 @@ class SoftPolicy {
   virtual ~SoftPolicy() = default;
 
   // The present policy's expectations in a state, as many as rows: the least critic's value, its entropy and that one's
-  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it. Of a vector
-  // reward q is [rows, k + 1], of each dimension the critic's that counts least.
+  // target, which may be without dimensions. Beside a prior the entropy is minus the divergence from it. For a vector
+  // reward q is [rows, k + 1]: in each dimension the critics' value that adds least to the weighted sum.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;

@@ -20,6 +20,7 @@ struct Td3Options : public DeterministicActorCriticOptions {
   void Visit(ConfigVisitor& visitor) override;
 };
 
+// The plan of TD3 and of algorithms that extend it.
 absl::StatusOr<AlgorithmPlan> Td3Plan(const Td3Options& options, const PlanContext& context);
 
 }  // namespace waggle

@@ -12,7 +12,8 @@ namespace waggle {
 struct DecoderOptions : public ModuleOptions {
   // The algorithm's network; empty: the first that has observations as its only inputs.
   std::string network;
-  std::string predicts = "next_observation";  // Its numbers; or observation, or reward.
+  // The numbers of the observation after the step; or observation, those of the one before it; or reward.
+  std::string predicts = "next_observation";
   double weight = 1;  // The weight of the mean square of its errors beside the algorithm's loss.
 
   void Visit(ConfigVisitor& visitor) override;

@@ -11,7 +11,7 @@ namespace waggle {
 struct DiaynOptions : public IntrinsicOptions {
   std::string skill = "observation/skill";  // The leaf with the skill, one of several choices.
 
-  // As in the paper, whose agent has no other reward, and whose bonuses are as they are.
+  // The paper's agent has no other reward, and its bonuses are not normalised.
   DiaynOptions();
 
   void Visit(ConfigVisitor& visitor) override;

@@ -16,7 +16,8 @@ struct HerOptions : public ModuleOptions {
   // The rows that give these goals (section 4.5): future, those behind the transition's first, each as likely; final,
   // the last of them; episode, all of the episode.
   std::string strategy = "future";
-  // The leaves of the observation that show the goal, and what has been achieved so far. They are of one kind.
+  // The leaves of the observation that show the goal, and what has been achieved so far. Both have one element type and
+  // shape.
   std::string goal = "observation/desired_goal";
   std::string achieved = "observation/achieved_goal";
   // The goal is reached if the Euclidean distance of what a step has achieved is at most this. The reward of the step
@@ -32,7 +33,7 @@ struct HerOptions : public ModuleOptions {
   absl::Status Validate() const override;
 };
 
-// The field with the goal that a row of the episode has achieved.
+// The field with the goal that the item's future row has achieved.
 inline constexpr char kOtherGoal[] = "her/other_goal";
 
 }  // namespace waggle

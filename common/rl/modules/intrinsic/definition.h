@@ -34,7 +34,8 @@ struct NoveltyOptions : public IntrinsicOptions {
 // INVALID_ARGUMENT if the environment's reward is a vector, which the module cannot change.
 absl::Status CheckScalarReward(const PlanContext& context);
 
-// INVALID_ARGUMENT if the experiment cannot have this bonus, which these networks of the module compute.
+// INVALID_ARGUMENT, one problem a line, if the reward is a vector, one of these networks of the module has a core, or
+// each of several learners would normalise bonuses by its own.
 absl::Status CheckBonus(const IntrinsicOptions& options, const PlanContext& context,
                         const std::vector<std::string>& networks);
 

@@ -18,7 +18,9 @@ struct Steps {
   torch::Tensor action;  // The joint action; undefined unless asked for.
   torch::Tensor reward;  // [steps].
   Observations next_observation;
-  torch::Tensor counts;  // [steps], bool: a step of an episode, and no padding. All is zero where it does not count.
+  // [steps], bool: true for a step of an episode, false for padding and from an episode's last row to the next first
+  // one. The fields above are zero where it is false.
+  torch::Tensor counts;
 };
 
 // A column in all rows of a batch's windows, [rows, columns, …], as ShowAllRows makes it visible.

@@ -47,7 +47,7 @@ struct LagrangianOptions : public ModuleOptions {
 // The table of the newest steps' rewards.
 inline constexpr char kNewestRewards[] = "newest_rewards";
 
-// The least weight of a bounded dimension: one that holds for long must not take as long to grow again.
+// The least weight of a bounded dimension: the weight of a bound that held for long must be able to grow again soon.
 inline constexpr double kLeastWeight = 1e-3;
 
 }  // namespace waggle

@@ -31,7 +31,7 @@ class RewardEstimation : public Module {
       const Tensor action = KnownActions(steps.action);
       const Tensor estimate = model_(steps.observation, action).vector("reward").squeeze(-1);
       const Tensor loss = MeanOfCounted((estimate - steps.reward).square(), steps.counts);
-      // NaN for a choice that there is not, so that the update reports it.
+      // NaN if an action is outside its space, so that the update reports it.
       context->Descend(loss.masked_fill((action != steps.action).any(), std::numeric_limits<double>::quiet_NaN()),
                        model_.group());
       mixer_.Mix(environment, steps, estimate, &batch, context);
@@ -41,7 +41,7 @@ class RewardEstimation : public Module {
   void VisitState(StateVisitor* visitor) override { mixer_.VisitState(visitor); }
 
  private:
-  // The actions, with the nearest choices in place of those that there are not.
+  // The actions, with choices outside their spaces replaced by the nearest ones inside.
   Tensor KnownActions(const Tensor& action) const {
     const JointAction& joint = model_.network().plan().action;
     if (joint.num_choosing() == 0) {

@@ -1,4 +1,4 @@
-#include "actor/environments/builtin/scripts.h"
+#include "actor/acting/scripted_policy.h"
 
 #include <cstdint>
 #include <memory>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "actor/acting/random_policy.h"
-#include "actor/acting/scripted_policy.h"
 #include "actor/environments/environment.h"
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluator.h"
