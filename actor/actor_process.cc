@@ -159,11 +159,14 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   return options;
 }
 
-// The tables that actors fill, or those for imported episodes: tables of their own if the plan has such.
+// The tables that actors fill, or those for imported episodes: tables of their own if the plan has such. Modules'
+// tables are the actors' alone.
 std::vector<TablePlan> TablesToFill(const AlgorithmPlan& plan, bool imports) {
   std::vector<TablePlan> acted, imported;
   for (const TablePlan& table : plan.tables) {
-    (table.adds_to.empty() ? acted : imported).push_back(table);
+    if (!imports || !table.is_modules) {
+      (table.adds_to.empty() ? acted : imported).push_back(table);
+    }
   }
   return imports && !imported.empty() ? imported : acted;
 }
@@ -172,14 +175,21 @@ std::vector<TablePlan> TablesToFill(const AlgorithmPlan& plan, bool imports) {
 absl::Status CheckRoom(const Experiment& experiment, const std::vector<TablePlan>& plans,
                        const RecordedCounts& counts) {
   Problems problems;
-  const int64_t first = experiment.actor.first_learner_step;
+  const int64_t period = experiment.learner.publish_period_steps;
+  // Actors wait for published weights.
+  const int64_t first = (experiment.actor.first_learner_step + period - 1) / period * period;
+  const bool learns_alone = !experiment.actor.acts() || first > 0;
   for (const TablePlan& plan : plans) {
+    const int64_t least = plan.table.rate_limiter.min_items;
+    problems.AddUnless(!learns_alone || least <= counts.steps, "replay.rate_limiter.min_items: got ", least,
+                       "; wanted at most the ", counts.steps, " recorded steps, to which no actor adds");
     const bool holds = plan.window.kind != WindowPlan::Kind::kNStep || plan.table.max_items >= counts.steps;
     problems.AddUnless(holds, "replay.max_items: got ", plan.table.max_items, "; wanted at least the ", counts.steps,
                        " recorded steps");
     const double allowed = static_cast<double>(counts.steps) * plan.table.rate_limiter.samples_per_insert;
     problems.AddUnless(allowed == 0 || static_cast<double>(first * plan.batch_size) <= allowed,
-                       "actor.first_learner_step: got ", first, "; wanted at most ",
+                       "actor.first_learner_step: got ", experiment.actor.first_learner_step,
+                       ", for which weights are published at step ", first, "; wanted at most ",
                        allowed / static_cast<double>(plan.batch_size),
                        ": rate_limiter.samples_per_insert allows no more samples of ", counts.steps, " steps");
   }
@@ -194,7 +204,7 @@ absl::StatusOr<std::unique_ptr<ReplayWriter>> Import(const ActorPorts& ports, co
   const StopToken& stop = ports.hub->training_over();
   ports.metrics->SetActivity("importing recorded episodes");
   WAGGLE_RETURN_IF_ERROR(CheckSource(episodes, setting.environment));
-  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CheckEpisodes(&episodes, setting.environment));
+  WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CheckEpisodes(&episodes, setting.environment, stop));
   WAGGLE_RETURN_IF_ERROR(CheckRoom(setting.experiment, plans, counts));
   for (TablePlan& plan : plans) {
     plan.initial_priority = nullptr;  // It may be of what a policy computes.

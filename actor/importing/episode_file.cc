@@ -39,13 +39,19 @@ class EpisodeFile final : public EpisodeSource {
     }
     bytes_ = InOneRun(block->data);
     const char* column = bytes_.get();
+    auto left = static_cast<int64_t>(block->data.size());
     for (const ArraySpec& spec : columns_) {
+      if (rows.rows > 0 && spec.NumBytes() > left / rows.rows) {
+        left = -1;
+        break;
+      }
       rows.columns.push_back(column);
       column += rows.rows * spec.NumBytes();
+      left -= rows.rows * spec.NumBytes();
     }
-    if (static_cast<size_t>(column - bytes_.get()) != block->data.size()) {
-      return absl::DataLossError(absl::StrCat(path_, ": a block has ", block->data.size(), " bytes; wanted ",
-                                              column - bytes_.get(), " for its ", rows.rows, " rows"));
+    if (left != 0) {
+      return absl::DataLossError(absl::StrCat(path_, ": a block has ", block->data.size(),
+                                              " bytes; wanted as many as its ", rows.rows, " rows have"));
     }
     return rows;
   }
@@ -69,6 +75,10 @@ class EpisodeFile final : public EpisodeSource {
 
 absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenEpisodeFile(const std::string& path) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayFileReader> reader, ReplayFileReader::Open(path));
+  if (!reader->config().compression.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": got compressed columns; wanted a file of recorded episodes, which has none"));
+  }
   return std::make_unique<EpisodeFile>(path, std::move(reader));
 }
 

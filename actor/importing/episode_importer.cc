@@ -11,6 +11,7 @@
 #include "actor/environments/action_checker.h"
 #include "actor/environments/element_access.h"
 #include "actor/environments/leaf_arrays.h"
+#include "actor/environments/leaf_elements.h"
 #include "common/base/annotate.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
@@ -100,7 +101,10 @@ class EpisodeCheck {
                                                      in_episode_ ? "1 or 2, within an episode" : "0, for a first row"));
     }
     in_episode_ = type != StepType::kLast;
-    for (size_t i = 0; i < columns_.specs().size(); ++i) {
+    for (size_t i = 0; i < environment_.observations.size(); ++i) {
+      WAGGLE_RETURN_IF_ERROR(CheckObservation(environment_.observations[i], columns_.At(rows, i, row)));
+    }
+    for (size_t i = columns_.first_action(); i < columns_.specs().size(); ++i) {
       const ArraySpec& spec = columns_.specs()[i];
       const char* const values = columns_.At(rows, i, row);
       const bool finite = spec.dtype == DType::kFloat32   ? AreFinite<float>(values, spec.NumElements())
@@ -162,10 +166,14 @@ absl::Status CheckSource(const EpisodeSource& source, const EnvironmentSpec& env
   return problems.ToStatus();
 }
 
-absl::StatusOr<RecordedCounts> CheckEpisodes(EpisodeSource* source, const EnvironmentSpec& environment) {
+absl::StatusOr<RecordedCounts> CheckEpisodes(EpisodeSource* source, const EnvironmentSpec& environment,
+                                             const StopToken& stop) {
   const SourceColumns columns(*source, environment);
   EpisodeCheck check(columns, environment);
   while (true) {
+    if (stop.StopRequested()) {
+      return absl::CancelledError("stopped while checking recorded episodes");
+    }
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<RecordedRows> rows, source->Next());
     if (!rows.has_value()) {
       WAGGLE_RETURN_IF_ERROR(source->Rewind());

@@ -24,8 +24,10 @@ struct RecordedCounts {
 absl::Status CheckSource(const EpisodeSource& source, const EnvironmentSpec& environment);
 
 // Reads all rows of a source that has passed CheckSource. INVALID_ARGUMENT, naming the row, if a number is not finite,
-// an action is outside its space, or the rows are not whole episodes. Rewinds the source.
-absl::StatusOr<RecordedCounts> CheckEpisodes(EpisodeSource* source, const EnvironmentSpec& environment);
+// an action or a choice of an observation is outside its space, or the rows are not whole episodes. CANCELLED after a
+// stop. Rewinds the source.
+absl::StatusOr<RecordedCounts> CheckEpisodes(EpisodeSource* source, const EnvironmentSpec& environment,
+                                             const StopToken& stop);
 
 // Writes all episodes of a source that has passed the checks, each to the next one of the writer's `lanes` lanes, and
 // flushes the writer. Waits while the tables are full. CANCELLED after a stop.

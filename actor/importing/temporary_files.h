@@ -20,7 +20,10 @@ class TemporaryFiles {
   static absl::StatusOr<std::unique_ptr<TemporaryFiles>> Create() {
     std::error_code failed;
     std::string folder = absl::StrCat(std::filesystem::temp_directory_path(failed).string(), "/waggle-XXXXXX");
-    if (failed || mkdtemp(folder.data()) == nullptr) {
+    if (failed) {
+      return absl::UnavailableError(absl::StrCat("the folder of temporary files: ", failed.message()));
+    }
+    if (mkdtemp(folder.data()) == nullptr) {
       return absl::ErrnoToStatus(errno, absl::StrCat("making the folder ", folder));
     }
     return std::make_unique<TemporaryFiles>(folder);

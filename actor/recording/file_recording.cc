@@ -67,7 +67,7 @@ absl::StatusOr<RecordedCounts> CopyToFile(const std::vector<std::unique_ptr<Epis
   RecordedCounts total;
   for (const std::unique_ptr<EpisodeSource>& source : sources) {
     WAGGLE_RETURN_IF_ERROR(Annotate(CheckSource(*source, *environment), source->name()));
-    const absl::StatusOr<RecordedCounts> counts = CheckEpisodes(source.get(), *environment);
+    const absl::StatusOr<RecordedCounts> counts = CheckEpisodes(source.get(), *environment, stop);
     WAGGLE_RETURN_IF_ERROR(Annotate(counts.status(), source->name()));
     total.episodes += counts->episodes;
     total.steps += counts->steps;

@@ -354,6 +354,8 @@ TEST_CASE("recorded episodes of another environment, and too many for the table,
                  Catch::Contains("observation: float32[1]; wanted observation: float32[3]"));
   CHECK_THAT(failure("theirs", ", max_items: 10, rate_limiter: {min_items: 1}"),
              Catch::Contains("replay.max_items: got 10; wanted at least the 12 recorded steps"));
+  CHECK_THAT(failure("theirs", ", rate_limiter: {min_items: 13}"),
+             Catch::Contains("replay.rate_limiter.min_items: got 13; wanted at most the 12 recorded steps"));
 }
 
 TEST_CASE("an evaluator evaluates the newest weights and reports until the run is over", "[unit]") {

@@ -194,7 +194,7 @@ void AddImportedTables(const Experiment& experiment, AlgorithmPlan* plan) {
   }
   std::vector<TablePlan> added;
   for (TablePlan& table : plan->tables) {
-    if (table.is_modules) {
+    if (table.is_modules || table.batch_size < 2) {  // CheckImport refuses a batch of one row.
       continue;
     }
     TablePlan& imported = added.emplace_back(table);

@@ -153,6 +153,16 @@ absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan
   problems.AddUnless(share == 0 || experiment.learner.batch_size > 1, "replay.imported_share: got ", share,
                      "; wanted 0, or learner.batch_size of at least 2");
   const bool waits = actor.first_learner_step > 0;
+  for (const TablePlan& table : plan.tables) {
+    problems.AddUnless(!table.is_modules || (actor.acts() && !waits), import, ": actors fill the table ", table.name,
+                       " of a module, and learning waits for it");
+  }
+  problems.AddUnless(!experiment.learner.max_policy_lag.has_value(), "learner.max_policy_lag: got ",
+                     experiment.learner.max_policy_lag.value_or(0),
+                     "; wanted none with replay.import: imported rows are of no version of the weights");
+  problems.AddUnless(actor.acts() || experiment.replay.table.max_times_sampled == 0, "replay.max_times_sampled: got ",
+                     experiment.replay.table.max_times_sampled,
+                     "; wanted 0: with actor.processes: 0 nothing replaces the rows that are used up");
   problems.AddUnless(!waits || share == 0, "actor.first_learner_step: got ", actor.first_learner_step,
                      "; wanted 0 with replay.imported_share: each batch has rows of actors");
   problems.AddUnless(!waits || !actor.asks_learner(), "actor.first_learner_step: got ", actor.first_learner_step,

@@ -34,7 +34,7 @@ TablePlan PlanOf(int64_t n_step) {
 TEST_CASE("imported episodes become the rows and items that an actor would have written", "[unit]") {
   ScriptedEpisodes source(ScriptedRows({4, 1, 7}));
   REQUIRE_OK(CheckSource(source, ScriptedSpec()));
-  const RecordedCounts counts = ValueOf(CheckEpisodes(&source, ScriptedSpec()));
+  const RecordedCounts counts = ValueOf(CheckEpisodes(&source, ScriptedSpec(), StopToken()));
   CHECK(counts.episodes == 3);
   CHECK(counts.steps == 12);
 
@@ -136,7 +136,7 @@ TEST_CASE("recorded rows that no environment gives are refused, with their numbe
     std::vector<ScriptedRow> rows = ScriptedRows({4, 4});
     one.change(&rows);
     ScriptedEpisodes source(rows);
-    const absl::Status status = CheckEpisodes(&source, ScriptedSpec()).status();
+    const absl::Status status = CheckEpisodes(&source, ScriptedSpec(), StopToken()).status();
     CHECK(absl::IsInvalidArgument(status));
     CHECK_THAT(std::string(status.message()), Catch::Contains(one.message));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/config/experiment/algorithm_definition.h"
+#include "common/config/experiment/family_defaults.h"
 #include "common/config/plan/optimizer_options.h"
 
 namespace waggle {
@@ -12,6 +13,8 @@ struct CausalBcOptions : public AlgorithmOptions {
   double cloning_weight = 0.05;    // The weight of the squared error, which plain cloning descends.
   double residual_penalty = 1e-3;  // The weight of the predicted residual's size.
   OptimizerOptions policy_optimizer, residual_optimizer;
+
+  CausalBcOptions() { importance_exponent = AnnealedImportance(); }
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override { return absl::OkStatus(); }

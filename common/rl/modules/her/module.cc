@@ -57,6 +57,7 @@ class Her : public Module {
     Tensor& reward = batch->fields.find(environment.rewards[0].name)->second;
     Tensor& discount = batch->fields.find(kDiscount)->second;
     const Tensor& other = batch->at(kOtherGoal);
+    const Tensor reached_own = Reaches(*batch, batch->at(options_.goal));
     const Tensor chosen = context->noise()->UniformLike(reward.select(1, 0)) < options_.share;
     for (const std::string& name : {options_.goal, NextName(options_.goal)}) {
       Tensor& goal = batch->fields.find(name)->second;
@@ -71,8 +72,11 @@ class Her : public Module {
     };
     reward = Where(chosen, padded(Rewards(reaches, reward)), reward);
     if (options_.terminates) {
-      // An episode that ended at its own goal would go on with another.
-      discount = Where(chosen, padded(reaches.logical_not().to(discount.scalar_type())), discount);
+      // An episode that ended at its own goal would go on with another. One that ended otherwise would not.
+      const Tensor ended_otherwise =
+          (discount.narrow(1, 0, reached_own.size(1)) == 0).logical_and(reached_own.logical_not());
+      const Tensor goes_on = reaches.logical_or(ended_otherwise).logical_not();
+      discount = Where(chosen, padded(goes_on.to(discount.scalar_type())), discount);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "common/rl/modules/intrinsic/definition.h"
 
+#include "common/base/status_macros.h"
 #include "common/rl/modules/definitions.h"
 #include "common/rl/modules/reward_estimation/reward_estimation.h"
 
@@ -7,6 +8,7 @@ namespace waggle {
 namespace {
 
 absl::Status Extend(const RewardEstimationOptions& options, const PlanContext& context, AlgorithmPlan* plan) {
+  WAGGLE_RETURN_IF_ERROR(CheckScalarReward(context));
   NetworkNeed model{kRewardModel, {{"reward", {HeadKind::kVector, 1}}}, options.optimizer};
   model.takes_action = true;
   model.is_modules = true;

@@ -44,6 +44,13 @@ TEST_CASE("settings of recorded episodes that contradict others are refused by t
   CHECK_THAT(Refusal("replay: {import: a.replay, imported_share: 0.5}\nactor: {first_learner_step: 3}\n"),
              Catch::Contains("actor.first_learner_step: got 3"));
   CHECK_THAT(Refusal("replay: {imported_share: 0.5}\n"), Catch::Contains("imported_share"));
+  CHECK_THAT(Refusal("replay: {import: a.replay}\nlearner: {max_policy_lag: 10}\n"),
+             Catch::Contains("learner.max_policy_lag: got 10"));
+  CHECK_THAT(Refusal("replay: {import: a.replay, max_times_sampled: 1}\nactor: {processes: 0}\n"),
+             Catch::Contains("replay.max_times_sampled: got 1"));
+  const std::string single = Refusal("replay: {import: a.replay, imported_share: 0.5}\nlearner: {batch_size: 1}\n");
+  CHECK_THAT(single, Catch::Contains("replay.imported_share: got 0.5"));
+  CHECK_THAT(single, !Catch::Contains("learner.batch_size: "));
 }
 
 TEST_CASE("a share of imported rows has a table of its own, and its part of the batch", "[unit]") {

@@ -118,6 +118,18 @@ TEST_CASE("a transition with another goal has the rewards and the end of that go
   CHECK(torch::equal(before.at(kReward).select(1, 0), torch::full({3}, -1.F)));
 }
 
+TEST_CASE("a step that ended its episode before the goal ends it for every goal", "[unit]") {
+  HerOptions options;
+  options.share = 1;
+  options.terminates = true;
+  TensorBatch batch = Batch();
+  batch.fields[kDiscount] = batch.at(kDiscount).clone();
+  batch.fields[kDiscount][2][1] = 0;
+  REQUIRE_OK(Rewrite(options, &batch));
+  CHECK(batch.at(kDiscount)[2][1].item<float>() == 0);
+  CHECK(batch.at(kDiscount)[1][0].item<float>() == 1);
+}
+
 TEST_CASE("without a share nothing changes, and goals that end no episode leave the discounts", "[unit]") {
   HerOptions options;
   options.share = 0;
