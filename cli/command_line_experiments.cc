@@ -131,7 +131,8 @@ std::vector<Verb> ExperimentVerbs() {
   return {
       {"submit",
        "Checks an experiment's file as `waggle check` does, puts it into the queue of a parameter server, and prints "
-       "its id. The experiment runs once the pool has room for it. Exits with 0, 1 if the parameter server does not "
+       "its id, or those of a population's members. An experiment runs once the pool has room for it. Exits with 0, 1 "
+       "if the parameter server does not "
        "answer, 2 if the file or a flag is wrong; with --watch as `waggle watch`.",
        &ParseSubmit},
       {"list",

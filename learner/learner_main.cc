@@ -60,6 +60,9 @@ class LearnerWork final : public PoolWork {
     };
     connections.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
     connections.new_subscriber = [&run](const std::string& model) { return NewGrpcModelSubscriber(run, model); };
+    connections.new_peer_subscriber = [this](const std::string& experiment_id, const std::string& model) {
+      return NewGrpcModelSubscriber(RunAddress(hub_address_, experiment_id), model);
+    };
     if (inference_ != nullptr) {
       connections.serve_inference = [this](std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash) {
         inference_->SetBatcher(std::move(batcher), network_hash);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
@@ -24,6 +26,7 @@
 #include "learner/group/group_member.h"
 #include "learner/group/push_stepper.h"
 #include "learner/inference/learner_inference.h"
+#include "learner/peer_weights.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
 
@@ -75,6 +78,9 @@ struct Checkpoints {
   int64_t first_step = 0;
   bool restored = false;   // The algorithm's state is from a checkpoint.
   bool continues = false;  // From a checkpoint or from published weights.
+  // The last order of a population that the restored state follows from. Without a checkpoint all earlier orders count
+  // as obeyed: the published weights follow from them, but for an order that came just before the learner was lost.
+  uint64_t obeyed = 0;
 };
 
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
@@ -86,12 +92,19 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
   Checkpoints checkpoints;
   checkpoints.store = std::move(folder.store);
   checkpoints.run = std::move(folder.run);
+  checkpoints.obeyed = job->assignment.exploit.serial;
   if (folder.contents.has_value()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(
         Annotate(RestoreLearner(*folder.contents, job->experiment.algorithm, job->trainee.get()), folder.source),
         "restoring the learner"));
     checkpoints.first_step = folder.contents->step;
     checkpoints.restored = checkpoints.continues = true;
+    const auto obeyed = folder.contents->texts.find(kCheckpointExploit);
+    checkpoints.obeyed = 0;
+    if (obeyed != folder.contents->texts.end() && !absl::SimpleAtoi(obeyed->second, &checkpoints.obeyed)) {
+      return absl::DataLossError(absl::StrCat(folder.source, ": ", kCheckpointExploit, ": got \"",
+                                              absl::CHexEscape(obeyed->second), "\"; wanted a number"));
+    }
     LogInfo("goes on from step ", checkpoints.first_step, " of run ", checkpoints.run, " in ", folder.source);
   }
   return checkpoints;
@@ -214,6 +227,14 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
   ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };
   ports.run_over = &connections.hub->run_over();
+  std::optional<PeerWeights> peers;
+  if (const ExperimentOptions& itself = job->experiment.experiment; itself.population.is_given()) {
+    const auto subscribe = [&connections, model = itself.name](const std::string& experiment_id) {
+      return connections.new_peer_subscriber(experiment_id, model);
+    };
+    peers.emplace(connections.hub, subscribe, job->trainee.get(), checkpoints.obeyed);
+    ports.peers = &*peers;
+  }
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
   std::optional<TurnTaker> turns;

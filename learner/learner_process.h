@@ -36,6 +36,9 @@ struct LearnerConnections {
       connect_replay;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
+  // A subscriber to the weights of another experiment, for a population's members.
+  std::function<std::unique_ptr<ModelSubscriber>(const std::string& experiment_id, const std::string& model)>
+      new_peer_subscriber;
   // Answers actors by this batcher from now on; `network_hash` is of its policy's network. A null batcher: actors get
   // no answers. A null function: this process does not listen.
   std::function<void(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash)> serve_inference;

@@ -208,10 +208,10 @@ absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
       return stop.StopRequested() ? absl::CancelledError("stopped while sampling") : Annotate(sampled, "sampling");
     }
   }
-  return TrainStep();
+  return TrainStep(stop);
 }
 
-absl::Status TrainLoop::TrainStep() {
+absl::Status TrainLoop::TrainStep(const StopToken& stop) {
   std::vector<const TensorBatch*> batches;
   batches.reserve(feeds_.size());
   for (size_t table = 0; table < feeds_.size(); ++table) {
@@ -230,6 +230,11 @@ absl::Status TrainLoop::TrainStep() {
       WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
     }
   }
+  // Before the step's weights are published: actors that wait for them then act by the others' at once.
+  bool taken = false;
+  if (ports_.peers != nullptr) {
+    WAGGLE_ASSIGN_OR_RETURN(taken, ports_.peers->TakeIfOrdered(stop));
+  }
   const absl::Time now = SteadyNow();
   if (saver_ != nullptr && is_first()) {
     WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
@@ -237,7 +242,7 @@ absl::Status TrainLoop::TrainStep() {
   if (ports_.turns != nullptr) {
     return absl::OkStatus();  // The turn ends with the remaining items.
   }
-  if (step_ % options_.learner.publish_period_steps == 0) {
+  if (taken || step_ % options_.learner.publish_period_steps == 0) {
     WAGGLE_RETURN_IF_ERROR(Publish());
   }
   return now - last_report_ < options_.report_period ? absl::OkStatus() : Report();
@@ -307,6 +312,9 @@ absl::Status TrainLoop::SaveCheckpoint() {
   contents.texts[kCheckpointRun] = options_.run;
   contents.texts[kCheckpointEpoch] = absl::StrCat(options_.epoch);
   contents.texts[kCheckpointExperiment] = experiment_yaml_;
+  if (ports_.peers != nullptr) {
+    contents.texts[kCheckpointExploit] = absl::StrCat(ports_.peers->obeyed());
+  }
   saver_->Save(std::move(contents));
   return absl::OkStatus();
 }

@@ -27,6 +27,7 @@
 #include "common/rl/training/metric_means.h"
 #include "common/rl/training/trainee.h"
 #include "learner/group/group_member.h"
+#include "learner/peer_weights.h"
 #include "learner/table_feed.h"
 
 namespace waggle {
@@ -82,6 +83,8 @@ struct TrainLoopPorts {
   std::function<std::vector<double>()> evaluated_rewards = nullptr;
   // The experiment's settings; called once an update. Null: there are none.
   std::function<std::string()> settings = nullptr;
+  // Weights of other members of a population, looked for after each update. Null: there is no population.
+  PeerWeights* peers = nullptr;
 };
 
 // Samples from each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, for a
@@ -123,7 +126,7 @@ class TrainLoop {
   bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
   // Waits for a batch of each table that the next update draws, and learns from them.
   absl::Status LearnOnce(const StopToken& stop);
-  absl::Status TrainStep();
+  absl::Status TrainStep(const StopToken& stop);
   // True if the next update draws this table.
   bool IsDrawn(size_t table) const { return step_ % ports_.tables[table].every == 0; }
   // The progress of the next update, before which new settings are taken.

@@ -37,16 +37,16 @@ absl::Status ExperimentClient::Explain(const absl::Status& status) const {
              : status;
 }
 
-absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& request, absl::Duration patience,
-                                                     const StopToken& stop,
-                                                     const std::function<void(const std::string& line)>& tell) const {
+absl::StatusOr<v1::SubmitResponse> ExperimentClient::Submit(
+    const v1::SubmitRequest& request, absl::Duration patience, const StopToken& stop,
+    const std::function<void(const std::string& line)>& tell) const {
   const Deadline deadline(patience);
   for (bool first = true;; first = false) {
-    const absl::StatusOr<v1::SubmitResponse> response =
+    absl::StatusOr<v1::SubmitResponse> response =
         Ask(&v1::ExperimentService::Stub::Submit, request,
             std::clamp(deadline.Left(), absl::Milliseconds(100), first ? kAtOnce : kSubmitTimeout), stop);
     if (response.ok()) {
-      return response->id();
+      return response;
     }
     if (!HubIsAway(response.status()) || deadline.Left() <= kSubmitPause) {
       return response.status();

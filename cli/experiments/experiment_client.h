@@ -40,12 +40,12 @@ class ExperimentClient {
     return response;
   }
 
-  // Submits an experiment, and returns its id. A request whose answer is lost is repeated until `patience` ends; its
+  // Submits an experiment. A request whose answer is lost is repeated until `patience` ends; its
   // request_id makes that safe. If the hub does not answer at once, `tell` (unless null) is called once with a line
   // that names the hub and the time to wait.
-  absl::StatusOr<std::string> Submit(const v1::SubmitRequest& request, absl::Duration patience,
-                                     const StopToken& stop = StopToken(),
-                                     const std::function<void(const std::string& line)>& tell = nullptr) const;
+  absl::StatusOr<v1::SubmitResponse> Submit(const v1::SubmitRequest& request, absl::Duration patience,
+                                            const StopToken& stop = StopToken(),
+                                            const std::function<void(const std::string& line)>& tell = nullptr) const;
 
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;

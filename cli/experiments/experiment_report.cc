@@ -1,5 +1,7 @@
 #include "cli/experiments/experiment_report.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -73,6 +75,12 @@ std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl
                     ShortNumber(static_cast<double>(one.learner_steps())),
                     one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
                     absl::StrCat(one.workers(), " of ", one.workers_wanted()), CauseOf(one)});
+  }
+  const bool has_populations = std::any_of(experiments.experiments().begin(), experiments.experiments().end(),
+                                           [](const auto& one) { return !one.population().empty(); });
+  for (size_t i = 0; has_populations && i < rows.size(); ++i) {
+    rows[i].insert(rows[i].begin() + 1,
+                   i == 0 ? "population" : OrDash(experiments.experiments(static_cast<int>(i) - 1).population()));
   }
   return absl::StrCat(AlignedColumns(rows, "  "), experiments.next_page_token().empty()
                                                       ? ""

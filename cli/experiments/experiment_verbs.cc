@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/experiments/experiment_client.h"
@@ -77,6 +78,10 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   if (!checked.ok()) {
     return absl::InvalidArgumentError(checked.status().message());
   }
+  if (const int64_t members = checked->experiment.experiment.population.size; flags.watch && members > 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--watch: got a population of ", members,
+                                                   " experiments; wanted one, or `waggle watch` with the id of one"));
+  }
   v1::SubmitRequest request;
   request.set_submitted_yaml(checked->text);
   request.set_effective_yaml(ToYaml(checked->experiment));
@@ -84,12 +89,18 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   request.set_request_id(NewRequestId());
   Submitted submitted;
   const ExperimentClient client(flags.param_server);
-  WAGGLE_ASSIGN_OR_RETURN(submitted.id, client.Submit(request, kSubmitPatience, stop, tell));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::SubmitResponse answer, client.Submit(request, kSubmitPatience, stop, tell));
+  submitted.id = answer.id();
   // The experiment is in the queue even if this call fails.
   if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
     submitted.standing = StandingText(*info);
   }
-  submitted.text = flags.json ? absl::StrCat(Json{{"id", submitted.id}}.dump(), "\n") : submitted.id + "\n";
+  Json json = {{"id", submitted.id}};
+  if (!answer.members().empty()) {
+    json["members"] = std::vector<std::string>(answer.members().begin(), answer.members().end());
+  }
+  const std::string ids = answer.members().empty() ? submitted.id : absl::StrJoin(answer.members(), "\n");
+  submitted.text = absl::StrCat(flags.json ? json.dump() : ids, "\n");
   return submitted;
 }
 

@@ -15,11 +15,12 @@ namespace waggle {
 // The verbs that ask a hub about experiments. Returned texts are for the standard output.
 
 struct Submitted {
-  std::string id;
+  std::string id;  // A population has that of its first member.
   std::string text;
   std::string standing;  // The reason why it waits, for the standard error; empty: none is known.
 };
-// INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses. `tell`: see ExperimentClient::Submit.
+// INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses, and to watch a population. `tell`: see
+// ExperimentClient::Submit.
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
                                  const std::function<void(const std::string& line)>& tell = nullptr);
 

@@ -41,6 +41,14 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!checked.ok()) {
     return ComplainAndExit(checked.status(), 2);
   }
+  if (const PopulationOptions& population = checked->experiment.experiment.population; population.is_given()) {
+    return ComplainAndExit(absl::InvalidArgumentError(absl::StrCat(
+                               "experiment.population: got ", population.size,
+                               " experiments; wanted none, as `waggle run` runs one: give a population to a hub, by "
+                               "`waggle submit ",
+                               flags.file, "`")),
+                           2);
+  }
   const absl::StatusOr<std::vector<ProcessMemory>> memory =
       EstimateMemory(checked->experiment, *checked->environment, BuiltinAlgorithmDefinitions());
   const absl::Status fits = memory.ok() ? CheckMemory(*memory, MachineMemoryBytes()) : memory.status();

@@ -135,12 +135,12 @@ void RunLoop::Submit() {
   request.set_submitted_yaml(yaml_);
   request.set_effective_yaml(ToYaml(experiment_));
   request.set_request_id(NewRequestId());
-  const absl::StatusOr<std::string> id = ExperimentClient(hub_address_).Submit(request, kSubmitPatience);
-  if (!id.ok()) {
-    Do(supervision_.Refused(id.status(), SteadyNow()));
+  const absl::StatusOr<v1::SubmitResponse> submitted = ExperimentClient(hub_address_).Submit(request, kSubmitPatience);
+  if (!submitted.ok()) {
+    Do(supervision_.Refused(submitted.status(), SteadyNow()));
     return;
   }
-  id_ = *id;
+  id_ = submitted->id();
   printer_.Event(absl::StrCat("serving at ", hub_address_, "; from another terminal: waggle status ", id_,
                               " --param-server ", hub_address_));
   watch_ = std::make_unique<ClusterWatch>(hub_address_, id_, kWatchPeriod, kWatchTimeout);

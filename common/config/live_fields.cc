@@ -21,20 +21,34 @@ void LiveFields::Take(const char* key, const Range& range, std::string value) {
   }
 }
 
+void LiveFields::TakeNumber(const char* key, const Range& range, double value, bool is_whole) {
+  if (range.live) {
+    numbers_[PathOf(key)] = {value, range, is_whole};
+  }
+}
+
 void LiveFields::Int(const char* key, int64_t* value, const Range& range) {
   Take(key, range, absl::StrCat(*value));
+  TakeNumber(key, range, static_cast<double>(*value), /*is_whole=*/true);
 }
 
 void LiveFields::Double(const char* key, double* value, const Range& range) {
   Take(key, range, NumberText(*value));
+  TakeNumber(key, range, *value, /*is_whole=*/false);
 }
 
 void LiveFields::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {
   Take(key, range, value->has_value() ? NumberText(**value) : "null");
+  if (value->has_value()) {
+    TakeNumber(key, range, **value, /*is_whole=*/false);
+  }
 }
 
 void LiveFields::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
   Take(key, range, value->has_value() ? absl::StrCat(**value) : "null");
+  if (value->has_value()) {
+    TakeNumber(key, range, static_cast<double>(**value), /*is_whole=*/true);
+  }
 }
 
 void LiveFields::Schedule(const char* key, waggle::Schedule* value, const Range& range) {
@@ -48,6 +62,9 @@ void LiveFields::Schedule(const char* key, waggle::Schedule* value, const Range&
   Take(key, range,
        value->moves() ? absl::StrCat("{", absl::StrJoin(lines.begin() + 1, lines.end(), ", "), "}")
                       : NumberText(value->from));
+  if (!value->moves()) {
+    TakeNumber(key, range, value->from, /*is_whole=*/false);
+  }
 }
 
 bool LiveFields::BeginSection(const char* key) {

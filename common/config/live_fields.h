@@ -17,6 +17,14 @@ class LiveFields final : public ConfigVisitor {
   // The values by path ("optimizer.learning_rate"), as YAML on one line.
   const std::map<std::string, std::string>& values() const { return values_; }
 
+  struct Number {
+    double value = 0;
+    Range range;
+    bool is_whole = false;  // An integer.
+  };
+  // Those of them that are numbers now, and neither absent nor schedules that move.
+  const std::map<std::string, Number>& numbers() const { return numbers_; }
+
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
@@ -40,9 +48,11 @@ class LiveFields final : public ConfigVisitor {
 
   std::string PathOf(const char* key) const;
   void Take(const char* key, const Range& range, std::string value);
+  void TakeNumber(const char* key, const Range& range, double value, bool is_whole);
 
   std::vector<std::string> paths_;  // The sections and lists being visited, outermost first.
   std::map<std::string, std::string> values_;
+  std::map<std::string, Number> numbers_;
 };
 
 }  // namespace waggle

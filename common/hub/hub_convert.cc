@@ -220,6 +220,10 @@ v1::Assignment ToProto(const Assignment& assignment) {
   proto.set_run_state(ToProto(assignment.run_state));
   proto.set_experiment_yaml(assignment.experiment_yaml);
   proto.set_settings(assignment.settings);
+  if (assignment.exploit.serial > 0) {
+    proto.mutable_exploit()->set_source(assignment.exploit.source);
+    proto.mutable_exploit()->set_serial(assignment.exploit.serial);
+  }
   if (assignment.environment.has_value()) {
     *proto.mutable_environment() = ToProto(*assignment.environment);
   }
@@ -255,6 +259,7 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   WAGGLE_ASSIGN_OR_RETURN(assignment.run_state, FromProto(proto.run_state()));
   assignment.experiment_yaml = proto.experiment_yaml();
   assignment.settings = proto.settings();
+  assignment.exploit = {proto.exploit().source(), proto.exploit().serial()};
   if (proto.has_environment()) {
     WAGGLE_ASSIGN_OR_RETURN(assignment.environment, FromProto(proto.environment()));
   }

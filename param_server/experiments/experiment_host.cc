@@ -21,12 +21,11 @@
 #include "param_server/experiments/pool_calls.h"
 #include "param_server/experiments/run_tasks.h"
 #include "param_server/experiments/set_numbers.h"
+#include "param_server/experiments/submit.h"
 
 namespace waggle {
 namespace {
 
-constexpr size_t kMaxYamlBytes = size_t{1} << 20;
-constexpr int kMostIds = 10;
 // Less than the deadline of clients.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
 constexpr int64_t kEventsAtATime = 1'000;
@@ -95,68 +94,11 @@ void ExperimentHost::BreakOff(uint64_t call) {
   BreakOffCall(state_.get(), call);
 }
 
-absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission) {
-  if (submission.submitted_yaml.size() > kMaxYamlBytes || submission.effective_yaml.size() > kMaxYamlBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("experiment: wanted at most ", kMaxYamlBytes, " bytes; got ",
-                     std::max(submission.submitted_yaml.size(), submission.effective_yaml.size())));
-  }
-  if (submission.priority < -kMaxExperimentPriority || submission.priority > kMaxExperimentPriority) {
-    return absl::InvalidArgumentError(absl::StrCat("priority: got ", submission.priority, "; wanted ",
-                                                   -kMaxExperimentPriority, " to ", kMaxExperimentPriority));
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(submission.effective_yaml, "the experiment", {},
-                                                                       *state_->options.algorithms));
-  ExperimentRecord record;
-  record.name = experiment.experiment.name;
-  record.algorithm = experiment.algorithm;
-  record.environment = experiment.environment.name;
-  record.seed = experiment.experiment.seed;
-  record.priority = submission.priority;
-  record.software_version = kVersion;
-  record.submitted = absl::Now();
-  if (!submission.request_id.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(submission.request_id), "request_id"));
-  }
-  const ExperimentTexts texts{submission.request_id, submission.submitted_yaml, ToYaml(experiment), ""};
-  {
-    MutexLock writing(&state_->writing);
-    WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> known, state_->store->IdOfRequest(texts.request_id));
-    if (known.has_value()) {
-      return *known;  // A repeated request: its answer was lost.
-    }
-    WAGGLE_RETURN_IF_ERROR(CheckOwnFolder());
-    absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
-    for (int i = 0; i < kMostIds && absl::IsAlreadyExists(sequence.status()); ++i) {
-      record.id = HostState::NewId(record.name);
-      record.output_folder = state_->OutputFolder(record.id);
-      sequence = state_->store->Add(record, texts);
-    }
-    WAGGLE_RETURN_IF_ERROR(sequence.status());
-    record.sequence = *sequence;
-    LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
-    MutexLock lock(&state_->mutex);
-    state_->Add(record);
-    state_->pending_runs[record.id].needs = state_->Needs(record, experiment);
-  }
+absl::StatusOr<std::vector<std::string>> ExperimentHost::Submit(const Submission& submission) {
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<std::string> ids, SaveSubmission(state_.get(), submission));
   BeginNext(state_.get(), state_->options.clock());  // Sets waits_for at once.
   state_->listeners.CallAll();
-  return record.id;
-}
-
-absl::Status ExperimentHost::CheckOwnFolder() {
-  if (state_->OutputFolder("a") != state_->OutputFolder("b")) {
-    return absl::OkStatus();
-  }
-  MutexLock lock(&state_->mutex);
-  for (const auto& [id, other] : state_->records) {
-    if (other.output_folder == state_->OutputFolder("")) {
-      return absl::FailedPreconditionError(absl::StrCat("this parameter server takes no experiment beside ", id,
-                                                        ", as its --output-dir, ", other.output_folder,
-                                                        ", does not contain {id}"));
-    }
-  }
-  return absl::OkStatus();
+  return ids;
 }
 
 absl::Status ExperimentHost::Stop(const std::string& id) {

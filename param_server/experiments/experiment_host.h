@@ -40,7 +40,8 @@ class ExperimentHost {
   void BeginStop();
 
   // These calls wait for the disk. Errors as ExperimentService.
-  absl::StatusOr<std::string> Submit(const Submission& submission);
+  // Returns the ids of the members of a population, in their order; otherwise one id.
+  absl::StatusOr<std::vector<std::string>> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
   absl::Status Resume(const std::string& id);
   // Sets numbers, {"algorithm.optimizer.learning_rate", "1e-4"}; not if `dry_run`. Returns the changes.
@@ -79,8 +80,6 @@ class ExperimentHost {
  private:
   explicit ExperimentHost(std::unique_ptr<HostState> state) : state_(std::move(state)) {}
 
-  // FAILED_PRECONDITION if another experiment would have to share its output folder.
-  absl::Status CheckOwnFolder();
   // Waits until the run of an experiment that is over is closed. NOT_FOUND if there is no such experiment,
   // FAILED_PRECONDITION if it takes too long, UNAVAILABLE if this hub stops.
   absl::Status AwaitClosed(const std::string& id);

@@ -53,11 +53,21 @@ CREATE TABLE events (
 CREATE TABLE deleted (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 )"};
 
-// Files of this format may be older than the table.
+// Files of this format may be older than these tables.
 constexpr char kSettings[] = R"(
 CREATE TABLE IF NOT EXISTS settings (
   experiment INTEGER PRIMARY KEY REFERENCES experiments ON DELETE CASCADE,
   text BLOB NOT NULL
+) STRICT
+)";
+
+constexpr char kPopulations[] = R"(
+CREATE TABLE IF NOT EXISTS populations (
+  experiment INTEGER PRIMARY KEY REFERENCES experiments ON DELETE CASCADE,
+  name BLOB NOT NULL,
+  source BLOB NOT NULL,
+  serial INTEGER NOT NULL,
+  exploited_at INTEGER NOT NULL
 ) STRICT
 )";
 
@@ -159,8 +169,8 @@ absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, 
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, and replaces the replay storage and the settings. Returns the sequence; absent if no row was
-// changed.
+// Runs kInsert or kUpdate, and replaces the replay storage, the settings and the population. Returns the sequence;
+// absent if no row was changed.
 absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
                                            SqliteStatement* put) {
   SqliteStatement& statement = *put;
@@ -178,6 +188,10 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const Exper
   }
   SqliteStatement settings(database, "INSERT OR REPLACE INTO settings VALUES (?1, ?2)");
   WAGGLE_RETURN_IF_ERROR(settings.Bind(sequence).Bind(record.settings).Run());
+  const Membership& member = record.membership;
+  SqliteStatement population(database, "INSERT OR REPLACE INTO populations VALUES (?1, ?2, ?3, ?4, ?5)");
+  population.Bind(sequence).Bind(member.population).Bind(member.exploit.source);
+  WAGGLE_RETURN_IF_ERROR(population.Bind(static_cast<int64_t>(member.exploit.serial)).Bind(member.exploited_at).Run());
   return sequence;
 }
 
@@ -186,6 +200,7 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const Exper
 absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std::string& path, int64_t max_events) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database, SqliteDatabase::Open(path, kFormat));
   WAGGLE_RETURN_IF_ERROR(database->Run(kSettings));
+  WAGGLE_RETURN_IF_ERROR(database->Run(kPopulations));
   return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database), max_events));
 }
 
@@ -209,6 +224,15 @@ absl::Status ExperimentStore::Load(const Take& take) {
     const int64_t sequence = texts.TakeInteger();
     settings_of[sequence] = texts.TakeBytes();
   }));
+  SqliteStatement members(&*database_, "SELECT experiment, name, source, serial, exploited_at FROM populations");
+  std::map<int64_t, Membership> membership_of;
+  WAGGLE_RETURN_IF_ERROR(members.Run([&] {
+    Membership& member = membership_of[members.TakeInteger()];
+    member.population = members.TakeBytes();
+    member.exploit.source = members.TakeBytes();
+    member.exploit.serial = static_cast<uint64_t>(members.TakeInteger());
+    member.exploited_at = members.TakeInteger();
+  }));
   SqliteStatement rows(&*database_, kSelect);
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
@@ -218,6 +242,7 @@ absl::Status ExperimentStore::Load(const Take& take) {
     WAGGLE_ASSIGN_OR_RETURN(ExperimentRecord record, TakeRecord(*database_, &rows));
     record.replay_storage = std::move(storage_of[record.sequence]);
     record.settings = std::move(settings_of[record.sequence]);
+    record.membership = std::move(membership_of[record.sequence]);
     take(std::move(record), rows.TakeBytes());
   }
 }
@@ -244,17 +269,27 @@ absl::StatusOr<std::optional<std::string>> ExperimentStore::IdOfRequest(const st
 }
 
 absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record, const ExperimentTexts& texts) {
+  std::vector<NewExperiment> one = {{record, texts}};
+  WAGGLE_RETURN_IF_ERROR(AddAll(&one));
+  return one.front().first.sequence;
+}
+
+absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments) {
   MutexLock lock(&mutex_);
-  WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record, texts.request_id));
+  for (const auto& [record, texts] : *experiments) {
+    WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record, texts.request_id));
+  }
   SqliteTransaction transaction(&*database_);
   WAGGLE_RETURN_IF_ERROR(transaction.Begin());
-  SqliteStatement insert(&*database_, kInsert);
-  BindRecord(record, &insert);
-  insert.Bind(texts.request_id).Bind(texts.submitted_yaml).Bind(texts.effective_yaml).Bind(texts.last_overview);
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &insert));
-  WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, record.submitted, "submitted"));
-  WAGGLE_RETURN_IF_ERROR(transaction.Commit());
-  return *sequence;
+  for (auto& [record, texts] : *experiments) {
+    SqliteStatement insert(&*database_, kInsert);
+    BindRecord(record, &insert);
+    insert.Bind(texts.request_id).Bind(texts.submitted_yaml).Bind(texts.effective_yaml).Bind(texts.last_overview);
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &insert));
+    record.sequence = *sequence;
+    WAGGLE_RETURN_IF_ERROR(PutEventLocked(record.sequence, record.submitted, "submitted"));
+  }
+  return transaction.Commit();
 }
 
 absl::Status ExperimentStore::Update(const ExperimentRecord& record, const std::string& event, absl::Time at) {

@@ -19,6 +19,13 @@ namespace waggle {
 
 class SqliteDatabase;
 
+// A place of an experiment in a population.
+struct Membership {
+  std::string population;    // Its name; empty: the experiment is no member of any.
+  Exploit exploit;           // The last order to its learner.
+  int64_t exploited_at = 0;  // The run's environment steps then.
+};
+
 // The record of an experiment, which is in the database and in memory.
 struct ExperimentRecord {
   std::string id;
@@ -40,6 +47,7 @@ struct ExperimentRecord {
   std::map<int64_t, std::string> replay_storage;
   // Numbers that were set since the submission: see common/config/experiment/live_settings.h.
   std::string settings;
+  Membership membership;
 };
 
 // Large texts of an experiment, on the disk alone. Only last_overview changes.
@@ -82,6 +90,9 @@ class ExperimentStore {
   // Returns the sequence. ALREADY_EXISTS if another experiment has or had this id, or has this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds all of them or none, and sets their sequences. Errors as Add.
+  using NewExperiment = std::pair<ExperimentRecord, ExperimentTexts>;
+  absl::Status AddAll(std::vector<NewExperiment>* experiments) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Replaces a record except its sequence, and adds `event` if it is not empty, both or neither. NOT_FOUND as Texts.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())

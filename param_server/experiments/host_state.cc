@@ -40,6 +40,7 @@ HostState::HostState(const ExperimentHostOptions& host_options, std::unique_ptr<
       store(std::move(its_store)),
       wake(std::make_shared<Wake>()),
       pool(options.pool, static_cast<uint64_t>(absl::ToUnixMicros(absl::Now())), options.clock()),
+      rng((uint64_t{std::random_device()()} << 32) | std::random_device()()),
       executor(std::in_place, "experiment-files", kFileThreads, kMaxFileTasks) {
   Executor::LaneOptions lane;
   lane.max_queued = kMaxFileTasks;
@@ -133,6 +134,7 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   info.set_attempts(static_cast<uint32_t>(record.attempts));
   info.set_software_version(record.software_version);
   info.set_output_folder(record.output_folder);
+  info.set_population(record.membership.population);
   const auto add = [&info](const RunStanding& standing) {
     info.set_env_steps(standing.env_steps);
     info.set_learner_steps(standing.learner_steps);

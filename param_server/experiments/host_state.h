@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/random.h"
 #include "common/base/steady_now.h"
 #include "common/base/threads/executor.h"
 #include "common/base/threads/mutex.h"
@@ -66,7 +67,9 @@ struct PendingRun {
 
 struct ActiveRun {
   std::shared_ptr<OpenRun> run;
-  std::shared_ptr<const ExperimentTexts> texts;           // In memory, so that a status does not wait for the disk.
+  PopulationOptions population;                  // Not given unless it is a member of one.
+  int64_t compared = 0;                          // The multiple of population.every at which it was last compared.
+  std::shared_ptr<const ExperimentTexts> texts;  // In memory, so that a status does not wait for the disk.
   std::unique_ptr<Listeners::Subscription> subscription;  // Wakes the thread at the run's end.
   RunState state = RunState::kRunning;                    // The last state that was announced.
   std::string hopeless;                                   // Why the run must fail; empty otherwise.
@@ -150,6 +153,7 @@ struct HostState {
   WorkerPool pool ABSL_GUARDED_BY(mutex);
   std::map<std::string, AttendCall> calls ABSL_GUARDED_BY(mutex);  // By worker.
   uint64_t last_call ABSL_GUARDED_BY(mutex) = 0;
+  Rng rng ABSL_GUARDED_BY(mutex);                                     // For populations.
   absl::Time look_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();   // The next check of the queue.
   absl::Time retry_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();  // See CanWrite.
   bool writing_news ABSL_GUARDED_BY(mutex) = false;                   // The executor runs SaveNews.

@@ -10,6 +10,7 @@
 #include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "param_server/experiments/pool_calls.h"
+#include "param_server/experiments/population_tasks.h"
 #include "param_server/experiments/run_tasks.h"
 
 namespace waggle {
@@ -260,6 +261,7 @@ void RunOnce(HostState* host) {
     BeginNext(host, now);
   }
   TickPool(host);
+  FollowPopulations(host, now);
   SaveNewsSoon(host);
 }
 

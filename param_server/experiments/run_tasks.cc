@@ -68,6 +68,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   if (!record.settings.empty()) {
     options.plan.settings = {record.settings, ToYaml(experiment)};
   }
+  options.plan.settings.exploit = record.membership.exploit;
   options.self = host->options.self;
   options.note = [host, id = record.id](const std::string& text) { host->Note(id, text); };
   options.draw_curves = host->options.draw_curves;
@@ -76,9 +77,13 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
 }
 
 absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
-                       const RunNeeds& needs) {
+                       const RunNeeds& needs, const PopulationOptions& population) {
   ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
+  active.population = population;
+  if (population.is_given()) {  // It is compared at the next multiple.
+    active.compared = active.run->hub()->env_steps() / population.every;
+  }
   texts.last_overview.clear();  // It belongs to an earlier attempt.
   texts.effective_yaml = active.run->hub()->present_yaml();
   active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
@@ -132,7 +137,8 @@ absl::Status OpenAndBegin(HostState* host, const std::string& id) {
     return GiveUpOrPostpone(host, id, run.status(), IsOfItsData(run.status()));
   }
   // A record that cannot be saved is not the fault of the experiment.
-  const absl::Status begun = BeginOpen(host, id, *std::move(run), *std::move(texts), host->Needs(record, *experiment));
+  const absl::Status begun = BeginOpen(host, id, *std::move(run), *std::move(texts), host->Needs(record, *experiment),
+                                       experiment->experiment.population);
   if (!begun.ok()) {
     return GiveUpOrPostpone(host, id, begun, /*final=*/false);
   }

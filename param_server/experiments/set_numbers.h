@@ -15,6 +15,11 @@ absl::StatusOr<std::vector<SettingChange>> SetNumbers(HostState* host, const std
                                                       const std::vector<std::pair<std::string, std::string>>& numbers,
                                                       bool dry_run);
 
+// A running member of a population takes `numbers`, and its learner the newest weights of the member `winner`, which
+// are of `version` now. Waits for the disk. Errors as SetNumbers.
+absl::Status ExploitWinner(HostState* host, const std::string& id, const std::string& winner,
+                           const std::string& version, const std::vector<std::pair<std::string, std::string>>& numbers);
+
 // The texts of an experiment, the effective one with its settings. Waits for the disk. NOT_FOUND if there is no such
 // experiment.
 absl::StatusOr<ExperimentTexts> PresentTexts(HostState* host, const std::string& id);

@@ -15,10 +15,11 @@
 
 namespace waggle {
 
-// The numbers of a run's experiment that were set since its submission.
+// The numbers of a run's experiment that were set since its submission, and the weights that its learner must take.
 struct RunSettings {
   std::string text;  // See common/config/experiment/live_settings.h; empty: none were set.
   std::string yaml;  // The experiment with them; empty if none were set.
+  Exploit exploit = {};
 };
 
 // The parts of an experiment that its hub must know.

@@ -266,6 +266,7 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker) {
   assignment.epoch = worker.epoch;
   assignment.environment = environment_;
   assignment.settings = settings_.text;
+  assignment.exploit = settings_.exploit;
   assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor));
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   assignment.learners = workers_.Addresses(Role::kLearner);

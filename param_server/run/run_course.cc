@@ -350,7 +350,8 @@ RunStanding RunCourse::Standing() const {
           env_steps(),
           learner_steps(),
           progress().running.value_or(absl::ZeroDuration()),
-          progress().result};
+          progress().result,
+          evaluations_.newest().empty() ? std::nullopt : std::make_optional(evaluations_.newest().back().evaluation)};
 }
 
 }  // namespace waggle

@@ -60,6 +60,7 @@ struct RunStanding {
   uint64_t learner_steps = 0;
   absl::Duration running;  // The time of the run at its last update: see ExperimentTracker.
   std::optional<RunResult> result;
+  std::optional<Evaluation> newest_evaluation;
 };
 
 }  // namespace waggle

@@ -84,9 +84,13 @@ grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext*
   return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
       &waiters_, context, *request, response, kMaxSubmissionBytes,
       [this](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(*answer->mutable_id(),
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
                                 host_->Submit({decoded.submitted_yaml(), decoded.effective_yaml(), decoded.priority(),
                                                decoded.request_id()}));
+        answer->set_id(ids.front());
+        if (ids.size() > 1) {
+          answer->mutable_members()->Add(ids.begin(), ids.end());
+        }
         return absl::OkStatus();
       });
 }

@@ -28,6 +28,7 @@ class FakeExperiments final : public v1::ExperimentService::Service {
   v1::PoolResponse pool;
   std::vector<v1::ExperimentEvent> events;
   std::vector<v1::SubmitRequest> submitted;
+  std::vector<std::string> members;  // Ids that Submit gives; empty: one id, and no population.
   // The status of Submit, after it has taken the experiment.
   std::function<grpc::Status()> after_submit = [] { return grpc::Status::OK; };
   // Called first by Get.
@@ -37,7 +38,8 @@ class FakeExperiments final : public v1::ExperimentService::Service {
   grpc::Status Submit(grpc::ServerContext*, const v1::SubmitRequest* request, v1::SubmitResponse* response) override {
     MutexLock lock(&mutex_);
     submitted.push_back(*request);
-    response->set_id("pole-99abc");
+    response->set_id(members.empty() ? "pole-99abc" : members.front());
+    response->mutable_members()->Add(members.begin(), members.end());
     return after_submit();
   }
   // A page token is an index of `experiments`.

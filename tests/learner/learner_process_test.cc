@@ -121,6 +121,10 @@ struct Fixture {
     connections.new_subscriber = [&](const std::string& model) {
       return std::make_unique<HubWeights>(best, model == newest.model ? &newest : nullptr);
     };
+    connections.new_peer_subscriber = [&](const std::string& experiment_id, const std::string& model) {
+      asked_peers.push_back(experiment_id + " " + model);
+      return std::make_unique<HubWeights>(best, &peer);
+    };
     connections.definitions = &definitions;
     connections.algorithms = &algorithms;
     return RunLearner(options, connections);
@@ -168,6 +172,8 @@ struct Fixture {
   const StopToken first_published;
   std::function<void(const ModelVersion& version)> on_publish;
   ModelSnapshot newest;  // The hub's weights.
+  ModelSnapshot peer;    // Those of another member of a population.
+  std::vector<std::string> asked_peers;
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
 };
@@ -292,6 +298,39 @@ TEST_CASE("a learner that comes back without a checkpoint continues from the hub
   Fixture anew;
   REQUIRE_OK(anew.Run());
   CHECK(testing::BytesOf(anew.published.front().data) != testing::BytesOf(first.published.back().data));
+}
+
+TEST_CASE("a member of a population obeys each order once, also after a restart", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const auto run = [&](const std::string& output_dir, const Exploit& exploit, const ModelSnapshot& peer) {
+    auto fixture = std::make_unique<Fixture>();
+    fixture->hub.before.experiment_yaml =
+        "experiment: {name: test, population: {size: 2, every: 9, mutate: {algorithm.optimizer.learning_rate: {}}}}\n"
+        "algorithm: {name: apex_dqn}\nlearner: {batch_size: 8}\nstop: {max_env_steps: 1000}\n";
+    fixture->hub.before.exploit = exploit;
+    fixture->peer = peer;
+    fixture->options.output_dir = output_dir;
+    REQUIRE_OK(fixture->Run());
+    return fixture;
+  };
+  const auto store_text = [&folder] {
+    const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
+    return testing::ValueOf(store->LoadLatest())->texts.at(kCheckpointExploit);
+  };
+  const auto first = run(folder.path(), {}, {});
+  CHECK(first->asked_peers.empty());
+  CHECK(store_text() == "0");
+  ModelSnapshot peer = first->published.back();
+  peer.version = {3, 900};
+  const auto ordered = run(folder.path(), {"other", 1}, peer);
+  CHECK(ordered->asked_peers == std::vector<std::string>{"other test"});
+  CHECK(ordered->published.back().version == ModelVersion{5, 40});  // Its own steps go on.
+  CHECK(store_text() == "1");
+  const auto restarted = run(folder.path(), {"other", 1}, peer);
+  CHECK(restarted->asked_peers.empty());
+  CHECK(run(folder.path(), {"another", 2}, peer)->asked_peers == std::vector<std::string>{"another test"});
+  // Without a checkpoint the published weights follow from the order.
+  CHECK(run("", {"other", 1}, peer)->asked_peers.empty());
 }
 
 TEST_CASE("a run's first learner begins with another run's weights, and one that continues does not read them",

@@ -1,33 +1,13 @@
 #include "learner/published_weights.h"
 
 #include "tests/learner/fakes.h"
+#include "tests/learner/scripted_subscriber.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-// Answers by a script: `answer` gets the number of the pull, from 0.
-class ScriptedSubscriber : public ModelSubscriber {
- public:
-  using Answer = absl::StatusOr<std::optional<ModelSnapshot>>;
-
-  explicit ScriptedSubscriber(std::function<Answer(int pull)> answer) : answer_(std::move(answer)) {}
-
-  Answer PullNewer(std::optional<ModelVersion> version, const StopToken& /*stop*/) override {
-    CHECK_FALSE(version.has_value());
-    return answer_(pulls_++);
-  }
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override {
-    return absl::UnimplementedError("not asked for");
-  }
-  absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
-    return absl::InternalError("the test must not wait: there may be no weights at all");
-  }
-
- private:
-  const std::function<Answer(int)> answer_;
-  int pulls_ = 0;
-};
+using testing::ScriptedSubscriber;
 
 ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
   ModelSnapshot snapshot;

@@ -4,8 +4,10 @@
 
 #include "common/base/failpoint.h"
 #include "common/rl/training/steppers.h"
+#include "tests/common/hub/ports/fake_hub_link.h"
 #include "tests/common/hub/ports/turn_hub.h"
 #include "tests/learner/fakes.h"
+#include "tests/learner/scripted_subscriber.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
@@ -29,7 +31,7 @@ struct Fixture {
   absl::Status Run() {
     TrainLoop loop(options,
                    {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr,
-                    turns, nullptr, settings},
+                    turns, nullptr, settings, peers},
                    &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
@@ -59,6 +61,7 @@ struct Fixture {
   std::function<std::optional<ModelVersion>()> known_version;
   const StopToken* run_over = nullptr;
   std::function<std::string()> settings;
+  PeerWeights* peers = nullptr;
   TurnTaker* turns = nullptr;
   testing::CountingTrainee algorithm;
   LocalStepper stepper;
@@ -101,6 +104,34 @@ TEST_CASE("a table that is drawn every few updates has batches in these alone", 
   CHECK(fixture.sampler.stats().batches == 12);
   CHECK(seldom.stats().batches == 3);  // Updates 0, 5 and 10 draw it.
   CHECK(updater.items.size() == 12);
+}
+
+TEST_CASE("a member that takes another's weights publishes them at once", "[unit]") {
+  Fixture fixture;
+  fixture.options.learner.publish_period_steps = 1'000;
+  fixture.Answer([](size_t) { return absl::OkStatus(); });
+  testing::FakeHubLink hub;
+  hub.before.exploit = {"other", 1};
+  ModelSnapshot other;
+  other.model = "counting";
+  other.version = {9, 700};
+  PeerWeights peers(
+      &hub,
+      [&other](const std::string&) {
+        return std::make_unique<testing::ScriptedSubscriber>([&other](int) { return other; });
+      },
+      &fixture.algorithm, /*obeyed=*/0);
+  fixture.peers = &peers;
+  fixture.sampler.batches = 2;
+  fixture.sampler.stop_when_done = true;
+  fixture.sampler.on_wait = [&fixture] {
+    testing::Eventually("its publication", [&] { return fixture.publisher->versions().back() == ModelVersion{3, 1}; });
+  };
+  fixture.KeepCheckpoints();
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.updates == 701);  // It took the weights once, after its first step.
+  CHECK(fixture.last_step == 2);
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->texts.at(kCheckpointExploit) == "1");
 }
 
 TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {

@@ -147,14 +147,15 @@ Learned Learn(const std::string& name, int64_t seed, const std::vector<std::stri
   return learned;
 }
 
-// The shipped experiments except long ones, or the experiment that WAGGLE_LEARN names.
+// The shipped experiments except long ones and populations, which `waggle run` refuses, or the experiment that
+// WAGGLE_LEARN names.
 std::vector<std::string> Names() {
   const char* const only = std::getenv("WAGGLE_LEARN");
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(WAGGLE_TEST_CONFIG_DIR)) {
     const std::string name = file.path().stem().string();
     const bool asked_for = only == nullptr || *only == '\0' ? LongExperiments().count(name) == 0 : name == only;
-    if (file.path().extension() == ".yaml" && asked_for) {
+    if (file.path().extension() == ".yaml" && asked_for && !absl::EndsWith(name, "_population")) {
       names.push_back(name);
     }
   }

@@ -61,6 +61,9 @@ void ExperimentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsFileName, kFileNames);
   visitor.Int("seed", &seed, In(0, std::numeric_limits<int64_t>::max()));
   visitor.Bool("deterministic", &deterministic);
+  if (visitor.IsGiven("population", population.is_given())) {
+    visitor.Section("population", &population);
+  }
 }
 
 absl::Status ExperimentOptions::Validate() const {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 #include "common/config/experiment/dm_env_rpc_options.h"
+#include "common/config/experiment/population_options.h"
 #include "common/config/experiment/spec_options.h"
 #include "common/config/table/table_config.h"
 
@@ -28,6 +29,7 @@ struct ExperimentOptions {
   // If true, actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit
   // for bit. Needs one actor and one replay server.
   bool deterministic = false;
+  PopulationOptions population;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -95,12 +95,21 @@ struct GroupSeat {
   }
 };
 
+// An order to the learner of a population's member: it must take the newest weights of another member.
+struct Exploit {
+  std::string source;   // The other's experiment id.
+  uint64_t serial = 0;  // Later orders have larger numbers; 0: there is none.
+
+  friend bool operator==(const Exploit& a, const Exploit& b) { return a.source == b.source && a.serial == b.serial; }
+};
+
 // The hub's orders to a worker, with their facts.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
   std::string experiment_yaml;  // Complete; empty if there is none.
   // The numbers of the experiment that were set since, as common/config/experiment/live_settings.h says.
   std::string settings;
+  Exploit exploit;                             // The newest order.
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
   // By index, the last known HOST:PORT; empty if no server has joined.
   std::vector<std::string> replay_servers;

@@ -33,5 +33,7 @@ inline constexpr char kCheckpointEpoch[] = "epoch";
 // Names of texts beside a learner's state: its algorithm, and the experiment's YAML.
 inline constexpr char kCheckpointAlgorithm[] = "algorithm";
 inline constexpr char kCheckpointExperiment[] = "experiment";
+// Name of the text with the serial of the last order of a population (Exploit) that the learner has obeyed.
+inline constexpr char kCheckpointExploit[] = "exploit";
 
 }  // namespace waggle

@@ -22,7 +22,7 @@ TEST_CASE("A submission whose answer is lost is repeated with the same request i
   };
   v1::SubmitRequest request;
   request.set_request_id(NewRequestId());
-  CHECK(ValueOf(ExperimentClient(services.address()).Submit(request, kTimeout)) == "pole-99abc");
+  CHECK(ValueOf(ExperimentClient(services.address()).Submit(request, kTimeout)).id() == "pole-99abc");
   REQUIRE(services.experiments.submitted.size() == 3);
   for (const v1::SubmitRequest& submitted : services.experiments.submitted) {
     CHECK(submitted.request_id() == request.request_id());

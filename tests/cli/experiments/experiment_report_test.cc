@@ -43,6 +43,15 @@ TEST_CASE("Each experiment has a line with its age and running time", "[unit]") 
   CHECK_THAT(ExperimentsText(page, kNow), Catch::EndsWith("  older ones are not shown: waggle list --limit N\n"));
 }
 
+TEST_CASE("Experiments are listed with their populations if some have one", "[unit]") {
+  v1::ListExperimentsResponse experiments = TwoExperiments();
+  experiments.mutable_experiments(1)->set_population("cart");
+  const std::string text = ExperimentsText(experiments, kNow);
+  CHECK_THAT(text, Catch::StartsWith("  experiment  population  state "));
+  CHECK_THAT(text, Catch::Contains("\n  pole-x7k2q  -           running ") &&
+                       Catch::Contains("\n  cart-99abc  cart        solved "));
+}
+
 TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {
   testing::CheckGolden(ExperimentsJson(TwoExperiments()).dump(), "experiments.json");
 }

@@ -55,6 +55,24 @@ TEST_CASE("A wrong experiment is not submitted", "[grpc]") {
   CHECK(services.experiments.submitted.empty());
 }
 
+TEST_CASE("The ids of a population's members are printed, and a population is not watched", "[grpc]") {
+  FakeServices services;
+  services.experiments.members = {"pole-99abc-0", "pole-99abc-1"};
+  const testing::TemporaryFolder folder;
+  SubmitFlags flags =
+      FlagsFor(services, folder,
+               "experiment: {population: {size: 2, every: 9, mutate: {algorithm.optimizer.learning_rate: {}}}}\n"
+               "algorithm: {name: apex_dqn}\nstop: {max_env_steps: 10}\n");
+  CHECK(ValueOf(Submit(flags, StopToken())).text == "pole-99abc-0\npole-99abc-1\n");
+  flags.json = true;
+  const Submitted submitted = ValueOf(Submit(flags, StopToken()));
+  CHECK(submitted.id == "pole-99abc-0");
+  CHECK(Json::parse(submitted.text) == Json{{"id", "pole-99abc-0"}, {"members", {"pole-99abc-0", "pole-99abc-1"}}});
+  flags.watch = true;
+  CHECK(ExperimentExitStatus(Submit(flags, StopToken()).status()) == 2);
+  CHECK(services.experiments.submitted.size() == 2);
+}
+
 TEST_CASE("A list has at most the wanted number of experiments, and says if there are more", "[grpc]") {
   FakeServices services;
   services.experiments.experiments.clear();

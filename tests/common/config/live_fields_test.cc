@@ -57,5 +57,23 @@ TEST_CASE("the fields whose ranges are live are found with their values on one l
             {"list[0].limit", "null"}});
 }
 
+TEST_CASE("live fields that are numbers now come with their ranges", "[unit]") {
+  Options options;
+  options.inner.limit = 0.5;
+  LiveFields fields;
+  options.Visit(fields);
+  std::vector<std::string> keys;
+  for (const auto& [key, number] : fields.numbers()) {
+    keys.push_back(key);
+  }
+  CHECK(keys == std::vector<std::string>{"delay", "inner.limit", "plain", "weight"});
+  CHECK(fields.numbers().at("delay").value == 4);
+  CHECK(fields.numbers().at("delay").is_whole);
+  CHECK(fields.numbers().at("delay").range.high == 10);
+  CHECK(fields.numbers().at("plain").value == 0.25);
+  CHECK_FALSE(fields.numbers().at("plain").is_whole);
+  CHECK(fields.numbers().at("plain").range.above);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -79,6 +79,7 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   assignment.group = GroupSeat{9, 1, 3};
   assignment.settings = "a=1\n";
   assignment.evaluated_rewards = {0.5, -2};
+  assignment.exploit = {"pole-2", 7};
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
@@ -94,6 +95,8 @@ TEST_CASE("Messages survive the round trip", "[unit]") {
   CHECK(returned.result->confirmed);
   CHECK(returned.group == GroupSeat{9, 1, 3});
   CHECK(returned.settings == "a=1\n");
+  CHECK(returned.exploit == Exploit{"pole-2", 7});
+  CHECK(ValueOf(FromProto(ToProto(Assignment{}))).exploit == Exploit());
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).environment.has_value());
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).group.has_value());
   assignment.group = GroupSeat{9, 3, 3};

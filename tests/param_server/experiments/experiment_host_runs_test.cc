@@ -426,7 +426,7 @@ TEST_CASE_METHOD(HostFixture, "a stop of an experiment delays no other experimen
     stopping.emplace("stopping", [&] { stopped = host->Stop(id); });
     Eventually("it is over", [&] { return IsOver(State(id)); });
     going_on.emplace("others", [&] {
-      const std::string other = ValueOf(host->Submit({Yaml("other"), Yaml("other"), 0, ""}));
+      const std::string other = ValueOf(host->Submit({Yaml("other"), Yaml("other"), 0, ""})).front();
       if (host->Stop(other).ok() && host->Delete(other).ok()) {
         others.Notify();
       }

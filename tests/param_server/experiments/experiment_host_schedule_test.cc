@@ -91,7 +91,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an e
   workers.erase("evaluator");
   const std::string yaml =
       "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {target_return: 100}\n";
-  const std::string id = ValueOf(host->Submit({yaml, yaml, 0, ""}));
+  const std::string id = ValueOf(host->Submit({yaml, yaml, 0, ""})).front();
   const std::string missing = "waits for 1 evaluator for CartPole-v1";
   RoundsUntil("what it waits for", [&] { return ValueOf(host->Get(id)).reason().find(missing) != std::string::npos; });
   CHECK(State(id) == RunState::kQueued);

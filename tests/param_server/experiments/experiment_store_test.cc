@@ -29,7 +29,8 @@ auto Fields(const ExperimentRecord& record) {
   return std::tie(record.id, record.sequence, record.name, record.algorithm, record.environment, record.seed,
                   record.priority, record.state, record.reason, record.software_version, record.output_folder,
                   record.submitted, record.started, record.ended, record.attempts, record.replay_storage,
-                  record.settings);
+                  record.settings, record.membership.population, record.membership.exploit,
+                  record.membership.exploited_at);
 }
 
 auto Fields(const ExperimentTexts& texts) {
@@ -55,6 +56,7 @@ ExperimentRecord FullRecord() {
   record.attempts = 3;
   record.replay_storage = {{0, "a"}, {7, ""}, {2, std::string("\0b", 2)}};
   record.settings = "algorithm.clip=0.1\n";
+  record.membership = {"cartpole-k3x9a", {"cartpole-k3x9a-2", 7}, 90'000};
   return record;
 }
 
@@ -150,11 +152,22 @@ TEST_CASE_METHOD(Fixture, "An update replaces all fields except the sequence and
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(plain));
 }
 
-TEST_CASE_METHOD(Fixture, "A store that was made before there were settings is read", "[unit]") {
+TEST_CASE_METHOD(Fixture, "Several experiments are added together or not at all", "[unit]") {
+  std::vector<ExperimentStore::NewExperiment> both = {{Record("a"), FullTexts()}, {Record("b"), {}}};
+  REQUIRE_OK(store->AddAll(&both));
+  CHECK(both[0].first.sequence < both[1].first.sequence);
+  std::vector<ExperimentStore::NewExperiment> known = {{Record("c"), {}}, {Record("b"), {}}};
+  REQUIRE_CODE(store->AddAll(&known), absl::StatusCode::kAlreadyExists);
+  Reopen();
+  CHECK(Ids(store.get()) == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE_METHOD(Fixture, "A store that was made before there were settings and populations is read", "[unit]") {
   ExperimentRecord record = Record("x");
   record.sequence = ValueOf(store->Add(record));
   store.reset();
-  REQUIRE_OK(ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))->Run("DROP TABLE settings"));
+  REQUIRE_OK(
+      ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))->Run("DROP TABLE settings; DROP TABLE populations"));
   store = ValueOf(ExperimentStore::Open(path));
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(record));
   record.settings = "a=1\n";

@@ -95,7 +95,7 @@ class HostFixture {
   void Start() { host = ValueOf(ExperimentHost::Open(options)); }
   std::string Submit(const std::string& name, const std::string& more = "", int64_t priority = 0) {
     const std::string yaml = Yaml(name, more);
-    return ValueOf(host->Submit({yaml, yaml, priority, ""}));
+    return ValueOf(host->Submit({yaml, yaml, priority, ""})).front();
   }
 
   v1::AttendRequest& Worker(const std::string& worker_id, WorkerKind kind) {

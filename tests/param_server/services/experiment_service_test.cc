@@ -97,6 +97,29 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get).status()));
 }
 
+TEST_CASE("a population is submitted in one call, which answers with the ids of its members", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  submission.set_effective_yaml(
+      "experiment: {name: x, population: {size: 3, every: 9, mutate: {algorithm.optimizer.learning_rate: {}}}}\n"
+      "algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
+  REQUIRE(submitted.members_size() == 3);
+  CHECK(submitted.id() == submitted.members(0));
+  v1::GetExperimentRequest get;
+  get.set_id(submitted.members(2));
+  const auto info = ValueOf(client.Ask(&Stub::Get, get));
+  CHECK(absl::StrCat(info.population(), "-2") == submitted.members(2));
+  CHECK_THAT(info.effective_yaml(), Catch::Contains("size: 3\n"));
+
+  submission.set_effective_yaml(
+      "experiment: {population: {size: 1, every: 9, mutate: {algorithm.n_step: {}}}}\n"
+      "algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::Submit, submission).status()));
+  CHECK(ValueOf(client.Ask(&Stub::List, v1::ListExperimentsRequest())).experiments_size() == 3);
+}
+
 // A pool for one experiment attends until it has work.
 void AttendUntilOrdered(const HubServer& hub) {
   v1::AttendRequest worker;
