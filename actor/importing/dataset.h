@@ -25,7 +25,8 @@ absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions&
 
 // Writes all episodes of a source to a new folder in Minari's layout, and waits for Python. `python` as above.
 // INVALID_ARGUMENT if the source does not say what its environment is, and, with Python's message, if Minari cannot
-// hold the episodes or FOLDER/data is there; CANCELLED after a stop. A folder that was begun stays after an error.
+// hold the episodes or the folder is there; CANCELLED after a stop. The folder appears once it is whole; only a stop
+// may leave FOLDER.partial-… behind.
 absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,
                          const StopToken& stop);
 

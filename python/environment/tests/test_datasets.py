@@ -1,74 +1,16 @@
-"""Data sets of Minari and D4RL as rows, and back."""
+"""D4RL's arrays as rows."""
 
-import contextlib
-import importlib.util
 import io
-import json
-import pathlib
 import struct
-import tempfile
 import unittest
 
 import numpy as np
+from dataset_case import DatasetCase, converted, printed, spec_of
 
-from waggle_environment import _datasets
-from waggle_environment._refused import Refused
-
-_HAS_H5PY = importlib.util.find_spec("h5py") is not None
+from waggle_environment._spaces import Leaf
 
 
-def rows_of(data):
-    """The spec of converted rows, and all their columns."""
-    file = io.BytesIO(data)
-    spec = json.loads(file.readline())["spec"]
-    leaves = [*spec["observations"], *spec["actions"]]
-    kinds = [(np.dtype(leaf["dtype"]), tuple(leaf["shape"])) for leaf in leaves]
-    kinds += [(np.dtype(np.float32), ()), (np.dtype(np.float32), ()), (np.dtype(np.int32), ())]
-    columns = [[] for _ in kinds]
-    while count := struct.unpack("<q", file.read(8))[0]:
-        for column, (dtype, shape) in zip(columns, kinds):
-            values = np.frombuffer(file.read(count * dtype.itemsize * int(np.prod(shape, dtype=int))), dtype)
-            column.append(values.reshape((count, *shape)))
-    assert not file.read()
-    return spec, [np.concatenate(column) for column in columns]
-
-
-def converted(source, drop_last=False):
-    out = io.BytesIO()
-    _datasets.convert(str(source), drop_last, out)
-    return rows_of(out.getvalue())
-
-
-def arrays(steps=7, **changes):
-    """Three steps that end in a terminal state, then four that are cut off."""
-    made = {
-        "observations": np.arange(2 * steps, dtype=np.float64).reshape(steps, 2),
-        "actions": np.linspace(-2, 2, steps, dtype=np.float32)[:, None],
-        "rewards": np.arange(steps, dtype=np.float64),
-        "terminals": np.arange(steps) == 2,
-        "timeouts": np.arange(steps) == 6,
-        "action_low": np.array([-2]),
-        "action_high": np.array([2]),
-    }
-    made.update(changes)
-    return {key: value for key, value in made.items() if value is not None}
-
-
-class DatasetTest(unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.folder = pathlib.Path(self._folder.name)
-
-    def archive(self, **changes):
-        np.savez(self.folder / "a.npz", **arrays(**changes))
-        return self.folder / "a.npz"
-
-    def refusal(self, source, drop_last=False):
-        with self.assertRaises(Refused) as caught:
-            converted(source, drop_last)
-        return str(caught.exception)
-
+class DatasetTest(DatasetCase):
     def test_arrays_become_episodes_whose_actions_are_scaled(self):
         spec, (observation, action, reward, discount, step_type) = converted(self.archive())
         self.assertEqual(spec["actions"][0]["low"], [-2.0])
@@ -93,7 +35,7 @@ class DatasetTest(unittest.TestCase):
     def test_what_is_missing_or_does_not_fit_is_refused(self):
         self.assertIn("is not there", self.refusal(self.folder / "b.npz"))
         self.assertIn("has no rewards", self.refusal(self.archive(rewards=None)))
-        self.assertIn("got 6 rows; wanted 7", self.refusal(self.archive(terminals=np.zeros(6, bool))))
+        self.assertIn("got the shape [6]; wanted 7 rows", self.refusal(self.archive(terminals=np.zeros(6, bool))))
         self.assertIn("from action_low to action_high", self.refusal(self.archive(action_high=np.array([1]))))
         self.assertIn("have no end", self.refusal(self.archive(timeouts=None)))
         self.assertIn("data/main_data.hdf5", self.refusal(self.folder))
@@ -102,34 +44,50 @@ class DatasetTest(unittest.TestCase):
         _, columns = converted(self.archive(timeouts=None), drop_last=True)
         self.assertEqual(columns[-1].tolist(), [0, 1, 1, 2])
 
-    @unittest.skipUnless(_HAS_H5PY, "needs h5py")
-    def test_minari_folders_are_read_as_they_are_written(self):
-        source = self.archive(next_observations=np.arange(14).reshape(7, 2) + 100.0)
-        self.assertEqual(_datasets.main("import", str(source), str(self.folder / "rows")), 0)
-        self.assertEqual(_datasets.main("export", str(self.folder / "rows"), str(self.folder / "minari")), 0)
-        written, again = rows_of((self.folder / "rows").read_bytes()), converted(f"minari:{self.folder}/minari")
-        self.assertEqual(written[0], again[0])
-        for one, other in zip(written[1], again[1]):
-            np.testing.assert_allclose(one, other, atol=1e-6)
+    def test_arrays_of_other_shapes_are_refused_by_their_keys(self):
+        for key, value in (
+            ("timeouts", np.zeros(6)), ("timeouts", np.zeros((7, 2))), ("timeouts", np.zeros(())),
+            ("next_observations", np.zeros((6, 2))), ("next_observations", np.zeros((7, 3))),
+            ("rewards", np.zeros((7, 2))), ("rewards", np.zeros(0)), ("rewards", np.float32(1)),
+            ("actions", np.array(["a"] * 7)), ("observations", np.zeros(7, complex)),
+            ("action_low", np.zeros(3)), ("action_low", np.array([2])),
+        ):
+            with self.subTest(key=key, shape=np.shape(value)):
+                self.assertRegex(self.refusal(self.archive(**{key: value})), f"a.npz: {key}: got .*; wanted ")
+        self.assertEqual(converted(self.archive(rewards=np.zeros((7, 1))))[1][-1].tolist(), [0, 1, 1, 2, 0, 1, 1, 2])
 
-    @unittest.skipUnless(_HAS_H5PY, "needs h5py")
-    def test_an_episode_of_minari_without_an_end_is_refused(self):
-        import h5py
+    def test_choices_that_are_none_are_refused(self):
+        self.assertRegex(self.refusal(self.archive(actions=np.arange(7) - 1)), "a.npz: actions: got .*-1.*; wanted ")
+        few = self.archive(actions=np.arange(7), num_actions=np.array(6))
+        self.assertRegex(self.refusal(few), "a.npz: actions: got .*6; wanted ")
+        several = self.archive(actions=np.arange(7), num_actions=np.array([6, 7]))
+        self.assertRegex(self.refusal(several), "a.npz: num_actions: got .*; wanted ")
 
-        source = self.archive(next_observations=np.zeros((7, 2)))
-        _datasets.main("import", str(source), str(self.folder / "rows"))
-        _datasets.main("export", str(self.folder / "rows"), str(self.folder / "minari"))
-        with h5py.File(self.folder / "minari" / "data" / "main_data.hdf5", "a") as file:
-            file["episode_1"]["truncations"][-1] = False
-        self.assertIn("episode_1: its last step", self.refusal(self.folder / "minari"))
-        _, columns = converted(self.folder / "minari", drop_last=True)
-        self.assertEqual(columns[-1].tolist(), [0, 1, 1, 2])
+    def test_a_file_that_was_cut_off_is_refused(self):
+        source = self.archive()
+        whole = source.read_bytes()
+        for count in (0, 10, len(whole) // 2, len(whole) - 5):
+            source.write_bytes(whole[:count])
+            status, told = printed("import", source, self.folder / "rows")
+            self.assertEqual(status, 2)
+            self.assertRegex(told, r"\A[^\n]*a.npz: got [^\n]*; wanted [^\n]*\n\Z")
+
+    def test_blocks_are_limited_in_bytes(self):
+        for frame, most in ((3 * 2**20, 5), (20 * 2**20, 1)):
+            space = Leaf("observation", "box", np.dtype(np.uint8), (frame,), ("observation",))
+            rows = self.rows(spec_of(space), {"observation": np.zeros((8, frame), np.uint8)}, steps=7)
+            with open(rows, "rb") as file:
+                file.readline()
+                counts = []
+                while count := struct.unpack("<q", file.read(8))[0]:
+                    counts.append(count)
+                    file.seek(count * (frame + 8 + 4 + 4 + 4), io.SEEK_CUR)
+            self.assertEqual((max(counts), sum(counts)), (most, 8))
 
     def test_what_is_wrong_is_printed(self):
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
-            self.assertEqual(_datasets.main("import", "nowhere", str(self.folder / "rows")), 2)
-        self.assertIn("nowhere: is not there", told.getvalue())
+        status, told = printed("import", "nowhere", self.folder / "rows")
+        self.assertEqual(status, 2)
+        self.assertIn("nowhere: is not there", told)
 
 
 if __name__ == "__main__":

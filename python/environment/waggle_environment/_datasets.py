@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from waggle_environment import _episodes, _minari
+from waggle_environment._masks import observation_leaves
 from waggle_environment._refused import Refused
 from waggle_environment._spaces import Spec, leaves_of, reward_leaf
 
@@ -21,7 +22,7 @@ def _space(told, name):
     if kind == "Discrete":
         return spaces.Discrete(told["n"], start=told.get("start", 0))
     if kind == "MultiDiscrete":
-        return spaces.MultiDiscrete(np.array(told["nvec"]))
+        return spaces.MultiDiscrete(np.array(told["nvec"]), start=told.get("start"))
     if kind == "MultiBinary":
         return spaces.MultiBinary(told["n"])
     if kind == "Dict":
@@ -34,8 +35,8 @@ def _space(told, name):
 def _spec(observation_space, action_space, max_episode_steps=0):
     notes = []
     return Spec(
-        leaves_of(observation_space, "observation", notes), leaves_of(action_space, "action", notes), [reward_leaf()],
-        max_episode_steps, notes=notes
+        observation_leaves(observation_space, action_space, {}, notes)[0], leaves_of(action_space, "action", notes),
+        [reward_leaf()], max_episode_steps, notes=notes
     )
 
 
@@ -58,7 +59,7 @@ def _convert_minari(folder, drop_last, out):
             facts.update(json.loads(metadata.read_text()))
         for key in ("observation_space", "action_space"):
             if key not in facts:
-                raise Refused(f"{folder}: has no {key}; wanted a data set of Minari 0.4 or newer")
+                raise Refused(f"has no {key}; wanted a data set of Minari 0.4 or newer")
         found = [_space(json.loads(facts[key]), key) for key in ("observation_space", "action_space")]
         told = json.loads(facts.get("env_spec") or "{}")
         name = told.get("id") or str(facts.get("dataset_id", folder.name))
@@ -66,19 +67,24 @@ def _convert_minari(folder, drop_last, out):
         names = sorted((key for key in file if key.startswith("episode_")), key=lambda key: int(key.split("_")[1]))
         for number, key in enumerate(names):
             episode = file[key]
+            rewards = episode["rewards"][()]
+            for flags in ("terminations", "truncations"):
+                if episode[flags].shape != rewards.shape:
+                    raise Refused(f"{key}: {flags}: got the shape {list(episode[flags].shape)}; wanted "
+                                  f"{list(rewards.shape)}, as of rewards")
             terminated = bool(episode["terminations"][-1])
             if not terminated and not bool(episode["truncations"][-1]):
                 if drop_last and number + 1 == len(names):
                     break
                 raise Refused(f"{key}: its last step neither terminates nor truncates it; wanted an end"
                               + _HINT * (number + 1 == len(names)))
-            writer.add(_nested(episode["observations"]), _nested(episode["actions"]), episode["rewards"][()],
-                       terminated)
+            writer.add(_nested(episode["observations"]), _nested(episode["actions"]), rewards, terminated)
         writer.end()
 
 
 _HINT = ", or --drop-last"
 _NEEDED = ("observations", "actions", "rewards", "terminals")
+_ONE_A_STEP = ("rewards", "terminals", "timeouts")
 
 
 def _spaces_of(arrays):
@@ -90,23 +96,58 @@ def _spaces_of(arrays):
     if np.issubdtype(actions.dtype, np.integer):
         if actions.ndim != 1:
             raise Refused(f"actions: got integers of the shape {list(actions.shape)}; wanted one a step")
-        return observation, spaces.Discrete(int(arrays.get("num_actions", actions.max() + 1)))
-    low = np.broadcast_to(np.float32(arrays.get("action_low", -1)), actions.shape[1:])
-    high = np.broadcast_to(np.float32(arrays.get("action_high", 1)), actions.shape[1:])
+        told = arrays.get("num_actions", actions.max().astype(int) + 1)
+        if np.size(told) != 1:
+            raise Refused(f"num_actions: got the shape {list(np.shape(told))}; wanted one number")
+        choices = int(told.item())
+        if actions.min() < 0 or actions.max() >= choices:
+            raise Refused(f"actions: got choices from {actions.min()} to {actions.max()}; wanted them from 0 to "
+                          f"{choices - 1}, below num_actions")
+        return observation, spaces.Discrete(choices)
+    low, high = (_bound(arrays, *one, actions.shape[1:]) for one in (("action_low", -1), ("action_high", 1)))
+    if not (low < high).all():
+        raise Refused(f"action_low: got {low.tolist()}; wanted less than action_high, {high.tolist()}")
     if (actions < low).any() or (actions > high).any():
         raise Refused(f"actions: got numbers from {actions.min()} to {actions.max()}; wanted them from action_low to "
                       f"action_high, by default -1 and 1")
     return observation, spaces.Box(low, high, dtype=np.float32)
 
 
-def _convert_arrays(arrays, name, drop_last, out):
+def _bound(arrays, key, default, shape):
+    bound = np.asarray(arrays.get(key, default), np.float32)
+    try:
+        return np.broadcast_to(bound, shape)
+    except ValueError as error:
+        raise Refused(f"{key}: got the shape {list(bound.shape)}; wanted one number, or the shape "
+                      f"{list(shape)}") from error
+
+
+def _check_arrays(arrays):
     missing = [key for key in _NEEDED if key not in arrays]
     if missing:
-        raise Refused(f"{name}: has no {', '.join(missing)}; wanted {', '.join(_NEEDED)}, and timeouts")
+        raise Refused(f"has no {', '.join(missing)}; wanted {', '.join(_NEEDED)}, and timeouts")
+    rewards = arrays["rewards"]
+    if not rewards.size or rewards.ndim == 0:
+        raise Refused(f"rewards: got the shape {list(rewards.shape)}; wanted one number a step")
+    steps = len(rewards)
+    for key in (*_NEEDED, "timeouts", "next_observations"):
+        if key not in arrays:
+            continue
+        shape = arrays[key].shape
+        if shape[:1] != (steps,):
+            raise Refused(f"{key}: got the shape {list(shape)}; wanted {steps} rows, as of rewards")
+        if key in _ONE_A_STEP and arrays[key].size != steps:
+            raise Refused(f"{key}: got the shape {list(shape)}; wanted one number a step, [{steps}]")
+        if arrays[key].dtype.kind not in "biuf":
+            raise Refused(f"{key}: got elements of {arrays[key].dtype}; wanted numbers")
+    if "next_observations" in arrays and arrays["next_observations"].shape != arrays["observations"].shape:
+        raise Refused(f"next_observations: got the shape {list(arrays['next_observations'].shape)}; wanted "
+                      f"{list(arrays['observations'].shape)}, as of observations")
+
+
+def _convert_arrays(arrays, name, drop_last, out):
+    _check_arrays(arrays)
     steps = len(arrays["rewards"])
-    for key in _NEEDED:
-        if len(arrays[key]) != steps:
-            raise Refused(f"{key}: got {len(arrays[key])} rows; wanted {steps}, as of rewards")
     terminals = np.asarray(arrays["terminals"], bool).reshape(-1)
     timeouts = np.asarray(arrays.get("timeouts", np.zeros(steps)), bool).reshape(-1)
     following = arrays.get("next_observations")
@@ -129,17 +170,15 @@ def _convert_arrays(arrays, name, drop_last, out):
     writer.end()
 
 
-def convert(source, drop_last, out):
-    """Writes the episodes of a data set to an open file."""
-    path = pathlib.Path(source.removeprefix("minari:"))
+def _convert(path, drop_last, out):
     if not path.exists():
-        raise Refused(f"{path}: is not there; wanted a Minari folder, an .npz archive or an .hdf5 file")
+        raise Refused("is not there; wanted a Minari folder, an .npz archive or an .hdf5 file")
     if path.is_dir():
         if not (path / "data" / "main_data.hdf5").exists():
-            raise Refused(f"{path}: has no data/main_data.hdf5; wanted a data set's folder of Minari")
+            raise Refused("has no data/main_data.hdf5; wanted a data set's folder of Minari")
         _convert_minari(path, drop_last, out)
     elif path.suffix == ".npz":
-        with np.load(path) as arrays:
+        with open(path, "rb") as file, np.load(file) as arrays:
             _convert_arrays(dict(arrays), path.stem, drop_last, out)
     else:
         import h5py
@@ -149,18 +188,32 @@ def convert(source, drop_last, out):
                             out)
 
 
-def main(verb, source, out, *flags):
-    """`import SOURCE OUT [--drop-last]` or `export ROWS FOLDER`. Prints what is wrong."""
+def convert(source, drop_last, out):
+    """Writes the episodes of a data set to an open file. Refuses a malformed one, by its name."""
+    path = pathlib.Path(source.removeprefix("minari:"))
     try:
-        if verb == "export":
-            _minari.write(source, out)
-            return 0
-        with open(out, "wb") as file:
-            convert(source, "--drop-last" in flags, file)
+        _convert(path, drop_last, out)
+    except Refused as error:
+        raise Refused(f"{path}: {error}") from error
+    except (OSError, ImportError):
+        raise
+    except Exception as error:  # NumPy, h5py and Gymnasium have many classes of errors for malformed data.
+        told = " ".join(str(error).split())
+        raise Refused(f"{path}: got {type(error).__name__}: {told}; wanted a data set that is whole") from error
+
+
+def main(verb, source, out, *flags):
+    """`import SOURCE OUT [--drop-last]`, `export ROWS FOLDER` or `check-export ROWS FOLDER`. Prints what is wrong."""
+    try:
+        if verb == "import":
+            with open(out, "wb") as file:
+                convert(source, "--drop-last" in flags, file)
+        else:
+            {"export": _minari.write, "check-export": _minari.check}[verb](source, out)
     except Refused as error:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{source}: {error}", file=sys.stderr)
+        print(f"{source if verb == 'import' else out}: {error}", file=sys.stderr)
         return 2
     return 0

@@ -2,7 +2,8 @@
 
 The file begins with a line of JSON: the name of the environment and its spec, as an environment process sends it. Then
 come blocks: an int64, the number of rows, and for each column in turn all its rows. Columns are the observations, the
-actions, the reward, `discount` (float32) and `step_type` (int32). A block of 0 rows is the end.
+actions, the reward, `discount` (float32) and `step_type` (int32). A block of 0 rows is the end. Readers hold a block in
+memory, so that its rows and bytes are limited.
 """
 
 import json
@@ -12,7 +13,8 @@ import numpy as np
 
 from waggle_environment._refused import Refused
 
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # actor/importing/dataset.cc refuses more.
+_BLOCK_BYTES = 16 * 2**20  # A row may be larger.
 FIRST, MID, LAST = 0, 1, 2
 
 
@@ -29,9 +31,11 @@ class Writer:
     def add(self, observations, actions, rewards, terminated):
         """An episode: nested observations of N + 1 rows, actions of N, and N rewards."""
         self._episodes += 1
+        rewards = np.asarray(rewards)
+        if rewards.ndim != 1 or not len(rewards):
+            raise Refused(f"episode {self._episodes - 1}: rewards: got the shape {list(rewards.shape)}; wanted one "
+                          "number a step, and at least one step")
         steps = len(rewards)
-        if steps == 0:
-            raise Refused(f"episode {self._episodes - 1}: got no steps; wanted at least one")
         columns = [self._column(leaf, observations, steps + 1) for leaf in self._spec.observations]
         for leaf in self._spec.actions:
             column = np.zeros((steps + 1, *leaf.shape), leaf.dtype)
@@ -44,8 +48,9 @@ class Writer:
         step_type = np.full(steps + 1, MID, np.int32)
         step_type[0], step_type[steps] = FIRST, LAST
         columns += [reward, discount, step_type]
-        for first in range(0, steps + 1, _BLOCK_ROWS):
-            rows = min(_BLOCK_ROWS, steps + 1 - first)
+        block = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // sum(column[0].nbytes for column in columns)))
+        for first in range(0, steps + 1, block):
+            rows = min(block, steps + 1 - first)
             self._file.write(struct.pack("<q", rows))
             for column in columns:
                 self._file.write(np.ascontiguousarray(column[first : first + rows]).tobytes())

@@ -33,7 +33,8 @@ def _mask_leaf(action_space, shape, agent, path):
     wanted = (int(action_space.n),) if isinstance(action_space, spaces.Discrete) else None
     if isinstance(action_space, spaces.MultiDiscrete):
         wanted = (int(action_space.nvec.sum()),)
-    if tuple(shape) != wanted:
-        raise Refused(f"{agent}{MASK}: got the shape {list(shape)} for the actions {action_space}; wanted one element "
+    if shape is None or tuple(shape) != wanted:
+        told = "several masks" if shape is None else f"the shape {list(shape)}"
+        raise Refused(f"{agent}{MASK}: got {told} for the actions {action_space}; wanted one element "
                       "a choice")
     return Leaf(f"{agent}{MASK}", "multi-binary", np.dtype(bool), wanted, path)
