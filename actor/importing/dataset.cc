@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "actor/environments/external/external_spec.h"
 #include "actor/environments/open_environment.h"
@@ -25,6 +27,7 @@
 #include "common/base/process/child_process.h"
 #include "common/base/process/find_program.h"
 #include "common/base/status_macros.h"
+#include "common/base/stopwatch.h"
 #include "common/base/tensor/dtype.h"
 
 namespace waggle {
@@ -33,6 +36,7 @@ namespace {
 constexpr char kMinari[] = "minari:";
 constexpr int64_t kMostBlockRows = 4096;
 constexpr absl::Duration kPollEvery = absl::Milliseconds(20);
+constexpr absl::Duration kLongestCleanUp = absl::Seconds(5);
 
 // The rows that Python has written: see _episodes.py.
 class ConvertedEpisodes final : public EpisodeSource {
@@ -117,7 +121,7 @@ nlohmann::json LeavesJson(const std::vector<SpaceLeaf>& leaves) {
   return json;
 }
 
-// The rows as ConvertedEpisodes reads them.
+// The rows as ConvertedEpisodes reads them; none without a source.
 absl::Status WriteRows(EpisodeSource* source, const EnvironmentSpec& environment, const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   nlohmann::json rewards = nlohmann::json::array();
@@ -131,7 +135,10 @@ absl::Status WriteRows(EpisodeSource* source, const EnvironmentSpec& environment
   file << nlohmann::json({{"name", environment.name}, {"spec", spec}}).dump() << "\n";
   const auto write_count = [&file](int64_t rows) { file.write(reinterpret_cast<const char*>(&rows), sizeof(rows)); };
   while (true) {
-    WAGGLE_ASSIGN_OR_RETURN(const std::optional<RecordedRows> rows, source->Next());
+    std::optional<RecordedRows> rows;
+    if (source != nullptr) {
+      WAGGLE_ASSIGN_OR_RETURN(rows, source->Next());
+    }
     write_count(rows.has_value() ? rows->rows : 0);
     if (!rows.has_value()) {
       file.close();
@@ -158,6 +165,10 @@ absl::Status RunPython(const std::string& name, const std::vector<std::string>& 
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Spawn(child_options));
   while (!child->Poll().has_value()) {
     if (stop.WaitFor(kPollEvery)) {
+      child->Signal(SIGINT);  // So that it removes what it has begun to write.
+      for (const Stopwatch watch; !child->Poll().has_value() && watch.Elapsed() < kLongestCleanUp;) {
+        absl::SleepFor(kPollEvery);
+      }
       return absl::CancelledError("the conversion was stopped");
     }
   }
@@ -194,6 +205,13 @@ absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions&
   auto episodes = std::make_unique<ConvertedEpisodes>(options.path, std::ifstream(rows, std::ios::binary));
   WAGGLE_RETURN_IF_ERROR(episodes->ReadHeader());
   return episodes;
+}
+
+absl::Status CheckMinari(const EnvironmentSpec& environment, const std::string& folder, const std::string& python,
+                         const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFiles> files, TemporaryFiles::Create());
+  WAGGLE_RETURN_IF_ERROR(WriteRows(nullptr, environment, files->File("rows")));
+  return RunPython(python, {"check-export", files->File("rows"), folder}, *files, stop);
 }
 
 absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,

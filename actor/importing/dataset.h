@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "actor/importing/episode_source.h"
 #include "common/base/threads/stop_token.h"
+#include "common/config/spec/environment_spec.h"
 
 namespace waggle {
 
@@ -25,9 +26,13 @@ absl::StatusOr<std::unique_ptr<EpisodeSource>> OpenDataset(const DatasetOptions&
 
 // Writes all episodes of a source to a new folder in Minari's layout, and waits for Python. `python` as above.
 // INVALID_ARGUMENT if the source does not say what its environment is, and, with Python's message, if Minari cannot
-// hold the episodes or the folder is there; CANCELLED after a stop. The folder appears once it is whole; only a stop
-// may leave FOLDER.partial-… behind.
+// hold the episodes or the folder is there; CANCELLED after a stop. The folder appears once it is whole; nothing is
+// left behind after an error.
 absl::Status WriteMinari(EpisodeSource* source, const std::string& folder, const std::string& python,
+                         const StopToken& stop);
+
+// OK if WriteMinari can write this environment's episodes to the folder; its errors otherwise.
+absl::Status CheckMinari(const EnvironmentSpec& environment, const std::string& folder, const std::string& python,
                          const StopToken& stop);
 
 // The folder of "minari:FOLDER"; empty for other names.

@@ -50,6 +50,7 @@ absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t ep
 absl::StatusOr<EpisodeOutcomes> RecordToMinari(const std::string& folder, const std::string& python, int64_t episodes,
                                                ActMode mode, VectorEnvironment* environment, Policy* policy,
                                                const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(CheckMinari(environment->spec(), folder, python, stop));  // Before hours of episodes.
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFiles> files, TemporaryFiles::Create());
   const std::string path = files->File("episodes.replay");
   WAGGLE_ASSIGN_OR_RETURN(EpisodeOutcomes outcomes, RecordToFile(path, episodes, mode, environment, policy, stop));

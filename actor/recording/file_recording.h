@@ -20,7 +20,7 @@ absl::StatusOr<EpisodeOutcomes> RecordToFile(const std::string& path, int64_t ep
                                              VectorEnvironment* environment, Policy* policy, const StopToken& stop);
 
 // The same to a new folder in Minari's layout, by a temporary replay file. `python`: see DatasetOptions. Errors of
-// WriteMinari too.
+// WriteMinari instead; CheckMinari's come before the first step.
 absl::StatusOr<EpisodeOutcomes> RecordToMinari(const std::string& folder, const std::string& python, int64_t episodes,
                                                ActMode mode, VectorEnvironment* environment, Policy* policy,
                                                const StopToken& stop);

@@ -125,9 +125,8 @@ absl::StatusOr<std::string> ImportDatasets(const DatasetFlags& flags, const Stop
     options.path = source;
     options.python = flags.python;
     options.drop_last = flags.drop_last;
-    absl::StatusOr<std::unique_ptr<EpisodeSource>> opened = OpenEpisodes(options, stop);
-    WAGGLE_RETURN_IF_ERROR(Annotate(opened.status(), source));
-    sources.push_back(*std::move(opened));
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<EpisodeSource> opened, OpenEpisodes(options, stop));
+    sources.push_back(std::move(opened));
   }
   WAGGLE_ASSIGN_OR_RETURN(const RecordedCounts counts, CopyToFile(sources, flags.output, stop));
   return absl::StrCat("wrote ", counts.episodes, " episodes with ", counts.steps, " steps of ",

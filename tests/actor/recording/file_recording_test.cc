@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,26 @@ TEST_CASE("An existing file does not change, and a failed recording leaves no fi
   REQUIRE_CODE(Record(folder.File("other"), 1, stopped), absl::StatusCode::kCancelled);
   CHECK_FALSE(Record(folder.File("no/such/folder"), 1).ok());
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+class NeverActs final : public Policy {
+ public:
+  std::vector<ArraySpec> columns() const override { return {}; }
+  std::vector<std::string> private_columns() const override { return {}; }
+  absl::Status Act(const PolicyInput&, ActMode, PolicyOutput*) override { return absl::InternalError("it acted"); }
+  absl::Status LoadWeights(const ModelSnapshot&) override { return absl::OkStatus(); }
+};
+
+TEST_CASE("A recording that Minari cannot hold is refused before the first step", "[unit]") {
+  const TemporaryFolder folder;
+  EnvironmentOptions options;
+  options.name = "Pendulum-v1";
+  LocalVectorEnvironment environment(
+      ValueOf(MakeEnvironments(*ValueOf(BuiltinEnvironments().Find(options.name)), options, 1, Rng(5))));
+  NeverActs policy;
+  // A Python that refuses everything.
+  REQUIRE_CODE(RecordToMinari(folder.File("minari"), "false", 1, ActMode::kGreedy, &environment, &policy, StopToken()),
+               absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
