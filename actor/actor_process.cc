@@ -50,7 +50,7 @@ struct Setting {
   Experiment experiment;
   std::unique_ptr<EpisodeSource> episodes;          // Null if the process imports none.
   std::unique_ptr<VectorEnvironment> environments;  // Null if the process does not act.
-  EnvironmentSpec environment;                      // Of one agent in self-play, also before there are opponents.
+  EnvironmentSpec environment;                      // One agent's in self-play, also before there are opponents.
   Rng rng = Rng(0);                                 // This process's own.
 };
 

@@ -45,7 +45,7 @@ class SelfPlayEnvironment : public VectorEnvironment {
   struct Agent {
     std::vector<size_t> observations, actions, rewards;
   };
-  // Of a lane's present episode.
+  // Who plays in a lane's present episode.
   struct Match {
     size_t learner = 0;  // The learner's agent; the opponent's is the other.
     size_t opponent = 0;

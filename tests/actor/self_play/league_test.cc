@@ -99,7 +99,7 @@ TEST_CASE("without kept versions the opponent is always the newest", "[unit]") {
 TEST_CASE("weights that a policy refuses are an error of the league", "[unit]") {
   Fixture fixture({1, 10, 0.5});
   fixture.policies[1]->load_result = absl::FailedPreconditionError("another network");
-  CHECK_CODE(fixture.league->Take(SnapshotOf(1)), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(fixture.league->Take(SnapshotOf(1)), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("all policies of a league take new numbers of the exploration", "[unit]") {

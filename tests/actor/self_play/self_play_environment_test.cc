@@ -273,7 +273,7 @@ TEST_CASE("an opponent's error ends the reception", "[unit]") {
   Fixture fixture(std::make_unique<LocalVectorEnvironment>(Copies()), 0);
   fixture.policies[0]->result = absl::InternalError("no action");
   REQUIRE_OK(fixture.environment->Reset());
-  CHECK_CODE(fixture.environment->Recv(kLanes, StopToken()), absl::StatusCode::kInternal);
+  REQUIRE_CODE(fixture.environment->Recv(kLanes, StopToken()), absl::StatusCode::kInternal);
 }
 
 TEST_CASE("an environment of one agent is refused", "[unit]") {
@@ -281,7 +281,7 @@ TEST_CASE("an environment of one agent is refused", "[unit]") {
   one.push_back(std::make_unique<testing::CountingEnvironment>(3, 1));
   std::vector<std::unique_ptr<Policy>> policies;
   policies.push_back(std::make_unique<NotingPolicy>(0));
-  CHECK_CODE(
+  REQUIRE_CODE(
       SelfPlayEnvironment::Create(std::make_unique<LocalVectorEnvironment>(std::move(one)),
                                   std::make_unique<League>(SelfPlayOptions{0, 1, 1}, std::move(policies)), Rng(1))
           .status(),

@@ -18,7 +18,7 @@ constexpr int64_t kLeft = 0;
 constexpr int64_t kStay = 1;
 constexpr int64_t kRight = 2;
 
-// What an agent sees.
+// A board as an agent sees it.
 struct Seen {
   int64_t own = 0;
   int64_t other = 0;

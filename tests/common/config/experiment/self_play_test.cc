@@ -95,7 +95,7 @@ TEST_CASE("self-play refuses an environment that has not two agents of equal spa
   CHECK_THAT(Problem({}, shared), Catch::Contains("actor.self_play: environment Duel has observations of neither"));
   EnvironmentSpec invalid = DuelSpec();
   invalid.observations[0].array.name = "a/nothing";
-  CHECK_CODE(SelfPlaySpec(invalid), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(SelfPlaySpec(invalid), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("the environment of self-play is no environment for evaluations", "[unit]") {
