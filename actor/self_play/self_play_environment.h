@@ -45,7 +45,7 @@ class SelfPlayEnvironment : public VectorEnvironment {
   struct Agent {
     std::vector<size_t> observations, actions, rewards;
   };
-  // Who plays in a lane's present episode.
+  // The players of a lane's present episode.
   struct Match {
     size_t learner = 0;  // The learner's agent; the opponent's is the other.
     size_t opponent = 0;
