@@ -243,6 +243,15 @@ void ActorOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("refresh_seconds", &refresh_seconds, In(0, 3600));
   visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, In(1, 1'000'000));
   visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, In(1, 65'536));
+  if (visitor.Applies("self_play", acts(), "means nothing without actors; wanted none, or processes of at least 1") &&
+      visitor.Applies("self_play", !asks_learner(),
+                      "opponents act by versions that an actor has itself; wanted none, or inference: local") &&
+      visitor.IsGiven("self_play", self_play.has_value())) {
+    if (!self_play.has_value()) {
+      self_play.emplace();
+    }
+    visitor.Section("self_play", &*self_play);
+  }
 }
 
 absl::Status ActorOptions::Validate() const {
