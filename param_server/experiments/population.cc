@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/annotate.h"
+#include "common/base/check.h"
 #include "common/base/status_macros.h"
 #include "common/config/scalar_text.h"
 
@@ -16,8 +19,9 @@ namespace {
 
 constexpr size_t kShare = 5;
 
-// `value` in the range that the population explores, as text.
+// `value`, with six digits, in the range that the population explores, as text.
 std::string InRange(double value, const LiveFields::Number& number, const MutationOptions& mutation) {
+  WAGGLE_CHECK(absl::SimpleAtod(absl::StrFormat("%.6g", value), &value), "a number's text is a number");
   value = std::clamp(value, mutation.low.value_or(number.range.low), mutation.high.value_or(number.range.high));
   value = number.is_whole ? std::round(value) : value;
   // The range may leave its lower bound out, and rounding may leave the range.

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "tests/common/hub/ports/fake_hub_link.h"
+#include "tests/learner/answering_subscriber.h"
 #include "tests/learner/fakes.h"
-#include "tests/learner/scripted_subscriber.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-using Answer = testing::ScriptedSubscriber::Answer;
+using Answer = testing::AnsweringSubscriber::Answer;
 
 struct Fixture {
   PeerWeights Peers(uint64_t obeyed = 0) {
@@ -21,7 +21,7 @@ struct Fixture {
         &hub,
         [this](const std::string& experiment_id) {
           asked.push_back(experiment_id);
-          return std::make_unique<testing::ScriptedSubscriber>([this](int) { return answer; });
+          return std::make_unique<testing::AnsweringSubscriber>([this](int) { return answer; });
         },
         &trainee, obeyed);
   }

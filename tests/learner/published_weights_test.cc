@@ -1,13 +1,13 @@
 #include "learner/published_weights.h"
 
+#include "tests/learner/answering_subscriber.h"
 #include "tests/learner/fakes.h"
-#include "tests/learner/scripted_subscriber.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-using testing::ScriptedSubscriber;
+using testing::AnsweringSubscriber;
 
 ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
   ModelSnapshot snapshot;
@@ -18,7 +18,7 @@ ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
 
 TEST_CASE("the newest weights are loaded once the server is there, with their step", "[unit]") {
   testing::CountingTrainee algorithm;
-  ScriptedSubscriber subscriber([](int pull) -> ScriptedSubscriber::Answer {
+  AnsweringSubscriber subscriber([](int pull) -> AnsweringSubscriber::Answer {
     if (pull == 0) {
       return absl::UnavailableError("away");
     }
@@ -26,18 +26,18 @@ TEST_CASE("the newest weights are loaded once the server is there, with their st
   });
   CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == 700);
   CHECK(algorithm.updates == 700);
-  ScriptedSubscriber none([](int) { return std::optional<ModelSnapshot>(); });
+  AnsweringSubscriber none([](int) { return std::optional<ModelSnapshot>(); });
   CHECK(testing::ValueOf(LoadPublishedWeights(&none, StopToken(), &algorithm)) == std::nullopt);
 }
 
 TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait", "[unit]") {
   testing::CountingTrainee algorithm;
-  ScriptedSubscriber other([](int) { return Snapshot("other", {4, 700}); });
+  AnsweringSubscriber other([](int) { return Snapshot("other", {4, 700}); });
   REQUIRE_CODE(LoadPublishedWeights(&other, StopToken(), &algorithm), absl::StatusCode::kFailedPrecondition);
-  ScriptedSubscriber far([](int) { return Snapshot("counting", {4, ~uint64_t{0}}); });
+  AnsweringSubscriber far([](int) { return Snapshot("counting", {4, ~uint64_t{0}}); });
   REQUIRE_CODE(LoadPublishedWeights(&far, StopToken(), &algorithm), absl::StatusCode::kDataLoss);
   const StopToken stop;
-  ScriptedSubscriber away([stop](int) -> ScriptedSubscriber::Answer {
+  AnsweringSubscriber away([stop](int) -> AnsweringSubscriber::Answer {
     stop.RequestStop();
     return absl::UnavailableError("away");
   });

@@ -6,8 +6,8 @@
 #include "common/rl/training/steppers.h"
 #include "tests/common/hub/ports/fake_hub_link.h"
 #include "tests/common/hub/ports/turn_hub.h"
+#include "tests/learner/answering_subscriber.h"
 #include "tests/learner/fakes.h"
-#include "tests/learner/scripted_subscriber.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
@@ -118,7 +118,7 @@ TEST_CASE("a member that takes another's weights publishes them at once", "[unit
   PeerWeights peers(
       &hub,
       [&other](const std::string&) {
-        return std::make_unique<testing::ScriptedSubscriber>([&other](int) { return other; });
+        return std::make_unique<testing::AnsweringSubscriber>([&other](int) { return other; });
       },
       &fixture.algorithm, /*obeyed=*/0);
   fixture.peers = &peers;

@@ -57,18 +57,18 @@ TEST_CASE("An experiment has no population unless its file asks for one", "[unit
 
 TEST_CASE("A wrong population is refused with its key", "[unit]") {
   CHECK_THAT(Refusal(absl::StrCat("{size: 1, every: 100, mutate: ", kMutate, "}")),
-             Catch::Contains("experiment.population.size: got 1"));
+             Catch::Contains("experiment.population.size: got the number 1;"));
   CHECK_THAT(Refusal(absl::StrCat("{size: 101, every: 100, mutate: ", kMutate, "}")),
-             Catch::Contains("experiment.population.size: got 101"));
+             Catch::Contains("experiment.population.size: got the number 101;"));
   CHECK_THAT(Refusal(absl::StrCat("{every: 100, mutate: ", kMutate, "}")),
              Catch::Contains("experiment.population.size: is missing"));
   CHECK_THAT(Refusal(absl::StrCat("{size: 4, mutate: ", kMutate, "}")),
              Catch::Contains("experiment.population.every: is missing"));
   CHECK_THAT(Refusal(absl::StrCat("{size: 4, every: 0, mutate: ", kMutate, "}")),
-             Catch::Contains("experiment.population.every: got 0"));
+             Catch::Contains("experiment.population.every: got the number 0;"));
   CHECK_THAT(Refusal("{size: 4, every: 100}"), Catch::Contains("experiment.population.mutate: is missing"));
   CHECK_THAT(Refusal(Mutating("{algorithm.optimizer.learning_rate: {factor: 1}}")),
-             Catch::Contains("learning_rate.factor: got 1"));
+             Catch::Contains("learning_rate.factor: got the number 1;"));
   CHECK_THAT(Refusal(Mutating("{algorithm.optimizer.learning_rate: {low: 0.1}}")), Catch::Contains("is given alone"));
   CHECK_THAT(Refusal(Mutating("{algorithm.optimizer.learning_rate: {low: 0.1, high: 0.01}}")),
              Catch::Contains("learning_rate.low: got 0.1; wanted less than high"));

@@ -12,11 +12,11 @@
 namespace waggle::testing {
 
 // Answers by a script: `answer` gets the number of the pull, from 0.
-class ScriptedSubscriber : public ModelSubscriber {
+class AnsweringSubscriber : public ModelSubscriber {
  public:
   using Answer = absl::StatusOr<std::optional<ModelSnapshot>>;
 
-  explicit ScriptedSubscriber(std::function<Answer(int pull)> answer) : answer_(std::move(answer)) {}
+  explicit AnsweringSubscriber(std::function<Answer(int pull)> answer) : answer_(std::move(answer)) {}
 
   Answer PullNewer(std::optional<ModelVersion> version, const StopToken& /*stop*/) override {
     CHECK_FALSE(version.has_value());
