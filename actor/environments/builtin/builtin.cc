@@ -4,6 +4,7 @@
 #include "actor/environments/builtin/bit_flip.h"
 #include "actor/environments/builtin/cartpole_hidden_velocity.h"
 #include "actor/environments/builtin/catch_ball.h"
+#include "actor/environments/builtin/catch_duel.h"
 #include "actor/environments/builtin/deep_sea.h"
 #include "actor/environments/builtin/docking.h"
 #include "actor/environments/builtin/grid_world.h"
@@ -32,6 +33,8 @@ EnvironmentDefinitions BuiltinEnvironments() {
   add("CartPoleHiddenVelocity-v1",
       DefinitionOf<CartPoleHiddenVelocity>("CartPole-v1 that shows no velocities, for policies that remember"));
   add("Catch-v0", DefinitionOf<CatchBall>("Catch a falling ball with a paddle, seen as a picture; bsuite's catch"));
+  add("CatchDuel-v0",
+      DefinitionOf<CatchDuel>("Two paddles compete for falling balls; for self-play, or against a scripted opponent"));
   EnvironmentDefinition deep_sea =
       DefinitionOf<DeepSea>("Find the only treasure of a deep sea against misleading rewards; bsuite's deep sea");
   deep_sea.follows_seed = false;
