@@ -14,6 +14,7 @@
 #include "actor/evaluation/evaluation_loop.h"
 #include "actor/evaluation/evaluator.h"
 #include "actor/importing/episode_importer.h"
+#include "actor/self_play/self_play_environment.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
@@ -49,8 +50,8 @@ struct Setting {
   Experiment experiment;
   std::unique_ptr<EpisodeSource> episodes;          // Null if the process imports none.
   std::unique_ptr<VectorEnvironment> environments;  // Null if the process does not act.
-  EnvironmentSpec environment;
-  Rng rng = Rng(0);  // This process's own.
+  EnvironmentSpec environment;                      // One agent's in self-play, also before there are opponents.
+  Rng rng = Rng(0);                                 // This process's own.
 };
 
 // The lanes that a process of this role steps.
@@ -72,6 +73,9 @@ absl::Status OpenTheEnvironment(const ActorPorts& ports, Role role, const StopTo
                       role == Role::kEvaluator ? experiment.evaluation.environment : experiment.environment,
                       LanesOf(experiment, role), Rng(setting->rng.Next()), stop));
   setting->environment = setting->environments->spec();
+  if (role == Role::kActor && experiment.actor.self_play.has_value()) {
+    WAGGLE_ASSIGN_OR_RETURN(setting->environment, SelfPlaySpec(setting->environment));
+  }
   return absl::OkStatus();
 }
 
@@ -259,6 +263,27 @@ absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, 
   return ports.new_remote_policy(std::move(options), ports.hub->training_over());
 }
 
+// Lets opponents act for the environment's second agent if the experiment asks for self-play. Returns their league,
+// which the environment owns, or null.
+absl::StatusOr<League*> AddOpponents(const ActorPorts& ports, Setting* setting) {
+  const std::optional<SelfPlayOptions>& options = setting->experiment.actor.self_play;
+  if (!options.has_value()) {
+    return nullptr;
+  }
+  std::vector<std::unique_ptr<Policy>> policies;
+  for (int64_t i = 0; i < options->policies(); ++i) {
+    policies.emplace_back();
+    WAGGLE_ASSIGN_OR_RETURN(policies.back(), ports.new_policy(ActorPolicy(setting)));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::unique_ptr<SelfPlayEnvironment> environments,
+      SelfPlayEnvironment::Create(std::move(setting->environments),
+                                  std::make_unique<League>(*options, std::move(policies)), Rng(setting->rng.Next())));
+  League* const league = &environments->league();
+  setting->environments = std::move(environments);
+  return league;
+}
+
 // The destination of an actor's rows: replay, or a gradient worker.
 struct Outlet {
   std::unique_ptr<ReplayConnection> replay;
@@ -318,6 +343,7 @@ absl::Status Act(const ActorPorts& ports) {
     return absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, NewActorPolicy(ports, plan, &setting));
+  WAGGLE_ASSIGN_OR_RETURN(League* const league, AddOpponents(ports, &setting));
   WAGGLE_ASSIGN_OR_RETURN(const Outlet outlet, OpenOutlet(ports, setting, plans));
   ReplayWriter* const sink = outlet.writer.get();
 
@@ -361,28 +387,41 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutOptions rollout;
   rollout.first_version = static_cast<uint64_t>(actor.first_learner_step);
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
-  std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
   if (outlet.gradients != nullptr) {
     rollout.rows_per_version = plans[0].window.length - 1;
     rollout.awaits_versions = false;
     rollout.max_block_age = absl::InfiniteDuration();
-    on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
   }
+  const auto on_weights = [worker = outlet.gradients, league](const ModelSnapshot& snapshot) -> absl::Status {
+    if (worker != nullptr) {
+      WAGGLE_RETURN_IF_ERROR(worker->LoadWeights(snapshot));
+    }
+    return league != nullptr ? league->Take(snapshot) : absl::OkStatus();
+  };
+  const auto all_lanes = [&setting, hub = ports.hub, league] {
+    const int64_t lanes = AllLanes(setting, hub->assignment().actors);
+    if (league != nullptr) {
+      league->SetAllLanes(lanes);
+    }
+    return lanes;
+  };
   LiveExploration exploration(setting.experiment, setting.environment, *ports.algorithms);
   const auto take_settings = [&]() -> absl::Status {
     const std::string settings = ports.hub->assignment().settings;
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<ExplorationOptions> changed, exploration.Take(settings));
     if (changed.has_value()) {
       policy->SetExploration(*changed);
+      if (league != nullptr) {
+        league->SetExploration(*changed);
+      }
     }
     return changed.has_value() && outlet.gradients != nullptr ? outlet.gradients->Set(settings) : absl::OkStatus();
   };
   RolloutLoop loop(
-      rollout, {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
-                ports.metrics, budget.has_value() ? &*budget : nullptr,
-                [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
-                [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr,
-                std::move(on_weights), take_settings});
+      rollout,
+      {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+       ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, [hub = ports.hub] { hub->ReportFirstStep(); },
+       turns.has_value() ? &*turns : nullptr, on_weights, take_settings});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {

@@ -33,8 +33,8 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
       const Experiment experiment,
       is_random ? ParseExperiment(weights.experiment_yaml, weights.folder, overrides, *ports.algorithms)
                 : ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", overrides, *ports.algorithms));
-  const EnvironmentOptions& environment =
-      options.record.has_value() ? experiment.environment : experiment.evaluation.environment;
+  const bool in_training = options.record.has_value() && !experiment.actor.self_play.has_value();
+  const EnvironmentOptions& environment = in_training ? experiment.environment : experiment.evaluation.environment;
   PolicyRequest request;
   request.experiment = &experiment;
   request.lanes = request.all_lanes = options.record.has_value() ? 1 : std::min(options.episodes, kMostLanes);

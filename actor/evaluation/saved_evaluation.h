@@ -41,8 +41,8 @@ struct SavedEvaluationOptions {
   int64_t seed = 0;
   std::string device;  // Empty: the experiment's own.
   std::optional<VideoOptions> video;
-  // A new replay file, or minari:FOLDER, for the episodes, which then run in the training environment. Absent: they run
-  // in the evaluation environment and are not saved.
+  // A new replay file, or minari:FOLDER, for the episodes, which then run in the training environment, unless the
+  // experiment is one of self-play. Absent: they run in the evaluation environment and are not saved.
   std::optional<std::string> record;
   bool explore = false;  // Explores as an actor does. Only with `record`.
 };

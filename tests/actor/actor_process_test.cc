@@ -1,8 +1,10 @@
 #include "actor/actor_process.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,7 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "actor/environments/environment.h"
 #include "common/base/threads/thread.h"
+#include "common/config/spec/environment_spec.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/importing/scripted_episodes.h"
 #include "tests/common/config/experiment/fake_algorithm.h"
@@ -263,6 +267,50 @@ TEST_CASE("an actor takes settings between blocks, once each", "[unit]") {
   };
   REQUIRE_OK(RunActor(fixture.ports));
   CHECK(epsilons == std::vector<double>{0.5, 0.25});
+}
+
+// Chooses 1, by any weights.
+class StillPolicy : public Policy {
+ public:
+  explicit StillPolicy(std::vector<uint64_t>* loaded) : loaded_(loaded) {}
+
+  std::vector<ArraySpec> columns() const override { return {}; }
+  std::vector<std::string> private_columns() const override { return {}; }
+  absl::Status Act(const PolicyInput& input, ActMode, PolicyOutput* output) override {
+    std::fill_n(static_cast<int64_t*>(output->actions[0]), input.rows(), int64_t{1});
+    return absl::OkStatus();
+  }
+  absl::Status LoadWeights(const ModelSnapshot& snapshot) override {
+    loaded_->push_back(snapshot.version.version);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<uint64_t>* const loaded_;
+};
+
+TEST_CASE("in self-play an actor reports the environment of one agent, and has a policy for each opponent", "[unit]") {
+  Fixture fixture;
+  const EnvironmentDefinitions environments = BuiltinEnvironments();
+  fixture.ports.environments = &environments;
+  std::vector<uint64_t> seeds;
+  std::vector<uint64_t> loaded;
+  fixture.ports.new_policy = [&](const PolicyRequest& request) {
+    seeds.push_back(request.seed);
+    return absl::StatusOr<std::unique_ptr<Policy>>(std::make_unique<StillPolicy>(&loaded));
+  };
+  fixture.StartRun(3);
+  fixture.hub.Set([](Assignment* assignment) {
+    assignment->experiment_yaml = absl::StrReplaceAll(
+        kExperiment, {{"name: Counting", "name: CatchDuel-v0"}, {"lanes: 4,", "lanes: 4, self_play: {size: 2},"}});
+  });
+  REQUIRE_OK(RunActor(fixture.ports));
+  const std::optional<EnvironmentSpec> reported = fixture.hub.environment();
+  REQUIRE(reported.has_value());
+  CHECK(AgentsOf(*reported) == std::vector<std::string>{""});
+  CHECK(std::set<uint64_t>(seeds.begin(), seeds.end()).size() == 4);  // The actor's own, the newest and two kept ones.
+  CHECK(loaded == std::vector<uint64_t>{5, 5, 5});  // The actor, the newest opponent and the first kept one.
+  CHECK(fixture.replay.sink.blocks.size() >= 3);
 }
 
 TEST_CASE("an actor asks for steps if the run has a limit on them", "[unit]") {

@@ -333,12 +333,23 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
 
 namespace {
 
-// The policy that is trained must be able to act there.
-absl::Status CheckEvaluationEnvironment(
-    const Experiment& experiment, const EnvironmentSpec& trained_on,
-    const std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>& spec_of) {
+using SpecOf = std::function<absl::StatusOr<std::optional<EnvironmentSpec>>(const EnvironmentOptions& options)>;
+
+// The environment that is learned; in self-play that of one agent.
+absl::StatusOr<std::optional<EnvironmentSpec>> LearnedSpec(const Experiment& experiment, const SpecOf& spec_of) {
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<EnvironmentSpec> spec, spec_of(experiment.environment));
+  if (spec.has_value() && experiment.actor.self_play.has_value()) {
+    WAGGLE_ASSIGN_OR_RETURN(spec, SelfPlaySpec(*spec));
+  }
+  return spec;
+}
+
+// The policy that is trained must be able to act there. The environment of self-play has an agent too many.
+absl::Status CheckEvaluationEnvironment(const Experiment& experiment, const EnvironmentSpec& trained_on,
+                                        const SpecOf& spec_of) {
   constexpr char kKey[] = "evaluation.environment";
-  if (!experiment.evaluation.has_own_environment) {
+  const bool is_self_play = experiment.actor.self_play.has_value() && experiment.evaluation.enabled;
+  if (!experiment.evaluation.has_own_environment && !is_self_play) {
     return absl::OkStatus();
   }
   const absl::StatusOr<std::optional<EnvironmentSpec>> spec = spec_of(experiment.evaluation.environment);
@@ -368,7 +379,7 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
   Experiment experiment = ReadExperiment(root, algorithms, environments, KeysWithoutMeaning::kRefused, errors, &reader);
   const std::set<std::string> wrong = WrongSections(errors);
   if (experiment.algorithm_options != nullptr && wrong.count("environment") == 0) {
-    absl::StatusOr<std::optional<EnvironmentSpec>> spec = spec_of(experiment.environment);
+    absl::StatusOr<std::optional<EnvironmentSpec>> spec = LearnedSpec(experiment, spec_of);
     if (spec.ok()) {
       *environment = *std::move(spec);
       if (environment->has_value()) {
@@ -376,7 +387,8 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
         ReportLines(CheckEvaluationEnvironment(experiment, **environment, spec_of), root, &errors, &reader);
       }
     } else {
-      const bool says_key = absl::StartsWith(spec.status().message(), "environment.");
+      const absl::string_view message = spec.status().message();
+      const bool says_key = absl::StartsWith(message, "environment.") || absl::StartsWith(message, "actor.");
       ReportLines(says_key ? spec.status() : Annotate(spec.status(), "environment"), root, &errors, &reader);
     }
   }

@@ -179,15 +179,17 @@ ProcessMemory ReducerMemory(const Experiment& experiment, const Sizes& sizes) {
   return memory;
 }
 
-// An actor's or an evaluator's memory, with this many environments.
-ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, const Sizes& sizes) {
+// An actor's or an evaluator's memory, with this many environments. `opponents`: policies of self-play beside its own.
+ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, int64_t opponents, const Sizes& sizes) {
   const auto rows = static_cast<double>(lanes);
+  const auto policies = static_cast<double>(1 + opponents);
   ProcessMemory memory;
   memory.role = role;
   memory.parts = {{"program", kTorchProgramBytes}};
-  AddComputing(device, kActorParameters * sizes.weights, rows * sizes.acting_row_values * kActorActivations, &memory);
+  AddComputing(device, kActorParameters * policies * sizes.weights, rows * sizes.acting_row_values * kActorActivations,
+               &memory);
   memory.parts.push_back({"newer weights", kActorWeights * sizes.weights});
-  memory.parts.push_back({"observations", 2 * rows * sizes.observation});
+  memory.parts.push_back({"observations", (1 + policies) * rows * sizes.observation});
   return memory;
 }
 
@@ -248,7 +250,8 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
                   {"tables", sizes.tables / servers},
                   {"batches", sizes.batches * static_cast<double>(experiment.learner.prefetch_batches) / servers}};
   const ActorOptions& actor = experiment.actor;
-  ProcessMemory acting = ActingMemory(Role::kActor, actor.device, actor.lanes, sizes);
+  ProcessMemory acting = ActingMemory(Role::kActor, actor.device, actor.lanes,
+                                      actor.self_play.has_value() ? actor.self_play->policies() : 0, sizes);
   acting.processes = actor.processes_started();
   // While a server is lost, an actor holds the rows for it.
   acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
@@ -265,7 +268,8 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
   }
   processes.push_back(std::move(acting));
   if (experiment.evaluation.enabled) {
-    processes.push_back(ActingMemory(Role::kEvaluator, actor.device, experiment.evaluation.episodes, sizes));
+    processes.push_back(
+        ActingMemory(Role::kEvaluator, actor.device, experiment.evaluation.episodes, /*opponents=*/0, sizes));
   }
   return processes;
 }

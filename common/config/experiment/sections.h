@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 #include "common/config/experiment/dm_env_rpc_options.h"
+#include "common/config/experiment/self_play.h"
 #include "common/config/experiment/spec_options.h"
 #include "common/config/table/table_config.h"
 
@@ -159,6 +160,7 @@ struct ActorOptions {
   // old.
   int64_t max_unacknowledged_blocks = 4;
   int64_t max_unacknowledged_mebibytes = 64;
+  std::optional<SelfPlayOptions> self_play;  // Absent: all agents of the environment are the learner's.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
