@@ -116,7 +116,7 @@ std::vector<std::string> TimelessFigures(const std::string& csv) {
 }
 
 TEST_CASE("two deterministic runs are equal in their weights, and in their figures except times and rates", "[e2e]") {
-  const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo");
+  const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo", "gymnasium_cartpole_ppo", "catch_duel_ppo");
   INFO(config);
   std::vector<std::string> arguments = {
       "--set", "experiment.deterministic=true",
@@ -124,6 +124,9 @@ TEST_CASE("two deterministic runs are equal in their weights, and in their figur
       "--set", "stop.target_return=null",
       "--set", "stop.max_env_steps=4000",
       "--set", absl::StrCat("evaluation.period_steps=", config == "cartpole_apex_dqn" ? 200 : 5)};
+  if (config == "catch_duel_ppo") {  // Some versions are kept as opponents.
+    arguments.insert(arguments.end(), {"--set", "algorithm.unroll=8", "--set", "actor.self_play.every=2"});
+  }
   if (config == "gymnasium_cartpole_ppo") {
     const std::string python = WAGGLE_GYMNASIUM_PYTHON;
     if (python.empty()) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what `./dev learn` has measured into the pages of docs/algorithms, and its curves into docs/curves.
+"""Writes what `./dev learn` has measured into the pages of docs/algorithms and docs/self_play.md, and its curves into
+docs/curves.
 
 usage: learned_tables.py build/learn
 
@@ -9,6 +10,7 @@ Experiments without such a table are named.
 """
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -29,8 +31,9 @@ def row(run):
             f"| {seconds:.{1 if seconds < 10 else 0}f} |")
 
 
-def rewritten(lines, learned, done):
-    """The page's lines with the rows of `learned`, by experiment. Adds each experiment that has a table to `done`."""
+def rewritten(lines, learned, done, curves="../curves"):
+    """The page's lines with the rows of `learned`, by experiment. Adds each experiment that has a table to `done`.
+    `curves`: the folder of curves as the page's links name it."""
     result = []
     name = None
     at = 0
@@ -42,7 +45,7 @@ def rewritten(lines, learned, done):
             name = None
         if command := COMMAND.match(line):
             name = command[1] if command[1] in learned else None
-            curve = f"![Returns over environment steps and seconds](../curves/{name}.png)"
+            curve = f"![Returns over environment steps and seconds]({curves}/{name}.png)"
             if name and curve not in lines:
                 result += ["", curve]
         elif line == HEADER and name:
@@ -64,8 +67,10 @@ def main():
         learned.setdefault(summary.parent.name.rsplit("-", 1)[0], []).append(summary.parent)
     done = set()
     text = ""
-    for page in sorted((ROOT / "docs" / "algorithms").glob("*.md")):
-        lines = rewritten(page.read_text(encoding="utf-8").split("\n"), learned, done)
+    docs = ROOT / "docs"
+    for page in [*sorted((docs / "algorithms").glob("*.md")), docs / "self_play.md"]:
+        curves = os.path.relpath(docs / "curves", page.parent)
+        lines = rewritten(page.read_text(encoding="utf-8").split("\n"), learned, done, curves)
         page.write_text("\n".join(lines), encoding="utf-8")
         text += page.read_text(encoding="utf-8")
     for name in sorted(learned):
