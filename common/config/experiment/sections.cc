@@ -243,10 +243,7 @@ void ActorOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("refresh_seconds", &refresh_seconds, In(0, 3600));
   visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, In(1, 1'000'000));
   visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, In(1, 65'536));
-  if (visitor.Applies("self_play", acts(), "means nothing without actors; wanted none, or processes of at least 1") &&
-      visitor.Applies("self_play", !asks_learner(),
-                      "opponents act by versions that an actor has itself; wanted none, or inference: local") &&
-      visitor.IsGiven("self_play", self_play.has_value())) {
+  if (visitor.IsGiven("self_play", self_play.has_value())) {
     if (!self_play.has_value()) {
       self_play.emplace();
     }
@@ -258,6 +255,9 @@ absl::Status ActorOptions::Validate() const {
   Problems problems;
   problems.AddUnless(!acts() || least_processes > 0, "processes: got {min: 0, max: ", processes,
                      "}; wanted a min of at least 1, or 0 for no actors at all");
+  problems.AddUnless(!self_play.has_value() || (acts() && !asks_learner()), "self_play: got processes: ", processes,
+                     " and inference: ", inference,
+                     "; wanted at least 1 and local, as opponents act by weights that an actor has itself");
   return problems.ToStatus();
 }
 

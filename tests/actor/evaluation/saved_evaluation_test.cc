@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "common/replay/file/replay_file.h"
 #include "tests/actor/fakes.h"
 #include "tests/common/config/experiment/fake_algorithm.h"
@@ -205,6 +206,16 @@ TEST_CASE("Episodes are recorded one after the other in the training environment
   CHECK(fixture.lanes == 1);
   CHECK(ValueOf(ReplayFileReader::Open(folder.File("episodes")))->config().name == "episodes");
   REQUIRE_CODE(fixture.Evaluate(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_CASE("Episodes of an experiment of self-play are recorded in the evaluation environment", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.weights.experiment_yaml = absl::StrReplaceAll(
+      kExperiment, {{"name: Counting}", "name: OfTwoAgents}\nevaluation: {environment: {name: Counting}}"},
+                    {"cuda:3}", "cuda:3, self_play: {}}"}});
+  fixture.options.record = folder.File("episodes");
+  CHECK(ValueOf(fixture.Evaluate()).environment == "Counting");
 }
 
 TEST_CASE("An environment without pictures is refused before an episode begins", "[unit]") {
