@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/base/threads/stop_token.h"
 #include "common/hub/ports/hub.h"
 #include "common/hub/ports/model.h"
 #include "common/rl/training/trainee.h"

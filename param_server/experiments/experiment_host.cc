@@ -1,6 +1,5 @@
 #include "param_server/experiments/experiment_host.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/base/tensor/array_spec.h"
 #include "common/config/experiment/experiment.h"
 #include "common/hub/hub_convert.h"
 #include "param_server/experiments/host_thread.h"
