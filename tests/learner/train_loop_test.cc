@@ -29,10 +29,17 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options,
-                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr,
-                    turns, nullptr, settings, peers},
-                   &algorithm, &stepper);
+    TrainLoopPorts ports;
+    ports.tables = tables;
+    ports.publisher = publisher.get();
+    ports.metrics = &metrics;
+    ports.checkpoints = checkpoints.get();
+    ports.known_version = known_version;
+    ports.run_over = run_over;
+    ports.turns = turns;
+    ports.settings = settings;
+    ports.peers = peers;
+    TrainLoop loop(options, ports, &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
     return status;
