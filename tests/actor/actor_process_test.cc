@@ -354,7 +354,7 @@ TEST_CASE("without actors the first one imports recorded episodes, and opens no 
   fixture.hub.Set([](Assignment* assignment) {
     assignment->experiment_yaml =
         absl::StrReplaceAll(kExperiment, {{"processes: 2", "processes: 0"}, {"name: Counting", "name: Unknown"}});
-    assignment->experiment_yaml += "replay: {import: some.replay}\n";
+    assignment->experiment_yaml += "replay: {import: some.replay, rate_limiter: {min_items: 1}}\n";
   });
   const StopToken ended;
   absl::Status status;

@@ -173,6 +173,8 @@ TEST_CASE("A script acts only in its own environment, without transforms and wit
   Fixture fixture;
   const EnvironmentDefinitions built_in = BuiltinEnvironments();
   fixture.ports.environments = &built_in;
+  fixture.weights.experiment_yaml =
+      "environment: {name: CartPole-v1}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
   fixture.options.scripted = true;
   const auto refusal = [&fixture] {
     const absl::Status refused = fixture.Evaluate().status();

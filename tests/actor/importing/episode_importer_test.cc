@@ -125,7 +125,7 @@ TEST_CASE("recorded rows that no environment gives are refused, with their numbe
       {[](auto* rows) { rows->pop_back(); }, "its last episode, number 1, has no end"},
       {[](auto* rows) { rows->clear(); }, "it has no episodes"},
       {[nan](auto* rows) { (*rows)[6].reward = nan; }, "row 6, of episode 1: reward: got a number that is not finite"},
-      {[nan](auto* rows) { (*rows)[9].observation = nan; }, "row 9, of episode 1: observation: got"},
+      {[nan](auto* rows) { (*rows)[9].observation = nan; }, "row 9, of episode 1: observation[0]: got"},
       {[](auto* rows) { (*rows)[3].action = 3; }, "row 3, of episode 0: action: got 3"},
       {[](auto* rows) { (*rows)[3].discount = 2; }, "row 3, of episode 0: discount: got 2"},
       {[](auto* rows) { (*rows)[3].type = StepType::kFirst; }, "row 3, of episode 0: step_type: got 0"},

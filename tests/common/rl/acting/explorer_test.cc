@@ -203,7 +203,7 @@ TEST_CASE("each lane's noise has the deviation of its rung", "[unit]") {
   const JointAction action = Joint({Box("action", DType::kFloat32, {2}, -1, 1)});
   const torch::Tensor slots = torch::tensor({1, 0}, torch::kInt64);
   const torch::Tensor first = torch::zeros({2}, torch::kBool);
-  for (const char* const type : {"gaussian", "clipped_gaussian", "moving_average", "ornstein_uhlenbeck"}) {
+  for (const char* const type : {"gaussian", "clipped_gaussian", "ornstein_uhlenbeck"}) {
     INFO(type);
     ExplorationOptions options = Options(type);
     options.sigma = 0.5;
