@@ -186,7 +186,7 @@ TEST_CASE("A script acts only in its own environment, without transforms and wit
   fixture.weights.experiment_yaml = "environment: {name: Catch-v0}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
   CHECK_THAT(refusal(), Catch::Contains("scripted: got Catch-v0, "));
   fixture.weights.experiment_yaml =
-      "environment: {name: CartPole-v1, transforms: [{type: frame_stack, frames: 2}]}\nalgorithm: {name: fake}\n"
+      "environment: {name: CartPole-v1, transforms: [{frame_stack: {frames: 2}}]}\nalgorithm: {name: fake}\n"
       "stop: {max_seconds: 1}\n";
   CHECK_THAT(refusal(), Catch::Contains("scripted: got transforms "));
   fixture.weights.experiment_yaml =
