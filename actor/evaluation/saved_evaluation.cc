@@ -67,10 +67,15 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<VectorEnvironment> environments,
                           OpenEnvironment(*ports.environments, environment, lanes, Rng(rng.Next()), stop));
   request.environment = environments->spec();
+  if (options.record == "minari:") {
+    return absl::InvalidArgumentError("record: got minari:; wanted minari:FOLDER, or a file");
+  }
   std::optional<ModelSnapshot> snapshot = weights.snapshot;
   std::unique_ptr<Policy> policy;
-  if (options.scripted && !is_random) {
-    return absl::InvalidArgumentError("scripted: got weights; wanted an experiment's file, FILE.yaml");
+  if (options.scripted && (!is_random || options.explore)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scripted: got ", is_random ? "explore" : "weights", " beside it; wanted ",
+                     is_random ? "none: a script does not explore" : "an experiment's file, FILE.yaml"));
   }
   if (options.scripted) {
     WAGGLE_ASSIGN_OR_RETURN(policy, NewScriptedPolicy(*ports.environments, environment, request.environment));

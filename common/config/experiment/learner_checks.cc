@@ -84,11 +84,15 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
 }
 
 absl::Status CheckEvaluations(const Experiment& experiment, const AlgorithmPlan& plan) {
-  return !plan.reads_evaluations || !experiment.experiment.deterministic
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(
-                   "algorithm.modules: weights follow evaluations, which come at any time; wanted rewards: actors in a "
-                   "deterministic run");
+  Problems problems;
+  if (plan.reads_evaluations) {
+    problems.AddUnless(!experiment.experiment.deterministic,
+                       "algorithm.modules: weights follow evaluations, which come at any time; wanted rewards: actors "
+                       "in a deterministic run");
+    problems.AddUnless(experiment.evaluation.enabled,
+                       "evaluation.enabled: got false; wanted true: weights of algorithm.modules follow evaluations");
+  }
+  return problems.ToStatus();
 }
 
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
@@ -157,7 +161,7 @@ absl::Status CheckImport(const Experiment& experiment, const AlgorithmPlan& plan
     problems.AddUnless(!table.is_modules || (actor.acts() && !waits), import, ": actors fill the table ", table.name,
                        " of a module, and learning waits for it");
   }
-  problems.AddUnless(!experiment.learner.max_policy_lag.has_value(), "learner.max_policy_lag: got ",
+  problems.AddUnless(is_queue || !experiment.learner.max_policy_lag.has_value(), "learner.max_policy_lag: got ",
                      experiment.learner.max_policy_lag.value_or(0),
                      "; wanted none with replay.import: imported rows are of no version of the weights");
   problems.AddUnless(actor.acts() || experiment.replay.table.max_times_sampled == 0, "replay.max_times_sampled: got ",

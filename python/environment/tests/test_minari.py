@@ -89,6 +89,24 @@ class MinariTest(DatasetCase):
                 for one, other in zip(written[1], again[1]):
                     np.testing.assert_array_equal(one, other)
 
+    def test_leaves_keep_their_order(self):
+        parts = ("observation/state", "observation/achieved", "observation/goal")  # Not that of the alphabet.
+        rows = self.rows(spec_of(*map(cells, parts)), {part: np.arange(4) + i for i, part in enumerate(parts)})
+        self.assertEqual(printed("export", rows, self.folder / "minari"), (0, ""))
+        self.assertEqual(tuple(leaf["name"] for leaf in converted(self.folder / "minari")[0]["observations"]), parts)
+
+    def test_an_end_within_an_episode_is_refused(self):
+        import h5py
+
+        for flags in ("terminations", "truncations"):
+            with self.subTest(flags=flags):
+                folder = self.folder / flags
+                rows = self.rows(spec_of(cells()), {"observation": np.arange(4)})
+                self.assertEqual(printed("export", rows, folder), (0, ""))
+                with h5py.File(folder / "data" / "main_data.hdf5", "r+") as file:
+                    file["episode_0"][flags][1] = True
+                self.assertIn(f"episode_0: {flags}: got an end at step 1 of 3", self.refusal(folder))
+
     def test_agents_keep_their_own_observations(self):
         import h5py
 

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+from collections import OrderedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -26,7 +27,8 @@ def _space(told, name):
     if kind == "MultiBinary":
         return spaces.MultiBinary(told["n"])
     if kind == "Dict":
-        return spaces.Dict({key: _space(inner, key) for key, inner in told["subspaces"].items()})
+        # Gymnasium sorts other mappings. The order of leaves is the environment's.
+        return spaces.Dict(OrderedDict((key, _space(inner, key)) for key, inner in told["subspaces"].items()))
     if kind == "Tuple":
         return spaces.Tuple([_space(inner, name) for inner in told["subspaces"]])
     raise Refused(f"{name}: got a space {kind}; wanted Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
@@ -72,6 +74,9 @@ def _convert_minari(folder, drop_last, out):
                 if episode[flags].shape != rewards.shape:
                     raise Refused(f"{key}: {flags}: got the shape {list(episode[flags].shape)}; wanted "
                                   f"{list(rewards.shape)}, as of rewards")
+                if np.any(episode[flags][:-1]):
+                    raise Refused(f"{key}: {flags}: got an end at step {int(np.argmax(episode[flags]))} of "
+                                  f"{len(rewards)}; wanted none before the last step")
             terminated = bool(episode["terminations"][-1])
             if not terminated and not bool(episode["truncations"][-1]):
                 if drop_last and number + 1 == len(names):

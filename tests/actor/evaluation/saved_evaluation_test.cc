@@ -181,7 +181,7 @@ TEST_CASE("A script acts only in its own environment, without transforms and wit
     REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
     return std::string(refused.message());
   };
-  CHECK_THAT(refusal(), Catch::Contains("scripted: got weights; "));
+  CHECK_THAT(refusal(), Catch::Contains("scripted: got weights "));
   fixture.weights.kind = SavedKind::kRandom;
   fixture.weights.experiment_yaml = "environment: {name: Catch-v0}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
   CHECK_THAT(refusal(), Catch::Contains("scripted: got Catch-v0, "));

@@ -53,6 +53,8 @@ TEST_CASE("bounds that learn from evaluations need no table, and no deterministi
       module, "sac", {2},
       {{"experiment.deterministic", "true"}, {"stop.max_seconds", "0"}, {"stop.max_env_steps", "1000"}});
   CHECK_THAT(std::string(deterministic.status().message()), Catch::Contains("rewards: actors"));
+  CHECK_THAT(std::string(PlanOf(module, "sac", {2}, {{"evaluation.enabled", "false"}}).status().message()),
+             Catch::Contains("evaluation.enabled: got false"));
 }
 
 TEST_CASE("bounds that the reward cannot have are refused", "[unit]") {
