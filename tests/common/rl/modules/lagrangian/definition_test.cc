@@ -49,9 +49,9 @@ TEST_CASE("bounds that learn from evaluations need no table, and no deterministi
   CHECK(plan.tables.size() == 1);
   CHECK(plan.reads_evaluations);
   CHECK_THAT(std::string(PlanOf("rewards: evaluations, window: 5").status().message()), Catch::Contains("window: "));
-  const absl::StatusOr<ExperimentPlan> deterministic = PlanOf(
-      module, "sac", {2},
-      {{"experiment.deterministic", "true"}, {"stop.max_seconds", "0"}, {"stop.max_env_steps", "1000"}});
+  const absl::StatusOr<ExperimentPlan> deterministic =
+      PlanOf(module, "sac", {2},
+             {{"experiment.deterministic", "true"}, {"stop.max_seconds", "0"}, {"stop.max_env_steps", "1000"}});
   CHECK_THAT(std::string(deterministic.status().message()), Catch::Contains("rewards: actors"));
   CHECK_THAT(std::string(PlanOf(module, "sac", {2}, {{"evaluation.enabled", "false"}}).status().message()),
              Catch::Contains("evaluation.enabled: got false"));
