@@ -88,6 +88,17 @@ class Run:
         self.summary = read_summary(self.folder / "summary.json")
 
     @property
+    def takes_steps(self):
+        """False for a run without actors, which learns from recorded episodes alone."""
+        return any(step > 0 for series in self.series.values() for step in series.steps)
+
+    def count_learner_steps(self):
+        """Evaluations are over the learner steps of their weights from now on."""
+        versions = self.series.get("evaluation/version")
+        if versions is not None and EVALUATION in self.series:
+            self.series[EVALUATION].steps = [int(version) for version in versions.values]
+
+    @property
     def experiment(self):
         return self.facts.get("experiment.name", self.name)
 
@@ -265,7 +276,12 @@ class Picture:
         self.legend = self.figure.add_subplot(grid[0, :])
         self.legend.axis("off")
         self.panels = [self.figure.add_subplot(grid[1 + i // 2, i % 2]) for i in range(2 * rows)]
-        self.draw_returns(self.panels[0], "steps", "environment steps")
+        if any(run.takes_steps for run in self.runs):
+            self.draw_returns(self.panels[0], "steps", "environment steps")
+        else:
+            for run in self.runs:
+                run.count_learner_steps()
+            self.draw_returns(self.panels[0], "steps", "learner steps")
         self.draw_returns(self.panels[1], "seconds", "seconds")
         for panel, (title, curves) in zip(self.panels[2:], PANELS):
             panel.sharex(self.panels[1])
@@ -350,7 +366,7 @@ class Picture:
             panel.text(0.5, 0.5, "no figures", ha="center", va="center", transform=panel.transAxes, color="gray")
         panel.set_xlim(left=0)
         if thousands:
-            axis = panel.xaxis if panel.get_xlabel() == "environment steps" else panel.yaxis
+            axis = panel.xaxis if panel.get_xlabel().endswith(" steps") else panel.yaxis
             axis.set_major_formatter(EngFormatter(sep=""))
 
     def save(self, path):

@@ -175,6 +175,14 @@ class CommandTest(PlotTest):
         self.assertTrue(800 < width < 2000 and 800 < height < 2000, (width, height))
 
     @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
+    def test_a_run_without_actors_is_drawn_over_its_learner_steps(self):
+        rows = [(0, float(i), name, value) for i in range(5)
+                for name, value in (("evaluation/mean_return", 10 * i), ("evaluation/version", 250 * i))]
+        picture = plot_runs.Picture([plot_runs.Run(self.run_folder("a", rows=rows))], returns_only=True)
+        self.assertEqual([panel.get_xlabel() for panel in picture.panels], ["learner steps", "seconds"])
+        drawn = picture.panels[0].lines[0].get_xdata()
+        self.assertEqual(list(drawn), [0, 250, 500, 750, 1000])
+
     def test_every_panel_has_its_curves(self):
         rows = []
         for i in range(20):
