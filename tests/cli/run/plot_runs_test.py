@@ -183,6 +183,7 @@ class CommandTest(PlotTest):
         drawn = picture.panels[0].lines[0].get_xdata()
         self.assertEqual(list(drawn), [0, 250, 500, 750, 1000])
 
+    @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
     def test_every_panel_has_its_curves(self):
         rows = []
         for i in range(20):
