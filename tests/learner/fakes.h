@@ -161,6 +161,7 @@ class CountingTrainee : public Trainee {
     updates = static_cast<int64_t>(snapshot.version.version);
     return absl::OkStatus();
   }
+  void SetEvaluatedRewards(const std::vector<double>& rewards) override { evaluated.push_back(rewards); }
   absl::StatusOr<std::string> Set(const std::string& given) override {
     settings.emplace_back(updates, given);
     return absl::StrCat("an experiment with ", given);
@@ -180,6 +181,7 @@ class CountingTrainee : public Trainee {
   int64_t fail_at = -1;
   Progress progress;  // At the last update.
   // Settings, each with the updates before it.
+  std::vector<std::vector<double>> evaluated;  // Those given before each update.
   std::vector<std::pair<int64_t, std::string>> settings;
   double rate = 0.1;
   std::string note = "one\ntwo";

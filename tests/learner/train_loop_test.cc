@@ -38,6 +38,7 @@ struct Fixture {
     ports.run_over = run_over;
     ports.turns = turns;
     ports.settings = settings;
+    ports.evaluated_rewards = evaluated_rewards;
     ports.peers = peers;
     TrainLoop loop(options, ports, &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
@@ -68,6 +69,7 @@ struct Fixture {
   std::function<std::optional<ModelVersion>()> known_version;
   const StopToken* run_over = nullptr;
   std::function<std::string()> settings;
+  std::function<std::vector<double>()> evaluated_rewards;
   PeerWeights* peers = nullptr;
   TurnTaker* turns = nullptr;
   testing::CountingTrainee algorithm;
@@ -405,6 +407,15 @@ TEST_CASE("in lock-step a turn ends though its items were lost, and the next tur
   REQUIRE_OK(fixture.Run());
   CHECK(steps == std::vector<int64_t>{0, 0, 1, 3, 5});
   CHECK(fixture.hub.turn_done == 12);
+}
+
+TEST_CASE("each update sees the newest evaluation's rewards", "[unit]") {
+  Fixture fixture;
+  fixture.options.max_learner_steps = 3;
+  double evaluations = 0;
+  fixture.evaluated_rewards = [&] { return std::vector<double>{++evaluations, -1}; };
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.evaluated == std::vector<std::vector<double>>{{1, -1}, {2, -1}, {3, -1}});
 }
 
 TEST_CASE("settings are taken before the next update, once each, and are in the checkpoint", "[unit]") {
