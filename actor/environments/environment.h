@@ -64,7 +64,7 @@ struct EnvironmentDefinition {
   std::function<absl::StatusOr<std::unique_ptr<Environment>>(const EnvironmentOptions& options, uint64_t seed)> create;
   // False: it draws nothing, so all copies and episodes are alike under the same actions.
   bool follows_seed = true;
-  // Acts well by the default settings, as a demonstrator. Null: there is none.
+  // Acts well by the default settings, as a demonstrator. Null if the environment has no script.
   EnvironmentScript script = nullptr;
 };
 

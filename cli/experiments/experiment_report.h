@@ -11,8 +11,8 @@ namespace waggle {
 // A hub's experiments and its pool, as text for people and as JSON for programs. Times in JSON are Unix seconds, or
 // null. Pure functions.
 
-// One line per experiment, with its population if any of them has one; an extra line if there is none, or if there are
-// more.
+// One line per experiment, with its population if any of them has one. An extra line if the list is empty, or if more
+// experiments follow.
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
 nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);
 nlohmann::ordered_json ExperimentJson(const v1::ExperimentInfo& experiment);

@@ -31,21 +31,43 @@ absl::Status FindOpenRun(HostState* host, const std::string& id, ExperimentRecor
   return absl::OkStatus();
 }
 
+// A change of a running experiment's numbers that is not saved yet.
+struct Change {
+  ExperimentRecord record;  // With the changed settings.
+  std::shared_ptr<OpenRun> run;
+  ExperimentTexts texts;
+  ChangedSettings changed;
+};
+
+// Errors as SetNumbers.
+absl::StatusOr<Change> Prepare(HostState* host, const std::string& id,
+                               const std::vector<std::pair<std::string, std::string>>& numbers)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->writing) ABSL_LOCKS_EXCLUDED(host->mutex) {
+  Change change;
+  WAGGLE_RETURN_IF_ERROR(FindOpenRun(host, id, &change.record, &change.run));
+  WAGGLE_ASSIGN_OR_RETURN(change.texts, host->store->Texts(id));
+  WAGGLE_ASSIGN_OR_RETURN(change.changed, ChangeSettings(change.texts.effective_yaml, change.record.settings, numbers,
+                                                         *host->options.algorithms));
+  change.record.settings = change.changed.settings;
+  return change;
+}
+
 std::string TextOf(const std::vector<SettingChange>& changes) {
   return absl::StrJoin(changes, ", ", [](std::string* out, const SettingChange& change) {
     absl::StrAppend(out, change.key, " from ", change.from, " to ", change.to);
   });
 }
 
-// Saves the record with these settings, and hands both to the run.
-absl::Status SaveChange(HostState* host, const ExperimentRecord& record, const std::string& event,
-                        const ChangedSettings& changed, ExperimentTexts texts, OpenRun* run)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->writing) ABSL_LOCKS_EXCLUDED(host->mutex) {
+// Saves the record with its settings, and hands both to the run.
+absl::Status Save(HostState* host, Change change, const std::string& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->writing)
+    ABSL_LOCKS_EXCLUDED(host->mutex) {
+  const ExperimentRecord& record = change.record;
+  ExperimentTexts& texts = change.texts;
   WAGGLE_RETURN_IF_ERROR(host->SaveRecord(record, event));
   LogInfo("experiment ", record.id, ": ", event);
-  texts.effective_yaml = ToYaml(changed.experiment);
+  texts.effective_yaml = ToYaml(change.changed.experiment);
   texts.last_overview.clear();
-  run->hub()->Set({record.settings, texts.effective_yaml, record.membership.exploit});
+  change.run->hub()->Set({record.settings, texts.effective_yaml, record.membership.exploit});
   if (const absl::Status written = WriteBeginning(record.output_folder, texts.effective_yaml); !written.ok()) {
     LogWarning("experiment ", record.id, ": its experiment.yaml has the earlier numbers: ", written.message());
   }
@@ -66,37 +88,26 @@ absl::StatusOr<std::vector<SettingChange>> SetNumbers(HostState* host, const std
         "numbers: got none; wanted KEY=VALUE, such as algorithm.optimizer.learning_rate=1e-4");
   }
   MutexLock writing(&host->writing);
-  ExperimentRecord record;
-  std::shared_ptr<OpenRun> run;
-  WAGGLE_RETURN_IF_ERROR(FindOpenRun(host, id, &record, &run));
-  WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host->store->Texts(id));
-  WAGGLE_ASSIGN_OR_RETURN(const ChangedSettings changed,
-                          ChangeSettings(texts.effective_yaml, record.settings, numbers, *host->options.algorithms));
-  if (dry_run || changed.changes.empty()) {
-    return changed.changes;
+  WAGGLE_ASSIGN_OR_RETURN(Change change, Prepare(host, id, numbers));
+  std::vector<SettingChange> changes = change.changed.changes;
+  if (!dry_run && !changes.empty()) {
+    WAGGLE_RETURN_IF_ERROR(Save(host, std::move(change), absl::StrCat("set by a user: ", TextOf(changes))));
   }
-  record.settings = changed.settings;
-  WAGGLE_RETURN_IF_ERROR(SaveChange(host, record, absl::StrCat("set by a user: ", TextOf(changed.changes)), changed,
-                                    std::move(texts), run.get()));
-  return changed.changes;
+  return changes;
 }
 
 absl::Status ExploitWinner(HostState* host, const std::string& id, const std::string& winner,
                            const std::string& version,
                            const std::vector<std::pair<std::string, std::string>>& numbers) {
   MutexLock writing(&host->writing);
-  ExperimentRecord record;
-  std::shared_ptr<OpenRun> run;
-  WAGGLE_RETURN_IF_ERROR(FindOpenRun(host, id, &record, &run));
-  WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host->store->Texts(id));
-  WAGGLE_ASSIGN_OR_RETURN(const ChangedSettings changed,
-                          ChangeSettings(texts.effective_yaml, record.settings, numbers, *host->options.algorithms));
-  record.settings = changed.settings;
-  record.membership.exploit = {winner, record.membership.exploit.serial + 1};
-  record.membership.exploited_at = run->hub()->env_steps();
+  WAGGLE_ASSIGN_OR_RETURN(Change change, Prepare(host, id, numbers));
+  Membership& membership = change.record.membership;
+  membership.exploit = {winner, membership.exploit.serial + 1};
+  membership.exploited_at = change.run->hub()->env_steps();
+  const std::vector<SettingChange>& changes = change.changed.changes;
   const std::string event = absl::StrCat("takes the weights of ", winner, " at ", version,
-                                         changed.changes.empty() ? "" : ", and sets ", TextOf(changed.changes));
-  return SaveChange(host, record, event, changed, std::move(texts), run.get());
+                                         changes.empty() ? "" : ", and sets ", TextOf(changes));
+  return Save(host, std::move(change), event);
 }
 
 absl::StatusOr<ExperimentTexts> PresentTexts(HostState* host, const std::string& id) {

@@ -98,7 +98,7 @@ struct GroupSeat {
 // An order to the learner of a population's member: it must take the newest weights of another member.
 struct Exploit {
   std::string source;   // The other's experiment id.
-  uint64_t serial = 0;  // Later orders have larger numbers; 0: there is none.
+  uint64_t serial = 0;  // Later orders have larger numbers; 0 before the first.
 
   friend bool operator==(const Exploit& a, const Exploit& b) { return a.source == b.source && a.serial == b.serial; }
 };
