@@ -149,6 +149,11 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
+// `waggle configs`.
+struct ConfigsFlags {
+  std::string name;  // Empty: all are listed.
+};
+
 struct HealthFlags {
   std::string address;  // HOST:PORT.
   std::string service;  // Empty: the server as a whole.
@@ -157,7 +162,7 @@ struct HealthFlags {
 using Command =
     std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
                  WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
+                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);
