@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/live_settings.h"
+#include "common/config/experiment/settings_text.h"
 #include "param_server/experiments/experiment_store.h"
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
