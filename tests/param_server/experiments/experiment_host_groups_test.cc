@@ -215,15 +215,12 @@ TEST_CASE_METHOD(GroupFixture, "a priority that is changed decides which experim
 TEST_CASE_METHOD(GroupFixture, "the owner with the least share is served first", "[unit]") {
   Start();
   WholeCrew();
-  Worker("learner-2", WorkerKind::kLearner);
-  Worker("actor-2", WorkerKind::kActor);
   const std::string first = SubmitFor("ada");
   RoundsUntil("the first", [&] { return State(first) == RunState::kRunning; });
-  Worker("learner-2", WorkerKind::kLearner).set_capacity(0);
-  Round();
   const std::string second = SubmitFor("ada");
   const std::string third = SubmitFor("bob");
   Worker("learner-2", WorkerKind::kLearner);
+  Worker("actor-2", WorkerKind::kActor);
   RoundsUntil("another", [&] { return State(second) == RunState::kRunning || State(third) == RunState::kRunning; });
   CHECK(State(third) == RunState::kRunning);
   CHECK(State(second) == RunState::kQueued);
