@@ -17,6 +17,8 @@
 #include "cli/check/check_report.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
+#include "cli/experiments/change.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
 #include "cli/play/play.h"
@@ -43,6 +45,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
+constexpr absl::Duration kResolveTimeout = absl::Seconds(5);
 // The interval over which rates are measured if no parameter server knows them.
 constexpr absl::Duration kRatesInterval = absl::Seconds(1);
 
@@ -145,15 +148,33 @@ int Do(const ListFlags& flags) {
 }
 
 int Do(const WatchFlags& flags) {
-  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, false, stop); });
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> id =
+        ExperimentClient(flags.param_server).ResolveOne(flags.id, kResolveTimeout, stop);
+    return id.ok() ? WatchUntilStopped("watch", {flags.param_server, *id, flags.json}, true, stop)
+                   : Complain("watch", id.status(), ExperimentExitStatus(id.status()));
+  });
+}
+
+// Prints the experiments that were changed, and why the others were not. The exit status is the largest of all.
+int TellChanged(const char* verb, const absl::StatusOr<Changed>& changed) {
+  if (!changed.ok()) {
+    return Complain(verb, changed.status(), ExperimentExitStatus(changed.status()));
+  }
+  std::cout << changed->text << std::flush;
+  int exit_status = 0;
+  for (const absl::Status& error : changed->errors) {
+    exit_status = std::max(exit_status, Complain(verb, error, ExperimentExitStatus(error)));
+  }
+  return exit_status;
 }
 
 int Do(const ChangeFlags& flags) {
-  return Tell(ChangeName(flags.change), Change(flags));
+  return TellChanged(ChangeName(flags.change), Change(flags));
 }
 
 int Do(const SetFlags& flags) {
-  return Tell("set", SetNumbers(flags));
+  return TellChanged("set", SetNumbers(flags));
 }
 
 int Do(const LogsFlags& flags) {

@@ -25,8 +25,11 @@ absl::Status Check(const std::vector<const char*>& arguments) {
 
 TEST_CASE("the default role of a parameter server is the hub", "[unit]") {
   ParamFlags flags;
-  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}"}, &flags).has_value());
+  REQUIRE_FALSE(
+      Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}", "--quotas", "q.yaml"}, &flags)
+          .has_value());
   CHECK(flags.role == ParamRole::kHub);
+  CHECK(flags.quotas == "q.yaml");
   REQUIRE_OK(flags.Check());
   CHECK(std::string(flags.Name()) == "param-server");
 }
@@ -57,6 +60,8 @@ TEST_CASE("a role refuses flags of another role and needs its own", "[unit]") {
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--data-dir", "d"},
                 "--data-dir"));
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--no-plot"}, "--no-plot"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--quotas", "q.yaml"},
+                "--quotas"));
   const std::vector<const char*> hub = {"--listen", "127.0.0.1:0", "--data-dir", "d"};
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--param-server", "h:1"}, "--param-server"));
   setenv("WAGGLE_PARAM_SERVER", "h:1", 1);
