@@ -36,14 +36,16 @@ experiments on this machine:
                 serve a built-in environment to other programs, by dm_env_rpc
 
 experiments of a parameter server and its pool of processes:
-  submit FILE   queue an experiment; it runs once the pool has room for it
-  list          list the experiments
+  submit FILE   queue an experiment, or a group of them; each runs once the pool has room for it
+  list          list the experiments and groups
   status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
                 experiments; with --replay-server: replay servers that serve alone
   watch ID      show an experiment's progress until it ends
-  stop ID       end an experiment
-  resume ID     continue an experiment that was stopped or has failed
-  delete ID     delete an experiment that has ended, with all its saved data
+  stop ID ...   end experiments, or all of a group
+  resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit
+  delete ID ... delete experiments that have ended, with all their saved data
+  priority ID ... --to N
+                change the priority of experiments that have not ended
   set ID KEY=VALUE ...
                 set numbers of a running experiment, such as algorithm.optimizer.learning_rate
   logs ID       print the events of an experiment

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/experiments/sweep.h"
 #include "cli/replay/replay_target.h"
 #include "common/base/process/evaluation_flags.h"
 #include "common/hub/ports/hub.h"
@@ -61,7 +62,11 @@ struct SubmitFlags {
   std::string param_server;
   std::string file;
   std::vector<std::pair<std::string, std::string>> overrides;
+  // Not empty: a group of experiments, one for each combination of the values. --sweep, then --seeds.
+  std::vector<SweepAxis> sweeps = {};
   int64_t priority = 0;
+  std::vector<std::string> tags = {};
+  std::string owner = {};  // Empty: the user's name.
   bool watch = false;
   bool json = false;
 };
@@ -71,21 +76,29 @@ struct ListFlags {
   bool json = false;
   int64_t limit = 100;
   std::optional<RunState> state;  // Absent: any.
+  // Empty: all.
+  std::string group = {};
+  std::vector<std::string> tags = {};
+  std::string owner = {};
+  std::string name = {};
+  bool flat = false;  // Members of groups instead of groups.
 };
 
 struct WatchFlags {
   std::string param_server;
-  std::string id;
+  std::string id;  // Complete.
   bool json = false;
 };
 
-// `waggle stop`, `resume` and `delete`.
+// `waggle stop`, `resume`, `delete` and `priority`.
 struct ChangeFlags {
-  enum class Change { kStop, kResume, kDelete };
+  enum class Change { kStop, kResume, kDelete, kPriority };
   std::string param_server;
-  std::string id;
+  std::vector<std::string> ids;  // Words for ExperimentClient::Resolve.
   Change change = Change::kStop;
   bool json = false;
+  std::vector<std::pair<std::string, std::string>> limits = {};  // For kResume: {"stop.max_env_steps", "100000"}.
+  int64_t priority = 0;                                          // For kPriority.
 };
 
 struct SetFlags {

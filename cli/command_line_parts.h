@@ -54,6 +54,12 @@ void AddOverrides(CLI::App* app, Overrides* overrides);
 // Adds a flag for any text, called `type` in the help.
 CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::string& type, std::string* text,
                          const std::string& description);
+// The same, for a flag that may be given again.
+void AddTextsFlag(CLI::App* app, const std::string& name, const std::string& type, std::vector<std::string>* texts,
+                  const std::string& description);
+// Adds a flag whose text becomes the value of `key`.
+void AddAssignmentFlag(CLI::App* app, const std::string& name, const std::string& type, const std::string& key,
+                       Overrides* assignments, const std::string& description);
 // Adds a flag for an item's key; AddKeysFlag's may be given again.
 void AddKeyFlag(CLI::App* app, const std::string& name, std::optional<uint64_t>* key, const std::string& description);
 void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* keys, const std::string& description);

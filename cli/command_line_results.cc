@@ -9,12 +9,12 @@ namespace waggle {
 namespace {
 
 constexpr char kRunWord[] =
-    "A run's folder, or if no path has this name an experiment's id; runs that differ only in their seed count as one "
-    "setting";
+    "A run's folder, or if no path has this name the id of an experiment or a group; runs that differ only in their "
+    "seed count as one setting";
 
 Command ParseFetch(CLI::App* app, int argc, const char* const* argv) {
   FetchFlags flags;
-  SetRequired(AddWord(app, "ID", &flags.id, "An experiment's id, as `waggle submit` and `waggle list` print it"), true);
+  SetRequired(AddWord(app, "ID", &flags.id, "The id of an experiment or a group, or its beginning"), true);
   AddWord(app, "DIR", &flags.folder,
           "The folder to make; by default ID in the working folder. One with earlier files of the same experiment is "
           "replaced");

@@ -15,9 +15,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/check/check_report.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
+#include "cli/experiments/change.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
 #include "cli/play/play.h"
@@ -48,6 +51,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
+constexpr absl::Duration kResolveTimeout = absl::Seconds(5);
 // The interval over which rates are measured if no parameter server knows them.
 constexpr absl::Duration kRatesInterval = absl::Seconds(1);
 
@@ -150,15 +154,33 @@ int Do(const ListFlags& flags) {
 }
 
 int Do(const WatchFlags& flags) {
-  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, false, stop); });
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> id =
+        ExperimentClient(flags.param_server).ResolveOne(flags.id, kResolveTimeout, stop);
+    return id.ok() ? WatchUntilStopped("watch", {flags.param_server, *id, flags.json}, true, stop)
+                   : Complain("watch", id.status(), ExperimentExitStatus(id.status()));
+  });
+}
+
+// Prints the experiments that were changed, and why the others were not. The exit status is the largest of all.
+int TellChanged(const char* verb, const absl::StatusOr<Changed>& changed) {
+  if (!changed.ok()) {
+    return Complain(verb, changed.status(), ExperimentExitStatus(changed.status()));
+  }
+  std::cout << changed->text << std::flush;
+  int exit_status = 0;
+  for (const absl::Status& error : changed->errors) {
+    exit_status = std::max(exit_status, Complain(verb, error, ExperimentExitStatus(error)));
+  }
+  return exit_status;
 }
 
 int Do(const ChangeFlags& flags) {
-  return Tell(ChangeName(flags.change), Change(flags));
+  return TellChanged(ChangeName(flags.change), Change(flags));
 }
 
 int Do(const SetFlags& flags) {
-  return Tell("set", SetNumbers(flags));
+  return TellChanged("set", SetNumbers(flags));
 }
 
 int Do(const LogsFlags& flags) {
@@ -217,10 +239,18 @@ int Become(const char* verb, std::vector<std::string> command) {
 // Calls `body` with the paths of the runs that a user names. Experiments' files are fetched first, and removed after
 // it.
 int WithNamedRuns(const char* verb, const std::vector<std::string>& words, const std::string& param_server,
+                  NamedRuns::Members members,
                   const std::function<int(const NamedRuns& runs, const StopToken& stop)>& body) {
   return DoUntilStopped([&](const StopToken& stop) {
-    const absl::StatusOr<std::unique_ptr<NamedRuns>> runs = NamedRuns::Find(words, param_server, stop);
-    return runs.ok() ? body(**runs, stop) : Complain(verb, runs.status(), ExperimentExitStatus(runs.status()));
+    const absl::StatusOr<std::unique_ptr<NamedRuns>> runs = NamedRuns::Find(words, param_server, members, stop);
+    if (!runs.ok()) {
+      return Complain(verb, runs.status(), ExperimentExitStatus(runs.status()));
+    }
+    if (!(*runs)->left_out().empty()) {
+      std::cerr << "waggle " << verb << ": without files yet: " << absl::StrJoin((*runs)->left_out(), ", ")
+                << std::endl;
+    }
+    return body(**runs, stop);
   });
 }
 
@@ -240,11 +270,12 @@ int Do(const EvaluationFlags& flags) {
   if (!NamesExperiment(flags.path)) {
     return Become(verb, EvaluationCommand(flags));
   }
-  return WithNamedRuns(verb, {flags.path}, flags.param_server, [&](const NamedRuns& runs, const StopToken& stop) {
-    EvaluationFlags fetched = flags;
-    fetched.path = runs.paths().front();
-    return Run(verb, EvaluationCommand(fetched), stop);
-  });
+  return WithNamedRuns(verb, {flags.path}, flags.param_server, NamedRuns::Members::kOne,
+                       [&](const NamedRuns& runs, const StopToken& stop) {
+                         EvaluationFlags fetched = flags;
+                         fetched.path = runs.paths().front();
+                         return Run(verb, EvaluationCommand(fetched), stop);
+                       });
 }
 
 int Do(const DatasetFlags& flags) {
@@ -285,10 +316,11 @@ int RunScript(const char* verb, const std::vector<std::string>& words, const std
     absl::StatusOr<std::vector<std::string>> script = command(words, false);
     return script.ok() ? Become(verb, *std::move(script)) : Complain(verb, script.status(), kNoPlotter);
   }
-  return WithNamedRuns(verb, words, param_server, [&](const NamedRuns& runs, const StopToken& stop) {
-    const absl::StatusOr<std::vector<std::string>> script = command(runs.paths(), runs.any_fetched());
-    return script.ok() ? Run(verb, *script, stop) : Complain(verb, script.status(), kNoPlotter);
-  });
+  return WithNamedRuns(
+      verb, words, param_server, NamedRuns::Members::kAll, [&](const NamedRuns& runs, const StopToken& stop) {
+        const absl::StatusOr<std::vector<std::string>> script = command(runs.paths(), runs.any_fetched());
+        return script.ok() ? Run(verb, *script, stop) : Complain(verb, script.status(), kNoPlotter);
+      });
 }
 
 int Do(const PlotFlags& flags) {
@@ -307,18 +339,19 @@ int Do(const CompareFlags& flags) {
 }
 
 int Do(const CardFlags& flags) {
-  return WithNamedRuns("card", {flags.run}, flags.param_server, [&flags](const NamedRuns& runs, const StopToken& stop) {
-    const std::string& run = runs.paths().front();
-    const std::string folder = !flags.folder.empty() ? flags.folder
-                               : runs.any_fetched()  ? absl::StrCat(flags.run, "-card")
-                                                     : absl::StrCat(run, "/card");
-    const absl::StatusOr<std::string> written = WriteCard(run, folder, flags, OwnFolder(), stop);
-    if (!written.ok()) {
-      return Complain("card", written.status(), ExperimentExitStatus(written.status()));
-    }
-    std::cout << "wrote " << *written << std::endl;
-    return 0;
-  });
+  return WithNamedRuns("card", {flags.run}, flags.param_server, NamedRuns::Members::kOne,
+                       [&flags](const NamedRuns& runs, const StopToken& stop) {
+                         const std::string& run = runs.paths().front();
+                         const std::string folder = !flags.folder.empty() ? flags.folder
+                                                    : runs.any_fetched()  ? absl::StrCat(flags.run, "-card")
+                                                                          : absl::StrCat(run, "/card");
+                         const absl::StatusOr<std::string> written = WriteCard(run, folder, flags, OwnFolder(), stop);
+                         if (!written.ok()) {
+                           return Complain("card", written.status(), ExperimentExitStatus(written.status()));
+                         }
+                         std::cout << "wrote " << *written << std::endl;
+                         return 0;
+                       });
 }
 
 int Do(const WhyFlags& flags) {

@@ -19,6 +19,7 @@
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/experiments/experiment_host.h"
 #include "param_server/metrics/curve_drawer.h"
+#include "param_server/pool/quotas.h"
 #include "param_server/services/experiment_service.h"
 #include "param_server/services/model_service.h"
 #include "param_server/services/pool_service.h"
@@ -69,6 +70,9 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   host_options.output_pattern = Absolute(options.output_pattern);
   host_options.self = Self();
   host_options.algorithms = &algorithms;
+  if (!options.quotas_file.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(host_options.pool.quotas, LoadQuotas(options.quotas_file));
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentHost> host, ExperimentHost::Open(host_options));
   const FindRun find = [host = host.get()](const std::string& id) { return host->Find(id); };
   ModelService model_service(find);

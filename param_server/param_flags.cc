@@ -25,6 +25,7 @@ absl::Status ParamFlags::Check() const {
       {"--index", index.has_value(), {ParamRole::kReducer}},
       {"--output-dir", !output_folder.empty(), {ParamRole::kHub}},
       {"--no-plot", no_plot, {ParamRole::kHub}},
+      {"--quotas", !quotas.empty(), {ParamRole::kHub}},
   };
   for (const Flag& flag : flags) {
     bool fits = !flag.given;
@@ -79,6 +80,10 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
               "By default --data-dir/experiments/{id}/output");
   AddSwitch(app, "--no-plot", &flags->no_plot,
             "hub: do not draw curves.png when an experiment has ended; drawing it needs a python3 with matplotlib");
+  AddPathFlag(
+      app, "--quotas", &flags->quotas, "FILE",
+      "hub: a YAML file with the most running experiments, learners and actors of each owner and tag, and the "
+      "weights of owners in fair shares; see docs/sweeps.md. By default there is no bound, and owners are equal");
   AddCommonFlags(app, &flags->log_level);
 }
 

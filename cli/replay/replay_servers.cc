@@ -100,7 +100,8 @@ absl::StatusOr<v1::ExperimentInfo> ExperimentOf(const ReplayTarget& target, absl
   if (target.experiment_id.empty()) {
     return client.TheRunningOne(timeout);
   }
-  absl::StatusOr<v1::ExperimentInfo> info = client.Get(target.experiment_id, timeout);
+  const absl::StatusOr<std::string> id = client.ResolveOne(target.experiment_id, timeout);
+  absl::StatusOr<v1::ExperimentInfo> info = id.ok() ? client.Get(*id, timeout) : id.status();
   if (absl::IsNotFound(info.status())) {
     return absl::FailedPreconditionError(info.status().message());
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_report.h"
 #include "cli/human_text.h"
@@ -136,6 +137,10 @@ Json FetchedJson(const FetchedRun& run) {
   json["files"] = run.files;
   json["missing"] = run.missing;
   json["bytes"] = run.bytes;
+  json["settings"] = Json::object();
+  for (const auto& [key, value] : run.settings) {
+    json["settings"][key] = value;
+  }
   return json;
 }
 
@@ -160,6 +165,9 @@ absl::StatusOr<FetchedRun> FetchRun(const FetchOptions& options, const StopToken
   // Asked for before the listing: an experiment that was over then has all its files.
   WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Get(options.id, kAnswerTimeout, stop));
   run.state = info.state();
+  for (const std::string& setting : info.settings()) {
+    run.settings.push_back(absl::StrSplit(setting, absl::MaxSplits('=', 1)));
+  }
   WAGGLE_RETURN_IF_ERROR(CheckFree(run.folder, options.id));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<DraftFolder> draft, DraftFolder::Create(run.folder));
   WAGGLE_ASSIGN_OR_RETURN(const v1::ListResultsResponse listing, CopyResults(options, *draft, stop));
@@ -181,18 +189,64 @@ absl::StatusOr<FetchedRun> FetchRun(const FetchOptions& options, const StopToken
   return run;
 }
 
-absl::StatusOr<std::string> Fetch(const FetchFlags& flags, const StopToken& stop) {
-  FetchOptions options;
-  options.param_server = flags.param_server;
-  options.id = flags.id;
-  options.folder = flags.folder.empty() ? flags.id : flags.folder;
-  WAGGLE_ASSIGN_OR_RETURN(const FetchedRun run, FetchRun(options, stop));
-  if (!flags.json) {
-    return FetchedText(run);
+absl::StatusOr<FetchedGroup> FetchAll(const std::string& param_server, const std::vector<std::string>& ids,
+                                      const std::string& folder, const StopToken& stop) {
+  FetchedGroup group;
+  absl::Status last;
+  for (const std::string& id : ids) {
+    FetchOptions options;
+    options.param_server = param_server;
+    options.id = id;
+    options.folder = absl::StrCat(folder, "/", id);
+    absl::StatusOr<FetchedRun> run = FetchRun(options, stop);
+    if (run.ok()) {
+      group.runs.push_back(*std::move(run));
+    } else if (absl::IsFailedPrecondition(run.status())) {
+      last = run.status();
+      group.without_files.push_back(id);
+    } else {
+      return run.status();
+    }
   }
-  Json json = FetchedJson(run);
-  json["folder"] = run.folder;
-  return Dump(json);
+  if (group.runs.empty()) {
+    return last;
+  }
+  return group;
+}
+
+absl::StatusOr<std::string> Fetch(const FetchFlags& flags, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ResolveResponse found,
+                          ExperimentClient(flags.param_server).Resolve(flags.id, kAnswerTimeout, stop));
+  const std::string name = found.group().empty() ? found.ids(0) : found.group();
+  const std::string folder = flags.folder.empty() ? name : WithoutLastSlash(flags.folder);
+  FetchedGroup group;
+  if (found.group().empty()) {
+    FetchOptions options;
+    options.param_server = flags.param_server;
+    options.id = found.ids(0);
+    options.folder = folder;
+    WAGGLE_ASSIGN_OR_RETURN(FetchedRun run, FetchRun(options, stop));
+    group.runs.push_back(std::move(run));
+  } else {
+    WAGGLE_ASSIGN_OR_RETURN(group,
+                            FetchAll(flags.param_server, {found.ids().begin(), found.ids().end()}, folder, stop));
+  }
+  std::string text;
+  Json members = Json::array();
+  for (const FetchedRun& run : group.runs) {
+    text += FetchedText(run);
+    members.push_back(FetchedJson(run));
+    members.back()["folder"] = run.folder;
+  }
+  if (!group.without_files.empty()) {
+    absl::StrAppend(&text, "without files yet: ", absl::StrJoin(group.without_files, ", "), "\n");
+  }
+  if (!flags.json) {
+    return text;
+  }
+  return Dump(found.group().empty()
+                  ? members[0]
+                  : Json{{"group", found.group()}, {"members", members}, {"without_files", group.without_files}});
 }
 
 }  // namespace waggle

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,8 @@ struct FetchedRun {
   std::string folder;
   std::vector<std::string> files;    // Their names in the folder.
   std::vector<std::string> missing;  // Names of files that the experiment does not have.
+  // The values in which it differs from the other members of its group, by their keys.
+  std::vector<std::pair<std::string, std::string>> settings;
   int64_t bytes = 0;
 };
 
@@ -36,6 +39,17 @@ struct FetchOptions {
 // with other content; NOT_FOUND if there is no such experiment; FAILED_PRECONDITION if it has no files yet; CANCELLED
 // after a stop.
 absl::StatusOr<FetchedRun> FetchRun(const FetchOptions& options, const StopToken& stop);
+
+// The members of a group whose files were copied, each to a folder with its id.
+struct FetchedGroup {
+  std::vector<FetchedRun> runs;
+  std::vector<std::string> without_files;  // Ids of members that have no files yet.
+};
+
+// Copies the files of these experiments of one hub, each as FetchRun to FOLDER/ID. FAILED_PRECONDITION if none has
+// files.
+absl::StatusOr<FetchedGroup> FetchAll(const std::string& param_server, const std::vector<std::string>& ids,
+                                      const std::string& folder, const StopToken& stop);
 
 // `waggle fetch`. Returns the text to print.
 absl::StatusOr<std::string> Fetch(const FetchFlags& flags, const StopToken& stop);

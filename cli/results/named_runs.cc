@@ -9,6 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/results/fetch.h"
 #include "common/base/annotate.h"
 #include "common/base/file.h"
@@ -18,6 +20,16 @@ namespace waggle {
 namespace {
 
 constexpr size_t kLongestId = 100;
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
+
+// Says of a word that the hub does not know that it is no path either.
+template <class T>
+absl::StatusOr<T> Known(const std::string& word, absl::StatusOr<T> answer) {
+  if (absl::IsNotFound(answer.status())) {
+    return Annotate(answer.status(), absl::StrCat("there is no file or folder ", word, " here"));
+  }
+  return answer;
+}
 
 bool IsId(const std::string& word) {
   return !word.empty() && word.size() <= kLongestId && absl::ascii_isalnum(word[0]) &&
@@ -33,10 +45,11 @@ bool NamesExperiment(const std::string& word) {
 }
 
 absl::StatusOr<std::unique_ptr<NamedRuns>> NamedRuns::Find(const std::vector<std::string>& words,
-                                                           const std::string& param_server, const StopToken& stop) {
+                                                           const std::string& param_server, Members members,
+                                                           const StopToken& stop) {
   auto runs = std::unique_ptr<NamedRuns>(new NamedRuns());
   for (const std::string& word : words) {
-    WAGGLE_RETURN_IF_ERROR(runs->Add(word, param_server, stop));
+    WAGGLE_RETURN_IF_ERROR(runs->Add(word, param_server, members, stop));
   }
   return runs;
 }
@@ -47,7 +60,8 @@ NamedRuns::~NamedRuns() {
   }
 }
 
-absl::Status NamedRuns::Add(const std::string& word, const std::string& param_server, const StopToken& stop) {
+absl::Status NamedRuns::Add(const std::string& word, const std::string& param_server, Members members,
+                            const StopToken& stop) {
   if (!NamesExperiment(word)) {
     paths_.push_back(word);
     return absl::OkStatus();
@@ -65,16 +79,19 @@ absl::Status NamedRuns::Add(const std::string& word, const std::string& param_se
     }
     temporary_ = path;
   }
-  FetchOptions options;
-  options.param_server = param_server;
-  options.id = word;
-  options.folder = absl::StrCat(temporary_, "/", word);
-  const absl::StatusOr<FetchedRun> fetched = FetchRun(options, stop);
-  if (absl::IsNotFound(fetched.status())) {
-    return Annotate(fetched.status(), absl::StrCat("there is no file or folder ", word, " here"));
+  const ExperimentClient client(param_server);
+  v1::ResolveResponse found;
+  if (members == Members::kAll) {
+    WAGGLE_ASSIGN_OR_RETURN(found, Known(word, client.Resolve(word, kAnswerTimeout, stop)));
+  } else {
+    WAGGLE_ASSIGN_OR_RETURN(*found.add_ids(), Known(word, client.ResolveOne(word, kAnswerTimeout, stop)));
   }
-  WAGGLE_RETURN_IF_ERROR(fetched.status());
-  paths_.push_back(fetched->folder);
+  WAGGLE_ASSIGN_OR_RETURN(const FetchedGroup fetched,
+                          FetchAll(param_server, {found.ids().begin(), found.ids().end()}, temporary_, stop));
+  for (const FetchedRun& run : fetched.runs) {
+    paths_.push_back(run.folder);
+  }
+  left_out_.insert(left_out_.end(), fetched.without_files.begin(), fetched.without_files.end());
   return absl::OkStatus();
 }
 

@@ -18,20 +18,24 @@ class NamedRuns {
   // word that cannot be an id stays as it is. NOT_FOUND if no hub is given, or it does not know the id; other errors
   // are FetchRun's.
   static absl::StatusOr<std::unique_ptr<NamedRuns>> Find(const std::vector<std::string>& words,
-                                                         const std::string& param_server, const StopToken& stop);
+                                                         const std::string& param_server, Members members,
+                                                         const StopToken& stop);
   ~NamedRuns();
   NamedRuns(const NamedRuns&) = delete;
   NamedRuns& operator=(const NamedRuns&) = delete;
 
   const std::vector<std::string>& paths() const { return paths_; }
+  // Ids of members that were left out.
+  const std::vector<std::string>& left_out() const { return left_out_; }
   // True if files were fetched.
   bool any_fetched() const { return !temporary_.empty(); }
 
  private:
   NamedRuns() = default;
-  absl::Status Add(const std::string& word, const std::string& param_server, const StopToken& stop);
+  absl::Status Add(const std::string& word, const std::string& param_server, Members members, const StopToken& stop);
 
   std::vector<std::string> paths_;
+  std::vector<std::string> left_out_;
   std::string temporary_;  // The temporary folder; empty: there is none.
 };
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/live_settings.h"
+#include "common/config/experiment/settings_text.h"
 #include "param_server/experiments/experiment_store.h"
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
@@ -44,7 +45,9 @@ class ExperimentHost {
   // Returns the ids of the members of a population, in their order; otherwise one id.
   absl::StatusOr<std::vector<std::string>> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
-  absl::Status Resume(const std::string& id);
+  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay.
+  absl::Status Resume(const std::string& id, const SettingValues& limits = {});
+  absl::Status SetPriority(const std::string& id, int64_t priority);
   // Sets numbers, {"algorithm.optimizer.learning_rate", "1e-4"}; not if `dry_run`. Returns the changes.
   absl::StatusOr<std::vector<SettingChange>> Set(const std::string& id,
                                                  const std::vector<std::pair<std::string, std::string>>& numbers,
@@ -63,6 +66,9 @@ class ExperimentHost {
   // The newest experiments first. A token means that there may be more.
   v1::ListExperimentsResponse List(const ExperimentQuery& query);
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id);
+  absl::StatusOr<v1::ResolveResponse> Resolve(const std::string& word);
+  // Why queued experiments cannot begin in the pool as it is, or within their quotas: a sentence each, without repeats.
+  std::vector<std::string> Impossible(const std::vector<std::string>& ids);
   std::vector<v1::PoolMember> Members();
   // Null for an experiment that does not run: its texts are on the disk alone.
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id);

@@ -115,6 +115,25 @@ TEST_CASE("Copied files are told as text, and as JSON with their folder", "[grpc
   CHECK(json.at("folder") == flags.folder);
 }
 
+TEST_CASE("The members of a group are copied to a folder each, with their settings", "[grpc]") {
+  Hub hub;
+  hub.Write("summary.json", "{}\n");
+  hub.MakeGroup();
+  FetchFlags flags;
+  flags.param_server = hub.address();
+  flags.id = "pole";
+  flags.folder = hub.folder.File("copy/");
+  flags.json = true;
+  const auto json = nlohmann::json::parse(ValueOf(Fetch(flags, StopToken())));
+  CHECK(json.at("group") == "pole");
+  CHECK(json.at("members").size() == 2);
+  CHECK(json.at("without_files") == nlohmann::json{"pole-empty"});
+  CHECK(hub.Copied("pole-1/summary.json") == "{}\n");
+  CHECK(nlohmann::json::parse(hub.Copied("pole-0/fetched.json")).at("settings") ==
+        nlohmann::json{{"learner.x", "pole-0"}});
+  CHECK_FALSE(std::filesystem::exists(hub.folder.File("copy/pole-empty")));
+}
+
 TEST_CASE("A copy that is stopped leaves nothing", "[grpc]") {
   const Hub hub;
   hub.Write("summary.json", "{}\n");

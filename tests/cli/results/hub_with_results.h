@@ -13,7 +13,8 @@
 
 namespace waggle::testing {
 
-// A hub with one running experiment, "pole-x7k2q", whose files the test writes.
+// A hub with a running experiment, "pole-x7k2q", whose files the test writes. Others have the same files, but for
+// "pole-empty", which has none.
 class HubWithResults {
  public:
   static constexpr char kId[] = "pole-x7k2q";
@@ -34,12 +35,24 @@ class HubWithResults {
   void WriteBest(const std::string& text) const {
     std::ofstream(folders.hub + "/weights/" + kBest, std::ios::binary) << text;
   }
+  // Makes a group "pole" of three members, the last of which has no files.
+  void MakeGroup() {
+    experiments.experiments.clear();
+    for (const char* const id : {"pole-0", "pole-1", "pole-empty"}) {
+      v1::ExperimentInfo member = RunningExperiment(id);
+      member.set_group("pole");
+      member.add_settings(std::string("learner.x=") + id);
+      experiments.experiments.push_back(member);
+    }
+  }
   const std::string& address() const { return server->address(); }
 
   const TemporaryFolder folder;
   const ResultFolders folders = {folder.File("output"), folder.File("hub")};
   FakeExperiments experiments;
-  ResultService results{[this](const std::string&) -> absl::StatusOr<ResultFolders> { return folders; }};
+  ResultService results{[this](const std::string& id) -> absl::StatusOr<ResultFolders> {
+    return id == "pole-empty" ? ResultFolders{folder.File("none"), folder.File("none")} : folders;
+  }};
   const std::unique_ptr<RpcServer> server = ValueOf(RpcServer::Start("127.0.0.1:0", {&experiments, &results}));
 };
 
