@@ -10,10 +10,13 @@
 
 namespace waggle {
 
-// The folders of runs that a user names: by a path here, or by the id of an experiment, whose files are then fetched
-// from its hub into a temporary folder. That is removed at the end.
+// The folders of runs that a user names: by a path here, or by the id of an experiment or a group, whose files are then
+// fetched from the hub into a temporary folder. That is removed at the end.
 class NamedRuns {
  public:
+  // kOne: a word stands for one experiment. kAll: it may stand for a group; members without files are left out.
+  enum class Members { kOne, kAll };
+
   // A word that is a path here stands for it. Any other that may be an id is asked for at `param_server`, HOST:PORT; a
   // word that cannot be an id stays as it is. NOT_FOUND if no hub is given, or it does not know the id; other errors
   // are FetchRun's.
