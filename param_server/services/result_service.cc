@@ -20,8 +20,6 @@ namespace {
 
 constexpr int kReaders = 2;
 constexpr size_t kMaxWaiting = 256;
-// Each holds a file and up to two pieces of it.
-constexpr int kMaxStreams = 64;
 constexpr int64_t kMostBytes = int64_t{1} << 20;  // In one message.
 
 ByteSlices Share(std::string bytes) {
@@ -146,8 +144,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(absl::Status status) {
 
 }  // namespace
 
-ResultService::ResultService(FindResults find)
-    : find_(std::move(find)), readers_("result-files", kReaders, kMaxWaiting) {}
+ResultService::ResultService(FindResults find, int max_streams)
+    : find_(std::move(find)), max_streams_(max_streams), readers_("result-files", kReaders, kMaxWaiting) {}
 
 grpc::ServerUnaryReactor* ResultService::List(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
@@ -184,7 +182,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ResultService::Fetch(grpc::CallbackS
   }
   ++*streams_;
   auto part = std::make_shared<FilePart>(&readers_, *std::move(folders), std::move(decoded), streams_);
-  if (*streams_ > kMaxStreams) {
+  if (*streams_ > max_streams_) {
     return Refuse(absl::UnavailableError("this server is busy with too many other files"));
   }
   return new WriteReactor(std::make_unique<FilePartSource>(std::move(part)));

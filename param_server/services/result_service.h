@@ -25,7 +25,8 @@ using ResultServiceBase = v1::ResultService::WithRawCallbackMethod_List<
 // disk. UNAVAILABLE if too many files are sent at once.
 class ResultService final : public ResultServiceBase {
  public:
-  explicit ResultService(FindResults find);
+  // Sends at most `max_streams` files at once. Each holds a file and up to two pieces of it.
+  explicit ResultService(FindResults find, int max_streams = 64);
 
   grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override;
@@ -34,6 +35,7 @@ class ResultService final : public ResultServiceBase {
 
  private:
   const FindResults find_;
+  const int max_streams_;
   const std::shared_ptr<std::atomic<int>> streams_ = std::make_shared<std::atomic<int>>(0);  // Files being sent.
   Executor readers_;  // Last: its tasks use the members above.
 };
