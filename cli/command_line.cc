@@ -29,6 +29,9 @@ experiments on this machine:
   import SOURCE ... --output FILE
                 convert data sets of Minari or D4RL to such a file, or join such files
   plot RUN ...  draw the curves of runs, as a PNG
+  compare RUN ...
+                compare settings by the results of their runs, with confidence intervals
+  card RUN      make a folder with a model card and the best weights
   serve-environment NAME
                 serve a built-in environment to other programs, by dm_env_rpc
 
@@ -46,6 +49,8 @@ experiments of a parameter server and its pool of processes:
   set ID KEY=VALUE ...
                 set numbers of a running experiment, such as algorithm.optimizer.learning_rate
   logs ID       print the events of an experiment
+  fetch ID [DIR]
+                copy the files of an experiment, with its best weights, to a folder
   health HOST:PORT
                 ask a server of any kind whether it serves; the exit status is the answer
 
@@ -65,7 +70,7 @@ replay tables:
 
 std::vector<Verb> AllVerbs() {
   std::vector<Verb> verbs;
-  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ReplayVerbs()}) {
+  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ResultVerbs(), ReplayVerbs()}) {
     verbs.insert(verbs.end(), group.begin(), group.end());
   }
   return verbs;

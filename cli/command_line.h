@@ -15,7 +15,8 @@
 namespace waggle {
 
 struct RunFlags {
-  std::string file;
+  std::string file;    // May be empty if `resume` is not.
+  std::string resume;  // The folder of a run that goes on. Empty: a new run.
   // Values that replace those of the file: --set, then --actors, --replay-servers, --learners and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
@@ -23,9 +24,32 @@ struct RunFlags {
 };
 
 struct PlotFlags {
-  std::vector<std::string> runs;  // Their folders.
-  std::string out;                // Empty: RUN/curves.png for one run, curves.png for several.
+  std::vector<std::string> runs;  // Their folders, or experiments' ids.
+  std::string param_server;       // The hub of these experiments. Empty: none is asked.
+  std::string out;                // Empty: RUN/curves.png for one run's folder, curves.png otherwise.
   bool returns_only = false;
+};
+
+struct CompareFlags {
+  std::vector<std::string> runs;  // As PlotFlags.
+  std::string param_server;
+  std::string by = "result";  // The score that settings are sorted by: "result" or "area".
+  bool json = false;
+};
+
+struct CardFlags {
+  std::string run;  // Its folder, or an experiment's id.
+  std::string param_server;
+  std::string folder;  // Empty: RUN/card for a folder, ID-card for an id.
+  bool video = false;
+  int64_t video_episodes = 1;
+};
+
+struct FetchFlags {
+  std::string param_server;
+  std::string id;
+  std::string folder;  // Empty: one with the id's name in the working folder.
+  bool json = false;
 };
 
 // For the pool and all experiments if no experiment and no replay servers are given.
@@ -167,10 +191,10 @@ struct HealthFlags {
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command =
-    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
-                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
+using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
+                             StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
+                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
+                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -152,6 +152,14 @@ void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* 
   TakeOneEachTime(app->add_option(name, *keys, description)->type_name("KEY")->check(CheckKey));
 }
 
+void AddHubFlag(CLI::App* app, std::string* param_server) {
+  app->add_option("--param-server", *param_server,
+                  "The parameter server that is asked for experiments, which are named by their ids")
+      ->envname("WAGGLE_PARAM_SERVER")
+      ->type_name("HOST:PORT")
+      ->check(CheckAddress);
+}
+
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target) {
   app->add_option("--param-server", target->param_server, "The parameter server; its replay servers are asked")
       ->envname("WAGGLE_PARAM_SERVER")

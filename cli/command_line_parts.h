@@ -24,6 +24,7 @@ struct Verb {
 // The verbs by subject, and the verb of a name, or null.
 std::vector<Verb> LocalVerbs();       // command_line_local.cc: this machine's files and processes.
 std::vector<Verb> ExperimentVerbs();  // command_line_experiments.cc: questions to a hub.
+std::vector<Verb> ResultVerbs();      // command_line_results.cc: the results of runs and experiments.
 std::vector<Verb> ReplayVerbs();      // command_line_replay.cc: the tables of replay servers.
 std::vector<Verb> ReplayFileVerbs();  // Behind `waggle replay`.
 const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name);
@@ -63,6 +64,8 @@ void AddAssignmentFlag(CLI::App* app, const std::string& name, const std::string
 void AddKeyFlag(CLI::App* app, const std::string& name, std::optional<uint64_t>* key, const std::string& description);
 void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* keys, const std::string& description);
 
+// Adds --param-server for a verb that takes experiments' ids as well as paths; it may be left out.
+void AddHubFlag(CLI::App* app, std::string* param_server);
 // Adds --param-server, --replay-server and --experiment, and returns --experiment.
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/check/check_report.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
@@ -29,6 +31,10 @@
 #include "cli/replay/replay_servers.h"
 #include "cli/replay/why.h"
 #include "cli/replay/why_report.h"
+#include "cli/results/fetch.h"
+#include "cli/results/named_runs.h"
+#include "cli/results/run_program.h"
+#include "cli/results/write_card.h"
 #include "cli/run/local_run.h"
 #include "cli/serve/serve_environment.h"
 #include "cli/status/health.h"
@@ -185,6 +191,17 @@ int Do(const LogsFlags& flags) {
   });
 }
 
+int Do(const FetchFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> fetched = Fetch(flags, stop);
+    if (!fetched.ok()) {
+      return Complain("fetch", fetched.status(), ExperimentExitStatus(fetched.status()));
+    }
+    std::cout << *fetched << std::flush;
+    return 0;
+  });
+}
+
 int Do(const CheckFlags& flags) {
   const absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
   if (!checked.ok()) {
@@ -219,10 +236,46 @@ int Become(const char* verb, std::vector<std::string> command) {
   return Complain(verb, absl::ErrnoToStatus(errno, absl::StrCat("cannot start ", command[0])), 1);
 }
 
-int Do(const EvaluationFlags& flags) {
+// Calls `body` with the paths of the runs that a user names. Experiments' files are fetched first, and removed after
+// it.
+int WithNamedRuns(const char* verb, const std::vector<std::string>& words, const std::string& param_server,
+                  NamedRuns::Members members,
+                  const std::function<int(const NamedRuns& runs, const StopToken& stop)>& body) {
+  return DoUntilStopped([&](const StopToken& stop) {
+    const absl::StatusOr<std::unique_ptr<NamedRuns>> runs = NamedRuns::Find(words, param_server, members, stop);
+    if (!runs.ok()) {
+      return Complain(verb, runs.status(), ExperimentExitStatus(runs.status()));
+    }
+    if (!(*runs)->left_out().empty()) {
+      std::cerr << "waggle " << verb << ": without files yet: " << absl::StrJoin((*runs)->left_out(), ", ")
+                << std::endl;
+    }
+    return body(**runs, stop);
+  });
+}
+
+int Run(const char* verb, const std::vector<std::string>& command, const StopToken& stop) {
+  const absl::StatusOr<int> status = RunProgram(command, stop);
+  return !status.ok() ? Complain(verb, status.status(), 1) : stop.StopRequested() ? 130 : *status;
+}
+
+std::vector<std::string> EvaluationCommand(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
-  return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
+  return command;
+}
+
+int Do(const EvaluationFlags& flags) {
+  const char* const verb = flags.record.empty() ? "evaluate" : "record";
+  if (!NamesExperiment(flags.path)) {
+    return Become(verb, EvaluationCommand(flags));
+  }
+  return WithNamedRuns(verb, {flags.path}, flags.param_server, NamedRuns::Members::kOne,
+                       [&](const NamedRuns& runs, const StopToken& stop) {
+                         EvaluationFlags fetched = flags;
+                         fetched.path = runs.paths().front();
+                         return Run(verb, EvaluationCommand(fetched), stop);
+                       });
 }
 
 int Do(const DatasetFlags& flags) {
@@ -255,10 +308,50 @@ int Do(const HealthFlags& flags) {
   return 0;
 }
 
+// Runs a script over runs that a user names, or becomes it if all of them are paths.
+int RunScript(const char* verb, const std::vector<std::string>& words, const std::string& param_server,
+              const std::function<absl::StatusOr<std::vector<std::string>>(const std::vector<std::string>& runs,
+                                                                           bool any_fetched)>& command) {
+  if (std::none_of(words.begin(), words.end(), &NamesExperiment)) {
+    absl::StatusOr<std::vector<std::string>> script = command(words, false);
+    return script.ok() ? Become(verb, *std::move(script)) : Complain(verb, script.status(), kNoPlotter);
+  }
+  return WithNamedRuns(
+      verb, words, param_server, NamedRuns::Members::kAll, [&](const NamedRuns& runs, const StopToken& stop) {
+        const absl::StatusOr<std::vector<std::string>> script = command(runs.paths(), runs.any_fetched());
+        return script.ok() ? Run(verb, *script, stop) : Complain(verb, script.status(), kNoPlotter);
+      });
+}
+
 int Do(const PlotFlags& flags) {
-  absl::StatusOr<std::vector<std::string>> command =
-      PlotCommand(OwnFolder(), flags.runs, flags.out, flags.returns_only);
-  return command.ok() ? Become("plot", *std::move(command)) : Complain("plot", command.status(), kNoPlotter);
+  return RunScript("plot", flags.runs, flags.param_server,
+                   [&flags](const std::vector<std::string>& runs, bool any_fetched) {
+                     const std::string out = flags.out.empty() && any_fetched ? "curves.png" : flags.out;
+                     return PlotCommand(OwnFolder(), runs, out, flags.returns_only);
+                   });
+}
+
+int Do(const CompareFlags& flags) {
+  return RunScript("compare", flags.runs, flags.param_server,
+                   [&flags](const std::vector<std::string>& runs, bool /*any_fetched*/) {
+                     return CompareCommand(OwnFolder(), runs, flags.by, flags.json);
+                   });
+}
+
+int Do(const CardFlags& flags) {
+  return WithNamedRuns("card", {flags.run}, flags.param_server, NamedRuns::Members::kOne,
+                       [&flags](const NamedRuns& runs, const StopToken& stop) {
+                         const std::string& run = runs.paths().front();
+                         const std::string folder = !flags.folder.empty() ? flags.folder
+                                                    : runs.any_fetched()  ? absl::StrCat(flags.run, "-card")
+                                                                          : absl::StrCat(run, "/card");
+                         const absl::StatusOr<std::string> written = WriteCard(run, folder, flags, OwnFolder(), stop);
+                         if (!written.ok()) {
+                           return Complain("card", written.status(), ExperimentExitStatus(written.status()));
+                         }
+                         std::cout << "wrote " << *written << std::endl;
+                         return 0;
+                       });
 }
 
 int Do(const WhyFlags& flags) {

@@ -76,6 +76,18 @@ if(WAGGLE_WITH_TORCH)
   endif()
 endif()
 
+# The version of LibTorch that `waggle run` writes into summary.json.
+set(WAGGLE_LIBTORCH_VERSION "")
+if(WAGGLE_WITH_TORCH)
+  find_file(WAGGLE_TORCH_VERSION_HEADER torch/csrc/api/include/torch/version.h
+    HINTS "${WAGGLE_TORCH_ROOT}/include" ${TORCH_INCLUDE_DIRS})
+  if(WAGGLE_TORCH_VERSION_HEADER)
+    file(STRINGS "${WAGGLE_TORCH_VERSION_HEADER}" numbers REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) [0-9]+")
+    list(TRANSFORM numbers REPLACE ".* " "")
+    list(JOIN numbers "." WAGGLE_LIBTORCH_VERSION)
+  endif()
+endif()
+
 if(WAGGLE_BUILD_TESTS)
   find_package(Catch2 REQUIRED)
   # For tests, which read what Waggle wrote.

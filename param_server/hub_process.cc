@@ -23,6 +23,7 @@
 #include "param_server/services/experiment_service.h"
 #include "param_server/services/model_service.h"
 #include "param_server/services/pool_service.h"
+#include "param_server/services/result_service.h"
 #include "param_server/services/store_service.h"
 #include "param_server/services/worker_service.h"
 
@@ -80,9 +81,10 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   StoreService store_service(find);
   PoolService pool_service(host.get());
   ExperimentService experiment_service(host.get());
+  ResultService result_service([host = host.get()](const std::string& id) { return host->Folders(id); });
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                           RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service,
-                                                            &pool_service, &experiment_service}));
+                                                            &pool_service, &experiment_service, &result_service}));
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
   stop.Wait();

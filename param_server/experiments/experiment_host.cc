@@ -284,6 +284,12 @@ absl::StatusOr<std::shared_ptr<RunServices>> ExperimentHost::Find(const std::str
   return absl::NotFoundError(absl::StrCat("no experiment \"", absl::CHexEscape(id), "\" runs here"));
 }
 
+absl::StatusOr<ResultFolders> ExperimentHost::Folders(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+  return ResultFolders{record->output_folder, absl::StrCat(state_->RunFolder(id), "/hub")};
+}
+
 absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string known, OnlyOne(id));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, Texts(known));

@@ -16,6 +16,7 @@
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
 #include "param_server/pool/worker_pool.h"
+#include "param_server/results/result_files.h"
 #include "param_server/run/listeners.h"
 #include "param_server/services/run_services.h"
 #include "waggle/v1/experiment.pb.h"
@@ -55,6 +56,8 @@ class ExperimentHost {
   absl::Status Delete(const std::string& id);
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after);
   absl::StatusOr<ExperimentTexts> Texts(const std::string& id);
+  // The folders with the experiment's files. NOT_FOUND if it does not exist. Does not block.
+  absl::StatusOr<ResultFolders> Folders(const std::string& id);
   // The last overview of an experiment that does not run. An empty id stands for the only experiment. UNAVAILABLE while
   // the experiment is being opened; NOT_FOUND if it does not exist; FAILED_PRECONDITION if there are several.
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id);
