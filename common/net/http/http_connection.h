@@ -32,7 +32,7 @@ class HttpConnection {
   // Waits until Read would return something. False if it would fail.
   bool AwaitReadable();
 
-  // Ends the answer. Bytes that the client has sent and nobody has read would otherwise make the system drop it.
+  // Ends the answer. Unread bytes of the client would otherwise make the system drop it.
   void Finish();
 
  private:

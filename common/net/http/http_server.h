@@ -58,7 +58,7 @@ struct HttpServerOptions {
   int threads = 4;                             // Requests that are answered at once.
   size_t max_connections = 64;                 // Those that wait for a thread. More are closed.
   size_t max_path_bytes = 1024;                // 414 past it.
-  size_t max_header_bytes = size_t{16} << 10;  // Of the request line too. 431 past it.
+  size_t max_header_bytes = size_t{16} << 10;  // With the request line. 431 past it.
   size_t max_body_bytes = size_t{1} << 20;     // 413 past it.
   // A whole request must have arrived, and a whole answer been taken, after these times.
   absl::Duration read_timeout = absl::Seconds(10);

@@ -42,7 +42,7 @@ class Pair {
     const uint64_t one = 1;
     REQUIRE(write(wake_, &one, sizeof(one)) == sizeof(one));
   }
-  // What Read returns until it fails or ends.
+  // The bytes that Read returns until it fails or ends.
   std::string Rest() {
     std::string all;
     char piece[7];
