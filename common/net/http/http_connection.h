@@ -47,7 +47,7 @@ class HttpConnection {
   const Deadline read_deadline_;
   std::optional<Deadline> write_deadline_;  // From the first written byte.
   std::string ahead_;                       // Bytes that were read and not returned yet.
-  size_t returned_ = 0;                     // Of `ahead_`.
+  size_t returned_ = 0;                     // The bytes of `ahead_` that Read has returned.
   size_t body_left_ = 0;                    // The bytes that may still be read from the socket.
 };
 
