@@ -33,6 +33,12 @@ struct StatusFlags {
   bool json = false;
 };
 
+// `waggle top`.
+struct TopFlags {
+  std::string param_server;
+  double period_seconds = 2;  // From one screen to the next.
+};
+
 struct SubmitFlags {
   std::string param_server;
   std::string file;
@@ -156,8 +162,8 @@ struct HealthFlags {
 
 using Command =
     std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
-                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
+                 TopFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
+                 ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

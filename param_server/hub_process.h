@@ -13,6 +13,7 @@ struct HubProcessOptions {
   // The output folder of an experiment. "{id}" stands for its id; empty: a folder in the data folder.
   std::string output_pattern;
   bool plots = true;  // Draws the curves of experiments that have ended.
+  std::string web;    // HOST:PORT of the web page; empty: none is served.
 };
 
 // Runs the hub until `stop`. It saves the experiments and their weights, and gives the pool's processes their work.

@@ -61,7 +61,8 @@ class RunCurves {
     bool complete = true;                                     // False: ask again, as the file has more rows.
   };
   // The curves of FOLDER/metrics.csv; empty if there is no such file yet. Other errors name the file.
-  absl::StatusOr<Answer> Read(const std::string& folder, const std::set<std::string>& names) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Answer> Read(const std::string& folder, const std::set<std::string>& names)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Run {

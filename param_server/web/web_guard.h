@@ -14,8 +14,8 @@ bool IsLoopbackAddress(absl::string_view address);
 bool IsLoopbackHost(absl::string_view host);
 
 // PERMISSION_DENIED unless a request that changes something comes from a user of this machine: directly, from its
-// loopback address, to a loopback name, and if a page has sent it from a page of this server. The last two keep pages of
-// other sites out, also those whose name has been made to point here.
+// loopback address, to a loopback name, and if a page has sent it from a page of this server. The last two keep pages
+// of other sites out, also those whose name has been made to point here.
 absl::Status CheckMayChange(const HttpRequest& request);
 
 }  // namespace waggle
