@@ -72,11 +72,11 @@ absl::StatusOr<std::set<RunState>> States(const HttpRequest& request) {
   return states;
 }
 
-// True if the text occurs in one of the experiment's names, whatever the case.
+// True if the text, in lower case, occurs in one of the experiment's names.
 bool Matches(const v1::ExperimentInfo& info, const std::string& text) {
-  for (const std::string* const field :
+  for (const std::string* const name :
        {&info.id(), &info.name(), &info.algorithm(), &info.environment(), &info.population()}) {
-    if (absl::StrContains(absl::AsciiStrToLower(*field), text)) {
+    if (absl::StrContains(absl::AsciiStrToLower(*name), text)) {
       return true;
     }
   }

@@ -35,9 +35,9 @@ struct LoopFigures {
   std::optional<double> weights_pulled;
   std::optional<double> actor_waiting;      // Share of time, for any reason. The parts follow:
   std::optional<double> waits_for_room;     // Replay takes no more items for now.
-  std::optional<double> waits_for_actions;  // Of the learner's process, which computes them.
+  std::optional<double> waits_for_actions;  // The learner's process computes them.
   std::optional<double> waits_for_weights;  // Newer ones.
-  std::optional<double> waits_for_steps;    // Of the run's last environment steps.
+  std::optional<double> waits_for_steps;    // The run's last environment steps are given out.
   std::optional<double> in_environment;     // Share of the actors' time that environments take.
   std::optional<double> learner_waiting;    // Share of time.
   std::optional<double> policy_lag;         // Learner steps.

@@ -57,7 +57,7 @@ export function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (size >= unit) return (value / unit).toPrecision(3) + letter;
+    if (size >= unit) return Number((value / unit).toPrecision(3)) + letter;
   }
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(3)));
 }

@@ -75,7 +75,9 @@ export function openExperiment(host, id) {
       ["Algorithm", info.algorithm], ["Environment", info.environment], ["Seed", info.seed], ["Priority", info.priority],
       ["Submitted", ago(info.submitted_at_us)], ["Time", duration(info.running_ms / 1e3)],
       ["Environment steps", number(info.env_steps)], ["Learner steps", number(info.learner_steps)],
-      ["Weights", bytes(info.model_bytes)], ["Best result", result], ["Results in", info.output_folder]]));
+      ["Weights", bytes(info.model_bytes)], ["Best result", result], ["Results in", info.output_folder],
+      ...(info.owner ? [["Owner", info.owner]] : []), ...(info.tags?.length ? [["Tags", info.tags.join(", ")]] : []),
+      ...(info.settings?.length ? [["Differs in", info.settings.join(", ")]] : [])]));
     parts.stop.hidden = over(info);
     parts.resume.hidden = !["stopped", "failed"].includes(info.state);
     setText(parts.problems, info.problems.join("; "));
@@ -159,6 +161,7 @@ export function openExperiment(host, id) {
       parts.yaml.replaceChildren(block("As it was submitted", yaml.submitted), block("With every default", yaml.effective));
     }
     return () => {
+      state.info = info;
       drawFacts(info);
       parts.slow.className = info.bottleneck.station === "none" ? "panel" : "panel slow";
       setText(parts.slow, (info.bottleneck.station === "none" ? "" : `${info.bottleneck.station} is slow: `) +
@@ -180,7 +183,7 @@ export function openExperiment(host, id) {
     };
   }
 
-  const resized = new ResizeObserver(() => { parts.loop.drawn = ""; });
+  const resized = new ResizeObserver(() => { if (state.info) drawLoop(parts.loop, state.info.loop, state.info.bottleneck); });
   resized.observe(parts.loop);
   return { title: id, refresh, close: () => resized.disconnect() };
 }

@@ -37,7 +37,7 @@ export function drawLoop(host, loop, bottleneck) {
   host.drawn = key;
   const plan = narrow ? NARROW : WIDE;
   const words = loop.hops.map((hop) => `${hop.from} to ${hop.to}: ${number(hop.per_s)} ${hop.unit} a second`);
-  const svg = element("svg", { viewBox: `0 0 ${plan.width} ${plan.height}`, role: "img",
+  const svg = element("svg", { class: narrow ? "loop narrow" : "loop", viewBox: `0 0 ${plan.width} ${plan.height}`, role: "img",
     "aria-label": `The loop: ${words.join("; ")}. ` +
       (bottleneck.station === "none" ? "No station is slow." : `The slow station is the ${bottleneck.station}.`) });
   for (const hop of loop.hops) {

@@ -36,7 +36,7 @@ TEST_CASE("a long curve is bounded, and its points have the mean and the range o
     CHECK(points[i].mean == Approx(4.5).margin(0.1));
     CHECK(points[i].step < points[i + 1].step);
   }
-  CHECK(points[0].step == 255);  // Of 256 values: four such points hold 1024.
+  CHECK(points[0].step == 255);  // A point of 256 values: four hold 1024.
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace waggle::testing {
 namespace {
 
-// A run with one process of each role, in which nobody waits.
+// A run with one process of each role, in which no process waits.
 LoopFigures Loop() {
   LoopFigures loop;
   loop.running = true;
@@ -108,7 +108,7 @@ TEST_CASE("a role without a worker stops the loop", "[unit]") {
   loop.actors = 0;
   loop.items_sampled = 0;
   CHECK(FindBottleneck(loop).station == Station::kActor);
-  loop.items_sampled = 1'000;  // Of recorded episodes.
+  loop.items_sampled = 1'000;  // It learns from recorded episodes.
   CHECK(FindBottleneck(loop).station == Station::kLearner);
 }
 
