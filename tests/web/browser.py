@@ -64,10 +64,11 @@ class Browser:
 
     def call(self, method, **parameters):
         self._calls += 1
-        self._socket.send(json.dumps({"id": self._calls, "method": method, "params": parameters}))
+        number = self._calls
+        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
             message = json.loads(self._socket.recv())
-            if message.get("id") == self._calls:
+            if message.get("id") == number:
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
                 return message["result"]
@@ -85,7 +86,7 @@ class Browser:
         elif event.get("method") == "Page.javascriptDialogOpening":
             # Not by call(), which may be waiting for what this unblocks.
             self._calls += 1
-            self._socket.send(json.dumps({"id": -self._calls, "method": "Page.handleJavaScriptDialog",
+            self._socket.send(json.dumps({"id": self._calls, "method": "Page.handleJavaScriptDialog",
                                           "params": {"accept": True}}))  # fmt: skip
 
     def open(self, url):

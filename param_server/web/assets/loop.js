@@ -3,8 +3,8 @@ import { element, number, percent } from "./dom.js";
 
 const BOX = { width: 124, height: 58 };
 // Middle points of the boxes, on a wide page and on a narrow one.
-const WIDE = { width: 760, height: 230, at: { environment: [70, 45], actor: [270, 45], replay: [480, 45],
-  learner: [690, 45], hub: [480, 185] } };
+const WIDE = { width: 860, height: 230, at: { environment: [70, 45], actor: [310, 45], replay: [550, 45],
+  learner: [790, 45], hub: [550, 185] } };
 const NARROW = { width: 340, height: 470, at: { environment: [70, 36], actor: [70, 166], replay: [70, 296],
   learner: [70, 430], hub: [272, 296] } };
 
