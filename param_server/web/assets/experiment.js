@@ -8,7 +8,7 @@ const CURVES = [["evaluation/mean_return", "Return of evaluations"], ["actor/ret
   ["actor/env_steps_per_s", "Environment steps a second"], ["learner/steps_per_s", "Learner steps a second"],
   ["learner/policy_lag_mean", "Policy lag, learner steps"], ["learner/waiting_fraction", "Learner's share of waiting"],
   ["actor/waiting_fraction", "Actors' share of waiting"]];
-const MOST_CURVES = 20, MOST_SEEDS = 8, SLOW_EVERY = 4;
+const MOST_CURVES = 20, MOST_SEEDS = 8, MOST_EVENTS = 500, SLOW_EVERY = 4;
 
 const over = (info) => ["solved", "limit", "failed", "stopped"].includes(info.state);
 
@@ -180,6 +180,7 @@ export function openExperiment(host, id) {
         parts.events.prepend(element("li", {}, element("time", { datetime: at.toISOString() }, at.toLocaleString()), event.text));
         state.events = event.number;
       }
+      while (parts.events.children.length > MOST_EVENTS) parts.events.lastChild.remove();
     };
   }
 
