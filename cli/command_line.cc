@@ -40,6 +40,7 @@ experiments of a parameter server and its pool of processes:
   list          list the experiments and groups
   status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
                 experiments; with --replay-server: replay servers that serve alone
+  top           show the experiments and workers with their rates and waits, again and again
   watch ID      show an experiment's progress until it ends
   stop ID ...   end experiments, or all of a group
   resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit

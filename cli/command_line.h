@@ -58,6 +58,12 @@ struct StatusFlags {
   bool json = false;
 };
 
+// `waggle top`.
+struct TopFlags {
+  std::string param_server;
+  double period_seconds = 2;  // From one screen to the next.
+};
+
 struct SubmitFlags {
   std::string param_server;
   std::string file;
@@ -194,7 +200,7 @@ struct HealthFlags {
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
                              StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
                              InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
-                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags>;
+                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

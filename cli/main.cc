@@ -39,6 +39,7 @@
 #include "cli/serve/serve_environment.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
+#include "cli/status/top.h"
 #include "common/base/machine_memory.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/process/curves.h"
@@ -118,6 +119,13 @@ int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
     return absl::OkStatus();
   });
   return status != 0 ? status : exit_status;
+}
+
+int Do(const TopFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::Status done = RunTop(flags, stop, STDIN_FILENO, STDOUT_FILENO);
+    return done.ok() ? 0 : Complain("top", done, ExperimentExitStatus(done));
+  });
 }
 
 // Makes a verb that only prints end with its reader: `waggle watch ID --json | head -1`.

@@ -44,6 +44,13 @@ if(WAGGLE_WITH_GRPC)
   add_library(waggle_rocksdb INTERFACE)
   target_include_directories(waggle_rocksdb SYSTEM INTERFACE "${WAGGLE_ROCKSDB_INCLUDE_DIR}")
   target_link_libraries(waggle_rocksdb INTERFACE "${WAGGLE_ROCKSDB_LIBRARY}")
+  find_path(WAGGLE_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
+  find_library(WAGGLE_HTTPLIB_LIBRARY cpp-httplib REQUIRED)
+  add_library(waggle_httplib INTERFACE)
+  target_include_directories(waggle_httplib SYSTEM INTERFACE "${WAGGLE_HTTPLIB_INCLUDE_DIR}")
+  # As Debian's library is compiled: they change the layout of its types.
+  target_compile_definitions(waggle_httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+  target_link_libraries(waggle_httplib INTERFACE "${WAGGLE_HTTPLIB_LIBRARY}")
   # 3.37 is the first with STRICT tables.
   find_package(SQLite3 3.37 REQUIRED)
 endif()

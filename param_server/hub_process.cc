@@ -26,6 +26,8 @@
 #include "param_server/services/result_service.h"
 #include "param_server/services/store_service.h"
 #include "param_server/services/worker_service.h"
+#include "param_server/web/host_source.h"
+#include "param_server/web/web_server.h"
 
 namespace waggle {
 namespace {
@@ -56,7 +58,10 @@ std::string Absolute(const std::string& path) {
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::error_code ignored;
-  std::filesystem::remove(address_file, ignored);  // The address of an earlier process is wrong.
+  const std::string web_file = absl::StrCat(options.data_folder, "/web_address");
+  for (const std::string& file : {address_file, web_file}) {
+    std::filesystem::remove(file, ignored);  // The address of an earlier process is wrong.
+  }
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;
@@ -85,11 +90,20 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                           RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service,
                                                             &pool_service, &experiment_service, &result_service}));
+  HostSource web_source(host.get());
+  std::unique_ptr<WebServer> web;
+  if (!options.web.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(web, WebServer::Start(options.web, &web_source));
+    WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(web_file, web->address() + "\n"));
+    LogInfo("the web page is at http://", web->address(), "/");
+  }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
   stop.Wait();
   std::filesystem::remove(address_file, ignored);
+  std::filesystem::remove(web_file, ignored);
   host->BeginStop();
+  web.reset();
   server->Shutdown(kShutdownGrace);
   return absl::OkStatus();
 }

@@ -14,6 +14,8 @@ struct HubProcessOptions {
   std::string output_pattern;
   bool plots = true;             // Draws the curves of experiments that have ended.
   std::string quotas_file = {};  // See LoadQuotas; empty: no quotas.
+  bool plots = true;             // Draws the curves of experiments that have ended.
+  std::string web;               // HOST:PORT of the web page; empty: none is served.
 };
 
 // Runs the hub until `stop`. It saves the experiments and their weights, and gives the pool's processes their work.

@@ -25,6 +25,7 @@ struct ParamFlags {
   std::string output_folder;
   bool no_plot = false;
   std::string quotas;  // A file; empty: no quotas.
+  std::string web;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;

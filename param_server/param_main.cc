@@ -19,7 +19,7 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
   if (flags.role == ParamRole::kReducer) {
     return ServeGradients(flags.Gradients(), stop);
   }
-  return RunHub({flags.listen, flags.data_folder, flags.output_folder, !flags.no_plot, flags.quotas}, stop);
+  return RunHub({flags.listen, flags.data_folder, flags.output_folder, !flags.no_plot, flags.quotas, flags.web}, stop);
 }
 
 }  // namespace

@@ -99,7 +99,12 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
                               : actions.waiting ? "waiting for actions"
                               : weights.waiting ? "waiting for newer weights"
                               : turns.waiting   ? "waiting for its turn"
-                                                : nullptr};
+                                                : nullptr,
+                              {{"room_waiting_fraction", sink.waited},
+                               {"actions_waiting_fraction", actions.waited},
+                               {"weights_waiting_fraction", weights.waited},
+                               {"steps_waiting_fraction", budget.waited},
+                               {"environment_fraction", environment_time()}}};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
@@ -162,14 +167,28 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
   }
   pending_.Keep(ready_, *output);
   CountSteps();
-  WAGGLE_RETURN_IF_ERROR(parts_.environments->Send(ready_.lanes, output->actions));
-  WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
+  {
+    MutexLock lock(&environment_mutex_);
+    environment_clock_.Begin();
+  }
+  const absl::Status sent = parts_.environments->Send(ready_.lanes, output->actions);
+  absl::StatusOr<ReadyLanes> received = sent.ok() ? Receive(stop) : sent;
+  {
+    MutexLock lock(&environment_mutex_);
+    environment_clock_.End();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(ready_, std::move(received));
   if (const PendingRows::Complete complete = pending_.Take(ready_); !complete.lanes.empty()) {
     WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(complete.lanes, complete.rows));
   }
   CountEpisodes();
   return options_.rows_per_version > 0 && ++version_rows_ == options_.rows_per_version ? FinishUnroll(stop)
                                                                                        : absl::OkStatus();
+}
+
+absl::Duration RolloutLoop::environment_time() const {
+  MutexLock lock(&environment_mutex_);
+  return environment_clock_.total();
 }
 
 // Every lane must be under way.

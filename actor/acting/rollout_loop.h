@@ -14,7 +14,9 @@
 #include "actor/writing/pending_rows.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/threads/mutex.h"
 #include "common/base/threads/stop_token.h"
+#include "common/base/threads/wait_clock.h"
 #include "common/hub/ports/model.h"
 #include "common/hub/ports/turn_taker.h"
 #include "common/replay/ports/replay.h"
@@ -96,6 +98,8 @@ class RolloutLoop {
   // Acts in the ready lanes, and waits until some are ready again. CANCELLED after a stop.
   absl::Status StepOnce(const StopToken& stop);
   absl::StatusOr<ReadyLanes> Receive(const StopToken& stop);
+  // The time of all steps of the environments so far. Any thread.
+  absl::Duration environment_time() const ABSL_LOCKS_EXCLUDED(environment_mutex_);
   void CountSteps();
   void CountEpisodes();
   absl::Status FinishBlock(const StopToken& stop);
@@ -118,6 +122,8 @@ class RolloutLoop {
   int64_t version_rows_ = 0;     // Rows of each lane in its present unroll.
   int64_t version_unrolls_ = 0;  // Whole unrolls of each lane by this version.
   absl::Time block_began_;
+  mutable Mutex environment_mutex_;
+  WaitClock environment_clock_ ABSL_GUARDED_BY(environment_mutex_);
 
   // For the metrics: the values reported last, and the returns of the latest episodes.
   absl::Time reported_at_;

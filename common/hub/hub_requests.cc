@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/machine_memory.h"
 #include "common/base/steady_now.h"
 #include "common/base/utf8.h"
 
@@ -30,6 +31,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
     request->set_last_error(std::string(Utf8Prefix(AsUtf8(snapshot.last_error), kMaxFailureBytes)));
     request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
     request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
+    (*request->mutable_gauges())["resident_bytes"] = static_cast<double>(ResidentBytes());
   }
   // Not the wall clock: rates divide by the difference of two such times.
   request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));

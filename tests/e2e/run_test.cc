@@ -115,7 +115,8 @@ std::vector<std::string> TimelessFigures(const std::string& csv) {
   for (const absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
     const std::vector<absl::string_view> columns = absl::StrSplit(line, ',');
     REQUIRE(columns.size() == 4);
-    if (!absl::EndsWith(columns[2], "_per_s") && !absl::EndsWith(columns[2], "waiting_fraction")) {
+    if (!absl::EndsWith(columns[2], "_per_s") && !absl::EndsWith(columns[2], "waiting_fraction") &&
+        !absl::EndsWith(columns[2], "environment_fraction")) {
       rows.push_back(absl::StrCat(columns[0], ",", columns[2], ",", columns[3]));
     }
   }

@@ -83,6 +83,13 @@ CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string*
       ->type_name("HOST:PORT");
 }
 
+CLI::Option* AddServingFlag(CLI::App* app, const std::string& name, std::string* value,
+                            const std::string& description) {
+  return app->add_option(name, *value, description)
+      ->check([](const std::string& address) { return CheckAddress(address, /*allow_port_zero=*/true); })
+      ->type_name("HOST:PORT");
+}
+
 void SetRequired(CLI::Option* option, bool required) {
   option->required(required);
 }
