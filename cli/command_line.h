@@ -116,6 +116,13 @@ struct ImportFlags {
   int64_t idle_seconds = 60;  // The longest time without an acknowledgement.
 };
 
+// `waggle export`.
+struct PolicyFlags {
+  std::string path;      // The weights, or a folder that holds them.
+  std::string output;    // Empty: policy.onnx in that folder.
+  bool newest = false;  // The newest weights rather than the best.
+};
+
 // `waggle import`.
 struct DatasetFlags {
   std::vector<std::string> sources;
@@ -157,7 +164,7 @@ struct HealthFlags {
 using Command =
     std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
                  WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags>;
+                 ExportFlags, ImportFlags, DatasetFlags, PolicyFlags, ServeEnvironmentFlags, PlayFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

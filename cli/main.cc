@@ -19,6 +19,7 @@
 #include "cli/command_line.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
+#include "cli/export/export_policy.h"
 #include "cli/play/play.h"
 #include "cli/replay/inspect.h"
 #include "cli/replay/inspect_report.h"
@@ -202,6 +203,15 @@ int Do(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
   return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
+}
+
+int Do(const PolicyFlags& flags) {
+  const absl::StatusOr<std::string> exported = ExportSavedPolicy(flags.path, flags.newest, flags.output);
+  if (!exported.ok()) {
+    return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
+  }
+  std::cout << *exported << std::flush;
+  return 0;
 }
 
 int Do(const DatasetFlags& flags) {
