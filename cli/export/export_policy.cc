@@ -28,19 +28,23 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostSummaryBytes = size_t{1} << 26;
 
-// The spec of the environment that evaluations act in.
-absl::StatusOr<EnvironmentSpec> SpecOf(const EnvironmentOptions& options) {
+// Learns the facts about the environment that evaluations act in.
+absl::Status AskEnvironment(const EnvironmentOptions& options, PolicySource* source) {
+  source->transforms_json = options.transforms;
   const EnvironmentDefinitions built_in = BuiltinEnvironments();
   if (options.is_built_in()) {
     WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
     WAGGLE_ASSIGN_OR_RETURN(EnvironmentSpec spec, definition->spec(options));
-    return TransformSpec(std::move(spec), options);
+    WAGGLE_ASSIGN_OR_RETURN(source->environment, TransformSpec(std::move(spec), options));
+    return absl::OkStatus();
   }
   LaneOptions lanes;
   lanes.max_failures = 1;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,
                           OpenEnvironment(built_in, options, lanes, Rng(0), StopToken()));
-  return environment->spec();
+  source->environment = environment->spec();
+  source->starts = environment->choice_starts();
+  return absl::OkStatus();
 }
 
 // The "result" of the summary of the run whose folder, or a folder below it, is `path`. Empty if there is none.
@@ -62,9 +66,7 @@ absl::StatusOr<std::string> Export(const SavedWeights& weights, const std::strin
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   WAGGLE_ASSIGN_OR_RETURN(source.experiment,
                           ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", {}, algorithms));
-  const EnvironmentOptions& environment = source.experiment.evaluation.environment;
-  WAGGLE_ASSIGN_OR_RETURN(source.environment, SpecOf(environment));
-  source.transforms_json = environment.transforms;
+  WAGGLE_RETURN_IF_ERROR(AskEnvironment(source.experiment.evaluation.environment, &source));
   WAGGLE_ASSIGN_OR_RETURN(const onnx::ModelProto model, PolicyModel(source, algorithms, BuiltinPolicyForms()));
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {

@@ -38,7 +38,7 @@ std::string LeavesJson(const PolicySource& source, const std::vector<SpaceLeaf>&
       told["high"] = Bounds(leaf.high);
     }
     const auto start = source.starts.find(leaf.array.name);
-    if (start != source.starts.end()) {
+    if (start != source.starts.end() && start->second.size() == leaf.num_values.size()) {
       told["start"] = start->second;
     }
     list.push_back(std::move(told));
