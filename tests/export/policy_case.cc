@@ -166,20 +166,23 @@ class HeadProbe {
 
 }  // namespace
 
+ModelSnapshot DrawWeights(const ExperimentPlan& plan, std::vector<std::unique_ptr<Network>>* networks) {
+  torch::manual_seed(7);
+  for (const NetworkPlan* const acting : plan.acting()) {
+    networks->push_back(ValueOf(Network::Create(*acting, torch::kCPU, 7, torch::kFloat32, /*learns=*/false)));
+    Draw(networks->back().get());
+  }
+  std::map<std::string, FlatParameters> scalars = ValueOf(NewActingScalars(plan.algorithm, torch::kCPU));
+  return ValueOf(EncodeWeights(ActingParameters(plan.algorithm, *networks, &scalars), plan.acting_hash()));
+}
+
 void WritePolicyCase(const std::string& name, const Experiment& experiment, const EnvironmentSpec& environment,
                      const std::string& folder) {
   INFO(name);
-  torch::manual_seed(7);
   const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, environment, Definitions()));
   std::vector<std::unique_ptr<Network>> networks;
-  for (const NetworkPlan* const acting : plan.acting()) {
-    networks.push_back(ValueOf(Network::Create(*acting, torch::kCPU, 7, torch::kFloat32, /*learns=*/false)));
-    Draw(networks.back().get());
-  }
-  std::map<std::string, FlatParameters> scalars = ValueOf(NewActingScalars(plan.algorithm, torch::kCPU));
   PolicySource source;
-  source.weights.snapshot =
-      ValueOf(EncodeWeights(ActingParameters(plan.algorithm, networks, &scalars), plan.acting_hash()));
+  source.weights.snapshot = DrawWeights(plan, &networks);
   source.experiment = experiment;
   source.environment = environment;
   const onnx::ModelProto model = ValueOf(PolicyModel(source, Definitions(), Forms()));

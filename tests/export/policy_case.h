@@ -1,11 +1,19 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "common/config/experiment/experiment.h"
+#include "common/config/experiment/experiment_plan.h"
 #include "common/config/spec/environment_spec.h"
+#include "common/hub/ports/model.h"
+#include "common/nn/network.h"
 
 namespace waggle::testing {
+
+// Published weights with drawn parameters and statistics, and the networks that have them.
+ModelSnapshot DrawWeights(const ExperimentPlan& plan, std::vector<std::unique_ptr<Network>>* networks);
 
 // Exports a policy with drawn parameters and statistics to FOLDER/NAME.onnx, and lets the real greedy NetworkPolicy act
 // for rows of drawn observations in several lanes, whose episodes begin anew now and then. Writes observations, first

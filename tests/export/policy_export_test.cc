@@ -13,6 +13,7 @@
 #include "common/config/experiment/experiment.h"
 #include "common/onnx/policy_model.h"
 #include "common/rl/algorithms/policy_forms.h"
+#include "common/rl/checkpoint/saved_model.h"
 #include "tests/conformance/subject.h"
 #include "tests/export/policy_case.h"
 #include "tests/export/shipped_specs.h"
@@ -60,7 +61,19 @@ TEST_CASE("the policies of all algorithms can be exported in all kinds of enviro
   }
 }
 
-// Overrides of a network that show each layer in an export.
+TEST_CASE("weights in a run's folder are there for waggle export", "[unit][policy_cases]") {
+  const CaseFolder folder("run");
+  const Experiment experiment = ValueOf(LoadExperiment(WAGGLE_CONFIGS "/cartpole_ppo.yaml", {}, Definitions()));
+  const EnvironmentSpec environment = ShippedSpec(experiment.evaluation.environment);
+  std::vector<std::unique_ptr<Network>> networks;
+  SavedModel model;
+  model.snapshot = DrawWeights(ValueOf(PlanExperiment(experiment, environment, Definitions())), &networks);
+  model.snapshot.version = {1, 300};
+  model.experiment_yaml = ToYaml(experiment);
+  const auto store = ValueOf(CheckpointStore::Open(folder.path() + "/best", 1));
+  REQUIRE_OK(WriteSavedModel(model, store.get()));
+}
+
 TEST_CASE("every layer can be exported", "[unit][policy_cases]") {
   const CaseFolder folder("layers");
   const auto write = [&](const std::string& name, const std::string& algorithm, TinyKind kind,
