@@ -5,7 +5,7 @@ usage: exported_policies_test.py policy_export_test [FOLDER]
 
 The program writes cases into FOLDER, by default a temporary one, which it fills with policies and with what the C++ policy
 does. Prints a table with the largest differences of the shipped experiments. Numbers differ by at most TOLERANCE, or that
-share of a number above 1; choices by none, unless both are as good within it.
+share of the largest number of their array if it is above 1; choices by none, unless both are as good within it.
 """
 
 import json
@@ -63,9 +63,9 @@ class Case:
 
 
 def difference(got, wanted):
-    """The largest difference, as a share of numbers above 1."""
+    """The largest difference, as a share of the largest number if that is above 1."""
     got, wanted = got.astype(np.float64), wanted.astype(np.float64)
-    return float(np.max(np.abs(got - wanted) / np.maximum(1, np.abs(wanted)), initial=0))
+    return float(np.max(np.abs(got - wanted), initial=0) / np.max(np.abs(wanted), initial=1))
 
 
 class Comparison(unittest.TestCase):

@@ -1,6 +1,6 @@
 #include "tests/export/policy_case.h"
 
-#include <cstring>
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "actor/acting/action_scaling.h"
 #include "common/base/random.h"
+#include "common/config/spec/agent_view.h"
 #include "common/nn/network.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
@@ -164,6 +165,43 @@ class HeadProbe {
   Tensor state_;
 };
 
+// The same for agents that act by the heads of networks without members.
+class AgentsProbe {
+ public:
+  AgentsProbe(const AlgorithmPlan& plan, const EnvironmentSpec& environment,
+              const std::vector<std::unique_ptr<Network>>& networks)
+      : plan_(plan), environment_(environment), networks_(networks) {}
+
+  std::map<std::string, Tensor> operator()(const Observations& rows) const {
+    const torch::NoGradGuard no_grad;
+    std::map<std::string, Tensor> all;
+    for (const std::unique_ptr<Network>& network : networks_) {
+      const NetworkPlan& own = network->plan();
+      const auto need = std::find_if(plan_.networks.begin(), plan_.networks.end(),
+                                     [&own](const NetworkNeed& one) { return one.name == own.name; });
+      const HeadPlan* const head = own.FindHead("q") != nullptr ? own.FindHead("q") : own.FindHead("policy");
+      if (head == nullptr || own.members.has_value()) {
+        continue;
+      }
+      for (const std::string& agent : need->agents) {
+        Observations seen;
+        for (const size_t leaf : ViewOf(environment_, agent).leaves) {
+          seen.push_back(rows[leaf]);
+        }
+        for (const auto& [what, values] : HeadValues(Forward(*network, seen), *head, own.action)) {
+          all[NameOf(agent, what)] = values;
+        }
+      }
+    }
+    return all;
+  }
+
+ private:
+  const AlgorithmPlan& plan_;
+  const EnvironmentSpec& environment_;
+  const std::vector<std::unique_ptr<Network>>& networks_;
+};
+
 }  // namespace
 
 ModelSnapshot DrawWeights(const ExperimentPlan& plan, std::vector<std::unique_ptr<Network>>* networks) {
@@ -200,6 +238,10 @@ void WritePolicyCase(const std::string& name, const Experiment& experiment, cons
   REQUIRE_OK(policy->LoadWeights(*source.weights.snapshot));
   const bool by_head = !plan.algorithm.own_policy;
   std::unique_ptr<HeadProbe> probe;
+  std::unique_ptr<AgentsProbe> agents;
+  if (!by_head && plan.acting()[0]->state_size == 0) {
+    agents = std::make_unique<AgentsProbe>(plan.algorithm, environment, networks);
+  }
   if (by_head) {
     for (const HeadPlan& head : plan.acting()[0]->heads) {
       if (head.kind != HeadKind::kValue && head.kind != HeadKind::kVector && head.kind != HeadKind::kQuantiles) {
@@ -257,6 +299,11 @@ void WritePolicyCase(const std::string& name, const Experiment& experiment, cons
     }
     if (probe != nullptr) {
       for (const auto& [what, values] : (*probe)(rows, first)) {
+        cases.AddTensor(what, values);
+      }
+    }
+    if (agents != nullptr) {
+      for (const auto& [what, values] : (*agents)(rows)) {
         cases.AddTensor(what, values);
       }
     }
