@@ -159,6 +159,13 @@ struct ImportFlags {
   int64_t idle_seconds = 60;  // The longest time without an acknowledgement.
 };
 
+// `waggle export`.
+struct PolicyFlags {
+  std::string path;      // The weights, or a folder that holds them.
+  std::string output;    // Empty: policy.onnx in that folder.
+  bool newest = false;  // The newest weights rather than the best.
+};
+
 // `waggle import`.
 struct DatasetFlags {
   std::vector<std::string> sources;
@@ -200,7 +207,8 @@ struct HealthFlags {
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
                              StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
                              InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
-                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags>;
+                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags,
+                             PolicyFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -23,6 +23,7 @@
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
+#include "cli/export/export_policy.h"
 #include "cli/play/play.h"
 #include "cli/replay/inspect.h"
 #include "cli/replay/inspect_report.h"
@@ -284,6 +285,15 @@ int Do(const EvaluationFlags& flags) {
                          fetched.path = runs.paths().front();
                          return Run(verb, EvaluationCommand(fetched), stop);
                        });
+}
+
+int Do(const PolicyFlags& flags) {
+  const absl::StatusOr<std::string> exported = ExportSavedPolicy(flags.path, flags.newest, flags.output);
+  if (!exported.ok()) {
+    return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
+  }
+  std::cout << *exported << std::flush;
+  return 0;
 }
 
 int Do(const DatasetFlags& flags) {
