@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -119,8 +120,9 @@ class RolloutLoop {
   ReadyLanes ready_;
   int64_t env_steps_ = 0;
   ModelVersion policy_version_;
-  int64_t version_rows_ = 0;     // Rows of each lane in its present unroll.
-  int64_t version_unrolls_ = 0;  // Whole unrolls of each lane by this version.
+  int64_t version_rows_ = 0;              // Rows of each lane in its present unroll.
+  int64_t version_unrolls_ = 0;           // Whole unrolls of each lane by this version.
+  std::atomic<int64_t> loaded_at_ns_{0};  // When the weights were loaded, by SteadyElapsed(); 0: not yet.
   absl::Time block_began_;
   mutable Mutex environment_mutex_;
   WaitClock environment_clock_ ABSL_GUARDED_BY(environment_mutex_);
