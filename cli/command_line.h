@@ -199,6 +199,11 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
+// `waggle configs`.
+struct ConfigsFlags {
+  std::string name;  // Empty: all are listed.
+};
+
 struct HealthFlags {
   std::string address;  // HOST:PORT.
   std::string service;  // Empty: the server as a whole.
@@ -208,7 +213,7 @@ using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags
                              StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
                              InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
                              ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags,
-                             PolicyFlags>;
+                             PolicyFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

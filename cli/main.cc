@@ -38,6 +38,7 @@
 #include "cli/results/write_card.h"
 #include "cli/run/local_run.h"
 #include "cli/serve/serve_environment.h"
+#include "cli/shipped/shipped_experiments.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
 #include "cli/status/top.h"
@@ -48,6 +49,7 @@
 #include "common/base/process/find_program.h"
 #include "common/base/process/process.h"
 #include "common/config/experiment/memory_estimate.h"
+#include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
@@ -94,6 +96,25 @@ int Tell(const char* verb, const absl::StatusOr<std::string>& answer) {
 int Do(const PrintAndExit& print) {
   (print.status == 0 ? std::cout : std::cerr) << print.text << std::flush;
   return print.status;
+}
+
+int Do(const ConfigsFlags& flags) {
+  const std::string folder = ShippedFolder(OwnFolder());
+  if (flags.name.empty()) {
+    const absl::StatusOr<std::vector<ShippedExperiment>> experiments = ListShipped(folder);
+    if (!experiments.ok()) {
+      return Complain("configs", experiments.status(), 2);
+    }
+    std::cout << ShippedText(*experiments) << std::flush;
+    return 0;
+  }
+  const absl::StatusOr<std::string> file = ShippedFile(folder, flags.name);
+  const absl::StatusOr<std::string> text = file.ok() ? ReadYamlFile(*file) : file.status();
+  if (!text.ok()) {
+    return Complain("configs", text.status(), 2);
+  }
+  std::cout << *text << std::flush;
+  return 0;
 }
 
 int Do(const RunFlags& flags) {
@@ -482,7 +503,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
   waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
   const int status =

@@ -33,7 +33,7 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ParamServerMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Waggle's parameter server. As the hub it saves experiments and their newest weights, and gives workers their "
       "orders. As a reducer it is a part of one gradient server at a time: it adds up the gradients that actors push, "
