@@ -29,24 +29,34 @@ experiments on this machine:
                 step an environment by hand, or at random
   record PATH --output FILE
                 run episodes and write their rows to a replay file, as a data set
+  export PATH [FILE]
+                write a trained policy as an ONNX file
   import SOURCE ... --output FILE
                 convert data sets of Minari or D4RL to such a file, or join such files
   plot RUN ...  draw the curves of runs, as a PNG
+  compare RUN ...
+                compare settings by the results of their runs, with confidence intervals
+  card RUN      make a folder with a model card and the best weights
   serve-environment NAME
                 serve a built-in environment to other programs, by dm_env_rpc
 
 experiments of a parameter server and its pool of processes:
-  submit FILE   queue an experiment; it runs once the pool has room for it
-  list          list the experiments
+  submit FILE   queue an experiment, or a group of them; each runs once the pool has room for it
+  list          list the experiments and groups
   status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
                 experiments; with --replay-server: replay servers that serve alone
+  top           show the experiments and workers with their rates and waits, again and again
   watch ID      show an experiment's progress until it ends
-  stop ID       end an experiment
-  resume ID     continue an experiment that was stopped or has failed
-  delete ID     delete an experiment that has ended, with all its saved data
+  stop ID ...   end experiments, or all of a group
+  resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit
+  delete ID ... delete experiments that have ended, with all their saved data
+  priority ID ... --to N
+                change the priority of experiments that have not ended
   set ID KEY=VALUE ...
                 set numbers of a running experiment, such as algorithm.optimizer.learning_rate
   logs ID       print the events of an experiment
+  fetch ID [DIR]
+                copy the files of an experiment, with its best weights, to a folder
   health HOST:PORT
                 ask a server of any kind whether it serves; the exit status is the answer
 
@@ -69,7 +79,7 @@ replay tables:
 
 std::vector<Verb> AllVerbs() {
   std::vector<Verb> verbs;
-  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ReplayVerbs()}) {
+  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ResultVerbs(), ReplayVerbs()}) {
     verbs.insert(verbs.end(), group.begin(), group.end());
   }
   return verbs;

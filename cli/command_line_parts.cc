@@ -153,12 +153,32 @@ CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::stri
   return app->add_option(name, *text, description)->type_name(type);
 }
 
+void AddTextsFlag(CLI::App* app, const std::string& name, const std::string& type, std::vector<std::string>* texts,
+                  const std::string& description) {
+  TakeOneEachTime(app->add_option(name, *texts, description)->type_name(type));
+}
+
+void AddAssignmentFlag(CLI::App* app, const std::string& name, const std::string& type, const std::string& key,
+                       Overrides* assignments, const std::string& description) {
+  app->add_option_function<std::string>(
+         name, [assignments, key](const std::string& value) { assignments->emplace_back(key, value); }, description)
+      ->type_name(type);
+}
+
 void AddKeyFlag(CLI::App* app, const std::string& name, std::optional<uint64_t>* key, const std::string& description) {
   app->add_option(name, *key, description)->type_name("KEY")->check(CheckKey);
 }
 
 void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* keys, const std::string& description) {
   TakeOneEachTime(app->add_option(name, *keys, description)->type_name("KEY")->check(CheckKey));
+}
+
+void AddHubFlag(CLI::App* app, std::string* param_server) {
+  app->add_option("--param-server", *param_server,
+                  "The parameter server that is asked for experiments, which are named by their ids")
+      ->envname("WAGGLE_PARAM_SERVER")
+      ->type_name("HOST:PORT")
+      ->check(CheckAddress);
 }
 
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target) {

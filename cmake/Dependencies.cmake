@@ -57,6 +57,13 @@ if(WAGGLE_WITH_GRPC)
   add_library(waggle_rocksdb INTERFACE)
   target_include_directories(waggle_rocksdb SYSTEM INTERFACE "${WAGGLE_ROCKSDB_INCLUDE_DIR}")
   target_link_libraries(waggle_rocksdb INTERFACE "${WAGGLE_ROCKSDB_LIBRARY}")
+  find_path(WAGGLE_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
+  find_library(WAGGLE_HTTPLIB_LIBRARY cpp-httplib REQUIRED)
+  add_library(waggle_httplib INTERFACE)
+  target_include_directories(waggle_httplib SYSTEM INTERFACE "${WAGGLE_HTTPLIB_INCLUDE_DIR}")
+  # As Debian's library is compiled: they change the layout of its types.
+  target_compile_definitions(waggle_httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+  target_link_libraries(waggle_httplib INTERFACE "${WAGGLE_HTTPLIB_LIBRARY}")
   # 3.37 is the first with STRICT tables.
   find_package(SQLite3 3.37 REQUIRED)
 endif()
@@ -95,6 +102,18 @@ if(WAGGLE_WITH_TORCH)
     add_library(waggle_gloo INTERFACE)
     target_include_directories(waggle_gloo SYSTEM INTERFACE "${WAGGLE_GLOO_INCLUDE_DIR}")
     target_link_libraries(waggle_gloo INTERFACE "${WAGGLE_GLOO_LIBRARY}")
+  endif()
+endif()
+
+# The version of LibTorch that `waggle run` writes into summary.json.
+set(WAGGLE_LIBTORCH_VERSION "")
+if(WAGGLE_WITH_TORCH)
+  find_file(WAGGLE_TORCH_VERSION_HEADER torch/csrc/api/include/torch/version.h
+    HINTS "${WAGGLE_TORCH_ROOT}/include" ${TORCH_INCLUDE_DIRS})
+  if(WAGGLE_TORCH_VERSION_HEADER)
+    file(STRINGS "${WAGGLE_TORCH_VERSION_HEADER}" numbers REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) [0-9]+")
+    list(TRANSFORM numbers REPLACE ".* " "")
+    list(JOIN numbers "." WAGGLE_LIBTORCH_VERSION)
   endif()
 endif()
 
