@@ -27,11 +27,9 @@ foreach(component waggle worker)
   install(FILES ${unit_files} COMPONENT ${component} DESTINATION lib/systemd/system)
 
   # dpkg runs these when a package is installed and removed.
-  if(component STREQUAL worker)
-    list(APPEND units "waggle-actor@*")
-  endif()
   list(TRANSFORM units APPEND .service)
   list(JOIN units " " UNITS)
+  list(GET units_of_${component} 1 TEMPLATE)  # waggle-actor; the package waggle has no instances.
   list(JOIN folders_of_${component} " " FOLDERS)
   set(scripts "${CMAKE_CURRENT_BINARY_DIR}/${component}_scripts")
   set(control "")
