@@ -182,7 +182,7 @@ class Debs(unittest.TestCase):
                                                  "127.0.0.1:7000")
         if status != 0 or "solved" not in output:
             self.fail(output + self.machine.run("journalctl", "--no-pager", "--lines=100", "--unit=waggle-*"))
-        owner = int(self.machine.run("stat", "--format=%u", "/var/lib/waggle/hub"))
+        owner = int(self.machine.run("stat", "--dereference", "--format=%u", "/var/lib/waggle/hub"))
         self.assertGreaterEqual(owner, 61184)  # The first of systemd's dynamic users.
         # A service that dies is started again, and its data is there.
         self.machine.run("systemctl", "kill", "--signal=KILL", "waggle-hub")
