@@ -31,6 +31,7 @@
 #include "cli/serve/serve_environment.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
+#include "common/base/log_context.h"
 #include "common/base/machine_memory.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/process/curves.h"
@@ -309,6 +310,13 @@ int Do(const ReconfigureFlags& flags) {
   return done.status.ok() ? 0 : Complain("reconfigure", done.status, IsUsersFault(done.status) ? 2 : 1);
 }
 
+// The trace of all calls of this command: that of the program that started it (TRACEPARENT), or a new one.
+std::string OwnTraceId() {
+  const char* const parent = std::getenv("TRACEPARENT");
+  const std::string trace_id = parent == nullptr ? "" : TraceIdIn(parent);
+  return trace_id.empty() ? NewTraceId() : trace_id;
+}
+
 using Transfer = std::function<absl::StatusOr<std::string>(const StopToken& stop)>;
 int DoTransfer(const char* verb, const Transfer& transfer, int (*exit_status)(const absl::Status&)) {
   return DoUntilStopped([&](const StopToken& stop) {
@@ -344,6 +352,7 @@ int Do(const ServeEnvironmentFlags& flags) {
 
 int main(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
+  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
   const int status =
       std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
   // If the output cannot be written the verb has failed, whatever its own status.

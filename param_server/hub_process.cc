@@ -14,10 +14,13 @@
 #include "common/base/log.h"
 #include "common/base/process/curves.h"
 #include "common/base/process/find_program.h"
+#include "common/base/process/monitor.h"
 #include "common/base/status_macros.h"
+#include "common/net/rpc_figures.h"
 #include "common/net/server.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/experiments/experiment_host.h"
+#include "param_server/experiments/host_figures.h"
 #include "param_server/metrics/curve_drawer.h"
 #include "param_server/services/experiment_service.h"
 #include "param_server/services/model_service.h"
@@ -29,6 +32,7 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
+constexpr absl::Duration kBeat = absl::Seconds(5);
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
 // Without an address: runs are opened before this process serves.
@@ -55,6 +59,12 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::error_code ignored;
   std::filesystem::remove(address_file, ignored);  // The address of an earlier process is wrong.
+  MonitorOptions monitored;
+  monitored.listen = options.metrics_listen;
+  monitored.part = "hub";
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, Monitor::Start(monitored));
+  RpcFigures rpcs;
+  OrderFigures runs(HubFigures());  // Outlives the host.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;
@@ -68,6 +78,7 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   host_options.output_pattern = Absolute(options.output_pattern);
   host_options.self = Self();
   host_options.algorithms = &algorithms;
+  host_options.figures = &runs;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentHost> host, ExperimentHost::Open(host_options));
   const FindRun find = [host = host.get()](const std::string& id) { return host->Find(id); };
   ModelService model_service(find);
@@ -76,12 +87,23 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   StoreService store_service(find);
   PoolService pool_service(host.get());
   ExperimentService experiment_service(host.get());
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
-                          RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service,
-                                                            &pool_service, &experiment_service}));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<RpcServer> server,
+      RpcServer::Start(options.listen,
+                       {&model_service, &worker_service, &store_service, &pool_service, &experiment_service},
+                       kServerKeepalive, options.metrics_listen.empty() ? nullptr : &rpcs));
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
-  stop.Wait();
+  const auto collecting = monitor->Add([&](PrometheusText* text) {
+    host->WriteFigures(text);
+    runs.Write(text);
+    rpcs.Write(text);
+  });
+  monitor->SetUnready("");
+  do {
+    host->Touch();
+    monitor->Beat();
+  } while (!stop.WaitFor(kBeat));
   std::filesystem::remove(address_file, ignored);
   host->BeginStop();
   server->Shutdown(kShutdownGrace);

@@ -52,6 +52,7 @@ GradientProcessOptions ParamFlags::Gradients() const {
   options.hub_address = param_server;
   options.advertise = advertise;
   options.index = index;
+  options.metrics_listen = metrics_listen;
   return options;
 }
 
@@ -79,7 +80,8 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
               "By default --data-dir/experiments/{id}/output");
   AddSwitch(app, "--no-plot", &flags->no_plot,
             "hub: do not draw curves.png when an experiment has ended; drawing it needs a python3 with matplotlib");
-  AddCommonFlags(app, &flags->log_level);
+  AddMetricsFlag(app, &flags->metrics_listen);
+  AddCommonFlags(app, &flags->log);
 }
 
 }  // namespace waggle

@@ -19,7 +19,7 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
   if (flags.role == ParamRole::kReducer) {
     return ServeGradients(flags.Gradients(), stop);
   }
-  return RunHub({flags.listen, flags.data_folder, flags.output_folder, !flags.no_plot}, stop);
+  return RunHub({flags.listen, flags.data_folder, flags.output_folder, !flags.no_plot, flags.metrics_listen}, stop);
 }
 
 }  // namespace
@@ -40,6 +40,6 @@ int main(int argc, char** argv) {
     std::cerr << "waggle-param-server: " << fits.message() << "; see waggle-param-server --help" << std::endl;
     return waggle::kUsageError;
   }
-  return waggle::RunProcess(flags.Name(), flags.log_level,
+  return waggle::RunProcess(flags.Name(), flags.log,
                             [&flags](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

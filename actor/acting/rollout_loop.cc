@@ -59,6 +59,8 @@ absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
     WAGGLE_RETURN_IF_ERROR(parts_.on_weights(snapshot));
   }
   policy_version_ = snapshot.version;
+  loaded_at_ns_ = absl::ToInt64Nanoseconds(SteadyElapsed());
+  parts_.metrics->Add("process/weights_loaded", 1);
   return absl::OkStatus();
 }
 
@@ -96,6 +98,13 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
                               : weights.waiting ? "waiting for newer weights"
                               : turns.waiting   ? "waiting for its turn"
                                                 : nullptr};
+  });
+  // At each snapshot, because it grows by time alone.
+  const auto age = parts_.metrics->BeforeSnapshot([this] {
+    if (const int64_t loaded = loaded_at_ns_; loaded > 0) {
+      parts_.metrics->Set("process/weights_age_seconds",
+                          absl::ToDoubleSeconds(SteadyElapsed() - absl::Nanoseconds(loaded)));
+    }
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));

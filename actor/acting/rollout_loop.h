@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -111,7 +112,8 @@ class RolloutLoop {
   ReadyLanes ready_;
   int64_t env_steps_ = 0;
   ModelVersion policy_version_;
-  int64_t version_rows_ = 0;  // Rows of each lane by this version.
+  std::atomic<int64_t> loaded_at_ns_{0};  // When the weights were loaded, by SteadyElapsed(); 0: not yet.
+  int64_t version_rows_ = 0;              // Rows of each lane by this version.
   absl::Time block_began_;
 
   // For the metrics: the values reported last, and the returns of the latest episodes.

@@ -164,18 +164,21 @@ CLI::Option* AddWordFlag(CLI::App* app, const std::string& name, std::vector<std
       ->default_str(shown);
 }
 
-void AddCommonFlags(CLI::App* app, LogLevel* level) {
+void AddCommonFlags(CLI::App* app, LogOptions* log) {
   app->add_option_function<std::string>(
          "--log-level",
-         [level](const std::string& name) {
+         [log](const std::string& name) {
            const absl::StatusOr<LogLevel> parsed = ParseLogLevel(name);
            if (!parsed.ok()) {
              throw CLI::ValidationError("--log-level", std::string(parsed.status().message()));
            }
-           *level = *parsed;
+           log->level = *parsed;
          },
          "The least important lines to log: debug, info (the default), warning or error")
       ->type_name("LEVEL");
+  AddChoiceFlag<LogFormat>(app, "--log-format", &log->format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
+                           "The form of log lines: text for people, or one JSON object a line")
+      ->envname("WAGGLE_LOG_FORMAT");
   app->set_version_flag("--version", absl::StrCat("waggle ", kVersion), "Print the version and exit");
 }
 
@@ -186,6 +189,15 @@ CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/false); })
       ->type_name("HOST:PORT")
       ->required();
+}
+
+CLI::Option* AddMetricsFlag(CLI::App* app, std::string* address) {
+  return app
+      ->add_option("--metrics-listen", *address,
+                   "The address to serve figures for Prometheus (/metrics) and health (/healthz, /readyz) at, by HTTP; "
+                   "port 0 takes a free port. By default neither is served")
+      ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
+      ->type_name("HOST:PORT");
 }
 
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
