@@ -258,7 +258,7 @@ int RunEvaluation(const EvaluationFlags& flags, const LogOptions& log) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ActorMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Steps environments with the newest weights and writes the rows to replay, or evaluates greedily, for one "
       "experiment after the other, as the parameter server says. With --evaluate it joins no experiment: it evaluates "

@@ -124,7 +124,7 @@ absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int LearnerMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Trains the experiments that the parameter server assigns, one after the other: samples from the replay servers "
       "and publishes weights to the parameter server.",

@@ -38,8 +38,9 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       experiment_yaml_(options.experiment_yaml),
       step_(options.first_step),
       epoch_(options.epoch) {
-  const TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
+  TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
   for (const TrainLoopPorts::Table& table : ports.tables) {
+    feed.parts = table.parts;
     feeds_.push_back(std::make_unique<TableFeed>(feed, table.sampler, table.priorities));
   }
 }

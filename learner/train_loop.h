@@ -61,6 +61,7 @@ struct TrainLoopPorts {
     ReplaySampler* sampler = nullptr;
     PriorityUpdater* priorities = nullptr;
     int64_t every = 1;  // TablePlan's.
+    int64_t parts = 1;  // TablePlan's.
   };
   std::vector<Table> tables;
   ModelPublisher* publisher = nullptr;

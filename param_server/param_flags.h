@@ -24,6 +24,8 @@ struct ParamFlags {
   std::string data_folder;
   std::string output_folder;
   bool no_plot = false;
+  std::string quotas;  // A file; empty: no quotas.
+  std::string web;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;

@@ -107,7 +107,7 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ReplayServerMain(int argc, char** argv) {
   waggle::ReplayFlags flags;
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Waggle's replay server: holds the tables that actors write to and learners sample from, "

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/machine_memory.h"
 #include "common/base/metrics/process_only.h"
 #include "common/base/steady_now.h"
 #include "common/base/utf8.h"
@@ -40,6 +41,7 @@ void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request)
     };
     insert(snapshot.counters, request->mutable_counters());
     insert(snapshot.gauges, request->mutable_gauges());
+    (*request->mutable_gauges())["resident_bytes"] = static_cast<double>(ResidentBytes());
   }
   // Not the wall clock: rates divide by the difference of two such times.
   request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/log.h"
 #include "common/base/log_context.h"
@@ -82,6 +84,8 @@ RunNeeds HostState::Needs(const ExperimentRecord& record, const Experiment& expe
   needs.priority = record.priority;
   needs.sequence = record.sequence;
   needs.output_folder = record.output_folder;
+  needs.owner = record.labels.owner;
+  needs.tags = record.labels.tags;
   return needs;
 }
 
@@ -136,6 +140,15 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   info.set_software_version(record.software_version);
   info.set_output_folder(record.output_folder);
   info.set_population(record.membership.population);
+  info.set_group(record.labels.group);
+  info.mutable_settings()->Add(record.labels.varied.begin(), record.labels.varied.end());
+  info.mutable_tags()->Add(record.labels.tags.begin(), record.labels.tags.end());
+  info.set_owner(record.labels.owner);
+  for (const absl::string_view line : absl::StrSplit(record.settings, '\n')) {
+    if (absl::StartsWith(line, "stop.")) {
+      info.add_limits(std::string(line));
+    }
+  }
   const auto add = [&info](const RunStanding& standing) {
     info.set_env_steps(standing.env_steps);
     info.set_learner_steps(standing.learner_steps);

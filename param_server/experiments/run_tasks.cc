@@ -78,7 +78,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
 }
 
 absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
-                       const RunNeeds& needs, const PopulationOptions& population) {
+                       RunNeeds needs, const PopulationOptions& population) {
   ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
   active.population = population;
@@ -106,6 +106,7 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
                                                   : resumed ? "goes on"
                                                             : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
+  needs.priority = record.priority;  // It may have changed meanwhile.
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
   host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored);

@@ -18,6 +18,8 @@
 #include "common/base/byte_size.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
+#include "common/base/process/flag_facts.h"
+#include "common/base/process/man_page.h"
 #include "common/base/whole_number.h"
 
 namespace waggle {
@@ -80,6 +82,13 @@ CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string*
                             const std::string& description) {
   return app->add_option(name, *value, description)
       ->check([](const std::string& address) { return std::string(ValidateReachable(address).message()); })
+      ->type_name("HOST:PORT");
+}
+
+CLI::Option* AddServingFlag(CLI::App* app, const std::string& name, std::string* value,
+                            const std::string& description) {
+  return app->add_option(name, *value, description)
+      ->check([](const std::string& address) { return CheckAddress(address, /*allow_port_zero=*/true); })
       ->type_name("HOST:PORT");
 }
 
@@ -213,6 +222,10 @@ CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
 }
 
 std::optional<int> ParseCommandLine(CLI::App* app, int argc, const char* const* argv) {
+  if (argc == 2 && std::string(argv[1]) == "--help-man") {  // For packages; the help does not show it.
+    std::cout << ProgramManPage(app->get_name(), app->get_description(), FlagsOf(*app)) << std::flush;
+    return 0;
+  }
   try {
     app->parse(argc, argv);
     return std::nullopt;

@@ -46,6 +46,8 @@ CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, cons
 
 // A HOST:PORT that other processes can connect to. `value` does not change if the flag is not given.
 CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
+// A HOST:PORT to serve at, as that of AddListenFlag. `value` does not change if the flag is not given.
+CLI::Option* AddServingFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
 
 // A whole number in the forms of ParseWholeNumber, such as 1e9. `value` does not change if the flag is not given; the
 // help shows no default.

@@ -1,5 +1,6 @@
 #include "common/net/http/http_connection.h"
 
+#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -60,6 +61,16 @@ HttpConnection::HttpConnection(int socket, int wake, const HttpServerOptions& op
 
 HttpConnection::~HttpConnection() {
   close(socket_);
+}
+
+std::string HttpConnection::peer() const {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  char host[NI_MAXHOST] = {};
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const bool known = getpeername(socket_, any, &size) == 0 &&
+                     getnameinfo(any, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST) == 0;
+  return known ? host : "";
 }
 
 bool HttpConnection::Await(short event, const Deadline& deadline) const {

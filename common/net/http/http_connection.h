@@ -32,6 +32,9 @@ class HttpConnection {
   // Waits until Read would return something. False if it would fail.
   bool AwaitReadable();
 
+  // The client's IP address; empty if it has gone.
+  std::string peer() const;
+
   // Ends the answer. Unread bytes of the client would otherwise make the system drop it.
   void Finish();
 

@@ -39,6 +39,7 @@ HttpRequest ToRequest(const httplib::Request& from) {
     request.headers.emplace(absl::AsciiStrToLower(name), value);
   }
   request.body = from.body;
+  request.peer = from.remote_addr;
   return request;
 }
 
@@ -72,7 +73,7 @@ class HttpServer::Connection final : public httplib::Stream {
   bool wait_writable() const { return true; }
   ssize_t read(char* to, size_t size) { return connection_->Read(to, size); }
   ssize_t write(const char* from, size_t size) { return connection_->Write(from, size); }
-  void get_remote_ip_and_port(std::string&, int&) const {}
+  void get_remote_ip_and_port(std::string& ip, int&) const { ip = connection_->peer(); }
   void get_local_ip_and_port(std::string&, int&) const {}
   socket_t socket() const { return INVALID_SOCKET; }
   time_t duration() const { return 0; }
@@ -121,7 +122,7 @@ class HttpServer::Parser final : public httplib::Server {
   void Serve(HttpConnection* connection) {
     Connection stream(connection);
     bool closed = false;
-    Process(this, stream, &closed, 0);
+    Process(this, stream, connection->peer(), &closed, 0);
   }
 
  private:
@@ -152,14 +153,14 @@ class HttpServer::Parser final : public httplib::Server {
 
   // The library's version 0.11, of Debian 12, and those that take addresses too.
   template <class Self>
-  static auto Process(Self* self, httplib::Stream& stream, bool* closed, int)
+  static auto Process(Self* self, httplib::Stream& stream, const std::string& /*peer*/, bool* closed, int)
       -> decltype(self->process_request(stream, true, *closed, nullptr)) {
     return self->process_request(stream, /*close_connection=*/true, *closed, nullptr);
   }
   template <class Self>
-  static auto Process(Self* self, httplib::Stream& stream, bool* closed, long)
-      -> decltype(self->process_request(stream, "", 0, "", 0, true, *closed, nullptr)) {
-    return self->process_request(stream, "", 0, "", 0, /*close_connection=*/true, *closed, nullptr);
+  static auto Process(Self* self, httplib::Stream& stream, const std::string& peer, bool* closed, long)
+      -> decltype(self->process_request(stream, peer, 0, "", 0, true, *closed, nullptr)) {
+    return self->process_request(stream, peer, 0, "", 0, /*close_connection=*/true, *closed, nullptr);
   }
 
   const HttpRoutes* const routes_;

@@ -21,6 +21,7 @@ struct HttpRequest {
   std::map<std::string, std::string> parameters;  // The query's, decoded. The first value of a repeated one.
   std::map<std::string, std::string> headers;     // Names are in lower case. The first value of a repeated one.
   std::string body;
+  std::string peer;  // The client's IP address: "127.0.0.1". Empty if unknown.
 };
 
 struct HttpResponse {

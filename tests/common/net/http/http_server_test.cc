@@ -90,6 +90,14 @@ TEST_CASE("a handler gets the request, decoded, and its answer is sent", "[unit]
   CHECK(Contains(posted, "POST /echo/x [some\nbody]"));
 }
 
+TEST_CASE("a handler gets the client's address, whatever the client says", "[unit]") {
+  HttpRoutes routes;
+  routes.Get("/peer", [](const HttpRequest& request) { return Text("peer " + request.peer); });
+  const auto server = Serve({}, std::move(routes));
+  CHECK(Contains(Get(*server, "/peer"), "peer 127.0.0.1"));
+  CHECK(Contains(Get(*server, "/peer", "REMOTE_ADDR: 10.0.0.1\r\n"), "peer 127.0.0.1"));
+}
+
 TEST_CASE("a chunked body is put together, and HEAD gets no body", "[unit]") {
   const std::unique_ptr<HttpServer> server = Serve();
   const std::string chunked = Ask(*server,
