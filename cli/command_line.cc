@@ -26,6 +26,8 @@ experiments on this machine:
                 step an environment by hand, or at random
   record PATH --output FILE
                 run episodes and write their rows to a replay file, as a data set
+  export PATH [FILE]
+                write a trained policy as an ONNX file
   import SOURCE ... --output FILE
                 convert data sets of Minari or D4RL to such a file, or join such files
   plot RUN ...  draw the curves of runs, as a PNG

@@ -153,6 +153,14 @@ struct ImportFlags {
   int64_t idle_seconds = 60;  // The longest time without an acknowledgement.
 };
 
+// `waggle export`.
+struct PolicyFlags {
+  std::string param_server;  // The hub of an experiment. Empty: none is asked.
+  std::string path;          // The weights, or a folder that holds them.
+  std::string output;        // Empty: policy.onnx in that folder.
+  bool newest = false;       // The newest weights rather than the best.
+};
+
 // `waggle import`.
 struct DatasetFlags {
   std::vector<std::string> sources;
@@ -193,7 +201,7 @@ struct HealthFlags {
 
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
                              StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
-                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
+                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags, PolicyFlags,
                              ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.

@@ -107,6 +107,20 @@ Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
   return ParseSaved(app, true, argc, argv);
 }
 
+Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
+  PolicyFlags flags;
+  SetRequired(AddWord(app, "PATH", &flags.path,
+                      "A run's folder, or any other path with weights that waggle evaluate takes; or an experiment's id"),
+              true);
+  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default PATH/policy.onnx, and policy.onnx for an id");
+  AddSwitch(app, "--newest", &flags.newest, "The newest weights rather than the best");
+  AddHubFlag(app, &flags.param_server);
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 Command ParseImportDataset(CLI::App* app, int argc, const char* const* argv) {
   DatasetFlags flags;
   SetRequired(AddWords(app, "SOURCE", &flags.sources,
@@ -178,6 +192,10 @@ std::vector<Verb> LocalVerbs() {
        "Runs episodes with trained weights, or with random actions, and writes their rows to a replay file. The file "
        "serves as a data set and fills tables (waggle replay import). Exits as waggle evaluate does.",
        &ParseRecord},
+      {"export",
+       "Writes the greedy policy of trained weights as an ONNX file, which onnxruntime and other programs run without "
+       "Waggle. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be exported.",
+       &ParseExport},
       {"import",
        "Converts data sets of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "
        "(replay.import). The episodes of several sources come one behind the other. Exits with 0, 2 if a flag or the "

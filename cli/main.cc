@@ -23,6 +23,7 @@
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
+#include "cli/export/export_policy.h"
 #include "cli/play/play.h"
 #include "cli/replay/inspect.h"
 #include "cli/replay/inspect_report.h"
@@ -278,6 +279,20 @@ int Do(const EvaluationFlags& flags) {
                        });
 }
 
+int Do(const PolicyFlags& flags) {
+  return WithNamedRuns(
+      "export", {flags.path}, flags.param_server, NamedRuns::Members::kOne,
+      [&flags](const NamedRuns& runs, const StopToken& /*stop*/) {
+        const std::string output = flags.output.empty() && runs.any_fetched() ? "policy.onnx" : flags.output;
+        const absl::StatusOr<std::string> exported = ExportSavedPolicy(runs.paths().front(), flags.newest, output);
+        if (!exported.ok()) {
+          return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
+        }
+        std::cout << *exported << std::flush;
+        return 0;
+      });
+}
+
 int Do(const DatasetFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
     const absl::StatusOr<std::string> imported = ImportDatasets(flags, stop);
@@ -349,7 +364,7 @@ int Do(const CardFlags& flags) {
                          if (!written.ok()) {
                            return Complain("card", written.status(), ExperimentExitStatus(written.status()));
                          }
-                         std::cout << "wrote " << *written << std::endl;
+                         std::cout << *written << std::flush;
                          return 0;
                        });
 }

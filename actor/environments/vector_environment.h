@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,6 +37,9 @@ struct EnvironmentHealth {
   std::string last_error;       // With the traceback; empty: there was none.
 };
 
+// The numbers of first choices where they are not 0 outside Waggle, by leaf: one an element.
+using ChoiceStarts = std::map<std::string, std::vector<int64_t>>;
+
 // Numbered lanes, each with an environment, which need not keep step: a slow lane does not delay others. Environments
 // may run anywhere. An episode's final observation is a row like any other, of step type kLast, so that a policy sees
 // it and a learner can bootstrap from it. The action chosen there is ignored, and the lane's next row is the first of a
@@ -66,6 +71,9 @@ class VectorEnvironment {
   virtual absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) = 0;
 
   virtual EnvironmentHealth health() const { return {}; }
+
+  // Of the user's own spaces; inside Waggle choices begin at 0.
+  virtual ChoiceStarts choice_starts() const { return {}; }
 
   // A picture of a lane that Recv has given, for people. UNIMPLEMENTED if the environment cannot draw itself.
   virtual absl::StatusOr<Picture> Draw(int64_t /*lane*/) const {

@@ -80,6 +80,16 @@ TEST_CASE("evaluate takes a path to weights, and flags for the evaluation", "[un
   CHECK(Parsed<EvaluationFlags>("evaluate x --video films").video_episodes == 1);
 }
 
+TEST_CASE("export takes a path to weights, and a file to write", "[unit]") {
+  const auto plain = Parsed<PolicyFlags>("export runs/x");
+  CHECK(plain.path == "runs/x");
+  CHECK(plain.output.empty());
+  CHECK_FALSE(plain.newest);
+  const auto flags = Parsed<PolicyFlags>("export runs/x y.onnx --newest");
+  CHECK(flags.output == "y.onnx");
+  CHECK(flags.newest);
+}
+
 TEST_CASE("record takes evaluate's flags, and a file to write", "[unit]") {
   const auto flags = Parsed<EvaluationFlags>("record runs/x --output y --episodes 7 --explore --newest");
   CHECK(flags.path == "runs/x");
@@ -288,7 +298,7 @@ TEST_CASE("An argument after the value of a repeatable flag is the verb's own", 
 
 TEST_CASE("Help and version go to the standard output, and help before a verb equals --help after it", "[unit]") {
   for (const std::string verb :
-       {"run",          "check", "evaluate", "record", "play",    "plot",        "serve-environment",
+       {"run",          "check", "evaluate", "record", "export",  "play",        "plot",        "serve-environment",
         "submit",       "list",  "status",   "watch",  "stop",    "resume",      "delete",
         "set",          "logs",  "health",   "why",    "inspect", "reconfigure", "replay",
         "replay export"}) {

@@ -26,7 +26,7 @@ LAYERS = [
     ["common/config/plan/", "common/replay/blocks/"],
     ["common/config/experiment/", "common/rl/checkpoint/", "common/net/", "common/nn/", "common/replay/shards/",
      "common/hub/summary/"],
-    ["common/hub/", "common/rl/publishing/", "common/replay/", "common/rl/kit/"],
+    ["common/hub/", "common/rl/publishing/", "common/onnx/", "common/replay/", "common/rl/kit/"],
     ["common/rl/acting/"],
     ["common/rl/training/"],
     ["common/rl/modules/"],

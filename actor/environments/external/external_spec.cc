@@ -127,6 +127,18 @@ absl::StatusOr<ExternalSpec> ParseExternalSpec(const std::string& json, const st
   if (const Json& whole = Member(object, "whole_groups"); whole.is_boolean()) {
     spec.whole_groups = whole.get<bool>();
   }
+  for (const char* const list : {"observations", "actions"}) {
+    for (const Json& object_of_leaf : Member(object, list)) {
+      WAGGLE_ASSIGN_OR_RETURN(const SpaceLeaf leaf, Leaf(object_of_leaf));
+      WAGGLE_ASSIGN_OR_RETURN(std::vector<int64_t> start, Integers(object_of_leaf, "start"));
+      if (!start.empty() && start.size() != leaf.num_values.size()) {
+        return Wrong("start", Member(object_of_leaf, "start"), "one number for each element that is a choice");
+      }
+      if (!start.empty()) {
+        spec.starts[leaf.array.name] = std::move(start);
+      }
+    }
+  }
   for (const Json& note : Member(object, "notes")) {
     if (note.is_string()) {
       spec.notes.push_back(note.get<std::string>());

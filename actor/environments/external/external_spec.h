@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@ struct ExternalSpec {
   EnvironmentSpec environment;
   bool whole_groups = false;       // True if the lanes of a group only run together.
   std::vector<std::string> notes;  // The conversions, in words.
+  std::map<std::string, std::vector<int64_t>> starts;  // VectorEnvironment's choice_starts.
 };
 
 // Reads the message SPEC of docs/environment_memory.md. INTERNAL if it is malformed; INVALID_ARGUMENT if Waggle does

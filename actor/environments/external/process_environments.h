@@ -53,6 +53,7 @@ class ProcessEnvironments final : public VectorEnvironment {
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
   EnvironmentHealth health() const override { return health_; }
+  ChoiceStarts choice_starts() const override { return spec_.starts; }
 
   // The conversions of the environment's data, in words.
   const std::vector<std::string>& notes() const { return spec_.notes; }

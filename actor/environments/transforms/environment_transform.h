@@ -36,6 +36,7 @@ class EnvironmentTransform : public VectorEnvironment {
     return inner_->Recv(at_least, stop);
   }
   EnvironmentHealth health() const override { return inner_->health(); }
+  ChoiceStarts choice_starts() const override { return inner_->choice_starts(); }
   absl::StatusOr<Picture> Draw(int64_t lane) const override { return inner_->Draw(lane); }
 
  protected:

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/config/plan/acting_head.h"
 #include "common/config/plan/head_kinds.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
@@ -18,20 +19,6 @@ namespace waggle {
 namespace {
 
 using torch::Tensor;
-
-// The head that chooses actions; null if none or several can.
-const HeadPlan* ActingHead(const NetworkNeed& need, const NetworkPlan& network) {
-  const HeadPlan* found = nullptr;
-  for (const HeadPlan& head : network.heads) {
-    const bool acts = need.acting_head.empty() ? GivesChoicesValues(head.kind) || GivesPolicy(head.kind)
-                                               : head.name == need.acting_head;
-    if (acts && found != nullptr) {
-      return nullptr;
-    }
-    found = acts ? &head : found;
-  }
-  return found;
-}
 
 bool HasValue(const NetworkPlan& network) {
   return std::any_of(network.heads.begin(), network.heads.end(),

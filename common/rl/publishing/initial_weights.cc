@@ -18,6 +18,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/tensor/array_spec.h"
+#include "common/rl/checkpoint/saved_parameters.h"
 #include "common/rl/checkpoint/saved_weights.h"
 
 namespace waggle {
@@ -25,9 +26,6 @@ namespace {
 
 constexpr char kFrom[] = "learner.init.from";
 constexpr char kMap[] = "learner.init.map";
-
-// Arrays by their parameters' names, "NETWORK.PARAMETER"; a learned number has no dot.
-using Parameters = std::map<std::string, CheckpointArray>;
 
 bool BeginsWith(absl::string_view name, absl::string_view prefix) {
   return absl::ConsumePrefix(&name, prefix) && (name.empty() || name[0] == '.');
@@ -58,43 +56,6 @@ absl::StatusOr<std::vector<std::string>> Published(const std::string& experiment
     }
   }
   return names;
-}
-
-// A learner's state names values by paths: "state/model/NETWORK/online/PARAMETER", "state/model/NUMBER/value".
-Parameters OfLearner(const CheckpointContents& contents) {
-  Parameters parameters;
-  for (const CheckpointArray& array : contents.arrays) {
-    absl::string_view path = array.spec.name;
-    if (!absl::ConsumePrefix(&path, "state/model/")) {
-      continue;
-    }
-    const std::vector<std::string> parts = absl::StrSplit(path, absl::MaxSplits('/', 2));
-    if (parts.size() == 2 && parts[1] == "value") {
-      // The state has a learned number as a vector of one.
-      const bool is_number = array.spec.NumElements() == 1;
-      parameters[parts[0]] = {
-          {array.spec.name, array.spec.dtype, is_number ? std::vector<int64_t>() : array.spec.shape}, array.data};
-    } else if (parts.size() == 3 && parts[1] == "online") {
-      parameters[absl::StrCat(parts[0], ".", parts[2])] = array;
-    }
-  }
-  return parameters;
-}
-
-// Published weights of one network have no network's name before those of their parameters.
-Parameters OfSnapshot(const ModelSnapshot& snapshot, const std::vector<std::string>& published) {
-  Parameters parameters;
-  size_t offset = 0;
-  for (const ArraySpec& spec : snapshot.tensors) {
-    const auto bytes = static_cast<size_t>(spec.NumBytes());
-    std::string name = published.size() == 1 ? absl::StrCat(published[0], ".", spec.name) : spec.name;
-    if (const std::string network = NetworkOf(name); name == absl::StrCat(network, ".", network)) {
-      name = network;
-    }
-    parameters[name] = {spec, snapshot.data.Part(offset, bytes)};
-    offset += bytes;
-  }
-  return parameters;
 }
 
 struct Wanted {
@@ -187,7 +148,7 @@ absl::Status CheckArray(const ArraySpec& wanted, const ArraySpec& got, const Byt
   return absl::OkStatus();
 }
 
-std::vector<std::string> NamesOf(const Parameters& parameters) {
+std::vector<std::string> NamesOf(const SavedParameters& parameters) {
   std::vector<std::string> names;
   for (const auto& [name, array] : parameters) {
     names.push_back(name);
@@ -195,14 +156,14 @@ std::vector<std::string> NamesOf(const Parameters& parameters) {
   return names;
 }
 
-absl::StatusOr<Parameters> ReadSource(const SavedWeights& saved, const EnvironmentSpec& environment,
+absl::StatusOr<SavedParameters> ReadSource(const SavedWeights& saved, const EnvironmentSpec& environment,
                                       const AlgorithmDefinitions& algorithms) {
   if (saved.learner.has_value()) {
-    return OfLearner(*saved.learner);
+    return ParametersOf(saved, {});
   }
   const absl::StatusOr<std::vector<std::string>> published = Published(saved.experiment_yaml, environment, algorithms);
   WAGGLE_RETURN_IF_ERROR(Annotate(published.status(), absl::StrCat(kFrom, ": ", saved.folder)));
-  return OfSnapshot(*saved.snapshot, *published);
+  return ParametersOf(saved, *published);
 }
 
 }  // namespace
@@ -212,7 +173,7 @@ absl::StatusOr<InitialWeights> FindInitialWeights(const InitOptions& init, const
                                                   const AlgorithmDefinitions& algorithms) {
   const absl::StatusOr<SavedWeights> saved = LoadSavedNetworks(init.from);
   WAGGLE_RETURN_IF_ERROR(Annotate(saved.status(), kFrom));
-  WAGGLE_ASSIGN_OR_RETURN(const Parameters source, ReadSource(*saved, environment, algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const SavedParameters source, ReadSource(*saved, environment, algorithms));
   const std::vector<Wanted> wanted = WantedBy(plan);
   std::vector<std::string> own;
   for (const Wanted& parameter : wanted) {

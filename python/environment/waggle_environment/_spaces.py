@@ -31,6 +31,8 @@ class Leaf:
         for key in ("num_values", "low", "high"):
             if getattr(self, key):
                 told[key] = getattr(self, key)
+        if self.starts():
+            told["start"] = np.broadcast_to(self.start, self.shape).reshape(-1).tolist()
         return told
 
     def find(self, value):

@@ -1,6 +1,7 @@
 #include "actor/environments/external/external_spec.h"
 
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@ constexpr char kSpec[] = R"({
     {"name": "observation/arm", "kind": "box", "dtype": "float32", "shape": [2], "low": [-1, "-inf"],
      "high": [1, "inf"]},
     {"name": "action_mask", "kind": "multi-binary", "dtype": "bool", "shape": [7]}],
-  "actions": [{"name": "action", "kind": "multi-discrete", "dtype": "int64", "shape": [2], "num_values": [3, 4]}],
+  "actions": [{"name": "action", "kind": "multi-discrete", "dtype": "int64", "shape": [2], "num_values": [3, 4],
+    "start": [1, 0]}],
   "rewards": [{"name": "reward", "shape": [2]}],
   "max_episode_steps": 50, "whole_groups": true, "notes": ["observation/arm: float64 is narrowed to float32"]})";
 
@@ -33,6 +35,7 @@ TEST_CASE("A spec in JSON has leaves, bounds and notes", "[unit]") {
   CHECK(spec.environment.max_episode_steps == 50);
   CHECK(spec.whole_groups);
   CHECK(spec.notes.size() == 1);
+  CHECK(spec.starts == std::map<std::string, std::vector<int64_t>>{{"action", {1, 0}}});
 }
 
 TEST_CASE("A spec with any mistake is refused", "[unit]") {
@@ -55,6 +58,7 @@ TEST_CASE("A spec with any mistake is refused", "[unit]") {
            {"[255]", "[{}]"},
            {R"("multi-binary")", R"("graph")"},
            {"[3, 4]", "[3]"},
+           {"[1, 0]", "[1]"},
            {"[7]", "[6]"},
            {R"("observation/arm")", R"("observation/camera")"},
            {R"([{"name": "reward", "shape": [2]}])", "[7]"},

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/onnx/onnx_graph.h"
+
+namespace waggle {
+
+// The numbers of illegal choices: of logarithms of probabilities and of values, as in common/rl/kit.
+inline constexpr double kIllegalLogProb = -1e9;
+inline constexpr double kIllegalValue = -1e9;
+
+// Choices of elements side by side, [..., sum of num_values], each element by itself.
+
+// The mask with all choices of an element legal that has no legal one.
+OnnxValue LegalChoices(OnnxGraph* graph, const OnnxValue& mask, const std::vector<int64_t>& num_values);
+
+// Logarithms of the choices' probabilities. `legal` is LegalChoices'.
+OnnxValue LogProbabilities(OnnxGraph* graph, const OnnxValue& logits, const std::vector<int64_t>& num_values,
+                           const std::optional<OnnxValue>& legal);
+
+// The index of each element's first largest number, int64 [..., elements].
+OnnxValue BestChoices(OnnxGraph* graph, const OnnxValue& numbers, const std::vector<int64_t>& num_values);
+
+}  // namespace waggle
