@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command_line_parts.h"
+#include "cli/completion/completion.h"
 #include "common/base/build_info.h"
 #include "common/base/nearest_name.h"
 
@@ -19,6 +20,8 @@ constexpr char kHelp[] =
 usage: waggle VERB ...
 
 experiments on this machine:
+  configs [NAME]
+                list the experiments that ship, whose names serve in place of FILE; or print one
   run FILE      train an experiment with its own processes until it ends
   check FILE    check an experiment's file, print all its values, and estimate the memory it needs
   evaluate PATH run greedy episodes with trained weights, and report their returns
@@ -42,6 +45,7 @@ experiments of a parameter server and its pool of processes:
   list          list the experiments and groups
   status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
                 experiments; with --replay-server: replay servers that serve alone
+  top           show the experiments and workers with their rates and waits, again and again
   watch ID      show an experiment's progress until it ends
   stop ID ...   end experiments, or all of a group
   resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit
@@ -67,6 +71,9 @@ replay tables:
                 insert a file's items into a table
 
   help VERB     print the flags of a verb; the same as waggle VERB --help
+  help --man    print the manual page, for man
+  completion SHELL
+                print the script by which bash, zsh or fish completes these words
   --version     print the version
 )";
 
@@ -112,8 +119,22 @@ Command ParseReplay(int argc, const char* const* argv) {
 
 }  // namespace
 
+std::vector<VerbFacts> AllVerbFacts() {
+  std::vector<VerbFacts> facts;
+  for (const Verb& verb : AllVerbs()) {
+    facts.push_back(FactsOf(verb, verb.name));
+  }
+  for (const Verb& verb : ReplayFileVerbs()) {
+    facts.push_back(FactsOf(verb, absl::StrCat("replay ", verb.name)));
+  }
+  return facts;
+}
+
 Command ParseCommand(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "help" && argc == 3 && std::string(argv[2]) == "--man") {
+    return PrintAndExit{CommandManPage(AllVerbFacts()), 0};
+  }
   if (name == "help" && argc > 2) {
     std::vector<const char*> words(argv + 2, argv + argc);
     words.insert(words.begin(), argv[0]);

@@ -58,6 +58,12 @@ struct StatusFlags {
   bool json = false;
 };
 
+// `waggle top`.
+struct TopFlags {
+  std::string param_server;
+  double period_seconds = 2;  // From one screen to the next.
+};
+
 struct SubmitFlags {
   std::string param_server;
   std::string file;
@@ -194,15 +200,21 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
+// `waggle configs`.
+struct ConfigsFlags {
+  std::string name;  // Empty: all are listed.
+};
+
 struct HealthFlags {
   std::string address;  // HOST:PORT.
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
-                             StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
-                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags, PolicyFlags,
-                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags>;
+using Command =
+    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
+                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags,
+                 CardFlags, TopFlags, PolicyFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

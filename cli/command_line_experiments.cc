@@ -106,6 +106,16 @@ Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
+Command ParseTop(CLI::App* app, int argc, const char* const* argv) {
+  TopFlags flags;
+  AddSecondsFlag(app, "--period", &flags.period_seconds, "The time from one screen to the next");
+  AddParamServerFlag(app, &flags.param_server);
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 Command ParseWatch(CLI::App* app, int argc, const char* const* argv) {
   WatchFlags flags;
   AddId(app, &flags.id);
@@ -206,6 +216,11 @@ std::vector<Verb> ExperimentVerbs() {
        "of the pool and the experiments; with --replay-server, replay servers that serve alone and their tables. "
        "Exits with 0, 1 if no server answers, 2 if there is no such experiment or a flag is wrong.",
        &ParseStatus},
+      {"top",
+       "Shows the running and waiting experiments and their workers, with rates, memory and shares of waiting, again "
+       "and again until q is pressed; once if the output is no terminal. Exits with 0, 1 if the parameter server does "
+       "not answer, 2 if a flag is wrong.",
+       &ParseTop},
       {"watch",
        "Shows an experiment's progress until it ends. Exits with 0 if the experiment was solved, or reached a limit "
        "and has no target, 1 if it ended otherwise or the parameter server does not answer, 2 if there is no such "

@@ -6,12 +6,23 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/command_line_parts.h"
+#include "cli/completion/completion.h"
 #include "common/config/experiment/sections.h"
 #include "common/config/table/shard_config.h"
 
 namespace waggle {
 namespace {
+
+Command ParseConfigs(CLI::App* app, int argc, const char* const* argv) {
+  ConfigsFlags flags;
+  AddWord(app, "NAME", &flags.name, "An experiment to print; by default all are listed");
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
 
 Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   RunFlags flags;
@@ -156,6 +167,17 @@ Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
+Command ParseCompletion(CLI::App* app, int argc, const char* const* argv) {
+  std::string shell;
+  SetRequired(AddWord(app, absl::StrJoin(CompletionShells(), "|"), &shell, "The shell"), true);
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  absl::StatusOr<std::string> script = CompletionScript(shell, AllVerbFacts());
+  return script.ok() ? PrintAndExit{*std::move(script), 0}
+                     : WrongUsage("waggle completion", std::string(script.status().message()));
+}
+
 Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) {
   ServeEnvironmentFlags flags;
   SetRequired(AddWord(app, "NAME", &flags.name, "A built-in environment, such as CartPole-v1"), true);
@@ -173,6 +195,11 @@ Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) 
 
 std::vector<Verb> LocalVerbs() {
   return {
+      {"configs",
+       "Lists the experiments that ship: their names, algorithms, environments, and what they are. Other verbs take "
+       "these names in place of FILE. With NAME: prints that experiment's file, to be changed. Exits with 0, 2 if "
+       "there is no such experiment.",
+       &ParseConfigs},
       {"run",
        "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 if that "
        "is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its target, or needs "
@@ -211,6 +238,10 @@ std::vector<Verb> LocalVerbs() {
        "set the environment's options (as --set environment.options.KEY=VALUE does), a seed, and a number of lanes, "
        "which are stepped together. Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
        &ParseServeEnvironment},
+      {"completion",
+       "Prints the script by which a shell completes the words of waggle. For bash: source <(waggle completion bash). "
+       "Exits with 0, 2 if the shell is not known.",
+       &ParseCompletion},
   };
 }
 

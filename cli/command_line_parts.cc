@@ -8,8 +8,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/shipped/shipped_experiments.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
+#include "common/base/process/find_program.h"
 #include "common/config/yaml_file.h"
 
 namespace waggle {
@@ -52,6 +54,14 @@ const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name) {
 Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv) {
   CLI::App app(verb.description, program);
   return verb.parse(&app, argc, argv);
+}
+
+VerbFacts FactsOf(const Verb& verb, const std::string& name) {
+  CLI::App app(verb.description, absl::StrCat("waggle ", name));
+  // Parsers add all flags before they parse.
+  const char* const words[] = {"waggle", verb.name.c_str(), "--help"};
+  verb.parse(&app, 3, words);
+  return {name, verb.description, FlagsOf(app)};
 }
 
 PrintAndExit WrongUsage(const std::string& program, const std::string& problem) {
@@ -107,7 +117,18 @@ CLI::Option* AddWords(CLI::App* app, const std::string& name, std::vector<std::s
 }
 
 CLI::Option* AddExperimentFile(CLI::App* app, std::string* file) {
-  return AddWord(app, "FILE", file, "The experiment, as YAML")->required();
+  return app
+      ->add_option_function<std::string>(
+          "FILE",
+          [file](const std::string& word) {
+            absl::StatusOr<std::string> found = ExperimentFile(ShippedFolder(OwnFolder()), word);
+            if (!found.ok()) {
+              throw CLI::ValidationError("FILE", std::string(found.status().message()));
+            }
+            *file = *std::move(found);
+          },
+          "The experiment, as YAML; or the name of one that ships, from `waggle configs`")
+      ->required();
 }
 
 void AddAssignments(CLI::App* app, Overrides* assignments, const std::string& description) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/completion/verb_facts.h"
 #include "common/base/process/flags.h"
 
 // The parts of the verbs' command lines. Like common/base/process/flags.h it does not include the header of CLI11,
@@ -30,6 +31,11 @@ std::vector<Verb> ReplayFileVerbs();  // Behind `waggle replay`.
 const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name);
 // `program` is such as "waggle run". The verb's own words begin with argv[2].
 Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv);
+
+// The verbs and all their flags, in the order of the help.
+std::vector<VerbFacts> AllVerbFacts();
+// The facts of one verb, whose name is `name`.
+VerbFacts FactsOf(const Verb& verb, const std::string& name);
 
 // "PROGRAM: PROBLEM; see PROGRAM --help".
 PrintAndExit WrongUsage(const std::string& program, const std::string& problem);

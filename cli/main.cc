@@ -38,14 +38,18 @@
 #include "cli/results/write_card.h"
 #include "cli/run/local_run.h"
 #include "cli/serve/serve_environment.h"
+#include "cli/shipped/shipped_experiments.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
+#include "cli/status/top.h"
+#include "common/base/log_context.h"
 #include "common/base/machine_memory.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/process/curves.h"
 #include "common/base/process/find_program.h"
 #include "common/base/process/process.h"
 #include "common/config/experiment/memory_estimate.h"
+#include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
@@ -94,6 +98,25 @@ int Do(const PrintAndExit& print) {
   return print.status;
 }
 
+int Do(const ConfigsFlags& flags) {
+  const std::string folder = ShippedFolder(OwnFolder());
+  if (flags.name.empty()) {
+    const absl::StatusOr<std::vector<ShippedExperiment>> experiments = ListShipped(folder);
+    if (!experiments.ok()) {
+      return Complain("configs", experiments.status(), 2);
+    }
+    std::cout << ShippedText(*experiments) << std::flush;
+    return 0;
+  }
+  const absl::StatusOr<std::string> file = ShippedFile(folder, flags.name);
+  const absl::StatusOr<std::string> text = file.ok() ? ReadYamlFile(*file) : file.status();
+  if (!text.ok()) {
+    return Complain("configs", text.status(), 2);
+  }
+  std::cout << *text << std::flush;
+  return 0;
+}
+
 int Do(const RunFlags& flags) {
   return RunLocally(flags, OwnFolder());
 }
@@ -119,6 +142,13 @@ int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
     return absl::OkStatus();
   });
   return status != 0 ? status : exit_status;
+}
+
+int Do(const TopFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::Status done = RunTop(flags, stop, STDIN_FILENO, STDOUT_FILENO);
+    return done.ok() ? 0 : Complain("top", done, ExperimentExitStatus(done));
+  });
 }
 
 // Makes a verb that only prints end with its reader: `waggle watch ID --json | head -1`.
@@ -438,6 +468,13 @@ int Do(const ReconfigureFlags& flags) {
   return done.status.ok() ? 0 : Complain("reconfigure", done.status, IsUsersFault(done.status) ? 2 : 1);
 }
 
+// The trace of all calls of this command: that of the program that started it (TRACEPARENT), or a new one.
+std::string OwnTraceId() {
+  const char* const parent = std::getenv("TRACEPARENT");
+  const std::string trace_id = parent == nullptr ? "" : TraceIdIn(parent);
+  return trace_id.empty() ? NewTraceId() : trace_id;
+}
+
 using Transfer = std::function<absl::StatusOr<std::string>(const StopToken& stop)>;
 int DoTransfer(const char* verb, const Transfer& transfer, int (*exit_status)(const absl::Status&)) {
   return DoUntilStopped([&](const StopToken& stop) {
@@ -471,8 +508,9 @@ int Do(const ServeEnvironmentFlags& flags) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
+  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
   const int status =
       std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
   // If the output cannot be written the verb has failed, whatever its own status.

@@ -177,8 +177,10 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
         Annotate(replay->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));
     ReplaySamplerOptions options;
     options.table = plan.table;
-    options.batch_size = plan.batch_size;
-    options.prefetch = job.experiment.experiment.deterministic ? 0 : learner.prefetch_batches;
+    options.batch_size = plan.batch_size / plan.parts;
+    // A learner that asked ahead would take the unrolls of the step for which the group waits.
+    const bool shares = learner.processes > 1 && job.trainee->plan().algorithm.rows_per_version.has_value();
+    options.prefetch = job.experiment.experiment.deterministic || shares ? 0 : learner.prefetch_batches;
     const int64_t index = job.assignment.index;
     options.sampler_id = index == 0 ? "learner" : absl::StrCat("learner-", index);
     options.compression = learner.batch_compression;
@@ -220,7 +222,8 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   TrainLoopPorts ports;
   for (size_t i = 0; i < tables.size(); ++i) {
     ports.tables.push_back(
-        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every});
+        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every,
+         job->trainee->plan().algorithm.tables[i].parts});
   }
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;

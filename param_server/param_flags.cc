@@ -26,6 +26,7 @@ absl::Status ParamFlags::Check() const {
       {"--output-dir", !output_folder.empty(), {ParamRole::kHub}},
       {"--no-plot", no_plot, {ParamRole::kHub}},
       {"--quotas", !quotas.empty(), {ParamRole::kHub}},
+      {"--web", !web.empty(), {ParamRole::kHub}},
   };
   for (const Flag& flag : flags) {
     bool fits = !flag.given;
@@ -53,6 +54,7 @@ GradientProcessOptions ParamFlags::Gradients() const {
   options.hub_address = param_server;
   options.advertise = advertise;
   options.index = index;
+  options.metrics_listen = metrics_listen;
   return options;
 }
 
@@ -84,7 +86,14 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
       app, "--quotas", &flags->quotas, "FILE",
       "hub: a YAML file with the most running experiments, learners and actors of each owner and tag, and the "
       "weights of owners in fair shares; see docs/sweeps.md. By default there is no bound, and owners are equal");
-  AddCommonFlags(app, &flags->log_level);
+  AddServingFlag(
+      app, "--web", &flags->web,
+      "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
+      "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
+      "Every program that reaches it can read it, and only users of this machine can stop or resume experiments. "
+      "By default there is none");
+  AddMetricsFlag(app, &flags->metrics_listen);
+  AddCommonFlags(app, &flags->log);
 }
 
 }  // namespace waggle

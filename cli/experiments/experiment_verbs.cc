@@ -14,10 +14,13 @@
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_report.h"
 #include "cli/experiments/sweep.h"
+#include "cli/human_text.h"
 #include "cli/status/cluster_client.h"
+#include "cli/status/pool_snapshot.h"
 #include "cli/status/status_report.h"
 #include "common/base/status_macros.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/summary/bottleneck.h"
 
 namespace waggle {
 namespace {
@@ -36,21 +39,35 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// A line for each run: "pole-x7k2q: learner: the learner works …".
+std::string BottlenecksText(const PoolSnapshot& snapshot) {
+  std::string text;
+  for (const auto& [id, run] : snapshot.runs) {
+    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", Printable(id), ": ",
+                    BottleneckText(FindBottleneck(LoopOf(run))), "\n");
+  }
+  return text;
+}
+
 absl::StatusOr<std::string> AskPoolStatus(const StatusFlags& flags) {
-  const ExperimentClient client(flags.target.param_server);
-  WAGGLE_ASSIGN_OR_RETURN(const v1::PoolResponse pool, client.Ask(&Service::Pool, v1::PoolRequest(), kAnswerTimeout));
   v1::ListExperimentsRequest filter;
   filter.set_fold_groups(true);
-  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
-                          client.List(ListFlags().limit, filter, kAnswerTimeout));
+  PoolSnapshotClient client(flags.target.param_server);
+  WAGGLE_ASSIGN_OR_RETURN(const PoolSnapshot snapshot, client.Fetch(ListFlags().limit, filter, kAnswerTimeout));
   if (!flags.json) {
-    return absl::StrCat(PoolText(pool), "\n", ExperimentsText(experiments, absl::Now()));
+    return absl::StrCat(PoolText(snapshot.pool), "\n", ExperimentsText(snapshot.experiments, absl::Now()),
+                        BottlenecksText(snapshot));
   }
   Json json;
-  json["software_version"] = pool.software_version();
-  json["pool"] = PoolJson(pool);
-  json["experiments"] = ExperimentsJson(experiments);
-  json["groups"] = GroupsJson(experiments);
+  json["software_version"] = snapshot.pool.software_version();
+  json["pool"] = PoolJson(snapshot.pool);
+  json["experiments"] = ExperimentsJson(snapshot.experiments);
+  json["groups"] = GroupsJson(snapshot.experiments);
+  for (Json& experiment : json["experiments"]) {
+    if (const auto run = snapshot.runs.find(experiment["id"]); run != snapshot.runs.end()) {
+      experiment["bottleneck"] = BottleneckJson(FindBottleneck(LoopOf(run->second)));
+    }
+  }
   return Dump(json);
 }
 

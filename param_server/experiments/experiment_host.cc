@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/hub/hub_convert.h"
+#include "param_server/experiments/host_figures.h"
 #include "param_server/experiments/host_thread.h"
 #include "param_server/experiments/listing.h"
 #include "param_server/experiments/pool_calls.h"
@@ -226,6 +227,14 @@ std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std:
   MutexLock lock(&state_->mutex);
   const auto active = state_->active_runs.find(id);
   return active == state_->active_runs.end() ? nullptr : active->second.texts;
+}
+
+void ExperimentHost::WriteFigures(PrometheusText* text) {
+  WriteHostFigures(state_.get(), text);
+}
+
+void ExperimentHost::Touch() {
+  MutexLock lock(&state_->mutex);
 }
 
 v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/metrics/prometheus_text.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/live_settings.h"
 #include "common/config/experiment/settings_text.h"
@@ -74,6 +75,11 @@ class ExperimentHost {
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id);
   // See FindRun. An empty id stands for the only experiment that runs.
   absl::StatusOr<std::shared_ptr<RunServices>> Find(const std::string& id);
+
+  // See WriteHostFigures.
+  void WriteFigures(PrometheusText* text);
+  // Returns once this has had the lock that every call needs: a sign that the host is not stuck.
+  void Touch();
 
   // Calls `listener` after each change of an experiment's state. As ModelStore::Watch.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {

@@ -309,7 +309,7 @@ absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record, con
   return one.front().first.sequence;
 }
 
-absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments) {
+absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments, const std::string& event) {
   MutexLock lock(&mutex_);
   for (const auto& [record, texts] : *experiments) {
     WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record, texts.request_id));
@@ -322,7 +322,7 @@ absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments) {
     insert.Bind(texts.request_id).Bind(texts.submitted_yaml).Bind(texts.effective_yaml).Bind(texts.last_overview);
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &insert));
     record.sequence = *sequence;
-    WAGGLE_RETURN_IF_ERROR(PutEventLocked(record.sequence, record.submitted, "submitted"));
+    WAGGLE_RETURN_IF_ERROR(PutEventLocked(record.sequence, record.submitted, event));
   }
   return transaction.Commit();
 }

@@ -100,9 +100,10 @@ class ExperimentStore {
   // Returns the sequence. ALREADY_EXISTS if another experiment has or had this id, or has this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds all of them or none, and sets their sequences. Errors as Add.
+  // Adds all of them or none, each with an event, and sets their sequences. Errors as Add.
   using NewExperiment = std::pair<ExperimentRecord, ExperimentTexts>;
-  absl::Status AddAll(std::vector<NewExperiment>* experiments) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status AddAll(std::vector<NewExperiment>* experiments, const std::string& event = "submitted")
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Replaces a record except its sequence, and adds `event` if it is not empty, both or neither. NOT_FOUND as Texts.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())

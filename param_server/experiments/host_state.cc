@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/log.h"
+#include "common/base/log_context.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/live_settings.h"
@@ -182,9 +183,14 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   return info;
 }
 
+std::string HostState::WithTrace(const std::string& event) {
+  const std::string trace_id = ThreadTraceId();
+  return trace_id.empty() ? event : absl::StrCat(event, " (trace ", trace_id, ")");
+}
+
 absl::Status HostState::SaveRecord(const ExperimentRecord& record, const std::string& event,
                                    const std::string* last_overview) {
-  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, event)
+  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, WithTrace(event))
                                                   : store->UpdateClosed(record, *last_overview));
   MutexLock lock(&mutex);
   records.at(record.id) = record;
@@ -206,7 +212,7 @@ bool HostState::Noted(const absl::Status& written, const std::string& what) {
 
 void HostState::Note(const std::string& id, const std::string& text) {
   MutexLock lock(&events_mutex);
-  events.emplace_back(id, ExperimentEvent{0, absl::Now(), text});
+  events.emplace_back(id, ExperimentEvent{0, absl::Now(), WithTrace(text)});
   if (events.size() > kMaxEvents) {
     events.pop_front();
   }

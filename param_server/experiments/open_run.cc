@@ -51,6 +51,9 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   WAGGLE_ASSIGN_OR_RETURN(run->newest_, OpenWeights(options.folder, kNewestModelFolder));
   WAGGLE_ASSIGN_OR_RETURN(run->best_, OpenWeights(options.folder, kBestModelFolder));
   run->metrics_.SetActivity("serving");
+  if (options.figures != nullptr) {
+    run->exported_ = options.figures->Attach(&run->metrics_);
+  }
   run->models_ = std::make_unique<ModelStore>(ModelStoreOptions());
   HubOptions hub;
   hub.self = std::move(options.self);

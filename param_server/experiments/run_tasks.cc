@@ -71,6 +71,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   options.plan.settings.exploit = record.membership.exploit;
   options.self = host->options.self;
   options.note = [host, id = record.id](const std::string& text) { host->Note(id, text); };
+  options.figures = host->options.figures;
   options.draw_curves = host->options.draw_curves;
   options.resume = record.state == RunState::kQueued && record.attempts > 0;
   return OpenRun::Open(std::move(options));

@@ -198,7 +198,7 @@ absl::StatusOr<std::vector<std::string>> SaveSubmission(HostState* host, const S
       record.membership.population = is_population ? id : "";
       record.output_folder = host->OutputFolder(record.id);
     }
-    added = host->store->AddAll(&saved);
+    added = host->store->AddAll(&saved, HostState::WithTrace("submitted"));
   }
   WAGGLE_RETURN_IF_ERROR(added);
   std::vector<std::string> ids;

@@ -191,16 +191,19 @@ TEST_CASE("The status without an experiment shows the pool and all experiments",
   FakeServices services;
   services.experiments.pool.set_software_version("1.2.3");
   services.experiments.pool.add_members()->set_kind(v1::WORKER_KIND_LEARNER);
+  services.workers.overview = testing::SampleSnapshot().overview;
   StatusFlags flags;
   flags.target.param_server = services.address();
   const std::string text = ValueOf(AskStatus(flags));
   CHECK(absl::StrContains(text, "  learner  "));
   CHECK(absl::StrContains(text, "  pole-x7k2q  running  "));
+  CHECK(absl::StrContains(text, "  pole-x7k2q: nothing is slow"));
   flags.json = true;
   const Json all = Json::parse(ValueOf(AskStatus(flags)));
   CHECK(all["software_version"] == "1.2.3");
   CHECK(all["pool"].size() == 1);
   CHECK(all["experiments"].size() == 1);
+  CHECK(all["experiments"][0]["bottleneck"]["station"] == "none");
 }
 
 TEST_CASE("The status of an experiment shows its processes' reports", "[grpc]") {

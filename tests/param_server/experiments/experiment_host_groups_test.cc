@@ -72,9 +72,9 @@ TEST_CASE_METHOD(GroupFixture, "a group with one wrong member, or with wrong lab
   wrong[2].owner = "two\nlines";
   wrong[3].members.resize(1'001, good.members[0]);
   wrong[4].members[0].settings = {"a=b\nc"};
-  wrong[5].members[0].effective_yaml +=
-      "evaluation: {enabled: true}\n"
-      "learner: {processes: 1}\nexperiment: {population: {size: 2}}\n";
+  wrong[5].members[0].effective_yaml =
+      "experiment: {name: x, population: {size: 2, every: 9, mutate: {algorithm.optimizer.learning_rate: {}}}}\n"
+      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {max_learner_steps: 9}\n";
   for (const Submission& one : wrong) {
     REQUIRE_CODE(host->Submit(one).status(), absl::StatusCode::kInvalidArgument);
   }
