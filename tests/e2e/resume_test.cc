@@ -91,7 +91,7 @@ TEST_CASE("a run all of whose processes were killed goes on and is solved", "[e2
   CHECK(run.Summary() == summary);
 }
 
-TEST_CASE("an interrupted run goes on, but not with another experiment or in another place", "[e2e]") {
+TEST_CASE("an interrupted run goes on to a later limit, but not with another experiment or in another place", "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_env_steps=20000"});
   run.WaitForEnvSteps(2'000);
   run.process()->Signal(SIGINT);
@@ -111,12 +111,12 @@ TEST_CASE("an interrupted run goes on, but not with another experiment or in ano
   std::filesystem::rename(moved, run.File(""));
   CHECK(run.Summary() == interrupted);
 
-  Resumption resumed(run);
+  Resumption resumed(run, {"--max-env-steps", "24000"});
   const int64_t status = resumed.Wait();
   INFO(resumed.Log());
   REQUIRE(status == 0);
   CHECK(run.Summary().at("outcome") == "limit");
-  CHECK(run.Summary().at("env_steps").get<double>() >= 20'000);
+  CHECK(run.Summary().at("env_steps").get<double>() >= 24'000);
 }
 
 TEST_CASE("a run that has reached its limit goes on to a later one", "[e2e]") {
