@@ -102,7 +102,7 @@ TEST_CASE("an interrupted run goes on to a later limit, but not with another exp
   Resumption another(run, {"--set", "learner.batch_size=77"});
   CHECK(another.Wait() == 2);
   CHECK_THAT(another.Log(), Catch::Contains("learner.batch_size: got 77"));
-  const std::string moved = run.File("../moved");
+  const std::string moved = std::filesystem::path(run.File("../moved")).lexically_normal().string();
   std::filesystem::rename(run.File(""), moved);
   const TemporaryFolder folder;
   RunningProcess elsewhere(folder, "log", {"waggle", "run", "--resume", moved});
