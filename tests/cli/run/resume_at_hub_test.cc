@@ -39,7 +39,7 @@ TEST_CASE("An interrupted run goes on by itself", "[grpc]") {
 TEST_CASE("A run that was stopped is resumed, and one that runs is stopped first if its limits change", "[grpc]") {
   Hub hub;
   CHECK(ValueOf(hub.Resume({{"stop.max_env_steps", "2000"}})) == "pole-x7k2q");
-  CHECK(hub.changes() == std::vector<std::string>{"stop pole-x7k2q", "resume pole-x7k2q"});
+  CHECK(hub.changes() == std::vector<std::string>{"stop pole-x7k2q", "resume stop.max_env_steps=2000 pole-x7k2q"});
   hub.experiment()->set_state(v1::RUN_STATE_FAILED);
   CHECK(ValueOf(hub.Resume()) == "pole-x7k2q");
   CHECK(hub.changes().back() == "resume pole-x7k2q");
