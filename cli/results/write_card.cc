@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/export/export_policy.h"
@@ -84,12 +85,16 @@ absl::StatusOr<std::vector<std::string>> Film(const CardFlags& flags, const std:
   evaluation.json = true;
   std::vector<std::string> command = ActorArguments(evaluation);
   command.insert(command.begin(), absl::StrCat(binary_folder, "/waggle-actor"));
-  WAGGLE_ASSIGN_OR_RETURN(const int status, RunProgram(command, stop));
+  const std::string log = draft.File("film.log");
+  WAGGLE_ASSIGN_OR_RETURN(const int status, RunProgram(command, stop, log));
+  const std::string said = ReadSmallFile(log, kLongestText).value_or("");
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(log));
   if (stop.StopRequested()) {
     return absl::CancelledError("interrupted");
   }
   if (status != 0) {
-    return absl::UnknownError(absl::StrCat("filming ended with status ", status));
+    return absl::UnknownError(
+        absl::StrCat("filming ended with status ", status, ": ", absl::StripAsciiWhitespace(said)));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::vector<std::string> films, ListFolder(draft.File(kFilms)));
   std::sort(films.begin(), films.end());

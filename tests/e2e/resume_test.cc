@@ -106,7 +106,8 @@ TEST_CASE("an interrupted run goes on to a later limit, but not with another exp
   std::filesystem::rename(run.File(""), moved);
   const TemporaryFolder folder;
   RunningProcess elsewhere(folder, "log", {"waggle", "run", "--resume", moved});
-  CHECK(elsewhere.Wait().ShellStatus() == 1);
+  CHECK(elsewhere.Wait().ShellStatus() == 2);
+  CHECK_FALSE(std::filesystem::exists(run.File("")));
   CHECK_THAT(elsewhere.Log(), Catch::Contains("the run was made in "));
   std::filesystem::rename(moved, run.File(""));
   CHECK(run.Summary() == interrupted);

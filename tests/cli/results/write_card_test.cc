@@ -71,15 +71,16 @@ TEST_CASE("A card has a film if one is asked for", "[unit]") {
   flags.video = true;
   REQUIRE_OK(run.Write(flags));
   CHECK(run.Written("films/episode-0.webp") == "film\n");
+  CHECK_FALSE(std::filesystem::exists(run.folder.File("card/film.log")));
   CHECK_THAT(run.Written("README.md"), Catch::Contains("(films/episode-0.webp)"));
 }
 
 TEST_CASE("A card whose film fails is not written", "[unit]") {
   const Run run;
-  std::ofstream(run.folder.File("bin/waggle-actor")) << "#!/bin/sh\nexit 3\n";
+  std::ofstream(run.folder.File("bin/waggle-actor")) << "#!/bin/sh\necho no camera\nexit 3\n";
   CardFlags flags;
   flags.video = true;
-  CHECK_FALSE(run.Write(flags).ok());
+  CHECK_THAT(std::string(run.Write(flags).status().message()), Catch::Contains("no camera"));
   CHECK_FALSE(std::filesystem::exists(run.folder.File("card")));
 }
 
