@@ -27,8 +27,9 @@ TEST_CASE("an experiment's results are fetched from its hub, evaluated, compared
 
   // While it runs, what there is.
   const std::string early = service.File("early");
-  Eventually("files of the running experiment", [&] { return service.Waggle({"fetch", id, early}).first == 0; });
-  CHECK_FALSE(Contents(early + "/experiment.yaml").empty());
+  Eventually("files of the running experiment", [&] {
+    return service.Waggle({"fetch", id, early}).first == 0 && !Contents(early + "/experiment.yaml").empty();
+  });
 
   service.AwaitOutcome(id, "solved");
   CHECK(service.Waggle({"watch", id}).first == 0);  // Until it is closed.
