@@ -121,10 +121,11 @@ Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
 Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
   PolicyFlags flags;
   SetRequired(AddWord(app, "PATH", &flags.path,
-                      "A run's folder, or any other path with weights that waggle evaluate takes"),
+                      "A run's folder, or any other path with weights that waggle evaluate takes; or an experiment's id"),
               true);
-  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default PATH/policy.onnx");
+  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default PATH/policy.onnx, and policy.onnx for an id");
   AddSwitch(app, "--newest", &flags.newest, "The newest weights rather than the best");
+  AddHubFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }

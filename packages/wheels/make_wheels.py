@@ -141,13 +141,14 @@ def add_waggle(tree, build, data):
     for program in ("waggle-param-server", "waggle-replay-server"):
         write(scripts / program, LAUNCHER.format(program=program), executable=True)
     share = data / "data" / "share" / "waggle"
-    copy(ROOT / "cli" / "run" / "plot_runs.py", share / "plot_runs.py")
+    copy_tree(ROOT / "cli" / "run", share, "*_runs.py")
+    copy(ROOT / "cli" / "run" / "run_folders.py", share / "run_folders.py")
     copy_tree(ROOT / "configs", share / "configs", "*.yaml")
     copy_environment_package(share)
     printed = build / "packages" / "printed"
     for source, target in PRINTED.items():
         copy(printed / source, share.parent / target)
-    for package in ("waggle_client", "waggle"):
+    for package in ("waggle_client", "waggle_metrics", "waggle"):
         copy_tree(ROOT / "python" / package, tree / package, "*.py")
     run(sys.executable, ROOT / "python" / "proto_build.py", tree / "waggle_client" / "waggle_v1.binpb")
 

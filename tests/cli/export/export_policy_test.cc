@@ -43,7 +43,7 @@ void WriteRun(const std::string& config, const std::string& folder,
   std::fill_n(data.get(), bytes, '\0');
   snapshot.data = ByteSlices(ByteSlice{data.get(), bytes, data});
   model.experiment_yaml = ToYaml(experiment);
-  const auto store = ValueOf(CheckpointStore::OpenToWrite(folder + "/best"));
+  const auto store = ValueOf(CheckpointStore::Open(folder + "/best", 1));
   REQUIRE_OK(WriteSavedModel(model, store.get()));
 }
 
