@@ -118,8 +118,8 @@ struct ImportFlags {
 
 // `waggle export`.
 struct PolicyFlags {
-  std::string path;      // The weights, or a folder that holds them.
-  std::string output;    // Empty: policy.onnx in that folder.
+  std::string path;     // The weights, or a folder that holds them.
+  std::string output;   // Empty: policy.onnx in that folder.
   bool newest = false;  // The newest weights rather than the best.
 };
 

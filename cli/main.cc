@@ -206,12 +206,14 @@ int Do(const EvaluationFlags& flags) {
 }
 
 int Do(const PolicyFlags& flags) {
-  const absl::StatusOr<std::string> exported = ExportSavedPolicy(flags.path, flags.newest, flags.output);
-  if (!exported.ok()) {
-    return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
-  }
-  std::cout << *exported << std::flush;
-  return 0;
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> exported = ExportSavedPolicy(flags.path, flags.newest, flags.output, stop);
+    if (!exported.ok()) {
+      return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
+    }
+    std::cout << *exported << std::flush;
+    return 0;
+  });
 }
 
 int Do(const DatasetFlags& flags) {

@@ -43,7 +43,7 @@ class Leaf:
             raise ValueError(f"{self.name}: got elements of {array.dtype.name}; wanted {self.dtype.name}")
         if self.num_values and array.size and (np.any(array < 0) or np.any(array >= np.asarray(self._limits()))):
             raise ValueError(f"{self.name}: got a choice that is not there; wanted one of {self.num_values}")
-        return np.ascontiguousarray(array, self.dtype)
+        return np.asarray(array, self.dtype, order="C")
 
     def _limits(self):
         return self.num_values[0] if self.kind == "discrete" else self.num_values

@@ -266,10 +266,9 @@ TEST_CASE("An argument after the value of a repeatable flag is the verb's own", 
 
 TEST_CASE("Help and version go to the standard output, and help before a verb equals --help after it", "[unit]") {
   for (const std::string verb :
-       {"run",          "check", "evaluate", "record", "export",  "play",        "plot",        "serve-environment",
-        "submit",       "list",  "status",   "watch",  "stop",    "resume",      "delete",
-        "set",          "logs",  "health",   "why",    "inspect", "reconfigure", "replay",
-        "replay export"}) {
+       {"run",    "check",  "evaluate", "record",  "export",      "play",   "plot",         "serve-environment",
+        "submit", "list",   "status",   "watch",   "stop",        "resume", "delete",       "set",
+        "logs",   "health", "why",      "inspect", "reconfigure", "replay", "replay export"}) {
     INFO(verb);
     const PrintAndExit printed = Printed(Parse(verb + " --help"));
     CHECK(printed.status == 0);
