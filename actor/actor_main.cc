@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "actor/actor_figures.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
 #include "actor/environments/open_environment.h"
@@ -18,6 +19,7 @@
 #include "actor/importing/dataset.h"
 #include "common/base/process/evaluation_flags.h"
 #include "common/base/process/flags.h"
+#include "common/base/process/pool_monitor.h"
 #include "common/base/process/pool_process.h"
 #include "common/base/process/process.h"
 #include "common/base/status_macros.h"
@@ -111,18 +113,20 @@ struct ActorFlags {
   std::string listen;  // Empty: does not listen.
   bool evaluate = false;
   std::optional<int64_t> index;
+  std::string metrics_listen;
 };
 
 // The work of an actor or an evaluator of the pool.
 class ActorWork final : public PoolWork {
  public:
-  explicit ActorWork(std::string hub_address) : hub_address_(std::move(hub_address)) {}
+  ActorWork(std::string hub_address, OrderFigures* figures) : hub_address_(std::move(hub_address)), figures_(figures) {}
 
   const EnvironmentDefinitions& environments() const { return environments_; }
 
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
     const bool evaluate = order.role == Role::kEvaluator;
     Metrics metrics;
+    const auto exported = figures_->Attach(&metrics);
     HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
     options.metrics = &metrics;
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(options, stop));
@@ -159,18 +163,23 @@ class ActorWork final : public PoolWork {
 
  private:
   const std::string hub_address_;
+  OrderFigures* const figures_;
   const EnvironmentDefinitions environments_ = BuiltinEnvironments();
   const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations implementations_ = BuiltinAlgorithms();
 };
 
 absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PoolMonitor> monitor,
+                          PoolMonitor::Start(flags.metrics_listen, flags.evaluate ? "evaluator" : "actor",
+                                             flags.evaluate ? EvaluatorFigures() : ActorFigures()));
   std::unique_ptr<RpcServer> health;
   if (!flags.listen.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(health, RpcServer::Start(flags.listen, {}));
+    WAGGLE_ASSIGN_OR_RETURN(health, RpcServer::Start(flags.listen, {}, kServerKeepalive, monitor->rpcs()));
   }
-  ActorWork work(flags.hub_address);
+  ActorWork work(flags.hub_address, monitor->orders());
   PoolClientOptions options;
+  options.attended = monitor->attended();
   options.hub_address = flags.hub_address;
   options.kind = flags.evaluate ? WorkerKind::kEvaluator : WorkerKind::kActor;
   options.wanted_index = flags.index;
@@ -221,10 +230,10 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
 }
 
 // Returns 0, 1 if it failed, 2 if there is nothing to evaluate, 130 if interrupted.
-int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
+int RunEvaluation(const EvaluationFlags& flags, const LogOptions& log) {
   const char* const verb = flags.record.empty() ? "waggle evaluate: " : "waggle record: ";
   absl::StatusOr<SavedEvaluation> evaluation = absl::UnknownError("the evaluation has not run");
-  const int status = RunProcess("evaluate", level, [&](const StopToken& stop) {
+  const int status = RunProcess("evaluate", log, [&](const StopToken& stop) {
     evaluation = Evaluate(flags, stop);
     return absl::OkStatus();
   });
@@ -249,16 +258,16 @@ int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ActorMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Steps environments with the newest weights and writes the rows to replay, or evaluates greedily, for one "
       "experiment after the other, as the parameter server says. With --evaluate it joins no experiment: it evaluates "
       "saved weights, as waggle evaluate does.",
       "waggle-actor");
-  waggle::LogLevel level = waggle::LogLevel::kInfo;
+  waggle::LogOptions log;
   waggle::ActorFlags flags;
   waggle::EvaluationFlags saved;
-  waggle::AddCommonFlags(app.get(), &level);
+  waggle::AddCommonFlags(app.get(), &log);
   CLI::Option* const hub = waggle::AddParamServerFlag(app.get(), &flags.hub_address);
   waggle::SetRequired(waggle::AddListenFlag(app.get(), &flags.listen), false);  // For health checks.
   waggle::AddSwitch(app.get(), "--evaluator", &flags.evaluate,
@@ -267,9 +276,11 @@ int main(int argc, char** argv) {
   waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, 9999,
                          "Preferred index among an experiment's actors, or evaluators, used if it is free: the random "
                          "numbers and the share of the exploration follow from it");
+  CLI::Option* const metrics = waggle::AddMetricsFlag(app.get(), &flags.metrics_listen);
   CLI::Option* const evaluate_saved =
       waggle::AddPathFlag(app.get(), "--evaluate", &saved.path, "PATH", "Evaluates the saved weights that PATH holds");
   waggle::SetReplaces(evaluate_saved, hub);
+  waggle::SetExcludes(metrics, evaluate_saved);
   for (CLI::Option* const option : waggle::AddEvaluationFlags(app.get(), &saved)) {
     waggle::SetNeeds(option, evaluate_saved);
   }
@@ -278,8 +289,8 @@ int main(int argc, char** argv) {
     return *status;
   }
   if (!saved.path.empty()) {
-    return waggle::RunEvaluation(saved, level);
+    return waggle::RunEvaluation(saved, log);
   }
-  return waggle::RunProcess(flags.evaluate ? "evaluator" : "actor", level,
+  return waggle::RunProcess(flags.evaluate ? "evaluator" : "actor", log,
                             [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

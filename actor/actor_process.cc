@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "actor/acting/rollout_loop.h"
 #include "actor/acting/step_budget.h"
+#include "actor/acting/unroll_share.h"
 #include "actor/acting/weight_refresher.h"
 #include "actor/environments/open_environment.h"
 #include "actor/evaluation/evaluation_loop.h"
@@ -415,6 +416,11 @@ absl::Status Act(const ActorPorts& ports) {
     }
     return lanes;
   };
+  std::function<int64_t()> unrolls_per_version;
+  if (rollout.rows_per_version > 0 && rollout.awaits_versions) {
+    unrolls_per_version = UnrollsPerVersion(setting.experiment, setting.assignment.index,
+                                            [hub = ports.hub] { return hub->assignment().actors; });
+  }
   LiveExploration exploration(setting.experiment, setting.environment, *ports.algorithms);
   const auto take_settings = [&]() -> absl::Status {
     const std::string settings = ports.hub->assignment().settings;
@@ -430,7 +436,7 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutLoop loop(
       rollout,
       {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
-       ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, [hub = ports.hub] { hub->ReportFirstStep(); },
+       ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, unrolls_per_version, [hub = ports.hub] { hub->ReportFirstStep(); },
        turns.has_value() ? &*turns : nullptr, on_weights, take_settings});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);

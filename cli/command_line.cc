@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command_line_parts.h"
+#include "cli/completion/completion.h"
 #include "common/base/build_info.h"
 #include "common/base/nearest_name.h"
 
@@ -19,6 +20,8 @@ constexpr char kHelp[] =
 usage: waggle VERB ...
 
 experiments on this machine:
+  configs [NAME]
+                list the experiments that ship, whose names serve in place of FILE; or print one
   run FILE      train an experiment with its own processes until it ends
   check FILE    check an experiment's file, print all its values, and estimate the memory it needs
   evaluate PATH run greedy episodes with trained weights, and report their returns
@@ -31,21 +34,29 @@ experiments on this machine:
   import SOURCE ... --output FILE
                 convert data sets of Minari or D4RL to such a file, or join such files
   plot RUN ...  draw the curves of runs, as a PNG
+  compare RUN ...
+                compare settings by the results of their runs, with confidence intervals
+  card RUN      make a folder with a model card and the best weights
   serve-environment NAME
                 serve a built-in environment to other programs, by dm_env_rpc
 
 experiments of a parameter server and its pool of processes:
-  submit FILE   queue an experiment; it runs once the pool has room for it
-  list          list the experiments
+  submit FILE   queue an experiment, or a group of them; each runs once the pool has room for it
+  list          list the experiments and groups
   status [ID]   show each process and each table of an experiment; without ID: the processes of the pool and the
                 experiments; with --replay-server: replay servers that serve alone
+  top           show the experiments and workers with their rates and waits, again and again
   watch ID      show an experiment's progress until it ends
-  stop ID       end an experiment
-  resume ID     continue an experiment that was stopped or has failed
-  delete ID     delete an experiment that has ended, with all its saved data
+  stop ID ...   end experiments, or all of a group
+  resume ID ... continue experiments that were stopped or have failed, or that have ended, with a later limit
+  delete ID ... delete experiments that have ended, with all their saved data
+  priority ID ... --to N
+                change the priority of experiments that have not ended
   set ID KEY=VALUE ...
                 set numbers of a running experiment, such as algorithm.optimizer.learning_rate
   logs ID       print the events of an experiment
+  fetch ID [DIR]
+                copy the files of an experiment, with its best weights, to a folder
   health HOST:PORT
                 ask a server of any kind whether it serves; the exit status is the answer
 
@@ -60,12 +71,15 @@ replay tables:
                 insert a file's items into a table
 
   help VERB     print the flags of a verb; the same as waggle VERB --help
+  help --man    print the manual page, for man
+  completion SHELL
+                print the script by which bash, zsh or fish completes these words
   --version     print the version
 )";
 
 std::vector<Verb> AllVerbs() {
   std::vector<Verb> verbs;
-  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ReplayVerbs()}) {
+  for (const auto& group : {LocalVerbs(), ExperimentVerbs(), ResultVerbs(), ReplayVerbs()}) {
     verbs.insert(verbs.end(), group.begin(), group.end());
   }
   return verbs;
@@ -105,8 +119,22 @@ Command ParseReplay(int argc, const char* const* argv) {
 
 }  // namespace
 
+std::vector<VerbFacts> AllVerbFacts() {
+  std::vector<VerbFacts> facts;
+  for (const Verb& verb : AllVerbs()) {
+    facts.push_back(FactsOf(verb, verb.name));
+  }
+  for (const Verb& verb : ReplayFileVerbs()) {
+    facts.push_back(FactsOf(verb, absl::StrCat("replay ", verb.name)));
+  }
+  return facts;
+}
+
 Command ParseCommand(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "help" && argc == 3 && std::string(argv[2]) == "--man") {
+    return PrintAndExit{CommandManPage(AllVerbFacts()), 0};
+  }
   if (name == "help" && argc > 2) {
     std::vector<const char*> words(argv + 2, argv + argc);
     words.insert(words.begin(), argv[0]);

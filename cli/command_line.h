@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/experiments/sweep.h"
 #include "cli/replay/replay_target.h"
 #include "common/base/process/evaluation_flags.h"
 #include "common/hub/ports/hub.h"
@@ -14,7 +15,8 @@
 namespace waggle {
 
 struct RunFlags {
-  std::string file;
+  std::string file;    // May be empty if `resume` is not.
+  std::string resume;  // The folder of a run that goes on. Empty: a new run.
   // Values that replace those of the file: --set, then --actors, --replay-servers, --learners and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
@@ -22,9 +24,32 @@ struct RunFlags {
 };
 
 struct PlotFlags {
-  std::vector<std::string> runs;  // Their folders.
-  std::string out;                // Empty: RUN/curves.png for one run, curves.png for several.
+  std::vector<std::string> runs;  // Their folders, or experiments' ids.
+  std::string param_server;       // The hub of these experiments. Empty: none is asked.
+  std::string out;                // Empty: RUN/curves.png for one run's folder, curves.png otherwise.
   bool returns_only = false;
+};
+
+struct CompareFlags {
+  std::vector<std::string> runs;  // As PlotFlags.
+  std::string param_server;
+  std::string by = "result";  // The score that settings are sorted by: "result" or "area".
+  bool json = false;
+};
+
+struct CardFlags {
+  std::string run;  // Its folder, or an experiment's id.
+  std::string param_server;
+  std::string folder;  // Empty: RUN/card for a folder, ID-card for an id.
+  bool video = false;
+  int64_t video_episodes = 1;
+};
+
+struct FetchFlags {
+  std::string param_server;
+  std::string id;
+  std::string folder;  // Empty: one with the id's name in the working folder.
+  bool json = false;
 };
 
 // For the pool and all experiments if no experiment and no replay servers are given.
@@ -33,11 +58,21 @@ struct StatusFlags {
   bool json = false;
 };
 
+// `waggle top`.
+struct TopFlags {
+  std::string param_server;
+  double period_seconds = 2;  // From one screen to the next.
+};
+
 struct SubmitFlags {
   std::string param_server;
   std::string file;
   std::vector<std::pair<std::string, std::string>> overrides;
+  // Not empty: a group of experiments, one for each combination of the values. --sweep, then --seeds.
+  std::vector<SweepAxis> sweeps = {};
   int64_t priority = 0;
+  std::vector<std::string> tags = {};
+  std::string owner = {};  // Empty: the user's name.
   bool watch = false;
   bool json = false;
 };
@@ -47,21 +82,29 @@ struct ListFlags {
   bool json = false;
   int64_t limit = 100;
   std::optional<RunState> state;  // Absent: any.
+  // Empty: all.
+  std::string group = {};
+  std::vector<std::string> tags = {};
+  std::string owner = {};
+  std::string name = {};
+  bool flat = false;  // Members of groups instead of groups.
 };
 
 struct WatchFlags {
   std::string param_server;
-  std::string id;
+  std::string id;  // Complete.
   bool json = false;
 };
 
-// `waggle stop`, `resume` and `delete`.
+// `waggle stop`, `resume`, `delete` and `priority`.
 struct ChangeFlags {
-  enum class Change { kStop, kResume, kDelete };
+  enum class Change { kStop, kResume, kDelete, kPriority };
   std::string param_server;
-  std::string id;
+  std::vector<std::string> ids;  // Words for ExperimentClient::Resolve.
   Change change = Change::kStop;
   bool json = false;
+  std::vector<std::pair<std::string, std::string>> limits = {};  // For kResume: {"stop.max_env_steps", "100000"}.
+  int64_t priority = 0;                                          // For kPriority.
 };
 
 struct SetFlags {
@@ -156,15 +199,21 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
+// `waggle configs`.
+struct ConfigsFlags {
+  std::string name;  // Empty: all are listed.
+};
+
 struct HealthFlags {
   std::string address;  // HOST:PORT.
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command =
-    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
-                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                 ExportFlags, ImportFlags, DatasetFlags, PolicyFlags, ServeEnvironmentFlags, PlayFlags>;
+using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
+                             StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
+                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
+                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags,
+                             PolicyFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -6,12 +6,23 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/command_line_parts.h"
+#include "cli/completion/completion.h"
 #include "common/config/experiment/sections.h"
 #include "common/config/table/shard_config.h"
 
 namespace waggle {
 namespace {
+
+Command ParseConfigs(CLI::App* app, int argc, const char* const* argv) {
+  ConfigsFlags flags;
+  AddWord(app, "NAME", &flags.name, "An experiment to print; by default all are listed");
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
 
 Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   RunFlags flags;
@@ -19,8 +30,14 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   std::optional<int64_t> replay_servers;
   std::optional<int64_t> learners;
   std::optional<int64_t> seed;
-  AddExperimentFile(app, &flags.file);
+  std::optional<int64_t> max_env_steps;
+  AddWord(app, "FILE", &flags.file, "The experiment, as YAML; may be left out with --resume");
   AddOverrides(app, &flags.overrides);
+  CLI::Option* const resume =
+      AddPathFlag(app, "--resume", &flags.resume, "RUN",
+                  "The folder of an earlier run, which goes on; only the keys of the section stop may be changed");
+  AddIntegerFlag(app, "--max-env-steps", &max_env_steps, 1, std::numeric_limits<int64_t>::max(),
+                 "The number of environment steps after which the run ends; the same as --set stop.max_env_steps=N");
   AddIntegerFlag(app, "--actors", &actors, 1, kMaxActorProcesses,
                  "The number of actor processes; the same as --set actor.processes=N");
   AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMaxShards,
@@ -30,13 +47,20 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
                  "learner.processes=N");
   AddIntegerFlag(app, "--seed", &seed, 0, std::numeric_limits<int64_t>::max(),
                  "The seed of all random numbers; the same as --set experiment.seed=N");
-  AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "The folder for results; by default runs/NAME-TIME");
+  SetExcludes(resume, AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR",
+                                  "The folder for results; by default runs/NAME-TIME"));
   bool no_plot = false;
   AddSwitch(app, "--no-plot", &no_plot, "Do not draw curves at the end");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
+  if (flags.file.empty() && flags.resume.empty()) {
+    return WrongUsage("waggle run", "FILE is required");
+  }
   flags.plot = !no_plot;
+  if (max_env_steps.has_value()) {
+    flags.overrides.emplace_back("stop.max_env_steps", absl::StrCat(*max_env_steps));
+  }
   if (actors.has_value()) {
     flags.overrides.emplace_back("actor.processes", absl::StrCat(*actors));
   }
@@ -69,12 +93,14 @@ Command ParseSaved(CLI::App* app, bool records, int argc, const char* const* arg
           app, "PATH", &flags.path,
           "A run's folder, or an experiment's folder in a parameter server's data folder (experiments/ID): its best "
           "weights, or its newest if it has no best ones. Or a folder of weights or of a learner's checkpoints, or "
-          "one of these. Or an experiment's file, FILE.yaml, for random actions"),
+          "one of these. Or an experiment's file, FILE.yaml, for random actions. If no path has this name: the id of "
+          "an experiment, whose files are fetched from its parameter server"),
       true);
   if (records) {
     SetRequired(AddRecordFlags(app, "--output", &flags).front(), true);
   }
   AddEvaluationFlags(app, &flags);
+  AddHubFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -140,17 +166,15 @@ Command ParsePlay(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
-Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
-  PlotFlags flags;
-  SetRequired(AddWords(app, "RUN", &flags.runs, "A run's folder; runs that differ only in their seed become one curve"),
-              true);
-  AddPathFlag(app, "--out", &flags.out, "FILE",
-              "The picture to write; by default RUN/curves.png for one run and curves.png for several");
-  AddSwitch(app, "--returns", &flags.returns_only, "Draw only the returns");
+Command ParseCompletion(CLI::App* app, int argc, const char* const* argv) {
+  std::string shell;
+  SetRequired(AddWord(app, absl::StrJoin(CompletionShells(), "|"), &shell, "The shell"), true);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
-  return flags;
+  absl::StatusOr<std::string> script = CompletionScript(shell, AllVerbFacts());
+  return script.ok() ? PrintAndExit{*std::move(script), 0}
+                     : WrongUsage("waggle completion", std::string(script.status().message()));
 }
 
 Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) {
@@ -170,10 +194,16 @@ Command ParseServeEnvironment(CLI::App* app, int argc, const char* const* argv) 
 
 std::vector<Verb> LocalVerbs() {
   return {
+      {"configs",
+       "Lists the experiments that ship: their names, algorithms, environments, and what they are. Other verbs take "
+       "these names in place of FILE. With NAME: prints that experiment's file, to be changed. Exits with 0, 2 if "
+       "there is no such experiment.",
+       &ParseConfigs},
       {"run",
        "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 if that "
        "is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its target, or needs "
-       "more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
+       "more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted: --resume lets it go "
+       "on.",
        &ParseRun},
       {"check",
        "Checks an experiment's file, prints all its values, and estimates the memory it needs. Exits with 0, 2 if the "
@@ -203,16 +233,15 @@ std::vector<Verb> LocalVerbs() {
        "and on a terminal a picture of a built-in environment. Exits with 0 once the episodes or the lines are over, "
        "2 if a flag is wrong or the environment cannot be opened, 1 if it failed.",
        &ParsePlay},
-      {"plot",
-       "Draws the curves of runs as a PNG: returns, rates and policy lag. Runs of one experiment become one curve, "
-       "their mean, in a band of one standard deviation. Needs a python3 with matplotlib. Exits with 0, 2 if a flag "
-       "or a folder is wrong, 3 if there is no matplotlib, 1 if it failed otherwise.",
-       &ParsePlot},
       {"serve-environment",
        "Serves a built-in environment to clients that speak dm_env_rpc, until it is interrupted. Worlds and joins may "
        "set the environment's options (as --set environment.options.KEY=VALUE does), a seed, and a number of lanes, "
        "which are stepped together. Exits with 0, 2 if a flag is wrong, 1 if it cannot listen.",
        &ParseServeEnvironment},
+      {"completion",
+       "Prints the script by which a shell completes the words of waggle. For bash: source <(waggle completion bash). "
+       "Exits with 0, 2 if the shell is not known.",
+       &ParseCompletion},
   };
 }
 

@@ -8,8 +8,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/shipped/shipped_experiments.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
+#include "common/base/process/find_program.h"
 #include "common/config/yaml_file.h"
 
 namespace waggle {
@@ -52,6 +54,14 @@ const Verb* FindVerb(const std::vector<Verb>& verbs, const std::string& name) {
 Command ParseVerb(const Verb& verb, const std::string& program, int argc, const char* const* argv) {
   CLI::App app(verb.description, program);
   return verb.parse(&app, argc, argv);
+}
+
+VerbFacts FactsOf(const Verb& verb, const std::string& name) {
+  CLI::App app(verb.description, absl::StrCat("waggle ", name));
+  // Parsers add all flags before they parse.
+  const char* const words[] = {"waggle", verb.name.c_str(), "--help"};
+  verb.parse(&app, 3, words);
+  return {name, verb.description, FlagsOf(app)};
 }
 
 PrintAndExit WrongUsage(const std::string& program, const std::string& problem) {
@@ -107,7 +117,18 @@ CLI::Option* AddWords(CLI::App* app, const std::string& name, std::vector<std::s
 }
 
 CLI::Option* AddExperimentFile(CLI::App* app, std::string* file) {
-  return AddWord(app, "FILE", file, "The experiment, as YAML")->required();
+  return app
+      ->add_option_function<std::string>(
+          "FILE",
+          [file](const std::string& word) {
+            absl::StatusOr<std::string> found = ExperimentFile(ShippedFolder(OwnFolder()), word);
+            if (!found.ok()) {
+              throw CLI::ValidationError("FILE", std::string(found.status().message()));
+            }
+            *file = *std::move(found);
+          },
+          "The experiment, as YAML; or the name of one that ships, from `waggle configs`")
+      ->required();
 }
 
 void AddAssignments(CLI::App* app, Overrides* assignments, const std::string& description) {
@@ -132,12 +153,32 @@ CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::stri
   return app->add_option(name, *text, description)->type_name(type);
 }
 
+void AddTextsFlag(CLI::App* app, const std::string& name, const std::string& type, std::vector<std::string>* texts,
+                  const std::string& description) {
+  TakeOneEachTime(app->add_option(name, *texts, description)->type_name(type));
+}
+
+void AddAssignmentFlag(CLI::App* app, const std::string& name, const std::string& type, const std::string& key,
+                       Overrides* assignments, const std::string& description) {
+  app->add_option_function<std::string>(
+         name, [assignments, key](const std::string& value) { assignments->emplace_back(key, value); }, description)
+      ->type_name(type);
+}
+
 void AddKeyFlag(CLI::App* app, const std::string& name, std::optional<uint64_t>* key, const std::string& description) {
   app->add_option(name, *key, description)->type_name("KEY")->check(CheckKey);
 }
 
 void AddKeysFlag(CLI::App* app, const std::string& name, std::vector<uint64_t>* keys, const std::string& description) {
   TakeOneEachTime(app->add_option(name, *keys, description)->type_name("KEY")->check(CheckKey));
+}
+
+void AddHubFlag(CLI::App* app, std::string* param_server) {
+  app->add_option("--param-server", *param_server,
+                  "The parameter server that is asked for experiments, which are named by their ids")
+      ->envname("WAGGLE_PARAM_SERVER")
+      ->type_name("HOST:PORT")
+      ->check(CheckAddress);
 }
 
 CLI::Option* AddReplayTarget(CLI::App* app, ReplayTarget* target) {

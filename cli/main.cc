@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,9 +15,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/check/check_report.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
+#include "cli/experiments/change.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_verbs.h"
 #include "cli/experiments/watch.h"
 #include "cli/export/export_policy.h"
@@ -28,22 +32,31 @@
 #include "cli/replay/replay_servers.h"
 #include "cli/replay/why.h"
 #include "cli/replay/why_report.h"
+#include "cli/results/fetch.h"
+#include "cli/results/named_runs.h"
+#include "cli/results/run_program.h"
+#include "cli/results/write_card.h"
 #include "cli/run/local_run.h"
 #include "cli/serve/serve_environment.h"
+#include "cli/shipped/shipped_experiments.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
+#include "cli/status/top.h"
+#include "common/base/log_context.h"
 #include "common/base/machine_memory.h"
 #include "common/base/out_of_memory.h"
 #include "common/base/process/curves.h"
 #include "common/base/process/find_program.h"
 #include "common/base/process/process.h"
 #include "common/config/experiment/memory_estimate.h"
+#include "common/config/yaml_file.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
 namespace {
 
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
+constexpr absl::Duration kResolveTimeout = absl::Seconds(5);
 // The interval over which rates are measured if no parameter server knows them.
 constexpr absl::Duration kRatesInterval = absl::Seconds(1);
 
@@ -85,6 +98,25 @@ int Do(const PrintAndExit& print) {
   return print.status;
 }
 
+int Do(const ConfigsFlags& flags) {
+  const std::string folder = ShippedFolder(OwnFolder());
+  if (flags.name.empty()) {
+    const absl::StatusOr<std::vector<ShippedExperiment>> experiments = ListShipped(folder);
+    if (!experiments.ok()) {
+      return Complain("configs", experiments.status(), 2);
+    }
+    std::cout << ShippedText(*experiments) << std::flush;
+    return 0;
+  }
+  const absl::StatusOr<std::string> file = ShippedFile(folder, flags.name);
+  const absl::StatusOr<std::string> text = file.ok() ? ReadYamlFile(*file) : file.status();
+  if (!text.ok()) {
+    return Complain("configs", text.status(), 2);
+  }
+  std::cout << *text << std::flush;
+  return 0;
+}
+
 int Do(const RunFlags& flags) {
   return RunLocally(flags, OwnFolder());
 }
@@ -110,6 +142,13 @@ int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
     return absl::OkStatus();
   });
   return status != 0 ? status : exit_status;
+}
+
+int Do(const TopFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::Status done = RunTop(flags, stop, STDIN_FILENO, STDOUT_FILENO);
+    return done.ok() ? 0 : Complain("top", done, ExperimentExitStatus(done));
+  });
 }
 
 // Makes a verb that only prints end with its reader: `waggle watch ID --json | head -1`.
@@ -146,15 +185,33 @@ int Do(const ListFlags& flags) {
 }
 
 int Do(const WatchFlags& flags) {
-  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, false, stop); });
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> id =
+        ExperimentClient(flags.param_server).ResolveOne(flags.id, kResolveTimeout, stop);
+    return id.ok() ? WatchUntilStopped("watch", {flags.param_server, *id, flags.json}, true, stop)
+                   : Complain("watch", id.status(), ExperimentExitStatus(id.status()));
+  });
+}
+
+// Prints the experiments that were changed, and why the others were not. The exit status is the largest of all.
+int TellChanged(const char* verb, const absl::StatusOr<Changed>& changed) {
+  if (!changed.ok()) {
+    return Complain(verb, changed.status(), ExperimentExitStatus(changed.status()));
+  }
+  std::cout << changed->text << std::flush;
+  int exit_status = 0;
+  for (const absl::Status& error : changed->errors) {
+    exit_status = std::max(exit_status, Complain(verb, error, ExperimentExitStatus(error)));
+  }
+  return exit_status;
 }
 
 int Do(const ChangeFlags& flags) {
-  return Tell(ChangeName(flags.change), Change(flags));
+  return TellChanged(ChangeName(flags.change), Change(flags));
 }
 
 int Do(const SetFlags& flags) {
-  return Tell("set", SetNumbers(flags));
+  return TellChanged("set", SetNumbers(flags));
 }
 
 int Do(const LogsFlags& flags) {
@@ -162,6 +219,17 @@ int Do(const LogsFlags& flags) {
     EndWithReader();
     const absl::Status done = Logs(flags, stop, &std::cout);
     return done.ok() ? 0 : Complain("logs", done, ExperimentExitStatus(done));
+  });
+}
+
+int Do(const FetchFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<std::string> fetched = Fetch(flags, stop);
+    if (!fetched.ok()) {
+      return Complain("fetch", fetched.status(), ExperimentExitStatus(fetched.status()));
+    }
+    std::cout << *fetched << std::flush;
+    return 0;
   });
 }
 
@@ -199,10 +267,46 @@ int Become(const char* verb, std::vector<std::string> command) {
   return Complain(verb, absl::ErrnoToStatus(errno, absl::StrCat("cannot start ", command[0])), 1);
 }
 
-int Do(const EvaluationFlags& flags) {
+// Calls `body` with the paths of the runs that a user names. Experiments' files are fetched first, and removed after
+// it.
+int WithNamedRuns(const char* verb, const std::vector<std::string>& words, const std::string& param_server,
+                  NamedRuns::Members members,
+                  const std::function<int(const NamedRuns& runs, const StopToken& stop)>& body) {
+  return DoUntilStopped([&](const StopToken& stop) {
+    const absl::StatusOr<std::unique_ptr<NamedRuns>> runs = NamedRuns::Find(words, param_server, members, stop);
+    if (!runs.ok()) {
+      return Complain(verb, runs.status(), ExperimentExitStatus(runs.status()));
+    }
+    if (!(*runs)->left_out().empty()) {
+      std::cerr << "waggle " << verb << ": without files yet: " << absl::StrJoin((*runs)->left_out(), ", ")
+                << std::endl;
+    }
+    return body(**runs, stop);
+  });
+}
+
+int Run(const char* verb, const std::vector<std::string>& command, const StopToken& stop) {
+  const absl::StatusOr<int> status = RunProgram(command, stop);
+  return !status.ok() ? Complain(verb, status.status(), 1) : stop.StopRequested() ? 130 : *status;
+}
+
+std::vector<std::string> EvaluationCommand(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
-  return Become(flags.record.empty() ? "evaluate" : "record", std::move(command));
+  return command;
+}
+
+int Do(const EvaluationFlags& flags) {
+  const char* const verb = flags.record.empty() ? "evaluate" : "record";
+  if (!NamesExperiment(flags.path)) {
+    return Become(verb, EvaluationCommand(flags));
+  }
+  return WithNamedRuns(verb, {flags.path}, flags.param_server, NamedRuns::Members::kOne,
+                       [&](const NamedRuns& runs, const StopToken& stop) {
+                         EvaluationFlags fetched = flags;
+                         fetched.path = runs.paths().front();
+                         return Run(verb, EvaluationCommand(fetched), stop);
+                       });
 }
 
 int Do(const PolicyFlags& flags) {
@@ -246,10 +350,50 @@ int Do(const HealthFlags& flags) {
   return 0;
 }
 
+// Runs a script over runs that a user names, or becomes it if all of them are paths.
+int RunScript(const char* verb, const std::vector<std::string>& words, const std::string& param_server,
+              const std::function<absl::StatusOr<std::vector<std::string>>(const std::vector<std::string>& runs,
+                                                                           bool any_fetched)>& command) {
+  if (std::none_of(words.begin(), words.end(), &NamesExperiment)) {
+    absl::StatusOr<std::vector<std::string>> script = command(words, false);
+    return script.ok() ? Become(verb, *std::move(script)) : Complain(verb, script.status(), kNoPlotter);
+  }
+  return WithNamedRuns(
+      verb, words, param_server, NamedRuns::Members::kAll, [&](const NamedRuns& runs, const StopToken& stop) {
+        const absl::StatusOr<std::vector<std::string>> script = command(runs.paths(), runs.any_fetched());
+        return script.ok() ? Run(verb, *script, stop) : Complain(verb, script.status(), kNoPlotter);
+      });
+}
+
 int Do(const PlotFlags& flags) {
-  absl::StatusOr<std::vector<std::string>> command =
-      PlotCommand(OwnFolder(), flags.runs, flags.out, flags.returns_only);
-  return command.ok() ? Become("plot", *std::move(command)) : Complain("plot", command.status(), kNoPlotter);
+  return RunScript("plot", flags.runs, flags.param_server,
+                   [&flags](const std::vector<std::string>& runs, bool any_fetched) {
+                     const std::string out = flags.out.empty() && any_fetched ? "curves.png" : flags.out;
+                     return PlotCommand(OwnFolder(), runs, out, flags.returns_only);
+                   });
+}
+
+int Do(const CompareFlags& flags) {
+  return RunScript("compare", flags.runs, flags.param_server,
+                   [&flags](const std::vector<std::string>& runs, bool /*any_fetched*/) {
+                     return CompareCommand(OwnFolder(), runs, flags.by, flags.json);
+                   });
+}
+
+int Do(const CardFlags& flags) {
+  return WithNamedRuns("card", {flags.run}, flags.param_server, NamedRuns::Members::kOne,
+                       [&flags](const NamedRuns& runs, const StopToken& stop) {
+                         const std::string& run = runs.paths().front();
+                         const std::string folder = !flags.folder.empty() ? flags.folder
+                                                    : runs.any_fetched()  ? absl::StrCat(flags.run, "-card")
+                                                                          : absl::StrCat(run, "/card");
+                         const absl::StatusOr<std::string> written = WriteCard(run, folder, flags, OwnFolder(), stop);
+                         if (!written.ok()) {
+                           return Complain("card", written.status(), ExperimentExitStatus(written.status()));
+                         }
+                         std::cout << "wrote " << *written << std::endl;
+                         return 0;
+                       });
 }
 
 int Do(const WhyFlags& flags) {
@@ -321,6 +465,13 @@ int Do(const ReconfigureFlags& flags) {
   return done.status.ok() ? 0 : Complain("reconfigure", done.status, IsUsersFault(done.status) ? 2 : 1);
 }
 
+// The trace of all calls of this command: that of the program that started it (TRACEPARENT), or a new one.
+std::string OwnTraceId() {
+  const char* const parent = std::getenv("TRACEPARENT");
+  const std::string trace_id = parent == nullptr ? "" : TraceIdIn(parent);
+  return trace_id.empty() ? NewTraceId() : trace_id;
+}
+
 using Transfer = std::function<absl::StatusOr<std::string>(const StopToken& stop)>;
 int DoTransfer(const char* verb, const Transfer& transfer, int (*exit_status)(const absl::Status&)) {
   return DoUntilStopped([&](const StopToken& stop) {
@@ -354,8 +505,9 @@ int Do(const ServeEnvironmentFlags& flags) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int CommandMain(int argc, char** argv) {
   waggle::EndWhereMemoryRunsOut();
+  waggle::SetProcessLogContext({"", "", waggle::OwnTraceId()});
   const int status =
       std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
   // If the output cannot be written the verb has failed, whatever its own status.

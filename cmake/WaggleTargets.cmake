@@ -1,4 +1,4 @@
-# The three kinds of targets. Each folder lists its own sources.
+# The kinds of targets. Each folder lists its own sources.
 
 add_library(waggle_warnings INTERFACE)
 target_compile_options(waggle_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
@@ -68,15 +68,49 @@ function(waggle_library name)
   add_library(waggle::${name} ALIAS waggle_${name})
 endfunction()
 
-# waggle_binary(NAME SOURCES … DEPS … [TORCH | GRPC]): an installed executable. Its own sources only connect the parts.
+# waggle_binary(NAME MAIN FUNCTION SOURCES … DEPS … [TORCH | GRPC]): an installed executable. Its own sources only connect
+# the parts; they define `int FUNCTION(int argc, char** argv)`, so that waggle_multicall can put several such
+# executables into one. They are the library waggle_FUNCTION.
 function(waggle_binary name)
-  cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  waggle_group_sources(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} waggle_warnings)
-  waggle_precompile(${name} "${ARG_TORCH}" "${ARG_GRPC}")
-  waggle_compile_quickly(${name})
-  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  cmake_parse_arguments(ARG "TORCH;GRPC" "MAIN" "SOURCES;DEPS" ${ARGN})
+  set(kind "")
+  set(component waggle)  # As packages of Debian are: see DebianPackages.cmake.
+  if(ARG_TORCH)
+    set(kind TORCH)
+    set(component worker)
+  elseif(ARG_GRPC)
+    set(kind GRPC)
+  endif()
+  waggle_library(${ARG_MAIN} COLD ${kind} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS})
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${ARG_MAIN}.cc" @ONLY CONTENT [[
+int @ARG_MAIN@(int argc, char** argv);
+int main(int argc, char** argv) {
+  return @ARG_MAIN@(argc, argv);
+}
+]])
+  add_executable(${name} "${CMAKE_CURRENT_BINARY_DIR}/${ARG_MAIN}.cc")
+  target_link_libraries(${name} PRIVATE waggle_${ARG_MAIN} waggle_warnings)
+  install(TARGETS ${name} COMPONENT ${component} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set_property(GLOBAL PROPERTY WAGGLE_MAIN_OF_${name} ${ARG_MAIN})
+endfunction()
+
+# waggle_multicall(NAME PROGRAMS …): one executable that is all of these, which waggle_binary defined. It becomes the one
+# that the name by which it is called, or the first argument, says.
+function(waggle_multicall name)
+  cmake_parse_arguments(ARG "" "" "PROGRAMS" ${ARGN})
+  set(declarations "")
+  set(programs "")
+  set(libraries "")
+  foreach(program IN LISTS ARG_PROGRAMS)
+    get_property(function GLOBAL PROPERTY WAGGLE_MAIN_OF_${program})
+    list(APPEND libraries waggle_${function})
+    string(APPEND declarations "int ${function}(int argc, char** argv);\n")
+    string(APPEND programs "      {\"${program}\", &${function}},\n")
+  endforeach()
+  configure_file("${CMAKE_SOURCE_DIR}/cmake/multicall_main.cc.in" "${CMAKE_CURRENT_BINARY_DIR}/${name}_multicall.cc" @ONLY)
+  add_executable(${name} "${CMAKE_CURRENT_BINARY_DIR}/${name}_multicall.cc")
+  target_link_libraries(${name} PRIVATE ${libraries} waggle::process waggle_warnings)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
 endfunction()
 
 function(waggle_precompile target torch grpc)
@@ -97,6 +131,7 @@ set(waggle_grpc_headers ${waggle_common_headers} "<grpcpp/grpcpp.h>" "<grpcpp/ge
 
 function(waggle_use_torch target)  # The headers that common/nn/torch.h includes.
   target_link_libraries(${target} PRIVATE waggle_torch)
+  set_target_properties(${target} PROPERTIES CXX_STANDARD ${WAGGLE_TORCH_CXX_STANDARD})
   waggle_reuse_header(${target} torch "<torch/cuda.h>;<torch/types.h>;<torch/utils.h>;<torch/version.h>" waggle_torch)
 endfunction()
 
@@ -126,6 +161,8 @@ function(waggle_reuse_header target name headers libraries)
     target_link_libraries(${holder} PRIVATE ${libraries} Threads::Threads)
     target_include_directories(${holder} PRIVATE "${CMAKE_SOURCE_DIR}")
     target_compile_options(${holder} PRIVATE -pthread)
+    get_target_property(standard ${target} CXX_STANDARD)
+    set_target_properties(${holder} PROPERTIES CXX_STANDARD ${standard})
     target_precompile_headers(${holder} PRIVATE ${headers})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${holder})

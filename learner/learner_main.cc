@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "common/base/process/allocator.h"
 #include "common/base/process/flags.h"
+#include "common/base/process/pool_monitor.h"
 #include "common/base/process/pool_process.h"
 #include "common/base/process/process.h"
 #include "common/base/status_macros.h"
@@ -21,6 +22,7 @@
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
 #include "learner/inference/inference_service.h"
+#include "learner/learner_figures.h"
 #include "learner/learner_process.h"
 
 namespace waggle {
@@ -35,17 +37,19 @@ struct LearnerFlags {
   std::string listen;     // Empty: does not listen.
   std::string advertise;  // Empty: see ReachableAddress.
   std::optional<int64_t> index;
+  std::string metrics_listen;
 };
 
 // The work of a learner of the pool.
 class LearnerWork final : public PoolWork {
  public:
   // `address` is where actors reach `inference`; empty and null if this process does not listen.
-  LearnerWork(std::string hub_address, std::string address, InferenceService* inference)
-      : hub_address_(std::move(hub_address)), address_(std::move(address)), inference_(inference) {}
+  LearnerWork(std::string hub_address, std::string address, InferenceService* inference, OrderFigures* figures)
+      : hub_address_(std::move(hub_address)), address_(std::move(address)), inference_(inference), figures_(figures) {}
 
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
     Metrics metrics;
+    const auto exported = figures_->Attach(&metrics);
     HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
     options.address = address_;
     options.metrics = &metrics;
@@ -87,25 +91,29 @@ class LearnerWork final : public PoolWork {
   const std::string hub_address_;
   const std::string address_;
   InferenceService* const inference_;
+  OrderFigures* const figures_;
   const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms_ = BuiltinAlgorithms();
 };
 
 absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PoolMonitor> monitor,
+                          PoolMonitor::Start(flags.metrics_listen, "learner", LearnerFigures()));
   InferenceService inference;
   std::unique_ptr<RpcServer> server;
   PoolClientOptions options;
   if (!flags.listen.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(server, RpcServer::Start(flags.listen, {&inference}));
+    WAGGLE_ASSIGN_OR_RETURN(server, RpcServer::Start(flags.listen, {&inference}, kServerKeepalive, monitor->rpcs()));
     WAGGLE_ASSIGN_OR_RETURN(options.address,
                             ReachableAddress(server->address(), flags.advertise, flags.hub_address, stop));
   }
   options.hub_address = flags.hub_address;
+  options.attended = monitor->attended();
   options.kind = WorkerKind::kLearner;
   options.wanted_index = flags.index;
   options.resources = MachineResources();
   options.resources.devices = CudaDevices();
-  LearnerWork work(flags.hub_address, options.address, server == nullptr ? nullptr : &inference);
+  LearnerWork work(flags.hub_address, options.address, server == nullptr ? nullptr : &inference, monitor->orders());
   const absl::Status status = WorkForPool(options, &work, stop);
   if (server != nullptr) {
     server->Shutdown(kGrace);
@@ -116,14 +124,15 @@ absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int LearnerMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Trains the experiments that the parameter server assigns, one after the other: samples from the replay servers "
       "and publishes weights to the parameter server.",
       "waggle-learner");
-  waggle::LogLevel level = waggle::LogLevel::kInfo;
+  waggle::LogOptions log;
   waggle::LearnerFlags flags;
-  waggle::AddCommonFlags(app.get(), &level);
+  waggle::AddCommonFlags(app.get(), &log);
+  waggle::AddMetricsFlag(app.get(), &flags.metrics_listen);
   waggle::AddParamServerFlag(app.get(), &flags.hub_address);
   // Serves actors that ask this learner for their actions (actor.inference: server).
   CLI::Option* const listen = waggle::AddListenFlag(app.get(), &flags.listen);
@@ -140,6 +149,6 @@ int main(int argc, char** argv) {
     return *status;
   }
   return waggle::RunProcess(
-      "learner", level, [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); },
+      "learner", log, [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); },
       waggle::AllocatingThreads::kOne);
 }

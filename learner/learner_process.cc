@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment_plan.h"
+#include "common/config/experiment/live_settings.h"
 #include "common/config/experiment/lock_step.h"
 #include "common/config/experiment/memory_estimate.h"
 #include "common/hub/ports/await_hub.h"
@@ -36,7 +37,8 @@ namespace {
 // The hub's assignment, ready to connect.
 struct Job {
   Assignment assignment;
-  Experiment experiment;
+  Experiment experiment;  // As it was submitted: the loop takes its settings.
+  int64_t max_learner_steps = 0;
   torch::Device device = torch::kCPU;
   std::unique_ptr<AlgorithmTrainee> trainee;
 };
@@ -57,6 +59,10 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseStoredExperiment(job->assignment.experiment_yaml,
                                                                  "the hub's experiment", {}, *connections.definitions));
   const Experiment& experiment = job->experiment;
+  // A run that was resumed may have a later limit.
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment with_settings,
+                          WithSettings(experiment, job->assignment.settings, *connections.definitions));
+  job->max_learner_steps = with_settings.stop.max_learner_steps;
   const int64_t servers = experiment.replay.servers;
   WAGGLE_ASSIGN_OR_RETURN(job->assignment.replay_servers,
                           AwaitReplayServers(connections.hub, servers, connections.hub->training_over()));
@@ -171,8 +177,10 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
         Annotate(replay->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));
     ReplaySamplerOptions options;
     options.table = plan.table;
-    options.batch_size = plan.batch_size;
-    options.prefetch = job.experiment.experiment.deterministic ? 0 : learner.prefetch_batches;
+    options.batch_size = plan.batch_size / plan.parts;
+    // A learner that asked ahead would take the unrolls of the step for which the group waits.
+    const bool shares = learner.processes > 1 && job.trainee->plan().algorithm.rows_per_version.has_value();
+    options.prefetch = job.experiment.experiment.deterministic || shares ? 0 : learner.prefetch_batches;
     const int64_t index = job.assignment.index;
     options.sampler_id = index == 0 ? "learner" : absl::StrCat("learner-", index);
     options.compression = learner.batch_compression;
@@ -192,7 +200,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   TrainLoopOptions loop_options;
   loop_options.algorithm = job->experiment.algorithm;
   loop_options.learner = learner;
-  loop_options.max_learner_steps = job->experiment.stop.max_learner_steps;
+  loop_options.max_learner_steps = job->max_learner_steps;
   loop_options.epoch = job->assignment.epoch;
   loop_options.device = job->device;
   WAGGLE_ASSIGN_OR_RETURN(Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
@@ -214,7 +222,8 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   TrainLoopPorts ports;
   for (size_t i = 0; i < tables.size(); ++i) {
     ports.tables.push_back(
-        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every});
+        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every,
+         job->trainee->plan().algorithm.tables[i].parts});
   }
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;

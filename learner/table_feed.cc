@@ -22,12 +22,36 @@ absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
   if (began_.size() > kKeptSteps) {
     began_.pop_front();
   }
+  batch_.size = 0;
+  int64_t all = 0;
   do {
     WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, sampler_->Next(stop));
     WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
-    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out old items", [&] { CountLags(step); }));
-  } while (staged_.tensors.size == 0);
+    all = options_.parts * staged_.tensors.size;
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("putting a batch together", [&] {
+      CountLags(step);
+      if (options_.parts > 1) {
+        Append(all);
+      }
+    }));
+    // More than the missing items may never come. Items are left out one actor's unrolls at a time, so that as a rule
+    // none are missing.
+  } while (batch().size == 0 || batch().size + all / options_.parts <= all);
   return absl::OkStatus();
+}
+
+void TableFeed::Append(int64_t all) {
+  const TensorBatch& part = staged_.tensors;
+  batch_.table_items = part.table_items;
+  for (const auto& [name, field] : part.fields) {
+    std::vector<int64_t> shape = field.sizes().vec();
+    shape[0] = all;
+    torch::Tensor whole = batch_.size == 0 ? torch::empty(shape, field.options()) : wholes_.at(name);
+    whole.narrow(0, batch_.size, part.size).copy_(field);
+    batch_.fields[name] = whole.narrow(0, 0, batch_.size + part.size);
+    wholes_[name] = std::move(whole);
+  }
+  batch_.size += part.size;
 }
 
 int64_t TableFeed::StepsSinceSampled(int64_t step) const {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,6 +23,7 @@ struct TableFeedOptions {
   torch::Device device = torch::kCPU;
   int64_t priority_update_steps = 1;  // See LearnerOptions.
   std::optional<int64_t> max_policy_lag = {};
+  int64_t parts = 1;  // TablePlan's: the sampler's batches in a batch of the feed. Above 1 for items without priorities.
 };
 
 // The batches of a replay table for a train loop: as tensors, with the lags of their policies, and with new priorities
@@ -31,11 +34,11 @@ class TableFeed {
   TableFeed(const TableFeedOptions& options, ReplaySampler* sampler, PriorityUpdater* updater)
       : options_(options), sampler_(sampler), updater_(updater), priorities_(updater, options.priority_update_steps) {}
 
-  // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old; if all are,
-  // takes the next batch. Returns the errors of ReplaySampler::Next.
+  // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old, and takes further
+  // batches of the sampler while a whole one is missing. Returns the errors of ReplaySampler::Next.
   absl::Status Next(int64_t step, const StopToken& stop);
   // The batch of the last Next.
-  const TensorBatch& batch() const { return staged_.tensors; }
+  const TensorBatch& batch() const { return options_.parts == 1 ? staged_.tensors : batch_; }
 
   // New priorities of the batch's items; undefined: none. Returns the errors of PriorityBatcher.
   absl::Status Prioritize(const torch::Tensor& priorities);
@@ -52,8 +55,10 @@ class TableFeed {
   PriorityUpdater& updater() { return *updater_; }
 
  private:
-  // Counts the lags, and leaves out items that are too old.
+  // Counts the lags, and leaves out of the staged items those that are too old.
   void CountLags(int64_t step);
+  // Puts the staged items behind those of the batch, which has room for `all`.
+  void Append(int64_t all);
   // The number of learner steps since the batch came from replay.
   int64_t StepsSinceSampled(int64_t step) const;
 
@@ -62,6 +67,8 @@ class TableFeed {
   PriorityUpdater* const updater_;
   PriorityBatcher priorities_;
   StagedBatch staged_;
+  TensorBatch batch_;                            // If there are parts.
+  std::map<std::string, torch::Tensor> wholes_;  // Its fields, with room for all parts.
   // The start times of the latest steps, oldest first. A batch fetched ahead waits for at most as many steps as are
   // kept.
   std::deque<std::pair<absl::Time, int64_t>> began_;

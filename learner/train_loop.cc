@@ -38,14 +38,18 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       experiment_yaml_(options.experiment_yaml),
       step_(options.first_step),
       epoch_(options.epoch) {
-  const TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
+  TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
   for (const TrainLoopPorts::Table& table : ports.tables) {
+    feed.parts = table.parts;
     feeds_.push_back(std::make_unique<TableFeed>(feed, table.sampler, table.priorities));
   }
 }
 
 absl::Status TrainLoop::Run(const StopToken& stop) {
   last_report_ = SteadyNow();
+  if (saver_ != nullptr) {
+    ports_.metrics->Set("process/checkpoint_period_seconds", options_.learner.checkpoint.period_seconds);
+  }
   if (ports_.group == nullptr) {
     // Steps before a restore count too: limits are for the whole experiment.
     ports_.metrics->Add("learner_steps", static_cast<double>(step_));
@@ -200,6 +204,7 @@ void TrainLoop::StopIfStarved(const StopToken& over, const StopToken& until) con
 }
 
 absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
+  const Stopwatch since;
   for (size_t table = 0; table < feeds_.size(); ++table) {
     if (!IsDrawn(table)) {
       continue;
@@ -208,6 +213,7 @@ absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
       return stop.StopRequested() ? absl::CancelledError("stopped while sampling") : Annotate(sampled, "sampling");
     }
   }
+  phases_.sampling += since.Elapsed();
   return TrainStep(stop);
 }
 
@@ -218,7 +224,15 @@ absl::Status TrainLoop::TrainStep(const StopToken& stop) {
     batches.push_back(IsDrawn(table) ? &feeds_[table]->batch() : nullptr);
   }
   WAGGLE_ASSIGN_OR_RETURN(const Progress progress, BeginStep());
-  WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
+  const Stopwatch since;
+  const absl::StatusOr<UpdateResult> updated = trainee_->Update(batches, progress, stepper_);
+  if (!updated.ok()) {
+    ports_.metrics->Add("process/updates_failed", absl::IsCancelled(updated.status()) ? 0 : 1);
+    return updated.status();
+  }
+  const UpdateResult& result = *updated;
+  phases_.updating += since.Elapsed();
+  ++phases_.steps;
   // A learner that pushes gradients counts the first's steps, as all that depends on them must be alike.
   step_ = pushed() != nullptr && !is_first() ? pushed()->learner_steps() : step_ + 1;
   if (pushed() != nullptr && IsDone()) {
@@ -273,6 +287,7 @@ absl::Status TrainLoop::Publish() {
   if (published_step_ == step_ || !is_first()) {
     return absl::OkStatus();
   }
+  const Stopwatch since;
   ModelSnapshot snapshot;
   WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
     WAGGLE_ASSIGN_OR_RETURN(snapshot, trainee_->Publish());
@@ -282,6 +297,8 @@ absl::Status TrainLoop::Publish() {
   snapshot.progress = Now();
   published_step_ = step_;
   const absl::Status published = publisher_->Publish(std::move(snapshot));
+  phases_.publishing += since.Elapsed();
+  ports_.metrics->Add("process/weights_published", 1);
   if (ports_.group != nullptr && absl::IsFailedPrecondition(published)) {
     return absl::AbortedError(published.message());  // A later group has published.
   }
@@ -304,6 +321,7 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
 }
 
 absl::Status TrainLoop::SaveCheckpoint() {
+  const Stopwatch since;
   CheckpointContents contents;
   WAGGLE_RETURN_IF_ERROR(WithNewest([&] {
     WAGGLE_ASSIGN_OR_RETURN(contents, SaveLearner(step_, options_.algorithm, trainee_));
@@ -316,6 +334,7 @@ absl::Status TrainLoop::SaveCheckpoint() {
     contents.texts[kCheckpointExploit] = absl::StrCat(ports_.peers->obeyed());
   }
   saver_->Save(std::move(contents));
+  phases_.saving += since.Elapsed();
   return absl::OkStatus();
 }
 
@@ -424,6 +443,12 @@ absl::Status TrainLoop::Report() {
   metrics.Add("priorities_applied", static_cast<double>(all.priorities.applied));
   metrics.Add("priorities_stale", static_cast<double>(all.priorities.stale));
   metrics.Add("priorities_unknown", static_cast<double>(all.priorities.unknown));
+  const Phases phases = std::exchange(phases_, Phases());
+  metrics.Add("process/steps", static_cast<double>(phases.steps));
+  metrics.Add("process/seconds_sampling", absl::ToDoubleSeconds(phases.sampling));
+  metrics.Add("process/seconds_updating", absl::ToDoubleSeconds(phases.updating));
+  metrics.Add("process/seconds_publishing", absl::ToDoubleSeconds(phases.publishing));
+  metrics.Add("process/seconds_saving", absl::ToDoubleSeconds(phases.saving));
   last_report_ = SteadyNow();
   WAGGLE_ASSIGN_OR_RETURN(const auto means, algorithm_metrics_.Take());
   for (const auto& [name, mean] : means) {

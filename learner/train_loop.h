@@ -61,6 +61,7 @@ struct TrainLoopPorts {
     ReplaySampler* sampler = nullptr;
     PriorityUpdater* priorities = nullptr;
     int64_t every = 1;  // TablePlan's.
+    int64_t parts = 1;  // TablePlan's.
   };
   std::vector<Table> tables;
   ModelPublisher* publisher = nullptr;
@@ -170,6 +171,15 @@ class TrainLoop {
   std::optional<Counted> counted_;  // Absent before the first turn.
   absl::Time last_report_;
 
+  // Where the time of steps goes, since the last report.
+  struct Phases {
+    int64_t steps = 0;
+    absl::Duration sampling;  // Waiting for batches.
+    absl::Duration updating;
+    absl::Duration publishing;
+    absl::Duration saving;  // Copying the state of checkpoints.
+  };
+  Phases phases_;
   // Since the last report.
   MetricMeans algorithm_metrics_;
 };

@@ -24,20 +24,41 @@ namespace {
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 constexpr absl::Duration kStreamsGrace = absl::Milliseconds(100);
 
+std::vector<ExportedFigure> ReducerFigures() {
+  using Kind = ExportedFigure::Kind;
+  return {
+      {"gradients_pushed", "waggle_reducer_gradients_received_total", Kind::kCounter, "Gradients that arrived."},
+      {"gradients_applied", "waggle_reducer_gradients_applied_total", Kind::kCounter,
+       "Gradients that changed the weights."},
+      {"gradients_refused_*",
+       "waggle_reducer_gradients_refused_total",
+       Kind::kCounter,
+       "Gradients that were refused, by reason.",
+       {{"reason", ""}}},
+      {"gradients_repeated", "waggle_reducer_gradients_repeated_total", Kind::kCounter,
+       "Gradients that arrived a second time."},
+      {"gradient_sums_split", "waggle_reducer_sums_split_total", Kind::kCounter,
+       "Sums that were refused, and sent again as single gradients."},
+  };
+}
+
 }  // namespace
 
-GradientWork::GradientWork(const GradientProcessOptions& options)
-    : options_(options), definitions_(BuiltinAlgorithmDefinitions()) {}
+GradientWork::GradientWork(const GradientProcessOptions& options, PoolMonitor* monitor)
+    : options_(options), monitor_(monitor), definitions_(BuiltinAlgorithmDefinitions()) {}
 
-absl::StatusOr<std::unique_ptr<GradientWork>> GradientWork::Start(const GradientProcessOptions& options) {
+absl::StatusOr<std::unique_ptr<GradientWork>> GradientWork::Start(const GradientProcessOptions& options,
+                                                                  PoolMonitor* monitor) {
   WAGGLE_RETURN_IF_ERROR(ValidateHostPort(options.listen, /*allow_port_zero=*/true));
-  std::unique_ptr<GradientWork> work(new GradientWork(options));
-  WAGGLE_ASSIGN_OR_RETURN(work->server_, RpcServer::Start(options.listen, {&work->service_}));
+  std::unique_ptr<GradientWork> work(new GradientWork(options, monitor));
+  WAGGLE_ASSIGN_OR_RETURN(work->server_,
+                          RpcServer::Start(options.listen, {&work->service_}, kServerKeepalive, monitor->rpcs()));
   return work;
 }
 
 absl::Status GradientWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
   Metrics metrics;
+  const auto exported = monitor_->orders()->Attach(&metrics);
   GradientRunner runner;
   HubClientOptions hub_options = HubOptionsOf(options_.hub_address, order, run_worker_id);
   WAGGLE_ASSIGN_OR_RETURN(hub_options.address,
@@ -85,8 +106,11 @@ absl::Status GradientWork::Reduce(const WorkOrder& order, HubLink* hub, Metrics*
 }
 
 absl::Status ServeGradients(const GradientProcessOptions& options, const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<GradientWork> work, GradientWork::Start(options));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PoolMonitor> monitor,
+                          PoolMonitor::Start(options.metrics_listen, "reducer", ReducerFigures()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<GradientWork> work, GradientWork::Start(options, monitor.get()));
   PoolClientOptions pool;
+  pool.attended = monitor->attended();
   WAGGLE_ASSIGN_OR_RETURN(pool.address,
                           ReachableAddress(work->address(), options.advertise, options.hub_address, stop));
   LogInfo("waits for orders of the hub at ", options.hub_address, ", at ", work->address());

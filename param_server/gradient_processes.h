@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/process/pool_monitor.h"
 #include "common/base/threads/stop_token.h"
 #include "common/config/experiment/algorithm_definition.h"
 #include "common/hub/ports/hub.h"
@@ -24,6 +25,7 @@ struct GradientProcessOptions {
   std::string hub_address;
   std::string advertise;         // Empty: see ReachableAddress.
   std::optional<int64_t> index;  // Preferred index as a reducer.
+  std::string metrics_listen;    // HOST:PORT for a Monitor; empty: none.
 };
 
 // The work of a gradient worker: each order makes it the primary or a reducer of an experiment (see RunPrimary and
@@ -31,7 +33,9 @@ struct GradientProcessOptions {
 class GradientWork final : public PoolWork {
  public:
   // Serves from now on: its health, and the gradients of its order. Errors as RpcServer::Start.
-  static absl::StatusOr<std::unique_ptr<GradientWork>> Start(const GradientProcessOptions& options);
+  // `monitor` outlives it.
+  static absl::StatusOr<std::unique_ptr<GradientWork>> Start(const GradientProcessOptions& options,
+                                                             PoolMonitor* monitor);
 
   // The listening address, HOST:PORT.
   const std::string& address() const { return server_->address(); }
@@ -39,7 +43,7 @@ class GradientWork final : public PoolWork {
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;
 
  private:
-  explicit GradientWork(const GradientProcessOptions& options);
+  GradientWork(const GradientProcessOptions& options, PoolMonitor* monitor);
 
   absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
                     std::function<void(GradientModel)> serve) const;
@@ -47,6 +51,7 @@ class GradientWork final : public PoolWork {
                       std::function<void(GradientModel)> serve) const;
 
   const GradientProcessOptions options_;
+  PoolMonitor* const monitor_;
   const AlgorithmDefinitions definitions_;
   GradientService service_;
   std::unique_ptr<RpcServer> server_;

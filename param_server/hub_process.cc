@@ -14,21 +14,29 @@
 #include "common/base/log.h"
 #include "common/base/process/curves.h"
 #include "common/base/process/find_program.h"
+#include "common/base/process/monitor.h"
 #include "common/base/status_macros.h"
+#include "common/net/rpc_figures.h"
 #include "common/net/server.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/experiments/experiment_host.h"
+#include "param_server/experiments/host_figures.h"
 #include "param_server/metrics/curve_drawer.h"
+#include "param_server/pool/quotas.h"
 #include "param_server/services/experiment_service.h"
 #include "param_server/services/model_service.h"
 #include "param_server/services/pool_service.h"
+#include "param_server/services/result_service.h"
 #include "param_server/services/store_service.h"
 #include "param_server/services/worker_service.h"
+#include "param_server/web/host_source.h"
+#include "param_server/web/web_server.h"
 
 namespace waggle {
 namespace {
 
 constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
+constexpr absl::Duration kBeat = absl::Seconds(5);
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
 // Without an address: runs are opened before this process serves.
@@ -54,7 +62,16 @@ std::string Absolute(const std::string& path) {
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::error_code ignored;
-  std::filesystem::remove(address_file, ignored);  // The address of an earlier process is wrong.
+  const std::string web_file = absl::StrCat(options.data_folder, "/web_address");
+  for (const std::string& file : {address_file, web_file}) {
+    std::filesystem::remove(file, ignored);  // The address of an earlier process is wrong.
+  }
+  MonitorOptions monitored;
+  monitored.listen = options.metrics_listen;
+  monitored.part = "hub";
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, Monitor::Start(monitored));
+  RpcFigures rpcs;
+  OrderFigures runs(HubFigures());  // Outlives the host.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;
@@ -68,6 +85,10 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   host_options.output_pattern = Absolute(options.output_pattern);
   host_options.self = Self();
   host_options.algorithms = &algorithms;
+  if (!options.quotas_file.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(host_options.pool.quotas, LoadQuotas(options.quotas_file));
+  }
+  host_options.figures = &runs;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentHost> host, ExperimentHost::Open(host_options));
   const FindRun find = [host = host.get()](const std::string& id) { return host->Find(id); };
   ModelService model_service(find);
@@ -76,14 +97,35 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   StoreService store_service(find);
   PoolService pool_service(host.get());
   ExperimentService experiment_service(host.get());
+  ResultService result_service([host = host.get()](const std::string& id) { return host->Folders(id); });
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
-                          RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service,
-                                                            &pool_service, &experiment_service}));
+                          RpcServer::Start(options.listen,
+                                           {&model_service, &worker_service, &store_service, &pool_service,
+                                            &experiment_service, &result_service},
+                                           kServerKeepalive, options.metrics_listen.empty() ? nullptr : &rpcs));
+  HostSource web_source(host.get());
+  std::unique_ptr<WebServer> web;
+  if (!options.web.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(web, WebServer::Start(options.web, &web_source));
+    WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(web_file, web->address() + "\n"));
+    LogInfo("the web page is at http://", web->address(), "/");
+  }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
-  stop.Wait();
+  const auto collecting = monitor->Add([&](PrometheusText* text) {
+    host->WriteFigures(text);
+    runs.Write(text);
+    rpcs.Write(text);
+  });
+  monitor->SetUnready("");
+  do {
+    host->Touch();
+    monitor->Beat();
+  } while (!stop.WaitFor(kBeat));
   std::filesystem::remove(address_file, ignored);
+  std::filesystem::remove(web_file, ignored);
   host->BeginStop();
+  web.reset();
   server->Shutdown(kShutdownGrace);
   return absl::OkStatus();
 }

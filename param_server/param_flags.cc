@@ -25,6 +25,8 @@ absl::Status ParamFlags::Check() const {
       {"--index", index.has_value(), {ParamRole::kReducer}},
       {"--output-dir", !output_folder.empty(), {ParamRole::kHub}},
       {"--no-plot", no_plot, {ParamRole::kHub}},
+      {"--quotas", !quotas.empty(), {ParamRole::kHub}},
+      {"--web", !web.empty(), {ParamRole::kHub}},
   };
   for (const Flag& flag : flags) {
     bool fits = !flag.given;
@@ -52,6 +54,7 @@ GradientProcessOptions ParamFlags::Gradients() const {
   options.hub_address = param_server;
   options.advertise = advertise;
   options.index = index;
+  options.metrics_listen = metrics_listen;
   return options;
 }
 
@@ -79,7 +82,18 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
               "By default --data-dir/experiments/{id}/output");
   AddSwitch(app, "--no-plot", &flags->no_plot,
             "hub: do not draw curves.png when an experiment has ended; drawing it needs a python3 with matplotlib");
-  AddCommonFlags(app, &flags->log_level);
+  AddPathFlag(
+      app, "--quotas", &flags->quotas, "FILE",
+      "hub: a YAML file with the most running experiments, learners and actors of each owner and tag, and the "
+      "weights of owners in fair shares; see docs/sweeps.md. By default there is no bound, and owners are equal");
+  AddServingFlag(
+      app, "--web", &flags->web,
+      "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
+      "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
+      "Every program that reaches it can read it, and only users of this machine can stop or resume experiments. "
+      "By default there is none");
+  AddMetricsFlag(app, &flags->metrics_listen);
+  AddCommonFlags(app, &flags->log);
 }
 
 }  // namespace waggle

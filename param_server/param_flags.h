@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/base/log.h"
+#include "common/base/log_format.h"
 #include "param_server/gradient_processes.h"
 
 namespace CLI {
@@ -24,10 +24,13 @@ struct ParamFlags {
   std::string data_folder;
   std::string output_folder;
   bool no_plot = false;
+  std::string quotas;  // A file; empty: no quotas.
+  std::string web;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;
-  LogLevel log_level = LogLevel::kInfo;
+  LogOptions log;
+  std::string metrics_listen;  // Empty: serves no metrics.
 
   // INVALID_ARGUMENT, naming the flag, if the role's required flag is missing or a flag does not apply to the role.
   absl::Status Check() const;

@@ -19,13 +19,21 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
   if (flags.role == ParamRole::kReducer) {
     return ServeGradients(flags.Gradients(), stop);
   }
-  return RunHub({flags.listen, flags.data_folder, flags.output_folder, !flags.no_plot}, stop);
+  HubProcessOptions options;
+  options.listen = flags.listen;
+  options.data_folder = flags.data_folder;
+  options.output_pattern = flags.output_folder;
+  options.plots = !flags.no_plot;
+  options.quotas_file = flags.quotas;
+  options.web = flags.web;
+  options.metrics_listen = flags.metrics_listen;
+  return RunHub(options, stop);
 }
 
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ParamServerMain(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Waggle's parameter server. As the hub it saves experiments and their newest weights, and gives workers their "
       "orders. As a reducer it is a part of one gradient server at a time: it adds up the gradients that actors push, "
@@ -40,6 +48,6 @@ int main(int argc, char** argv) {
     std::cerr << "waggle-param-server: " << fits.message() << "; see waggle-param-server --help" << std::endl;
     return waggle::kUsageError;
   }
-  return waggle::RunProcess(flags.Name(), flags.log_level,
+  return waggle::RunProcess(flags.Name(), flags.log,
                             [&flags](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

@@ -62,7 +62,8 @@ ReplayServerOptions ReplayFlags::ServerOptions() const {
 }
 
 void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
-  AddCommonFlags(app, &flags->log_level);
+  AddCommonFlags(app, &flags->log);
+  AddMetricsFlag(app, &flags->metrics_listen);
   AddListenFlag(app, &flags->listen);
   AddAddressFlag(app, "--advertise", &flags->advertise,
                  "The address that other processes connect to; by default the listening address, or if that is a "

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/base/log.h"
+#include "common/base/log_format.h"
 #include "replay_server/service/replay_server.h"
 
 namespace CLI {
@@ -29,7 +29,8 @@ struct ReplayFlags {
   int64_t max_tables = ReplayStoreOptions().max_tables;
   SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
   std::optional<int64_t> index;
-  LogLevel log_level = LogLevel::kInfo;
+  LogOptions log;
+  std::string metrics_listen;  // Empty: serves no metrics.
 
   ReplayServerOptions ServerOptions() const;
 };

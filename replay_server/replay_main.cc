@@ -5,8 +5,10 @@
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/metrics/order_figures.h"
 #include "common/base/process/allocator.h"
 #include "common/base/process/flags.h"
+#include "common/base/process/monitor.h"
 #include "common/base/process/pool_process.h"
 #include "common/base/process/process.h"
 #include "common/base/status_macros.h"
@@ -14,8 +16,10 @@
 #include "common/base/threads/thread.h"
 #include "common/hub/pool_client.h"
 #include "common/net/local_address.h"
+#include "common/net/rpc_figures.h"
 #include "replay_server/replay_flags.h"
 #include "replay_server/replay_work.h"
+#include "replay_server/service/replay_exports.h"
 #include "replay_server/service/replay_server.h"
 
 namespace waggle {
@@ -29,11 +33,13 @@ constexpr absl::Duration kGrace = absl::Seconds(1);
 // Each experiment has a thread and a link to the hub.
 constexpr int64_t kMostExperiments = 64;
 
-// Updates the gauges and returns freed memory until `ended`.
-void Tend(ReplayServer* server, const StopToken& ended) {
+// Updates the gauges and returns freed memory until `ended`. Each round takes the tables' locks, so that a server whose
+// tables are stuck counts as stuck.
+void Tend(ReplayServer* server, Monitor* monitor, const StopToken& ended) {
   Stopwatch since_return;
   do {
     server->UpdateGauges();
+    monitor->Beat();
     if (since_return.Elapsed() >= kReturnInterval) {
       ReturnFreedMemory(kMostKeptBytes);
       since_return = Stopwatch();
@@ -42,8 +48,9 @@ void Tend(ReplayServer* server, const StopToken& ended) {
 }
 
 // Works for the hub's experiments until `stop`.
-absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, const StopToken& stop) {
+absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, Monitor* monitor, const StopToken& stop) {
   PoolClientOptions options;
+  options.attended = [monitor](const std::string& why_not) { monitor->SetUnready(why_not); };
   options.hub_address = flags.param_server;
   options.kind = WorkerKind::kReplayServer;
   WAGGLE_ASSIGN_OR_RETURN(options.address,
@@ -61,18 +68,32 @@ absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, const Stop
 
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   Metrics metrics;
-  const ReplayServerOptions options = flags.ServerOptions();
+  MonitorOptions monitored;
+  monitored.listen = flags.metrics_listen;
+  monitored.part = "replay";
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, Monitor::Start(monitored));
+  OrderFigures figures(ReplayFigures());
+  const auto exported = figures.Attach(&metrics);
+  RpcFigures rpcs;
+  ReplayServerOptions options = flags.ServerOptions();
+  options.rpcs = flags.metrics_listen.empty() ? nullptr : &rpcs;
   if (const std::string warning = MemoryWarning(options, MachineMemoryBytes()); !warning.empty()) {
     LogWarning(warning);
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
   LogInfo("serving replay on ", server->address());
+  const auto collecting = monitor->Add([&](PrometheusText* text) {
+    figures.Write(text);
+    server->WriteWaits(text);
+    rpcs.Write(text);
+  });
   const StopToken ended;
-  Thread tending("tending", [&server, ended] { Tend(server.get(), ended); });
+  Thread tending("tending", [&, ended] { Tend(server.get(), monitor.get(), ended); });
   absl::Status status;
   if (!flags.param_server.empty()) {
-    status = JoinPool(flags, server.get(), stop);
+    status = JoinPool(flags, server.get(), monitor.get(), stop);
   } else {
+    monitor->SetUnready("");
     LogInfo("serves alone: without --param-server no experiment uses this server");
     stop.Wait();
   }
@@ -86,7 +107,7 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
 }  // namespace
 }  // namespace waggle
 
-int main(int argc, char** argv) {
+int ReplayServerMain(int argc, char** argv) {
   waggle::ReplayFlags flags;
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
       "Waggle's replay server: holds the tables that actors write to and learners sample from, "
@@ -96,6 +117,6 @@ int main(int argc, char** argv) {
   if (const std::optional<int> exit_status = waggle::ParseCommandLine(app.get(), argc, argv); exit_status.has_value()) {
     return *exit_status;
   }
-  return waggle::RunProcess("replay-server", flags.log_level,
+  return waggle::RunProcess("replay-server", flags.log,
                             [&flags](const waggle::StopToken& stop) { return waggle::RunReplayServer(flags, stop); });
 }

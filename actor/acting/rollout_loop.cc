@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "actor/writing/scalar_reward.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/metrics/waiting_gauge.h"
 #include "common/base/status_macros.h"
@@ -18,6 +19,8 @@ namespace waggle {
 namespace {
 
 constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported.
+// From one look at the loop's share of unrolls to the next.
+constexpr absl::Duration kSharePeriod = absl::Milliseconds(200);
 
 }  // namespace
 
@@ -59,6 +62,9 @@ absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
     WAGGLE_RETURN_IF_ERROR(parts_.on_weights(snapshot));
   }
   policy_version_ = snapshot.version;
+  version_unrolls_ = 0;
+  loaded_at_ns_ = absl::ToInt64Nanoseconds(SteadyElapsed());
+  parts_.metrics->Add("process/weights_loaded", 1);
   return absl::OkStatus();
 }
 
@@ -95,7 +101,19 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
                               : actions.waiting ? "waiting for actions"
                               : weights.waiting ? "waiting for newer weights"
                               : turns.waiting   ? "waiting for its turn"
-                                                : nullptr};
+                                                : nullptr,
+                              {{"room_waiting_fraction", sink.waited},
+                               {"actions_waiting_fraction", actions.waited},
+                               {"weights_waiting_fraction", weights.waited},
+                               {"steps_waiting_fraction", budget.waited},
+                               {"environment_fraction", environment_time()}}};
+  });
+  // At each snapshot, because it grows by time alone.
+  const auto age = parts_.metrics->BeforeSnapshot([this] {
+    if (const int64_t loaded = loaded_at_ns_; loaded > 0) {
+      parts_.metrics->Set("process/weights_age_seconds",
+                          absl::ToDoubleSeconds(SteadyElapsed() - absl::Nanoseconds(loaded)));
+    }
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
@@ -158,14 +176,28 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
   }
   pending_.Keep(ready_, *output);
   CountSteps();
-  WAGGLE_RETURN_IF_ERROR(parts_.environments->Send(ready_.lanes, output->actions));
-  WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
+  {
+    MutexLock lock(&environment_mutex_);
+    environment_clock_.Begin();
+  }
+  const absl::Status sent = parts_.environments->Send(ready_.lanes, output->actions);
+  absl::StatusOr<ReadyLanes> received = sent.ok() ? Receive(stop) : sent;
+  {
+    MutexLock lock(&environment_mutex_);
+    environment_clock_.End();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(ready_, std::move(received));
   if (const PendingRows::Complete complete = pending_.Take(ready_); !complete.lanes.empty()) {
     WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(complete.lanes, complete.rows));
   }
   CountEpisodes();
   return options_.rows_per_version > 0 && ++version_rows_ == options_.rows_per_version ? FinishUnroll(stop)
                                                                                        : absl::OkStatus();
+}
+
+absl::Duration RolloutLoop::environment_time() const {
+  MutexLock lock(&environment_mutex_);
+  return environment_clock_.total();
 }
 
 // Every lane must be under way.
@@ -225,22 +257,34 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(shown.lanes, shown.rows));
   WAGGLE_RETURN_IF_ERROR(Flush(stop));
   version_rows_ = 0;
+  ++version_unrolls_;
   if (parts_.turns != nullptr) {
     WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
     return BeginTurn(stop);
   }
-  if (!options_.awaits_versions) {
-    return TakeNewest();
+  return options_.awaits_versions ? AwaitVersion() : TakeNewest();
+}
+
+absl::Status RolloutLoop::AwaitVersion() {
+  const auto has_share = [this] {
+    return version_unrolls_ >= (parts_.unrolls_per_version != nullptr ? parts_.unrolls_per_version() : 1);
+  };
+  const absl::Duration look = parts_.unrolls_per_version != nullptr ? kSharePeriod : options_.version_patience;
+  const Deadline patience(options_.version_patience);
+  while (has_share()) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
+                            parts_.weights->WaitAndTake(std::min(look, patience.Left())));
+    block_began_ = SteadyNow();
+    if (newer.has_value()) {
+      return LoadWeights(*newer);
+    }
+    if (patience.Left() <= absl::ZeroDuration()) {
+      LogWarning("no weights after version ", policy_version_.version, " within ",
+                 absl::FormatDuration(options_.version_patience), ": acting for another unroll by these");
+      return absl::OkStatus();
+    }
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
-                          parts_.weights->WaitAndTake(options_.version_patience));
-  block_began_ = SteadyNow();
-  if (!newer.has_value()) {
-    LogWarning("no weights after version ", policy_version_.version, " within ",
-               absl::FormatDuration(options_.version_patience), ": acting for another unroll by these");
-    return absl::OkStatus();
-  }
-  return LoadWeights(*newer);
+  return TakeNewest();
 }
 
 absl::Status RolloutLoop::Flush(const StopToken& stop) {

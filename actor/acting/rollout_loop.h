@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,7 +15,9 @@
 #include "actor/writing/pending_rows.h"
 #include "actor/writing/trajectory_writer.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/threads/mutex.h"
 #include "common/base/threads/stop_token.h"
+#include "common/base/threads/wait_clock.h"
 #include "common/hub/ports/model.h"
 #include "common/hub/ports/turn_taker.h"
 #include "common/replay/ports/replay.h"
@@ -56,6 +59,9 @@ class RolloutLoop {
     StepBudget* budget = nullptr;  // Null if the run has no limit on environment steps.
     // The present number of lanes of all the run's actors; called between blocks. Null: the policy's own number.
     std::function<int64_t()> all_lanes = nullptr;
+    // The unrolls of each lane by one version of the weights, at least 1. Called at the end of each unroll, and now and
+    // then while the loop waits for a version, because it grows if other actors are lost. Null: always 1.
+    std::function<int64_t()> unrolls_per_version = nullptr;
     // Called after the loop's first step. May be null.
     std::function<void()> on_first_step = nullptr;
     // In lock-step: in each turn all lanes act in step for one block, or one unroll if rows_per_version is set, by the
@@ -93,11 +99,14 @@ class RolloutLoop {
   // Acts in the ready lanes, and waits until some are ready again. CANCELLED after a stop.
   absl::Status StepOnce(const StopToken& stop);
   absl::StatusOr<ReadyLanes> Receive(const StopToken& stop);
+  // The time of all steps of the environments so far. Any thread.
+  absl::Duration environment_time() const ABSL_LOCKS_EXCLUDED(environment_mutex_);
   void CountSteps();
   void CountEpisodes();
   absl::Status FinishBlock(const StopToken& stop);
-  // Ends the unroll of all lanes, and waits for the version that follows from it.
+  // Ends the unroll of all lanes. After its share of unrolls it waits for the version that follows from them.
   absl::Status FinishUnroll(const StopToken& stop);
+  absl::Status AwaitVersion();
   absl::Status Flush(const StopToken& stop);
   // Records how far the weights of the items just handed over are behind the newest.
   void CountInserted(int64_t items);
@@ -111,8 +120,12 @@ class RolloutLoop {
   ReadyLanes ready_;
   int64_t env_steps_ = 0;
   ModelVersion policy_version_;
-  int64_t version_rows_ = 0;  // Rows of each lane by this version.
+  int64_t version_rows_ = 0;              // Rows of each lane in its present unroll.
+  int64_t version_unrolls_ = 0;           // Whole unrolls of each lane by this version.
+  std::atomic<int64_t> loaded_at_ns_{0};  // When the weights were loaded, by SteadyElapsed(); 0: not yet.
   absl::Time block_began_;
+  mutable Mutex environment_mutex_;
+  WaitClock environment_clock_ ABSL_GUARDED_BY(environment_mutex_);
 
   // For the metrics: the values reported last, and the returns of the latest episodes.
   absl::Time reported_at_;

@@ -17,7 +17,11 @@ namespace {
 
 constexpr char kExperimentsPurpose[] = "experiments";
 constexpr int64_t kMaxListPage = 1'000;
+// Ids in an error.
+constexpr int kMostNamed = 10;
 constexpr absl::Duration kSubmitTimeout = absl::Seconds(5);
+// The hub parses and saves up to a thousand experiments.
+constexpr absl::Duration kGroupTimeout = absl::Seconds(30);
 // If a hub takes longer, the user is told before it is asked again.
 constexpr absl::Duration kAtOnce = absl::Seconds(1);
 constexpr absl::Duration kSubmitPause = absl::Milliseconds(500);
@@ -42,9 +46,12 @@ absl::StatusOr<v1::SubmitResponse> ExperimentClient::Submit(
     const std::function<void(const std::string& line)>& tell) const {
   const Deadline deadline(patience);
   for (bool first = true;; first = false) {
-    absl::StatusOr<v1::SubmitResponse> response =
-        Ask(&v1::ExperimentService::Stub::Submit, request,
-            std::clamp(deadline.Left(), absl::Milliseconds(100), first ? kAtOnce : kSubmitTimeout), stop);
+    absl::StatusOr<v1::SubmitResponse> response = Ask(&v1::ExperimentService::Stub::Submit, request,
+                                                      std::clamp(deadline.Left(), absl::Milliseconds(100),
+                                                                 !request.members().empty() ? kGroupTimeout
+                                                                 : first                    ? kAtOnce
+                                                                                            : kSubmitTimeout),
+                                                      stop);
     if (response.ok()) {
       return response;
     }
@@ -69,25 +76,46 @@ absl::StatusOr<v1::ExperimentInfo> ExperimentClient::Get(const std::string& id, 
 }
 
 absl::StatusOr<v1::ListExperimentsResponse> ExperimentClient::List(int64_t limit,
-                                                                   const std::vector<v1::RunState>& states,
+                                                                   const v1::ListExperimentsRequest& filter,
                                                                    absl::Duration timeout) const {
-  v1::ListExperimentsRequest request;
-  request.mutable_states()->Add(states.begin(), states.end());
+  v1::ListExperimentsRequest request = filter;
   v1::ListExperimentsResponse all;
+  const auto left = [&] { return limit - all.experiments_size() - all.groups_size(); };
   do {
-    request.set_limit(static_cast<uint32_t>(std::min(limit - all.experiments_size(), kMaxListPage)));
+    request.set_limit(static_cast<uint32_t>(std::min(left(), kMaxListPage)));
     request.set_page_token(all.next_page_token());
     WAGGLE_ASSIGN_OR_RETURN(v1::ListExperimentsResponse page,
                             Ask(&v1::ExperimentService::Stub::List, request, timeout));
     all.MergeFrom(page);
     all.set_next_page_token(page.next_page_token());
-  } while (!all.next_page_token().empty() && all.experiments_size() < limit);
+  } while (!all.next_page_token().empty() && left() > 0);
   return all;
 }
 
+absl::StatusOr<v1::ResolveResponse> ExperimentClient::Resolve(const std::string& word, absl::Duration timeout,
+                                                              const StopToken& stop) const {
+  v1::ResolveRequest request;
+  request.set_word(word);
+  return Ask(&v1::ExperimentService::Stub::Resolve, request, timeout, stop);
+}
+
+absl::StatusOr<std::string> ExperimentClient::ResolveOne(const std::string& word, absl::Duration timeout,
+                                                         const StopToken& stop) const {
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ResolveResponse found, Resolve(word, timeout, stop));
+  if (found.ids_size() == 1) {
+    return found.ids(0);
+  }
+  const int named = std::min(found.ids_size(), kMostNamed);
+  return absl::FailedPreconditionError(absl::StrCat(
+      found.group(), " is a group of ", found.ids_size(), " experiments; wanted one of ",
+      absl::StrJoin(found.ids().begin(), found.ids().begin() + named, ", "), named < found.ids_size() ? ", …" : ""));
+}
+
 absl::StatusOr<v1::ExperimentInfo> ExperimentClient::TheRunningOne(absl::Duration timeout) const {
-  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all,
-                          List(kMaxListPage, {v1::RUN_STATE_RUNNING, v1::RUN_STATE_FINISHING}, timeout));
+  v1::ListExperimentsRequest filter;
+  filter.add_states(v1::RUN_STATE_RUNNING);
+  filter.add_states(v1::RUN_STATE_FINISHING);
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all, List(kMaxListPage, filter, timeout));
   std::vector<const v1::ExperimentInfo*> running;
   for (const v1::ExperimentInfo& experiment : all.experiments()) {
     running.push_back(&experiment);

@@ -50,10 +50,19 @@ class ExperimentClient {
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;
 
-  // The newest experiments, at most `limit`, in these states (all if `states` is empty). If the answer has a token
-  // there are more. Makes one call for each thousand experiments; `timeout` is for one call.
-  absl::StatusOr<v1::ListExperimentsResponse> List(int64_t limit, const std::vector<v1::RunState>& states,
+  // The newest experiments, and groups if `filter` folds them, at most `limit`, that pass the filter. If the answer has
+  // a token there are more. Makes one call for each thousand experiments; `timeout` is for one call.
+  absl::StatusOr<v1::ListExperimentsResponse> List(int64_t limit, const v1::ListExperimentsRequest& filter,
                                                    absl::Duration timeout) const;
+
+  // The experiments that a user's word stands for: an id, a group's id, or the beginning of one. NOT_FOUND if there are
+  // none; FAILED_PRECONDITION, with the ids, if several begin so.
+  absl::StatusOr<v1::ResolveResponse> Resolve(const std::string& word, absl::Duration timeout,
+                                              const StopToken& stop = StopToken()) const;
+  // The id of the only experiment that a word stands for. Errors as Resolve; FAILED_PRECONDITION, with some ids, also
+  // for a group.
+  absl::StatusOr<std::string> ResolveOne(const std::string& word, absl::Duration timeout,
+                                         const StopToken& stop = StopToken()) const;
 
   // The running experiment. NOT_FOUND if none runs; FAILED_PRECONDITION, with their ids, if several do.
   absl::StatusOr<v1::ExperimentInfo> TheRunningOne(absl::Duration timeout) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -60,28 +61,108 @@ std::string OrDash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 
+// A line of a list.
+struct ListedRow {
+  int64_t submitted_at_us = 0;
+  std::vector<std::string> columns;
+  std::string settings;
+  std::string tags;
+  std::string owner;
+};
+
+std::string ReturnText(bool is_known, const v1::Result& result) {
+  return is_known ? absl::StrFormat("%.1f", result.evaluation().mean_return()) : "-";
+}
+
+ListedRow RowOf(const v1::ExperimentInfo& one, absl::Time now) {
+  ListedRow row;
+  row.submitted_at_us = one.submitted_at_us();
+  row.columns = {one.id(),
+                 StateText(one),
+                 absl::StrCat(one.priority()),
+                 AgoText(one.submitted_at_us(), now),
+                 one.started_at_us() == 0 ? "-" : ShortAge(absl::Milliseconds(one.running_ms())),
+                 ShortNumber(static_cast<double>(one.env_steps())),
+                 ShortNumber(static_cast<double>(one.learner_steps())),
+                 ReturnText(one.has_result(), one.result()),
+                 absl::StrCat(one.workers(), " of ", one.workers_wanted()),
+                 CauseOf(one)};
+  row.settings = absl::StrJoin(one.settings(), " ");
+  row.tags = absl::StrJoin(one.tags(), " ");
+  row.owner = one.owner();
+  return row;
+}
+
+// "2 running, 13 queued".
+std::string StatesText(const v1::ExperimentGroup& group) {
+  return absl::StrJoin(group.states(), ", ", [](std::string* out, const auto& one) {
+    const absl::StatusOr<RunState> state = FromProto(one.state());
+    absl::StrAppend(out, one.count(), " ", state.ok() ? RunStateName(*state) : "unknown");
+  });
+}
+
+ListedRow RowOf(const v1::ExperimentGroup& group, absl::Time now) {
+  std::vector<std::string> remarks;
+  if (group.has_best()) {
+    remarks.push_back(absl::StrCat("best: ", group.best_id(), group.best_settings().empty() ? "" : " ",
+                                   absl::StrJoin(group.best_settings(), " ")));
+  }
+  if (!group.reason().empty()) {
+    remarks.push_back(group.reason());
+  }
+  ListedRow row;
+  row.submitted_at_us = group.submitted_at_us();
+  row.columns = {absl::StrCat(group.id(), " (", group.members(), ")"),
+                 StatesText(group),
+                 absl::StrCat(group.priority()),
+                 AgoText(group.submitted_at_us(), now),
+                 "-",
+                 ShortNumber(static_cast<double>(group.env_steps())),
+                 ShortNumber(static_cast<double>(group.learner_steps())),
+                 ReturnText(group.has_best(), group.best()),
+                 absl::StrCat(group.workers(), " of ", group.workers_wanted()),
+                 absl::StrJoin(remarks, "; ")};
+  row.tags = absl::StrJoin(group.tags(), " ");
+  row.owner = group.owner();
+  return row;
+}
+
 }  // namespace
 
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now) {
-  if (experiments.experiments().empty()) {
+  std::vector<ListedRow> alone;
+  std::vector<ListedRow> groups;
+  for (const v1::ExperimentInfo& one : experiments.experiments()) {
+    alone.push_back(RowOf(one, now));
+  }
+  for (const v1::ExperimentGroup& group : experiments.groups()) {
+    groups.push_back(RowOf(group, now));
+  }
+  if (alone.empty() && groups.empty()) {
     return "  no experiment\n";
   }
+  std::vector<ListedRow> listed;
+  std::merge(alone.begin(), alone.end(), groups.begin(), groups.end(), std::back_inserter(listed),
+             [](const ListedRow& a, const ListedRow& b) { return a.submitted_at_us > b.submitted_at_us; });
   std::vector<std::vector<std::string>> rows = {{"experiment", "state", "priority", "submitted", "time", "env steps",
                                                  "learner steps", "best return", "workers", ""}};
-  for (const v1::ExperimentInfo& one : experiments.experiments()) {
-    rows.push_back({one.id(), StateText(one), absl::StrCat(one.priority()), AgoText(one.submitted_at_us(), now),
-                    one.started_at_us() == 0 ? "-" : ShortAge(absl::Milliseconds(one.running_ms())),
-                    ShortNumber(static_cast<double>(one.env_steps())),
-                    ShortNumber(static_cast<double>(one.learner_steps())),
-                    one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
-                    absl::StrCat(one.workers(), " of ", one.workers_wanted()), CauseOf(one)});
+  for (const ListedRow& row : listed) {
+    rows.push_back(row.columns);
   }
-  const bool has_populations = std::any_of(experiments.experiments().begin(), experiments.experiments().end(),
-                                           [](const auto& one) { return !one.population().empty(); });
-  for (size_t i = 0; has_populations && i < rows.size(); ++i) {
-    rows[i].insert(rows[i].begin() + 1,
-                   i == 0 ? "population" : OrDash(experiments.experiments(static_cast<int>(i) - 1).population()));
-  }
+  // Columns that most lists do not need.
+  const auto add = [&](const char* title, bool is_needed, const std::string ListedRow::*text) {
+    for (size_t i = 0; is_needed && i < rows.size(); ++i) {
+      rows[i].insert(rows[i].end() - 1, i == 0 ? title : OrDash(Printable(listed[i - 1].*text)));
+    }
+  };
+  const auto any = [&](const std::string ListedRow::*text) {
+    return std::any_of(listed.begin(), listed.end(), [text](const ListedRow& row) { return !(row.*text).empty(); });
+  };
+  add("settings", any(&ListedRow::settings), &ListedRow::settings);
+  add("tags", any(&ListedRow::tags), &ListedRow::tags);
+  const bool has_owners = std::any_of(listed.begin(), listed.end(),
+                                      [&listed](const ListedRow& row) { return row.owner != listed.front().owner; });
+  add("owner", has_owners, &ListedRow::owner);
   return absl::StrCat(AlignedColumns(rows, "  "), experiments.next_page_token().empty()
                                                       ? ""
                                                       : "  older ones are not shown: waggle list --limit N\n");
@@ -91,6 +172,23 @@ Json ExperimentsJson(const v1::ListExperimentsResponse& experiments) {
   Json json = Json::array();
   for (const v1::ExperimentInfo& one : experiments.experiments()) {
     json.push_back(ExperimentJson(one));
+  }
+  return json;
+}
+
+Json GroupsJson(const v1::ListExperimentsResponse& experiments) {
+  Json json = Json::array();
+  for (const v1::ExperimentGroup& group : experiments.groups()) {
+    Json& out = json.emplace_back(ProtoJson(group, {"name", "states", "best", "submitted_at_us"}));
+    out.update({{"experiment", group.name()},
+                {"submitted_at", SecondsJson(group.submitted_at_us())},
+                {"states", Json::object()},
+                {"best", ResultJson(group.has_best() ? std::optional<v1::Result>(group.best())
+                                                     : std::optional<v1::Result>())}});
+    for (const v1::ExperimentGroup::StateCount& one : group.states()) {
+      const absl::StatusOr<RunState> state = FromProto(one.state());
+      out["states"][state.ok() ? RunStateName(*state) : "unknown"] = one.count();
+    }
   }
   return json;
 }

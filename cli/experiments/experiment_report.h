@@ -11,10 +11,11 @@ namespace waggle {
 // A hub's experiments and its pool, as text for people and as JSON for programs. Times in JSON are Unix seconds, or
 // null. Pure functions.
 
-// One line per experiment, with its population if any of them has one. An extra line if the list is empty, or if more
-// experiments follow.
+// One line per experiment and per group, the newest first, with its settings, tags and owner if that tells them apart.
+// An extra line if the list is empty, or if more experiments follow.
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
 nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);
+nlohmann::ordered_json GroupsJson(const v1::ListExperimentsResponse& experiments);
 nlohmann::ordered_json ExperimentJson(const v1::ExperimentInfo& experiment);
 // "pole-x7k2q: stopped: stopped by a user".
 std::string StandingText(const v1::ExperimentInfo& experiment);

@@ -1,6 +1,9 @@
 #include "cli/experiments/experiment_verbs.h"
 
-#include <cstdint>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -10,10 +13,14 @@
 #include "cli/check/checked_experiment.h"
 #include "cli/experiments/experiment_client.h"
 #include "cli/experiments/experiment_report.h"
+#include "cli/experiments/sweep.h"
+#include "cli/human_text.h"
 #include "cli/status/cluster_client.h"
+#include "cli/status/pool_snapshot.h"
 #include "cli/status/status_report.h"
 #include "common/base/status_macros.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/summary/bottleneck.h"
 
 namespace waggle {
 namespace {
@@ -25,30 +32,87 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
 // Long enough for a hub that restarts.
 constexpr absl::Duration kSubmitPatience = absl::Seconds(15);
 constexpr absl::Duration kFollowPause = absl::Seconds(1);
-// A change may take the hub a while: it ends a run, or deletes files on its disk.
-constexpr absl::Duration kChangeTimeout = absl::Seconds(30);
+// The hub needs longer for a group.
+constexpr absl::Duration kGroupPatience = absl::Seconds(60);
 
 std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// A line for each run: "pole-x7k2q: learner: the learner works …".
+std::string BottlenecksText(const PoolSnapshot& snapshot) {
+  std::string text;
+  for (const auto& [id, run] : snapshot.runs) {
+    absl::StrAppend(&text, text.empty() ? "\n" : "", "  ", Printable(id), ": ",
+                    BottleneckText(FindBottleneck(LoopOf(run))), "\n");
+  }
+  return text;
+}
+
 absl::StatusOr<std::string> AskPoolStatus(const StatusFlags& flags) {
-  const ExperimentClient client(flags.target.param_server);
-  WAGGLE_ASSIGN_OR_RETURN(const v1::PoolResponse pool, client.Ask(&Service::Pool, v1::PoolRequest(), kAnswerTimeout));
-  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
-                          client.List(ListFlags().limit, {}, kAnswerTimeout));
+  v1::ListExperimentsRequest filter;
+  filter.set_fold_groups(true);
+  PoolSnapshotClient client(flags.target.param_server);
+  WAGGLE_ASSIGN_OR_RETURN(const PoolSnapshot snapshot, client.Fetch(ListFlags().limit, filter, kAnswerTimeout));
   if (!flags.json) {
-    return absl::StrCat(PoolText(pool), "\n", ExperimentsText(experiments, absl::Now()));
+    return absl::StrCat(PoolText(snapshot.pool), "\n", ExperimentsText(snapshot.experiments, absl::Now()),
+                        BottlenecksText(snapshot));
   }
   Json json;
-  json["software_version"] = pool.software_version();
-  json["pool"] = PoolJson(pool);
-  json["experiments"] = ExperimentsJson(experiments);
+  json["software_version"] = snapshot.pool.software_version();
+  json["pool"] = PoolJson(snapshot.pool);
+  json["experiments"] = ExperimentsJson(snapshot.experiments);
+  json["groups"] = GroupsJson(snapshot.experiments);
+  for (Json& experiment : json["experiments"]) {
+    if (const auto run = snapshot.runs.find(experiment["id"]); run != snapshot.runs.end()) {
+      experiment["bottleneck"] = BottleneckJson(FindBottleneck(LoopOf(run->second)));
+    }
+  }
   return Dump(json);
 }
 
-std::string ChangedText(const ChangeFlags& flags, const v1::ExperimentInfo& info) {
-  return flags.json ? Dump(ExperimentJson(info)) : StandingText(info);
+// The name of the user that runs this process.
+std::string UserName() {
+  const passwd* const user = getpwuid(geteuid());
+  return user != nullptr && user->pw_name != nullptr && *user->pw_name != '\0' ? user->pw_name
+                                                                               : absl::StrCat("uid-", geteuid());
+}
+
+// Checks the file, with each combination of the swept values, and fills the experiments in.
+absl::Status AddExperiments(const SubmitFlags& flags, v1::SubmitRequest* request) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<SweepValues> combinations, CombineAxes(flags.sweeps));
+  for (const auto& [key, value] : flags.overrides) {
+    if (!combinations.empty() && std::any_of(combinations.front().begin(), combinations.front().end(),
+                                             [&key = key](const auto& swept) { return swept.first == key; })) {
+      return absl::InvalidArgumentError(absl::StrCat(key, ": got ", value, " and several values; wanted one of both"));
+    }
+  }
+  for (const SweepValues& values : combinations.empty() ? std::vector<SweepValues>(1) : combinations) {
+    SweepValues overrides = flags.overrides;
+    overrides.insert(overrides.end(), values.begin(), values.end());
+    WAGGLE_ASSIGN_OR_RETURN(const CheckedExperiment checked,
+                            LoadCheckedExperiment(flags.file, overrides, ForeignEnvironments::kNotOpened));
+    request->set_submitted_yaml(checked.text);
+    const PopulationOptions& population = checked.experiment.experiment.population;
+    if (combinations.empty()) {
+      request->set_effective_yaml(ToYaml(checked.experiment));
+    } else {
+      v1::SubmitRequest::Member* const member = request->add_members();
+      member->set_effective_yaml(ToYaml(checked.experiment));
+      for (const auto& [key, value] : values) {
+        member->add_settings(absl::StrCat(key, "=", value));
+      }
+      if (population.is_given()) {
+        return absl::InvalidArgumentError(
+            "experiment.population: got one beside --sweep or --seeds; wanted one of both");
+      }
+    }
+    if (flags.watch && (!combinations.empty() || population.is_given())) {
+      return absl::InvalidArgumentError(
+          "--watch: got several experiments; wanted one, or `waggle watch` with the id of one");
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Writes the events after `request->after()`, and advances that.
@@ -73,49 +137,67 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
 
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
                                  const std::function<void(const std::string& line)>& tell) {
-  const absl::StatusOr<CheckedExperiment> checked =
-      LoadCheckedExperiment(flags.file, flags.overrides, ForeignEnvironments::kNotOpened);
-  if (!checked.ok()) {
-    return absl::InvalidArgumentError(checked.status().message());
-  }
-  if (const int64_t members = checked->experiment.experiment.population.size; flags.watch && members > 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--watch: got a population of ", members,
-                                                   " experiments; wanted one, or `waggle watch` with the id of one"));
-  }
   v1::SubmitRequest request;
-  request.set_submitted_yaml(checked->text);
-  request.set_effective_yaml(ToYaml(checked->experiment));
+  if (const absl::Status added = AddExperiments(flags, &request); !added.ok()) {
+    return absl::InvalidArgumentError(added.message());
+  }
   request.set_priority(static_cast<int32_t>(flags.priority));
   request.set_request_id(NewRequestId());
+  request.mutable_tags()->Add(flags.tags.begin(), flags.tags.end());
+  request.set_owner(flags.owner.empty() ? UserName() : flags.owner);
   Submitted submitted;
   const ExperimentClient client(flags.param_server);
-  WAGGLE_ASSIGN_OR_RETURN(const v1::SubmitResponse answer, client.Submit(request, kSubmitPatience, stop, tell));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const v1::SubmitResponse answer,
+      client.Submit(request, request.members().empty() ? kSubmitPatience : kGroupPatience, stop, tell));
   submitted.id = answer.id();
-  // The experiment is in the queue even if this call fails.
-  if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
-    submitted.standing = StandingText(*info);
+  const std::string& named = answer.group().empty() ? answer.id() : answer.group();
+  if (!answer.warnings().empty()) {
+    submitted.standing =
+        absl::StrCat(named, " cannot begin in this pool: ", absl::StrJoin(answer.warnings(), "; "), "\n");
+  } else if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
+    submitted.standing = StandingText(*info);  // The experiment is in the queue even if this call fails.
   }
   Json json = {{"id", submitted.id}};
-  if (!answer.members().empty()) {
+  if (!answer.group().empty()) {
+    json["group"] = answer.group();
     json["members"] = std::vector<std::string>(answer.members().begin(), answer.members().end());
   }
-  const std::string ids = answer.members().empty() ? submitted.id : absl::StrJoin(answer.members(), "\n");
-  submitted.text = absl::StrCat(flags.json ? json.dump() : ids, "\n");
+  if (!answer.warnings().empty()) {
+    json["warnings"] = std::vector<std::string>(answer.warnings().begin(), answer.warnings().end());
+  }
+  submitted.text = absl::StrCat(flags.json ? json.dump() : named, "\n");
   return submitted;
 }
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags) {
-  std::vector<v1::RunState> states;
+  const ExperimentClient client(flags.param_server);
+  v1::ListExperimentsRequest filter;
   if (flags.state.has_value()) {
-    states.push_back(ToProto(*flags.state));
+    filter.add_states(ToProto(*flags.state));
   }
+  if (!flags.group.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(const v1::ResolveResponse found, client.Resolve(flags.group, kAnswerTimeout));
+    if (found.group().empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("--group: got ", found.ids(0), ", which is a single experiment; wanted the id of a group"));
+    }
+    filter.set_group(found.group());
+  }
+  filter.mutable_tags()->Add(flags.tags.begin(), flags.tags.end());
+  filter.set_owner(flags.owner);
+  filter.set_name(flags.name);
+  filter.set_fold_groups(!flags.flat && flags.group.empty());
   WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
-                          ExperimentClient(flags.param_server).List(flags.limit, states, kAnswerTimeout));
+                          client.List(flags.limit, filter, kAnswerTimeout));
   if (!flags.json) {
     return ExperimentsText(experiments, absl::Now());
   }
   Json json;
   json["experiments"] = ExperimentsJson(experiments);
+  if (filter.fold_groups()) {
+    json["groups"] = GroupsJson(experiments);
+  }
   json["more"] = !experiments.next_page_token().empty();
   return Dump(json);
 }
@@ -124,57 +206,24 @@ absl::StatusOr<std::string> AskStatus(const StatusFlags& flags) {
   if (flags.target.experiment_id.empty()) {
     return AskPoolStatus(flags);
   }
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::string id,
+      ExperimentClient(flags.target.param_server).ResolveOne(flags.target.experiment_id, kAnswerTimeout));
   WAGGLE_ASSIGN_OR_RETURN(const ClusterSnapshot snapshot,
-                          ClusterClient(flags.target.param_server, flags.target.experiment_id).Fetch(kAnswerTimeout));
+                          ClusterClient(flags.target.param_server, id).Fetch(kAnswerTimeout));
   return flags.json ? StatusJson(snapshot) : StatusText(snapshot, absl::Now());
-}
-
-const char* ChangeName(ChangeFlags::Change change) {
-  return change == ChangeFlags::Change::kStop ? "stop" : change == ChangeFlags::Change::kResume ? "resume" : "delete";
-}
-
-absl::StatusOr<std::string> Change(const ChangeFlags& flags) {
-  const ExperimentClient client(flags.param_server);
-  if (flags.change == ChangeFlags::Change::kStop) {
-    v1::StopExperimentRequest request;
-    request.set_id(flags.id);
-    WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Stop, request, kChangeTimeout));
-    return ChangedText(flags, info);
-  }
-  if (flags.change == ChangeFlags::Change::kResume) {
-    v1::ResumeExperimentRequest request;
-    request.set_id(flags.id);
-    WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Resume, request, kChangeTimeout));
-    return ChangedText(flags, info);
-  }
-  v1::DeleteExperimentRequest request;
-  request.set_id(flags.id);
-  WAGGLE_RETURN_IF_ERROR(client.Ask(&Service::Delete, request, kChangeTimeout).status());
-  return flags.json ? Dump(Json{{"id", flags.id}, {"outcome", "deleted"}}) : absl::StrCat(flags.id, ": deleted\n");
-}
-
-absl::StatusOr<std::string> SetNumbers(const SetFlags& flags) {
-  v1::SetNumbersRequest request;
-  request.set_id(flags.id);
-  request.set_dry_run(flags.dry_run);
-  for (const auto& [key, value] : flags.numbers) {
-    v1::SetNumbersRequest::Number* const number = request.add_numbers();
-    number->set_key(key);
-    number->set_value(value);
-  }
-  const ExperimentClient client(flags.param_server);
-  WAGGLE_ASSIGN_OR_RETURN(const v1::SetNumbersResponse done, client.Ask(&Service::Set, request, kChangeTimeout));
-  return flags.json ? Dump(ChangesJson(done, flags.dry_run)) : ChangesText(done, flags.dry_run);
 }
 
 absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out, absl::Duration patience) {
   const ExperimentClient client(flags.param_server);
   HubPatience hub_patience(patience);
+  WAGGLE_ASSIGN_OR_RETURN(const std::string id, client.ResolveOne(flags.id, kAnswerTimeout, stop));
+  hub_patience.Answered();
   v1::EventsRequest request;
-  request.set_id(flags.id);
+  request.set_id(id);
   do {
     // Fetched before the events, so that all events before the end are written.
-    absl::StatusOr<v1::ExperimentInfo> info = client.Get(flags.id, kAnswerTimeout, stop);
+    absl::StatusOr<v1::ExperimentInfo> info = client.Get(id, kAnswerTimeout, stop);
     absl::Status told = info.status();
     if (told.ok()) {
       hub_patience.Answered();

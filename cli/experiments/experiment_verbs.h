@@ -12,14 +12,15 @@
 
 namespace waggle {
 
-// The verbs that ask a hub about experiments. Returned texts are for the standard output.
+// The verbs that ask a hub about experiments; change.h has those that change them. Returned texts are for the standard
+// output.
 
 struct Submitted {
-  std::string id;  // A population has that of its first member.
+  std::string id;  // A group has that of its first member.
   std::string text;
-  std::string standing;  // The reason why it waits, for the standard error; empty: none is known.
+  std::string standing;  // The reasons why it waits, for the standard error; empty: none is known.
 };
-// INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses, and to watch a population. `tell`: see
+// INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses, and to watch a group. `tell`: see
 // ExperimentClient::Submit.
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
                                  const std::function<void(const std::string& line)>& tell = nullptr);
@@ -28,13 +29,6 @@ absl::StatusOr<std::string> AskList(const ListFlags& flags);
 
 // The status of one experiment, or of the pool and all experiments. `flags` name a parameter server.
 absl::StatusOr<std::string> AskStatus(const StatusFlags& flags);
-
-// "stop", "resume", "delete".
-const char* ChangeName(ChangeFlags::Change change);
-absl::StatusOr<std::string> Change(const ChangeFlags& flags);
-
-// The changes of numbers, one a line.
-absl::StatusOr<std::string> SetNumbers(const SetFlags& flags);
 
 // Writes an experiment's events to `out` as they come. CANCELLED after a stop. With flags.follow a hub that has
 // answered may be away for `patience`.

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/config/experiment/experiment.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/summary/bottleneck.h"
 #include "common/rl/algorithms/definitions.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
@@ -100,7 +101,8 @@ absl::StatusOr<v1::ExperimentInfo> ExperimentOf(const ReplayTarget& target, absl
   if (target.experiment_id.empty()) {
     return client.TheRunningOne(timeout);
   }
-  absl::StatusOr<v1::ExperimentInfo> info = client.Get(target.experiment_id, timeout);
+  const absl::StatusOr<std::string> id = client.ResolveOne(target.experiment_id, timeout);
+  absl::StatusOr<v1::ExperimentInfo> info = id.ok() ? client.Get(*id, timeout) : id.status();
   if (absl::IsNotFound(info.status())) {
     return absl::FailedPreconditionError(info.status().message());
   }
@@ -145,7 +147,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
     if (worker.role() == v1::ROLE_REPLAY_SERVER && IsThere(worker)) {
       workers.push_back(&worker);
     }
-    if (!worker.gone() && worker.silent_ms() >= kSilentMs) {
+    if (!worker.gone() && worker.silent_ms() >= kSilentWorkerMs) {
       found.silent.push_back({worker, absl::Milliseconds(worker.silent_ms())});
     }
   }

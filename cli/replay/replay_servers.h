@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "cli/replay/replay_target.h"
 #include "cli/status/server_kind.h"
-#include "cli/status/table_names.h"
+#include "common/replay/table_names.h"
 #include "common/base/annotate.h"
 #include "common/base/threads/stop_token.h"
 #include "common/net/channel.h"

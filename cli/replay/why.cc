@@ -1,6 +1,6 @@
 #include "cli/replay/why.h"
 
-#include "cli/status/table_names.h"
+#include "common/replay/table_names.h"
 
 namespace waggle {
 

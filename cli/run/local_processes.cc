@@ -29,6 +29,13 @@ const char* ExecutableName(const Supervision::Process& process) {
   }
 }
 
+// The packages with the learner and the actor, which are others than those with `waggle`.
+const char* PackageHint(const Supervision::Process& process) {
+  const std::string name = ExecutableName(process);
+  return name == "waggle-learner" || name == "waggle-actor" ? "; the Python or Debian package waggle-worker has it"
+                                                            : "";
+}
+
 // Adds `count` processes: "actor-0", …; "replay-server" if there is one; "learner" for the first, and "learner-1", …
 // for others.
 void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Process>* processes) {
@@ -107,7 +114,7 @@ absl::Status CheckExecutables(const Experiment& experiment, const std::string& f
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
     const std::string path = absl::StrCat(folder, "/", ExecutableName(process));
     if (access(path.c_str(), X_OK) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which must be beside waggle"));
+      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which must be beside waggle", PackageHint(process)));
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <iostream>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "cli/check/checked_experiment.h"
 #include "cli/run/local_processes.h"
 #include "cli/run/output_folder.h"
+#include "cli/run/resumed_experiment.h"
 #include "cli/run/run_loop.h"
 #include "common/base/machine_memory.h"
+#include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/config/experiment/memory_estimate.h"
 #include "common/rl/algorithms/definitions.h"
@@ -22,6 +25,24 @@ namespace {
 int ComplainAndExit(const absl::Status& status, int exit_status) {
   std::cerr << "waggle run: " << status.message() << std::endl;
   return exit_status;
+}
+
+// The experiment of a new run, or of one that goes on, with its later limits.
+struct Wanted {
+  CheckedExperiment checked;
+  std::optional<RunLoop::Limits> resumed_limits;
+};
+
+absl::StatusOr<Wanted> Load(const RunFlags& flags) {
+  Wanted wanted;
+  if (flags.resume.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(wanted.checked, LoadCheckedExperiment(flags.file, flags.overrides));
+    return wanted;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(ResumedExperiment resumed, LoadResumedExperiment(flags.resume, flags.file, flags.overrides));
+  wanted.checked = std::move(resumed.checked);
+  wanted.resumed_limits = std::move(resumed.limits);
+  return wanted;
 }
 
 }  // namespace
@@ -37,10 +58,19 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
-  if (!checked.ok()) {
-    return ComplainAndExit(checked.status(), 2);
+  // A folder that is in use is reported first: its experiment may be changing.
+  absl::StatusOr<OutputFolder> folder = absl::UnknownError("not opened");
+  if (!flags.resume.empty()) {
+    folder = OutputFolder::Take(flags.resume);
+    if (!folder.ok()) {
+      return ComplainAndExit(folder.status(), 2);
+    }
   }
+  absl::StatusOr<Wanted> wanted = Load(flags);
+  if (!wanted.ok()) {
+    return ComplainAndExit(wanted.status(), 2);
+  }
+  CheckedExperiment* const checked = &wanted->checked;
   if (const PopulationOptions& population = checked->experiment.experiment.population; population.is_given()) {
     return ComplainAndExit(absl::InvalidArgumentError(absl::StrCat(
                                "experiment.population: got ", population.size,
@@ -59,13 +89,14 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!executables.ok()) {
     return ComplainAndExit(executables, 1);
   }
-  absl::StatusOr<OutputFolder> folder =
-      OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, absl::Now());
-  if (!folder.ok()) {
-    return ComplainAndExit(folder.status(), 1);
+  if (flags.resume.empty()) {
+    folder = OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, absl::Now());
+    if (!folder.ok()) {
+      return ComplainAndExit(folder.status(), 1);
+    }
   }
   RunLoop run(std::move(checked->experiment), std::move(checked->text), *std::move(folder), binary_folder, started_at,
-              flags.plot);
+              flags.plot, std::move(wanted->resumed_limits));
   const absl::Status opened = run.Open(signals);
   return opened.ok() ? run.Run() : ComplainAndExit(opened, 1);
 }

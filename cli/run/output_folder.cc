@@ -7,11 +7,43 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/deadline.h"
 #include "common/base/file.h"
 #include "common/base/status_macros.h"
+#include "common/base/threads/stop_token.h"
 
 namespace waggle {
 namespace {
+
+constexpr char kLock[] = "LOCK";
+constexpr char kTaken[] = "a run still uses this folder";
+// Processes of a killed `waggle run` are killed too, a moment after it.
+constexpr absl::Duration kHubsEnd = absl::Seconds(10);
+constexpr absl::Duration kLookPeriod = absl::Milliseconds(20);
+
+std::string WithoutLastSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') {
+    path.pop_back();
+  }
+  return path;
+}
+
+// Waits until no hub writes figures here. UNAVAILABLE if one still does.
+absl::Status AwaitHubsEnd(const std::string& figures) {
+  const Deadline deadline(kHubsEnd);
+  const StopToken pause;
+  while (true) {
+    absl::StatusOr<File> file = File::OpenToRead(figures);
+    const absl::Status locked = file.ok() ? file->Lock() : absl::OkStatus();
+    if (!absl::IsUnavailable(locked)) {
+      return absl::OkStatus();
+    }
+    if (deadline.Left() <= absl::ZeroDuration()) {
+      return absl::UnavailableError(absl::StrCat(ParentFolder(figures), ": ", kTaken));
+    }
+    pause.WaitFor(kLookPeriod);
+  }
+}
 
 // Creates the folder itself. ALREADY_EXISTS if it exists and is not empty, or if it exists and `must_be_new`.
 absl::Status Claim(const std::string& path, bool must_be_new) {
@@ -54,15 +86,30 @@ absl::StatusOr<OutputFolder> OutputFolder::Create(const std::string& requested, 
   if (requested.empty()) {
     WAGGLE_ASSIGN_OR_RETURN(path, ClaimFreeName(experiment_name, now));
   } else {
-    while (path.size() > 1 && path.back() == '/') {
-      path.pop_back();
-    }
+    path = WithoutLastSlash(requested);
     WAGGLE_RETURN_IF_ERROR(Claim(path, /*must_be_new=*/false));
   }
-  OutputFolder folder(path);
+  WAGGLE_ASSIGN_OR_RETURN(waggle::File lock, LockFolder(path, kLock, kTaken));
+  OutputFolder folder(path, std::move(lock));
   for (const char* part : {"logs", "hub"}) {
     WAGGLE_RETURN_IF_ERROR(CreateFolders(folder.File(part)));
   }
+  return folder;
+}
+
+absl::StatusOr<OutputFolder> OutputFolder::Take(const std::string& requested) {
+  const std::string path = WithoutLastSlash(requested);
+  for (const char* const file : {"/experiment.yaml", "/hub/experiments.db"}) {
+    if (const auto found = waggle::File::OpenToRead(path + file); !found.ok()) {
+      return absl::NotFoundError(
+          absl::StrCat(path, " is no folder of a run that has begun: ", found.status().message()));
+    }
+  }
+  WAGGLE_ASSIGN_OR_RETURN(waggle::File lock, LockFolder(path, kLock, kTaken));
+  OutputFolder folder(path, std::move(lock));
+  WAGGLE_RETURN_IF_ERROR(AwaitHubsEnd(folder.File("metrics.csv")));
+  WAGGLE_RETURN_IF_ERROR(CreateFolders(folder.File("logs")));
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(folder.File("hub/address")));  // It is that of the earlier hub.
   return folder;
 }
 

@@ -9,24 +9,16 @@ only in their seed become one curve. Exits with 0, 2 if a folder or file is wron
 
 import argparse
 import bisect
-import csv
-import json
 import math
 import os
 import pathlib
 import statistics
 import sys
 
-SYSTEM_PYTHON = "/usr/bin/python3"
-NO_MATPLOTLIB = 3
-HEADER = ["step", "seconds", "name", "value"]
-# Figures come once a second. A pause is a gap if it is GAP_FACTOR times the usual one, and at least GAP_SECONDS.
-GAP_FACTOR = 5
-GAP_SECONDS = 5
+from run_folders import EVALUATION, TRAINING, Run, RunError, find_package, group_runs, labels_of
+
 GRID_POINTS = 300
 
-EVALUATION = "evaluation/mean_return"
-TRAINING = "actor/return_mean"
 TRAINING_LOOK = {"linestyle": "--", "linewidth": 1, "alpha": 0.6}
 EVALUATION_LOOK = {"linewidth": 1.8, "marker": "."}
 TARGET_LOOK = {"color": "black", "linestyle": ":", "linewidth": 1}
@@ -40,160 +32,6 @@ PANELS = [
     ),
     ("policy lag in learner steps, mean", [("learner/policy_lag_mean", "-", None)]),
 ]
-
-
-class PlotError(Exception):
-    """A problem with a file or folder, for people."""
-
-
-class Series:
-    """One figure of one run over time. Gaps are pauses in `seconds`, or values that are not finite.
-
-    `seconds` never go back; `steps` may, as several evaluators do not finish in the order in which they began.
-    """
-
-    def __init__(self):
-        self.steps, self.seconds, self.values = [], [], []
-
-    def add(self, step, seconds, value):
-        self.steps.append(step)
-        self.seconds.append(seconds)
-        self.values.append(value)
-
-    def curve(self, over, gaps):
-        """(xs, ys) over "steps" or "seconds"; with gaps, a pause contains a point that is NaN."""
-        xs = list(getattr(self, over))
-        ys = list(self.values)
-        pauses = [b - a for a, b in zip(self.seconds, self.seconds[1:])]
-        if gaps and pauses:
-            longest = max(GAP_SECONDS, GAP_FACTOR * statistics.median(pauses))
-            for i in reversed([i for i, pause in enumerate(pauses) if pause > longest]):
-                xs.insert(i + 1, (xs[i] + xs[i + 1]) / 2)
-                ys.insert(i + 1, math.nan)
-        points = sorted(zip(xs, ys), key=lambda point: point[0])
-        return [x for x, _ in points], [y for _, y in points]
-
-
-class Run:
-    """The contents of a run's folder."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.name = self.folder.resolve().name
-        self.series = read_metrics(self.folder / "metrics.csv")
-        yaml = read_text(self.folder / "experiment.yaml")
-        self.facts = facts_of(yaml)
-        # Runs of one experiment have the same identity.
-        self.identity = without_seed(yaml) if yaml else str(self.folder.resolve())
-        self.summary = read_summary(self.folder / "summary.json")
-
-    @property
-    def takes_steps(self):
-        """False for a run without actors, which learns from recorded episodes alone."""
-        return any(step > 0 for series in self.series.values() for step in series.steps)
-
-    def count_learner_steps(self):
-        """Evaluations are over the learner steps of their weights from now on."""
-        versions = self.series.get("evaluation/version")
-        if versions is not None and EVALUATION in self.series:
-            self.series[EVALUATION].steps = [int(version) for version in versions.values]
-
-    @property
-    def experiment(self):
-        return self.facts.get("experiment.name", self.name)
-
-    @property
-    def target(self):
-        try:
-            return float(self.facts.get("stop.target_return", ""))
-        except ValueError:
-            return None
-
-
-def read_text(path):
-    """A file's text; empty if there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
-
-
-def read_summary(path):
-    """{} while the run goes on, or if the file has another format."""
-    try:
-        summary = json.loads(read_text(path) or "{}")
-    except ValueError:
-        return {}
-    return summary if isinstance(summary, dict) else {}
-
-
-def read_metrics(path):
-    """The figures of a metrics.csv by name. While a run goes on its last row may be incomplete."""
-    series = {}
-    try:
-        file = open(path, newline="", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise PlotError(f"{path.parent} is no run's folder: {path.name}: {error.strerror}") from error
-    with file:
-        rows = csv.reader(line for line in file if line.endswith("\n"))
-        if next(rows, None) != HEADER:
-            raise PlotError(f"{path} is not a metrics file: it does not start with {','.join(HEADER)}")
-        for row in rows:
-            try:
-                step, seconds, name, value = row
-                step, seconds = int(step), float(seconds)
-                value = float(value) if value else math.nan
-            except ValueError as error:
-                raise PlotError(f"{path}:{rows.line_num}: wanted {','.join(HEADER)}") from error
-            series.setdefault(name, Series()).add(step, seconds, value)
-    if not series:
-        raise PlotError(f"{path} has no figures yet")
-    return series
-
-
-def facts_of(yaml):
-    """The values of a complete experiment.yaml at the second level: {"experiment.name": "cartpole", …}."""
-    facts = {}
-    section = ""
-    for line in yaml.splitlines():
-        key, colon, value = line.partition(":")
-        if not colon:
-            continue
-        if not line.startswith(" "):
-            section = key
-        elif line.startswith("  ") and not line.startswith(("   ", "  -")):
-            facts[f"{section}.{key.strip()}"] = value.strip().strip("\"'")
-    return facts
-
-
-def without_seed(yaml):
-    """The experiment without its seed, the one value in which its runs may differ."""
-    lines = []
-    section = ""
-    for line in yaml.splitlines():
-        section = section if line.startswith(" ") else line
-        if not (section.startswith("experiment:") and line.startswith("  seed:")):
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def group_runs(runs):
-    """Lists of runs of one experiment, in the order in which they were given; a run that is given twice counts once."""
-    groups = {}
-    for run in {run.folder.resolve(): run for run in runs}.values():
-        groups.setdefault(run.identity, []).append(run)
-    return list(groups.values())
-
-
-def label_of(group, groups):
-    """The legend's name of a group: the experiment, and more if that is not unique."""
-    name = group[0].experiment
-    alike = sum(other[0].experiment == name for other in groups) > 1
-    if alike:
-        name = f"{name} ({group[0].name}{', …' if len(group) > 1 else ''})"
-    if len(group) > 1:
-        name = f"{name}, {len(group)} seeds: mean ± standard deviation; dotted once a run has ended"
-    return name
 
 
 def interpolate(xs, ys, x):
@@ -268,7 +106,7 @@ class Picture:
         colors = colormaps["tab10" if len(self.groups) <= 10 else "tab20"].colors
         self.colors = [colors[i % len(colors)] for i in range(len(self.groups))]
         columns = 1 if len(self.groups) <= 4 else 2
-        legend_height = 0.3 + 0.22 * math.ceil((len(self.groups) + 4) / columns)
+        legend_height = 0.3 + 0.22 * math.ceil((len(self.groups) + 5) / columns)
         rows = 1 if returns_only else 1 + len(PANELS) // 2
         self.figure = Figure(figsize=(12, 0.6 + legend_height + 3.2 * rows), layout="constrained")
         grid = self.figure.add_gridspec(rows + 1, 2, height_ratios=[legend_height] + [3.2] * rows)
@@ -338,15 +176,17 @@ class Picture:
         from matplotlib.lines import Line2D  # pylint: disable=import-outside-toplevel
 
         entries = [
-            Line2D([], [], color=color, linewidth=3, label=label_of(group, self.groups))
-            for group, color in zip(self.groups, self.colors)
+            Line2D([], [], color=color, linewidth=3, label=f"{label}, {len(group)} seeds" if len(group) > 1 else label)
+            for group, color, label in zip(self.groups, self.colors, labels_of(self.groups))
         ]
         entries += [
             Line2D([], [], color="gray", label="return of greedy evaluations", **EVALUATION_LOOK),
             Line2D([], [], color="gray", label="return while training, which explores", **TRAINING_LOOK),
         ]
         if any(len(group) > 1 for group in self.groups):
-            entries.append(Line2D([], [], linestyle="", label="a run that has ended counts with its last return"))
+            entries.append(Line2D([], [], color="gray", linewidth=3, alpha=0.3, label="seeds: mean ± standard deviation"))
+            entries.append(Line2D([], [], color="gray", linestyle=":",
+                                  label="once a run has ended: it counts with its last return"))
         if any(run.target is not None for run in self.runs):
             entries.append(Line2D([], [], label="target", **TARGET_LOOK))
         self.legend.legend(handles=entries, loc="center", ncol=columns, fontsize=9, frameon=False)
@@ -377,19 +217,7 @@ class Picture:
             os.replace(temporary, path)
         except OSError as error:
             temporary.unlink(missing_ok=True)
-            raise PlotError(f"cannot write {path}: {error.strerror}") from error
-
-
-def find_matplotlib():
-    """Returns if matplotlib is there; otherwise restarts with the system's Python, or exits."""
-    try:
-        import matplotlib  # pylint: disable=import-outside-toplevel,unused-import
-    except ImportError:
-        if sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
-            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, os.path.abspath(__file__)] + sys.argv[1:])
-        print("waggle plot: matplotlib is missing: apt install python3-matplotlib libopenblas-openmp-dev, or "
-              "pip install matplotlib", file=sys.stderr)
-        sys.exit(NO_MATPLOTLIB)
+            raise RunError(f"cannot write {path}: {error.strerror}") from error
 
 
 def main():
@@ -398,12 +226,12 @@ def main():
     parser.add_argument("--returns", action="store_true", help="draw only the returns")
     parser.add_argument("--out", metavar="FILE", help="by default RUN/curves.png for one run and curves.png for several")
     arguments = parser.parse_args()
-    find_matplotlib()
+    find_package("matplotlib", "plot", "apt install python3-matplotlib libopenblas-openmp-dev, or pip install matplotlib")
     try:
         runs = [Run(folder) for folder in arguments.runs]
         out = pathlib.Path(arguments.out or (runs[0].folder / "curves.png" if len(runs) == 1 else "curves.png"))
         Picture(runs, arguments.returns).save(out)
-    except PlotError as error:
+    except RunError as error:
         print(f"waggle plot: {error}", file=sys.stderr)
         return 2
     print(f"wrote {out}")

@@ -15,9 +15,13 @@
 #include "cli/experiments/experiment_client.h"
 #include "cli/human_text.h"
 #include "cli/run/local_processes.h"
+#include "cli/run/machine_facts.h"
+#include "cli/run/resume_at_hub.h"
 #include "cli/status/run_facts.h"
+#include "common/base/build_info.h"
 #include "common/base/file.h"
 #include "common/base/process/curves.h"
+#include "common/base/status_macros.h"
 #include "common/hub/summary/run_summary.h"
 #include "common/rl/checkpoint/saved_model.h"
 
@@ -38,13 +42,14 @@ constexpr absl::Duration kDrawingTimeout = absl::Seconds(20);
 }  // namespace
 
 RunLoop::RunLoop(Experiment experiment, std::string yaml, OutputFolder folder, std::string binary_folder,
-                 absl::Time started_at, bool plot)
+                 absl::Time started_at, bool plot, std::optional<Limits> resumed_limits)
     : experiment_(std::move(experiment)),
       yaml_(std::move(yaml)),
       folder_(std::move(folder)),
       binary_folder_(std::move(binary_folder)),
       started_at_(started_at),
       plot_(plot),
+      resumed_limits_(std::move(resumed_limits)),
       supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
       children_(supervision_.processes().size()),
       teller_(&printer_) {}
@@ -130,17 +135,26 @@ void RunLoop::HandleHubFiles() {
   }
 }
 
-void RunLoop::Submit() {
+absl::StatusOr<std::string> RunLoop::SubmitNew() const {
   v1::SubmitRequest request;
   request.set_submitted_yaml(yaml_);
   request.set_effective_yaml(ToYaml(experiment_));
   request.set_request_id(NewRequestId());
-  const absl::StatusOr<v1::SubmitResponse> submitted = ExperimentClient(hub_address_).Submit(request, kSubmitPatience);
-  if (!submitted.ok()) {
-    Do(supervision_.Refused(submitted.status(), SteadyNow()));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::SubmitResponse submitted,
+                          ExperimentClient(hub_address_).Submit(request, kSubmitPatience));
+  return submitted.id();
+}
+
+void RunLoop::Submit() {
+  const absl::StatusOr<std::string> id =
+      resumed_limits_.has_value() ? ResumeAtHub(ExperimentClient(hub_address_), folder_.path(), *resumed_limits_)
+                                  : SubmitNew();
+  if (!id.ok()) {
+    not_resumed_ = resumed_limits_.has_value();
+    Do(supervision_.Refused(id.status(), SteadyNow()));
     return;
   }
-  id_ = submitted->id();
+  id_ = *id;
   printer_.Event(absl::StrCat("serving at ", hub_address_, "; from another terminal: waggle status ", id_,
                               " --param-server ", hub_address_));
   watch_ = std::make_unique<ClusterWatch>(hub_address_, id_, kWatchPeriod, kWatchTimeout);
@@ -292,12 +306,18 @@ RunEnd RunLoop::Judge(const std::optional<v1::Result>& result) {
 }
 
 int RunLoop::Finish() {
+  if (not_resumed_) {  // The folder stays as the run has left it.
+    return 1;
+  }
   RunSummary summary;
   summary.id = id_;
   summary.experiment = experiment_.experiment.name;
   summary.algorithm = experiment_.algorithm;
   summary.environment = experiment_.environment.name;
   summary.seed = experiment_.experiment.seed;
+  summary.waggle_version = kVersion;
+  summary.libtorch_version = WAGGLE_LIBTORCH_VERSION;
+  summary.machine = MachineFacts();
   FillFromOverview(overview_, started_at_, &summary);
   const RunEnd end = Judge(summary.result);
   const Outcome outcome = end.outcome;

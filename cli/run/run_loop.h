@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/run/cluster_watch.h"
 #include "cli/run/last_look.h"
@@ -26,9 +28,11 @@ namespace waggle {
 // One run of `waggle run`, from its first process to its last. Main thread only.
 class RunLoop {
  public:
-  // `yaml` is the experiment as the user wrote it.
+  // `yaml` is the experiment as the user wrote it. If `resumed_limits` has a value, the run of the folder goes on, with
+  // these later limits, {"stop.max_env_steps", "100000"}.
+  using Limits = std::vector<std::pair<std::string, std::string>>;
   RunLoop(Experiment experiment, std::string yaml, OutputFolder folder, std::string binary_folder,
-          absl::Time started_at, bool plot);
+          absl::Time started_at, bool plot, std::optional<Limits> resumed_limits = std::nullopt);
   ~RunLoop();
   RunLoop(const RunLoop&) = delete;
   RunLoop& operator=(const RunLoop&) = delete;
@@ -44,7 +48,9 @@ class RunLoop {
   // Waits for `duration`, or for a signal. True if a signal that ends the run came.
   bool WaitForSignal(absl::Duration duration);
   void HandleHubFiles();
+  // Gives the experiment to the hub, which has it already if the run goes on.
   void Submit();
+  absl::StatusOr<std::string> SubmitNew() const;
   void HandleSnapshot();
   void ReapChildren();
   void Do(const Supervision::Actions& actions);
@@ -65,8 +71,10 @@ class RunLoop {
   const std::string binary_folder_;
   const absl::Time started_at_;  // By SteadyNow(), as all times here: setting the clock must not end a run.
   const bool plot_;
-  int signals_ = -1;    // A signalfd.
-  int hub_files_ = -1;  // An inotify on the hub's folder.
+  const std::optional<Limits> resumed_limits_;
+  bool not_resumed_ = false;  // The hub has refused to let the run go on.
+  int signals_ = -1;          // A signalfd.
+  int hub_files_ = -1;        // An inotify on the hub's folder.
   Supervision supervision_;
   // By the supervision's index; null if the process does not run.
   std::vector<std::unique_ptr<ChildProcess>> children_;

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "cli/status/server_kind.h"
-#include "cli/status/table_names.h"
 #include "common/base/threads/mutex.h"
 #include "common/net/channel.h"
 #include "common/net/status_convert.h"
+#include "common/replay/table_names.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 

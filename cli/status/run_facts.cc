@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/summary/bottleneck.h"
 
 namespace waggle {
 namespace {
@@ -86,7 +87,7 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     if (!worker.alive()) {
       continue;
     }
-    if (worker.silent_ms() >= kSilentMs) {
+    if (worker.silent_ms() >= kSilentWorkerMs) {
       facts.silent.push_back(absl::StrCat(WorkerName(worker), " (", worker.silent_ms() / 1000, " s)"));
     }
     facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;

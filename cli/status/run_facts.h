@@ -12,9 +12,6 @@
 
 namespace waggle {
 
-// A worker that sent nothing for this long, several heartbeats, is reported as silent.
-constexpr int64_t kSilentMs = 3000;
-
 // A run's figures, gathered from all processes of a snapshot. Items inserted and sampled are the tables' counts if all
 // replay servers are reached, and those of RunCounts otherwise. Rates are per second, over the last heartbeats.
 // Momentary figures are the hub's own, as it records them (worker.proto); they are absent while the processes that

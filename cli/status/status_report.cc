@@ -13,10 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "cli/status/environments_report.h"
+#include "cli/status/loop_text.h"
 #include "cli/status/progress_view.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
 #include "common/hub/hub_convert.h"
+#include "common/hub/summary/bottleneck.h"
 #include "common/hub/summary/gradients_report.h"
 #include "common/hub/summary/proto_json.h"
 #include "common/hub/summary/result_report.h"
@@ -94,6 +96,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     absl::StrAppend(&text, absl::StrFormat(", training return %.1f", *facts.training_return));
   }
   absl::StrAppend(&text, "\n");
+  if (const LoopFigures loop = LoopOf(overview); loop.running) {
+    absl::StrAppend(&text, "  loop: ", LoopText(loop), "\n  slow: ", BottleneckText(FindBottleneck(loop)), "\n");
+  }
   absl::StrAppend(&text, EnvironmentsText(overview, facts.env_steps_per_s));
   if (facts.gradients.has_value()) {
     absl::StrAppend(&text, absl::StrFormat("  gradients: %.0f pushed, ", facts.gradients->pushed),
@@ -204,6 +209,9 @@ std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
   json["output_folder"] = snapshot.info.output_folder();
   json["software_version"] = overview.software_version();
   json["figures"] = FiguresJson(overview.figures());
+  const LoopFigures loop = LoopOf(overview);
+  json["loop"] = LoopJson(loop);
+  json["bottleneck"] = BottleneckJson(FindBottleneck(loop));
   json["weights_unsaved"] = overview.weights_unsaved();
   json["progress_unsaved"] = overview.progress_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();

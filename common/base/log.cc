@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -13,6 +14,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/base/log_context.h"
+#include "common/base/log_format.h"
 
 namespace waggle {
 namespace {
@@ -31,9 +35,45 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
+const std::string& HostName() {
+  static const std::string name = [] {
+    char text[HOST_NAME_MAX + 1] = {};
+    return std::string(gethostname(text, sizeof(text) - 1) == 0 ? text : "unknown");
+  }();
+  return name;
+}
+
+// The library's own patterns do not escape the message.
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& to) override {
+    const auto view = [](spdlog::string_view_t text) { return absl::string_view(text.data(), text.size()); };
+    const LogContext context = CurrentLogContext();
+    std::string line = absl::StrCat(
+        "{\"time\":\"", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromChrono(message.time), absl::UTCTimeZone()),
+        "\",\"level\":\"", view(spdlog::level::to_string_view(message.level)),
+        "\",\"role\":", JsonQuoted(view(message.logger_name)), ",\"host\":", JsonQuoted(HostName()),
+        ",\"pid\":", getpid());
+    const std::pair<const char*, const std::string*> fields[] = {
+        {"experiment", &context.experiment}, {"worker", &context.worker}, {"trace_id", &context.trace_id}};
+    for (const auto& [name, value] : fields) {
+      if (!value->empty()) {
+        absl::StrAppend(&line, ",\"", name, "\":", JsonQuoted(*value));
+      }
+    }
+    absl::StrAppend(&line, ",\"message\":", JsonQuoted(view(message.payload)), "}\n");
+    to.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+};
+
 std::shared_ptr<spdlog::logger> NewLogger(const std::string& role, LogLevel minimum_level) {
   auto logger = std::make_shared<spdlog::logger>(role, std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P] %v", spdlog::pattern_time_type::utc);
+  if (CurrentLogFormat() == LogFormat::kJson) {
+    logger->set_formatter(std::make_unique<JsonFormatter>());
+  } else {
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P] %v", spdlog::pattern_time_type::utc);
+  }
   logger->set_level(ToSpdlog(minimum_level));
   // Flushes each line, so that a killed process's last ones are not lost.
   logger->flush_on(spdlog::level::debug);
@@ -77,7 +117,16 @@ void InitLogging(const std::string& role, LogLevel minimum_level) {
 }
 
 void LogMessage(LogLevel level, absl::string_view message) {
-  Logger()->log(ToSpdlog(level), "{}", OneLine(message));
+  if (!Logger()->should_log(ToSpdlog(level))) {
+    return;
+  }
+  if (CurrentLogFormat() == LogFormat::kJson) {
+    Logger()->log(ToSpdlog(level), spdlog::string_view_t(message.data(), message.size()));
+    return;
+  }
+  const std::string trace_id = ThreadTraceId();
+  Logger()->log(ToSpdlog(level), "{}{}", OneLine(message),
+                trace_id.empty() ? std::string() : absl::StrCat(" (trace ", trace_id, ")"));
 }
 
 void LogWithoutMemory(const char* message) {
@@ -86,8 +135,12 @@ void LogWithoutMemory(const char* message) {
   tm utc = {};
   gmtime_r(&now.tv_sec, &utc);
   char line[512];
-  size_t size = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
-  const int more = snprintf(line + size, sizeof(line) - size, ".%03ldZ error %.200s[%d] %s", now.tv_nsec / 1'000'000,
+  const bool json = CurrentLogFormat() == LogFormat::kJson;
+  size_t size = strftime(line, sizeof(line), json ? "{\"time\":\"%Y-%m-%dT%H:%M:%S" : "%Y-%m-%dT%H:%M:%S", &utc);
+  // Neither the role nor the message, which are this program's own, needs escapes.
+  const char* const rest = json ? ".%06ldZ\",\"level\":\"error\",\"role\":\"%.200s\",\"pid\":%d,\"message\":\"%.200s\"}"
+                                : ".%03ldZ error %.200s[%d] %.200s";
+  const int more = snprintf(line + size, sizeof(line) - size, rest, now.tv_nsec / (json ? 1'000 : 1'000'000),
                             spdlog::default_logger_raw()->name().c_str(), static_cast<int>(getpid()), message);
   size = std::min(size + static_cast<size_t>(std::max(0, more)), sizeof(line) - 1);
   line[size++] = '\n';

@@ -73,4 +73,12 @@ int64_t MachineMemoryBytes(const std::string& root) {
   return bytes;
 }
 
+int64_t ResidentBytes() {
+  constexpr size_t kMaxLine = 4096;
+  const std::string sizes = ReadSmallFile("/proc/self/statm", kMaxLine).value_or("");
+  const std::vector<absl::string_view> pages = absl::StrSplit(sizes, ' ');
+  int64_t resident = 0;
+  return pages.size() > 1 && absl::SimpleAtoi(pages[1], &resident) ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
 }  // namespace waggle

@@ -16,6 +16,7 @@
 #include "common/base/deadline.h"
 #include "common/base/guard.h"
 #include "common/base/log.h"
+#include "common/base/log_context.h"
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
 #include "common/base/threads/mutex.h"
@@ -133,6 +134,11 @@ class PoolWorker {
       }
     }
     const absl::StatusOr<v1::AttendResponse> response = Attend(request, timeout, call);
+    if (options_.attended != nullptr) {
+      options_.attended(response.ok() || call.StopRequested()
+                            ? ""
+                            : absl::StrCat("the parameter server does not answer: ", response.status().message()));
+    }
     if (absl::IsCancelled(response.status()) && call.StopRequested()) {
       return absl::OkStatus();
     }
@@ -260,8 +266,16 @@ class PoolWorker {
 
   // Runs in the order's thread.
   void Do(const Held& held) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::Status status =
-        GuardedStatus([&] { return work_->Do(held.order, RunWorkerId(worker_id_, held.order.number), held.stop); });
+    const std::string run_worker_id = RunWorkerId(worker_id_, held.order.number);
+    const LogContext context{held.order.experiment_id, run_worker_id, ""};
+    const LogScope scope(context);
+    if (options_.capacity == 1) {
+      SetProcessLogContext(context);  // For the order's other threads.
+    }
+    const absl::Status status = GuardedStatus([&] { return work_->Do(held.order, run_worker_id, held.stop); });
+    if (options_.capacity == 1) {
+      SetProcessLogContext({});
+    }
     End(held.order, status, held.stop.StopRequested());
     Hurry();
   }

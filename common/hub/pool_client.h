@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,9 @@ struct PoolClientOptions {
   std::optional<int64_t> wanted_index;
   int64_t capacity = 1;  // Orders at a time.
   WorkerResources resources;
+  // Called after each call to the hub, which is made every few seconds at least: why this process gets no orders, or
+  // empty if the hub has answered. May be null.
+  std::function<void(const std::string& why_not)> attended;
   // The time that orders have to end after a stop.
   absl::Duration grace = absl::Seconds(8);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/deadline.h"
+#include "common/net/call_trace.h"
 #include "common/net/status_convert.h"
 
 namespace waggle {
@@ -29,6 +30,7 @@ BlockingStream::BlockingStream(const std::shared_ptr<grpc::Channel>& channel, co
       context_(std::make_shared<grpc::ClientContext>()),
       call_(grpc::GenericStub(channel).PrepareCall(context_.get(), method, &queue_)),
       on_stop_(stop, [context = context_] { context->TryCancel(); }) {
+  AddTrace(context_.get());
   context_->set_initial_metadata_corked(true);
   call_->StartCall(nullptr);  // The call begins with its first message.
 }

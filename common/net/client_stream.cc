@@ -3,6 +3,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include "common/net/call_trace.h"
 #include "common/net/status_convert.h"
 
 namespace waggle {
@@ -14,6 +15,7 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   ClientReactor(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                 std::unique_ptr<RawClientStreamHandler> handler)
       : handler_(std::move(handler)), core_(std::make_shared<StreamCore>(StreamCore::Side::kClient, this)) {
+    AddTrace(&context_);
     grpc::GenericStub(channel).PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
     AddHold();  // Reads and writes begin outside the reactions too. Without a hold OnDone could come before them.
     handler_->OnOpen(core_);

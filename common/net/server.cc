@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/net/channel.h"
 #include "common/net/grpc_log.h"
+#include "common/net/rpc_figures.h"
 
 namespace waggle {
 namespace {
@@ -39,7 +40,7 @@ void Configure(const Keepalive& keepalive, grpc::ServerBuilder* builder) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
                                                             const std::vector<grpc::Service*>& services,
-                                                            const Keepalive& keepalive) {
+                                                            const Keepalive& keepalive, RpcFigures* figures) {
   TakeGrpcLog();
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
   grpc::EnableDefaultHealthCheckService(true);
@@ -50,6 +51,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& l
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   for (grpc::Service* service : services) {
     builder.RegisterService(service);
+  }
+  if (figures != nullptr) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+    interceptors.push_back(RpcFigures::NewInterceptors(figures));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
   }
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) {

@@ -14,15 +14,19 @@
 
 namespace waggle {
 
+class RpcFigures;
+
 // A gRPC server with health and reflection services, message limits, keepalive and its own port. Without compression: a
 // small compressed message could unfold into any amount of memory.
 class RpcServer {
  public:
   // Listens on HOST:PORT; port 0 takes a free one. The services must outlive the server. INVALID_ARGUMENT for a
-  // malformed address; UNAVAILABLE if listening fails, for example on another server's port.
+  // malformed address; UNAVAILABLE if listening fails, for example on another server's port. Counts all calls into
+  // `figures`, which outlive the server, unless they are null.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
                                                           const std::vector<grpc::Service*>& services,
-                                                          const Keepalive& keepalive = kServerKeepalive);
+                                                          const Keepalive& keepalive = kServerKeepalive,
+                                                          RpcFigures* figures = nullptr);
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;

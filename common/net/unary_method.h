@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "common/base/guard.h"
+#include "common/base/log_context.h"
 #include "common/base/status_macros.h"
 #include "common/base/threads/executor.h"
+#include "common/net/call_trace.h"
 #include "common/net/raw_codec.h"
 #include "common/net/status_convert.h"
 
@@ -41,14 +44,18 @@ inline grpc::ServerUnaryReactor* FinishUnary(grpc::CallbackServerContext* contex
 template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
-  return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
-                       Request request;
-                       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
-                       Response answer;
-                       WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(request), &answer));
-                       *response = EncodeMessage(answer, ByteSlices());
-                       return absl::OkStatus();
-                     }));
+  const std::string trace_id = TraceIdOf(*context);
+  const LogScope scope({"", "", trace_id});
+  const absl::Status status = GuardedStatus([&]() -> absl::Status {
+    Request request;
+    WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
+    Response answer;
+    WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(request), &answer));
+    *response = EncodeMessage(answer, ByteSlices());
+    return absl::OkStatus();
+  });
+  LogRefusal(trace_id, status);
+  return FinishUnary(context, status);
 }
 
 // Answers by a method that may block, in a thread of `executor`. UNAVAILABLE if too many calls wait for one.
@@ -61,9 +68,12 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
     return FinishUnary(context, status);
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const absl::Status queued = executor->Submit([request, response, reactor, method = std::move(method)] {
+  const std::string trace_id = TraceIdOf(*context);
+  const absl::Status queued = executor->Submit([request, response, reactor, trace_id, method = std::move(method)] {
+    const LogScope scope({"", "", trace_id});
     Response answer;
     const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
+    LogRefusal(trace_id, status);
     *response = EncodeMessage(answer, ByteSlices());
     reactor->Finish(ToGrpcStatus(status));
   });

@@ -1,6 +1,6 @@
 #include "param_server/experiments/experiment_host.h"
 
-#include <iterator>
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -13,10 +13,12 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/config/experiment/experiment.h"
 #include "common/hub/hub_convert.h"
+#include "param_server/experiments/host_figures.h"
 #include "param_server/experiments/host_thread.h"
+#include "param_server/experiments/listing.h"
 #include "param_server/experiments/pool_calls.h"
+#include "param_server/experiments/resume.h"
 #include "param_server/experiments/run_tasks.h"
 #include "param_server/experiments/set_numbers.h"
 #include "param_server/experiments/submit.h"
@@ -27,9 +29,7 @@ namespace {
 // Less than the deadline of clients.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
 constexpr int64_t kEventsAtATime = 1'000;
-// Most experiments that a page goes through, as it is made under the lock.
-constexpr int64_t kMostLookedAt = 10'000;
-// Ids in an error.
+// Ids, or warnings, in an answer.
 constexpr size_t kMostNamed = 10;
 
 }  // namespace
@@ -131,33 +131,17 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
   return absl::OkStatus();
 }
 
-absl::Status ExperimentHost::Resume(const std::string& id) {
+absl::Status ExperimentHost::Resume(const std::string& id, const SettingValues& limits) {
   WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
-  {
-    MutexLock writing(&state_->writing);
-    ExperimentRecord record;
-    {
-      MutexLock lock(&state_->mutex);
-      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, state_->Find(id));
-      record = *known;
-    }
-    if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
-                                                        "; only stopped and failed experiments can be resumed"));
-    }
-    record.state = RunState::kQueued;
-    record.reason.clear();
-    record.ended.reset();
-    record.software_version = kVersion;
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, state_->store->Texts(id));
-    const absl::StatusOr<Experiment> experiment = state_->Parse(record, texts.effective_yaml);
-    WAGGLE_RETURN_IF_ERROR(state_->SaveRecord(record, "resumed by a user: in the queue again"));
-    MutexLock lock(&state_->mutex);
-    state_->pending_runs[id].needs =
-        experiment.ok() ? std::make_optional(state_->Needs(record, *experiment)) : std::nullopt;
-  }
-  BeginNext(state_.get(), state_->options.clock());
+  WAGGLE_RETURN_IF_ERROR(ResumeClosed(state_.get(), id, limits));
+  state_->wake->Up();
   state_->listeners.CallAll();
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::SetPriority(const std::string& id, int64_t priority) {
+  WAGGLE_RETURN_IF_ERROR(ChangePriority(state_.get(), id, priority));
+  BeginNext(state_.get(), state_->options.clock());  // Sets waits_for at once.
   return absl::OkStatus();
 }
 
@@ -245,23 +229,43 @@ std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std:
   return active == state_->active_runs.end() ? nullptr : active->second.texts;
 }
 
-v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {
-  v1::ListExperimentsResponse page;
-  int64_t looked_at = 0;
+void ExperimentHost::WriteFigures(PrometheusText* text) {
+  WriteHostFigures(state_.get(), text);
+}
+
+void ExperimentHost::Touch() {
   MutexLock lock(&state_->mutex);
-  for (auto next = std::make_reverse_iterator(state_->by_sequence.lower_bound(query.before));
-       next != state_->by_sequence.rend(); ++next) {
-    if (page.experiments_size() >= query.limit || ++looked_at > kMostLookedAt) {
-      page.set_next_page_token(absl::StrCat(next->first + 1));
-      break;
+}
+
+v1::ListExperimentsResponse ExperimentHost::List(const ExperimentQuery& query) {
+  MutexLock lock(&state_->mutex);
+  return ListExperiments(state_.get(), query);
+}
+
+absl::StatusOr<v1::ResolveResponse> ExperimentHost::Resolve(const std::string& word) {
+  MutexLock lock(&state_->mutex);
+  return ResolveWord(state_.get(), word);
+}
+
+std::vector<std::string> ExperimentHost::Impossible(const std::vector<std::string>& ids) {
+  std::vector<std::string> problems;
+  MutexLock lock(&state_->mutex);
+  const PoolSlots slots = state_->pool.CountSlots();
+  const QuotaBook nothing(&state_->pool.quotas());
+  for (const std::string& id : ids) {
+    const auto pending = state_->pending_runs.find(id);
+    if (pending == state_->pending_runs.end() || !pending->second.needs.has_value()) {
+      continue;
     }
-    const ExperimentRecord& record = *next->second;
-    if (state_->deleting.count(record.id) == 0 &&
-        (query.states.empty() || query.states.count(state_->StateOf(record)) > 0)) {
-      *page.add_experiments() = state_->View(record);
+    for (const auto& of : {slots.Impossible(*pending->second.needs), nothing.Impossible(*pending->second.needs)}) {
+      for (const std::string& problem : of) {
+        if (std::find(problems.begin(), problems.end(), problem) == problems.end() && problems.size() < kMostNamed) {
+          problems.push_back(problem);
+        }
+      }
     }
   }
-  return page;
+  return problems;
 }
 
 absl::StatusOr<v1::ExperimentInfo> ExperimentHost::Get(const std::string& id) {
@@ -287,6 +291,12 @@ absl::StatusOr<std::shared_ptr<RunServices>> ExperimentHost::Find(const std::str
     return absl::UnavailableError(absl::StrCat("experiment ", id, " is being opened"));
   }
   return absl::NotFoundError(absl::StrCat("no experiment \"", absl::CHexEscape(id), "\" runs here"));
+}
+
+absl::StatusOr<ResultFolders> ExperimentHost::Folders(const std::string& id) {
+  MutexLock lock(&state_->mutex);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, state_->Find(id));
+  return ResultFolders{record->output_folder, absl::StrCat(state_->RunFolder(id), "/hub")};
 }
 
 absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {

@@ -9,12 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/metrics/prometheus_text.h"
 #include "common/base/threads/thread.h"
 #include "common/config/experiment/live_settings.h"
+#include "common/config/experiment/settings_text.h"
 #include "param_server/experiments/experiment_store.h"
 #include "param_server/experiments/experiment_view.h"
 #include "param_server/experiments/host_state.h"
 #include "param_server/pool/worker_pool.h"
+#include "param_server/results/result_files.h"
 #include "param_server/run/listeners.h"
 #include "param_server/services/run_services.h"
 #include "waggle/v1/experiment.pb.h"
@@ -43,7 +46,9 @@ class ExperimentHost {
   // Returns the ids of the members of a population, in their order; otherwise one id.
   absl::StatusOr<std::vector<std::string>> Submit(const Submission& submission);
   absl::Status Stop(const std::string& id);
-  absl::Status Resume(const std::string& id);
+  // `limits`, {"stop.max_env_steps", "100000"}, hold from now on; the others stay.
+  absl::Status Resume(const std::string& id, const SettingValues& limits = {});
+  absl::Status SetPriority(const std::string& id, int64_t priority);
   // Sets numbers, {"algorithm.optimizer.learning_rate", "1e-4"}; not if `dry_run`. Returns the changes.
   absl::StatusOr<std::vector<SettingChange>> Set(const std::string& id,
                                                  const std::vector<std::pair<std::string, std::string>>& numbers,
@@ -52,6 +57,8 @@ class ExperimentHost {
   absl::Status Delete(const std::string& id);
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after);
   absl::StatusOr<ExperimentTexts> Texts(const std::string& id);
+  // The folders with the experiment's files. NOT_FOUND if it does not exist. Does not block.
+  absl::StatusOr<ResultFolders> Folders(const std::string& id);
   // The last overview of an experiment that does not run. An empty id stands for the only experiment. UNAVAILABLE while
   // the experiment is being opened; NOT_FOUND if it does not exist; FAILED_PRECONDITION if there are several.
   absl::StatusOr<v1::OverviewResponse> PastOverview(const std::string& id);
@@ -60,11 +67,19 @@ class ExperimentHost {
   // The newest experiments first. A token means that there may be more.
   v1::ListExperimentsResponse List(const ExperimentQuery& query);
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id);
+  absl::StatusOr<v1::ResolveResponse> Resolve(const std::string& word);
+  // Why queued experiments cannot begin in the pool as it is, or within their quotas: a sentence each, without repeats.
+  std::vector<std::string> Impossible(const std::vector<std::string>& ids);
   std::vector<v1::PoolMember> Members();
   // Null for an experiment that does not run: its texts are on the disk alone.
   std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id);
   // See FindRun. An empty id stands for the only experiment that runs.
   absl::StatusOr<std::shared_ptr<RunServices>> Find(const std::string& id);
+
+  // See WriteHostFigures.
+  void WriteFigures(PrometheusText* text);
+  // Returns once this has had the lock that every call needs: a sign that the host is not stuck.
+  void Touch();
 
   // Calls `listener` after each change of an experiment's state. As ModelStore::Watch.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {

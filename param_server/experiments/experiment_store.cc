@@ -7,6 +7,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "param_server/experiments/sqlite_database.h"
 
@@ -71,6 +73,17 @@ CREATE TABLE IF NOT EXISTS populations (
 ) STRICT
 )";
 
+// Lists are lines.
+constexpr char kLabels[] = R"(
+CREATE TABLE IF NOT EXISTS labels (
+  experiment INTEGER PRIMARY KEY REFERENCES experiments ON DELETE CASCADE,
+  group_id BLOB NOT NULL,
+  varied BLOB NOT NULL,
+  tags BLOB NOT NULL,
+  owner BLOB NOT NULL
+) STRICT
+)";
+
 // In the order of BindRecord and TakeRecord.
 #define WAGGLE_RECORD_COLUMNS                                                                          \
   "id, name, algorithm, environment, seed, priority, state, reason, software_version, output_folder, " \
@@ -132,6 +145,10 @@ absl::StatusOr<ExperimentRecord> TakeRecord(const SqliteDatabase& database, Sqli
   return record;
 }
 
+std::vector<std::string> Lines(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+}
+
 // True if `query` finds a row.
 absl::StatusOr<bool> Finds(SqliteDatabase* database, const char* query, const std::string& value) {
   return SqliteStatement(database, query).Bind(value).Step();
@@ -169,8 +186,8 @@ absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, 
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, and replaces the replay storage, the settings and the population. Returns the sequence;
-// absent if no row was changed.
+// Runs kInsert or kUpdate, and replaces the replay storage, the settings, the population and the labels. Returns the
+// sequence; absent if no row was changed.
 absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
                                            SqliteStatement* put) {
   SqliteStatement& statement = *put;
@@ -192,6 +209,10 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const Exper
   SqliteStatement population(database, "INSERT OR REPLACE INTO populations VALUES (?1, ?2, ?3, ?4, ?5)");
   population.Bind(sequence).Bind(member.population).Bind(member.exploit.source);
   WAGGLE_RETURN_IF_ERROR(population.Bind(static_cast<int64_t>(member.exploit.serial)).Bind(member.exploited_at).Run());
+  const ExperimentLabels& named = record.labels;
+  SqliteStatement labels(database, "INSERT OR REPLACE INTO labels VALUES (?1, ?2, ?3, ?4, ?5)");
+  labels.Bind(sequence).Bind(named.group).Bind(absl::StrJoin(named.varied, "\n"));
+  WAGGLE_RETURN_IF_ERROR(labels.Bind(absl::StrJoin(named.tags, "\n")).Bind(named.owner).Run());
   return sequence;
 }
 
@@ -201,6 +222,7 @@ absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database, SqliteDatabase::Open(path, kFormat));
   WAGGLE_RETURN_IF_ERROR(database->Run(kSettings));
   WAGGLE_RETURN_IF_ERROR(database->Run(kPopulations));
+  WAGGLE_RETURN_IF_ERROR(database->Run(kLabels));
   return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database), max_events));
 }
 
@@ -233,6 +255,15 @@ absl::Status ExperimentStore::Load(const Take& take) {
     member.exploit.serial = static_cast<uint64_t>(members.TakeInteger());
     member.exploited_at = members.TakeInteger();
   }));
+  SqliteStatement labels(&*database_, "SELECT experiment, group_id, varied, tags, owner FROM labels");
+  std::map<int64_t, ExperimentLabels> labels_of;
+  WAGGLE_RETURN_IF_ERROR(labels.Run([&] {
+    ExperimentLabels& named = labels_of[labels.TakeInteger()];
+    named.group = labels.TakeBytes();
+    named.varied = Lines(labels.TakeBytes());
+    named.tags = Lines(labels.TakeBytes());
+    named.owner = labels.TakeBytes();
+  }));
   SqliteStatement rows(&*database_, kSelect);
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
@@ -243,6 +274,10 @@ absl::Status ExperimentStore::Load(const Take& take) {
     record.replay_storage = std::move(storage_of[record.sequence]);
     record.settings = std::move(settings_of[record.sequence]);
     record.membership = std::move(membership_of[record.sequence]);
+    record.labels = std::move(labels_of[record.sequence]);
+    if (record.labels.group.empty()) {  // Written before there were groups.
+      record.labels.group = record.membership.population;
+    }
     take(std::move(record), rows.TakeBytes());
   }
 }
@@ -274,7 +309,7 @@ absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record, con
   return one.front().first.sequence;
 }
 
-absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments) {
+absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments, const std::string& event) {
   MutexLock lock(&mutex_);
   for (const auto& [record, texts] : *experiments) {
     WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record, texts.request_id));
@@ -287,7 +322,7 @@ absl::Status ExperimentStore::AddAll(std::vector<NewExperiment>* experiments) {
     insert.Bind(texts.request_id).Bind(texts.submitted_yaml).Bind(texts.effective_yaml).Bind(texts.last_overview);
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &insert));
     record.sequence = *sequence;
-    WAGGLE_RETURN_IF_ERROR(PutEventLocked(record.sequence, record.submitted, "submitted"));
+    WAGGLE_RETURN_IF_ERROR(PutEventLocked(record.sequence, record.submitted, event));
   }
   return transaction.Commit();
 }

@@ -26,6 +26,15 @@ struct Membership {
   int64_t exploited_at = 0;  // The run's environment steps then.
 };
 
+// The labels by which users find experiments again. No text has a line break or is empty, but for the group and the
+// owner.
+struct ExperimentLabels {
+  std::string group;                // The experiments of one submission, also of a population; empty: it is alone.
+  std::vector<std::string> varied;  // "KEY=VALUE" in which it differs from the others of its group.
+  std::vector<std::string> tags;
+  std::string owner;
+};
+
 // The record of an experiment, which is in the database and in memory.
 struct ExperimentRecord {
   std::string id;
@@ -45,9 +54,10 @@ struct ExperimentRecord {
   int64_t attempts = 0;  // Number of times that it was begun.
   // The storage_id of the replay server of each shard, if it has one.
   std::map<int64_t, std::string> replay_storage;
-  // Numbers that were set since the submission: see common/config/experiment/live_settings.h.
+  // Numbers and limits that were set since the submission: see common/config/experiment/settings_text.h.
   std::string settings;
   Membership membership;
+  ExperimentLabels labels;
 };
 
 // Large texts of an experiment, on the disk alone. Only last_overview changes.
@@ -90,9 +100,10 @@ class ExperimentStore {
   // Returns the sequence. ALREADY_EXISTS if another experiment has or had this id, or has this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds all of them or none, and sets their sequences. Errors as Add.
+  // Adds all of them or none, each with an event, and sets their sequences. Errors as Add.
   using NewExperiment = std::pair<ExperimentRecord, ExperimentTexts>;
-  absl::Status AddAll(std::vector<NewExperiment>* experiments) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status AddAll(std::vector<NewExperiment>* experiments, const std::string& event = "submitted")
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Replaces a record except its sequence, and adds `event` if it is not empty, both or neither. NOT_FOUND as Texts.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())

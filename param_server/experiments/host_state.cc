@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/log.h"
+#include "common/base/log_context.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/config/experiment/live_settings.h"
@@ -81,6 +84,8 @@ RunNeeds HostState::Needs(const ExperimentRecord& record, const Experiment& expe
   needs.priority = record.priority;
   needs.sequence = record.sequence;
   needs.output_folder = record.output_folder;
+  needs.owner = record.labels.owner;
+  needs.tags = record.labels.tags;
   return needs;
 }
 
@@ -135,6 +140,15 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   info.set_software_version(record.software_version);
   info.set_output_folder(record.output_folder);
   info.set_population(record.membership.population);
+  info.set_group(record.labels.group);
+  info.mutable_settings()->Add(record.labels.varied.begin(), record.labels.varied.end());
+  info.mutable_tags()->Add(record.labels.tags.begin(), record.labels.tags.end());
+  info.set_owner(record.labels.owner);
+  for (const absl::string_view line : absl::StrSplit(record.settings, '\n')) {
+    if (absl::StartsWith(line, "stop.")) {
+      info.add_limits(std::string(line));
+    }
+  }
   const auto add = [&info](const RunStanding& standing) {
     info.set_env_steps(standing.env_steps);
     info.set_learner_steps(standing.learner_steps);
@@ -169,9 +183,14 @@ v1::ExperimentInfo HostState::View(const ExperimentRecord& record) const {
   return info;
 }
 
+std::string HostState::WithTrace(const std::string& event) {
+  const std::string trace_id = ThreadTraceId();
+  return trace_id.empty() ? event : absl::StrCat(event, " (trace ", trace_id, ")");
+}
+
 absl::Status HostState::SaveRecord(const ExperimentRecord& record, const std::string& event,
                                    const std::string* last_overview) {
-  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, event)
+  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store->Update(record, WithTrace(event))
                                                   : store->UpdateClosed(record, *last_overview));
   MutexLock lock(&mutex);
   records.at(record.id) = record;
@@ -193,7 +212,7 @@ bool HostState::Noted(const absl::Status& written, const std::string& what) {
 
 void HostState::Note(const std::string& id, const std::string& text) {
   MutexLock lock(&events_mutex);
-  events.emplace_back(id, ExperimentEvent{0, absl::Now(), text});
+  events.emplace_back(id, ExperimentEvent{0, absl::Now(), WithTrace(text)});
   if (events.size() > kMaxEvents) {
     events.pop_front();
   }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/metrics/order_figures.h"
 #include "common/base/random.h"
 #include "common/base/steady_now.h"
 #include "common/base/threads/executor.h"
@@ -40,6 +41,7 @@ struct ExperimentHostOptions {
   // Time for the workers of a run that is over to end: a learner may have a large checkpoint to write.
   absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
+  OrderFigures* figures = nullptr;  // Takes the metrics of running experiments, if it is not null. Outlives the host.
   // Draws the curves of a closed run; the file `log` takes the script's output. Returns at once. Null: draws none.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
@@ -110,6 +112,8 @@ struct HostState {
   absl::Status SaveRecord(const ExperimentRecord& record, const std::string& event,
                           const std::string* last_overview = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing)
       ABSL_LOCKS_EXCLUDED(mutex);
+  // The event, with the trace of the call that this thread answers, if it has one.
+  static std::string WithTrace(const std::string& event);
   // False for a while after a failed save.
   bool CanWrite(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return now >= retry_at; }
   // Returns true if `written` is OK. Else logs it, and CanWrite is false for a while.
@@ -151,7 +155,8 @@ struct HostState {
   std::map<std::string, ActiveRun> active_runs ABSL_GUARDED_BY(mutex);
   std::map<std::string, ClosingRun> closing_runs ABSL_GUARDED_BY(mutex);
   WorkerPool pool ABSL_GUARDED_BY(mutex);
-  std::map<std::string, AttendCall> calls ABSL_GUARDED_BY(mutex);  // By worker.
+  std::map<PoolEvent::Kind, int64_t> pool_events ABSL_GUARDED_BY(mutex);  // Their numbers so far.
+  std::map<std::string, AttendCall> calls ABSL_GUARDED_BY(mutex);         // By worker.
   uint64_t last_call ABSL_GUARDED_BY(mutex) = 0;
   Rng rng ABSL_GUARDED_BY(mutex);                                     // For populations.
   absl::Time look_at ABSL_GUARDED_BY(mutex) = absl::InfinitePast();   // The next check of the queue.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "param_server/experiments/pool_calls.h"
 #include "param_server/experiments/population_tasks.h"
 #include "param_server/experiments/run_tasks.h"
+#include "param_server/pool/fair_queue.h"
+#include "param_server/pool/quotas.h"
 
 namespace waggle {
 namespace {
@@ -39,6 +43,25 @@ std::string HeldUp(HostState* host, const ExperimentRecord& record, const Pendin
   return now < pending.retry_at ? pending.failure : "";
 }
 
+// The share that an experiment adds to its owner's: see FairQueue.
+double ShareOf(const Quotas& quotas, const RunNeeds& needs) {
+  return static_cast<double>(needs.Least()) / quotas.WeightOf(needs.owner);
+}
+
+// The shares of the experiments that run, and of those that are promised their workers, by owner.
+std::map<std::string, double> SharesOf(const WorkerPool& pool, const std::vector<const RunNeeds*>& promised) {
+  std::map<std::string, double> shares;
+  for (const auto& [id, run] : pool.runs()) {
+    if (!run.closed) {
+      shares[run.needs.owner] += ShareOf(pool.quotas(), run.needs);
+    }
+  }
+  for (const RunNeeds* const needs : promised) {
+    shares[needs->owner] += ShareOf(pool.quotas(), *needs);
+  }
+  return shares;
+}
+
 void NoteWait(HostState* host, const std::string& id, PendingRun* pending, absl::Time now) {
   if (pending->told != pending->waits_for && now - pending->told_at >= kTellPause) {
     pending->told = pending->waits_for;
@@ -47,11 +70,66 @@ void NoteWait(HostState* host, const std::string& id, PendingRun* pending, absl:
   }
 }
 
+// Decides which queued experiments begin, in the order of a FairQueue.
+class QueueLook {
+ public:
+  // `promised`: runs that are being opened have their workers reserved.
+  QueueLook(HostState* host, const std::vector<const RunNeeds*>& promised, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex)
+      : now_(now),
+        slots_(host->pool.CountSlots()),
+        use_(host->pool.CountUse()),
+        queue_(SharesOf(host->pool, promised)) {
+    for (const RunNeeds* const needs : promised) {
+      slots_.Promise(*needs);
+      use_.Add(*needs);
+    }
+  }
+  FairQueue& queue() { return queue_; }
+
+  // True if the experiment begins, and has its workers reserved. Else sets its waits_for.
+  bool Begins(HostState* host, const ExperimentRecord& record, PendingRun* pending)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
+    if (std::string held = HeldUp(host, record, *pending, now_); !held.empty()) {
+      pending->waits_for = std::move(held);
+      return false;
+    }
+    if (!blocking_.empty()) {  // There may be many: the pool is not asked for each.
+      pending->waits_for = absl::StrCat("comes after ", blocking_);
+      return false;
+    }
+    if (!pending->needs.has_value()) {
+      return true;  // It cannot be parsed any more: it begins, and fails with the reason.
+    }
+    if (std::string over = use_.Hindrance(*pending->needs); !over.empty()) {
+      pending->waits_for = std::move(over);
+      return false;
+    }
+    if (const absl::Status possible = slots_.CanBegin(*pending->needs); !possible.ok()) {
+      pending->waits_for = std::string(possible.message());
+      blocking_ = absl::IsUnavailable(possible) ? record.id : "";
+      NoteWait(host, record.id, pending, now_);
+      return false;
+    }
+    slots_.Promise(*pending->needs);
+    use_.Add(*pending->needs);
+    queue_.AddShare(record.labels.owner, ShareOf(host->pool.quotas(), *pending->needs));
+    return true;
+  }
+
+ private:
+  const absl::Time now_;
+  PoolSlots slots_;
+  QuotaBook use_;
+  FairQueue queue_;
+  std::string blocking_;  // The experiment that waits for busy workers.
+};
+
 // The experiments that can begin now, which are then opening.
 std::vector<std::string> TakeReady(HostState* host, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(host->mutex) {
   std::vector<std::string> ready;
-  std::vector<std::pair<const ExperimentRecord*, PendingRun*>> queued;
-  std::vector<const RunNeeds*> promised;  // Runs that are being opened have their workers reserved.
+  std::map<int64_t, PendingRun*> queued;  // By sequence.
+  std::vector<const RunNeeds*> promised;
   int64_t opening = std::count_if(host->pending_runs.begin(), host->pending_runs.end(),
                                   [](const auto& one) { return one.second.opening; });
   for (auto& [id, pending] : host->pending_runs) {
@@ -65,49 +143,31 @@ std::vector<std::string> TakeReady(HostState* host, absl::Time now) ABSL_EXCLUSI
       continue;
     }
     if (!began) {
-      queued.emplace_back(&record, &pending);
+      queued[record.sequence] = &pending;
     } else if (now >= pending.retry_at && opening < kMaxOpening && host->CanWrite(now)) {
       ready.push_back(id);
       pending.opening = true;
       ++opening;
     }
   }
-  std::sort(queued.begin(), queued.end(), [](const auto& a, const auto& b) {
-    return std::make_pair(-a.first->priority, a.first->sequence) <
-           std::make_pair(-b.first->priority, b.first->sequence);
-  });
   if (queued.empty()) {
     return ready;
   }
-  PoolSlots slots = host->pool.CountSlots();
-  for (const RunNeeds* const needs : promised) {
-    slots.Promise(*needs);
+  QueueLook look(host, promised, now);
+  for (const auto& [sequence, pending] : queued) {
+    const ExperimentRecord& record = *host->by_sequence.at(sequence);
+    look.queue().Add(record.priority, record.labels.owner, sequence);
   }
-  const ExperimentRecord* blocking = nullptr;
-  for (const auto& [record, pending] : queued) {
-    if (std::string held = HeldUp(host, *record, *pending, now); !held.empty()) {
-      pending->waits_for = std::move(held);
+  while (const std::optional<int64_t> next = look.queue().Next()) {
+    const ExperimentRecord& record = *host->by_sequence.at(*next);
+    PendingRun* const pending = queued.at(*next);
+    if (!look.Begins(host, record, pending)) {
       continue;
-    }
-    if (blocking != nullptr) {  // There may be many: the pool is not asked for each.
-      pending->waits_for = absl::StrCat("comes after ", blocking->id);
-      continue;
-    }
-    // An experiment that cannot be parsed any more begins, and fails with the reason.
-    const absl::Status possible = pending->needs.has_value() ? slots.CanBegin(*pending->needs) : absl::OkStatus();
-    if (!possible.ok()) {
-      pending->waits_for = std::string(possible.message());
-      blocking = absl::IsUnavailable(possible) ? record : nullptr;
-      NoteWait(host, record->id, pending, now);
-      continue;
-    }
-    if (pending->needs.has_value()) {
-      slots.Promise(*pending->needs);
     }
     if (opening < kMaxOpening && host->CanWrite(now)) {
       pending->waits_for = pending->failure.empty() ? "its files are being opened" : pending->failure;
       pending->opening = true;
-      ready.push_back(record->id);
+      ready.push_back(record.id);
       ++opening;
     } else {
       pending->waits_for = "begins in a moment";

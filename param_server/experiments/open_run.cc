@@ -44,16 +44,16 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
   WAGGLE_RETURN_IF_ERROR(run->state_->Adopt(options.plan.yaml));
   if (options.resume) {
-    WAGGLE_RETURN_IF_ERROR(run->state_->Update([](HubRecord* record) {
-      if (IsOver(record->progress.state)) {
-        record->progress.state = RunState::kRunning;
-        record->progress.reason.clear();
-      }
+    WAGGLE_RETURN_IF_ERROR(run->state_->Update([&stop = options.plan.stop](HubRecord* record) {
+      record->progress = Continued(std::move(record->progress), stop);
     }));
   }
   WAGGLE_ASSIGN_OR_RETURN(run->newest_, OpenWeights(options.folder, kNewestModelFolder));
   WAGGLE_ASSIGN_OR_RETURN(run->best_, OpenWeights(options.folder, kBestModelFolder));
   run->metrics_.SetActivity("serving");
+  if (options.figures != nullptr) {
+    run->exported_ = options.figures->Attach(&run->metrics_);
+  }
   run->models_ = std::make_unique<ModelStore>(ModelStoreOptions());
   HubOptions hub;
   hub.self = std::move(options.self);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/metrics/metrics.h"
+#include "common/base/metrics/order_figures.h"
 #include "common/config/experiment/experiment.h"
 #include "param_server/metrics/recording.h"
 #include "param_server/models/model_store.h"
@@ -26,7 +27,7 @@ struct OpenRunOptions {
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
-  // See ExperimentHostOptions.
+  OrderFigures* figures = nullptr;  // See ExperimentHostOptions, as the next one.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
@@ -57,6 +58,7 @@ class OpenRun {
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves_;
   // Each uses only members above it.
   Metrics metrics_;
+  std::unique_ptr<OrderFigures::Attachment> exported_;
   std::unique_ptr<HubState> state_;
   std::unique_ptr<WeightsFolder> newest_;
   std::unique_ptr<WeightsFolder> best_;

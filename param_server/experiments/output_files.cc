@@ -23,6 +23,7 @@ std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewRespon
   summary.algorithm = record.algorithm;
   summary.environment = record.environment;
   summary.seed = record.seed;
+  summary.waggle_version = record.software_version;
   summary.outcome = RunStateName(record.state);
   summary.reason = record.reason;
   FillFromOverview(overview, record.started.value_or(absl::Now()), &summary);

@@ -141,6 +141,7 @@ void TickPool(HostState* host) {
     MutexLock lock(&host->mutex);
     events = host->pool.Tick(now);
     for (const PoolEvent& event : events) {
+      ++host->pool_events[event.kind];
       if (const auto active = host->active_runs.find(event.order.experiment_id); active != host->active_runs.end()) {
         of_runs.emplace_back(active->second.run, event);
         if (event.kind == PoolEvent::Kind::kHopeless) {

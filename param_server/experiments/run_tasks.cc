@@ -71,13 +71,14 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(HostState* host, const Experi
   options.plan.settings.exploit = record.membership.exploit;
   options.self = host->options.self;
   options.note = [host, id = record.id](const std::string& text) { host->Note(id, text); };
+  options.figures = host->options.figures;
   options.draw_curves = host->options.draw_curves;
   options.resume = record.state == RunState::kQueued && record.attempts > 0;
   return OpenRun::Open(std::move(options));
 }
 
 absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
-                       const RunNeeds& needs, const PopulationOptions& population) {
+                       RunNeeds needs, const PopulationOptions& population) {
   ActiveRun active;  // Destroyed outside the locks if it does not begin.
   active.run = std::move(run);
   active.population = population;
@@ -105,6 +106,7 @@ absl::Status BeginOpen(HostState* host, const std::string& id, std::shared_ptr<O
                                                   : resumed ? "goes on"
                                                             : "begins"));
   LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
+  needs.priority = record.priority;  // It may have changed meanwhile.
   MutexLock lock(&host->mutex);
   host->active_runs[id] = std::move(active);
   host->pool.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored);

@@ -93,7 +93,6 @@ GradientPrimaryOptions OptionsOf(const Job& job, int64_t first_step) {
   options.flush_after = absl::Seconds(server.flush_seconds);
   options.max_staleness = server.max_staleness;
   options.scale_stale = server.stale == "scale";
-  options.max_steps = job.experiment.stop.max_learner_steps;
   options.epoch = job.assignment.epoch;
   options.first_step = first_step;
   return options;
@@ -129,6 +128,10 @@ absl::StatusOr<std::string> Step(const PrimaryProcessOptions& options, const Pri
   }
   PrimaryLoopOptions loop_options;
   loop_options.primary = OptionsOf(job, first_step);
+  // A run that was resumed may have a later limit.
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment with_settings,
+                          WithSettings(job.experiment, job.assignment.settings, *connections.definitions));
+  loop_options.primary.max_steps = with_settings.stop.max_learner_steps;
   loop_options.publish_period_steps = job.experiment.learner.publish_period_steps;
   loop_options.checkpoint_period = absl::Seconds(job.experiment.learner.checkpoint.period_seconds);
   loop_options.run = folder.run;

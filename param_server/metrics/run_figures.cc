@@ -28,9 +28,10 @@ const char* Group(Role role) {
   }
 }
 
-// True for parts of means and histograms, and for dates: their rates mean nothing.
+// False for parts of means and histograms, and for dates: their rates mean nothing. A process's memory is its own: a
+// process may work for several runs.
 bool IsFigure(const std::string& name) {
-  return !absl::StartsWith(name, "policy_lag/") && !absl::EndsWith(name, "_sum") &&
+  return name != "resident_bytes" && !absl::StartsWith(name, "policy_lag/") && !absl::EndsWith(name, "_sum") &&
          !absl::EndsWith(name, "_unix_seconds");
 }
 

@@ -8,6 +8,11 @@
 #include "param_server/pool/pool_words.h"
 
 namespace waggle {
+namespace {
+
+constexpr char kImpossible[] = "cannot begin in this pool: ";
+
+}  // namespace
 
 PoolSlots::PoolSlots(const PoolState& pool) {
   // Experiments give up actors beyond their least for a new experiment.
@@ -44,19 +49,52 @@ PoolSlots::PoolSlots(const PoolState& pool) {
 }
 
 absl::Status PoolSlots::CanBegin(const RunNeeds& needs) const {
-  std::vector<int64_t> left = all_;
-  if (const std::string missing = Take(needs, &left); !missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("waits for ", missing, ", which the pool lacks"));
+  if (const std::vector<std::string> problems = Impossible(needs); !problems.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(kImpossible, absl::StrJoin(problems, "; ")));
   }
-  left = free_;
-  if (const std::string missing = Take(needs, &left); !missing.empty()) {
-    return absl::UnavailableError(absl::StrCat("waits for ", missing, ", busy with others"));
+  std::vector<int64_t> left = free_;
+  if (const std::vector<Lack> lacks = Take(needs, &left); !lacks.empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("waits for ",
+                     absl::StrJoin(lacks, ", ",
+                                   [&needs](std::string* out, const Lack& lack) {
+                                     absl::StrAppend(out, Describe(*lack.group, needs.environment, lack.missing));
+                                   }),
+                     ", busy with others"));
   }
   return absl::OkStatus();
 }
 
-std::string PoolSlots::Take(const RunNeeds& needs, std::vector<int64_t>* left) const {
-  std::vector<std::string> missing;
+std::vector<std::string> PoolSlots::Impossible(const RunNeeds& needs) const {
+  if (members_.empty() && needs.Least() > 0) {
+    return {"no process is in the pool"};
+  }
+  std::vector<int64_t> left = all_;
+  std::vector<std::string> problems;
+  for (const Lack& lack : Take(needs, &left)) {
+    problems.push_back(ExplainLack(needs, lack));
+  }
+  return problems;
+}
+
+std::string PoolSlots::ExplainLack(const RunNeeds& needs, const Lack& lack) const {
+  const SeatGroup& group = *lack.group;
+  SeatGroup elsewhere = group;
+  elsewhere.device = "cpu";
+  bool fits = false;
+  bool fits_elsewhere = false;
+  for (const PoolMember* const member : members_) {
+    fits = fits || member->Fits(needs, group);
+    fits_elsewhere = fits_elsewhere || member->Fits(needs, elsewhere);
+  }
+  const std::string& setting = !fits && fits_elsewhere ? group.device_setting : group.setting;
+  const int64_t has = group.least - lack.missing;
+  return absl::StrCat(setting, setting.empty() ? "" : ": ", "needs ", Describe(group, needs.environment, group.least),
+                      ", and the pool has ", has == 0 ? "none" : absl::StrCat(has));
+}
+
+std::vector<PoolSlots::Lack> PoolSlots::Take(const RunNeeds& needs, std::vector<int64_t>* left) const {
+  std::vector<Lack> lacks;
   for (const SeatGroup& group : needs.groups) {
     int64_t wanted = group.least;
     for (size_t i = 0; i < members_.size() && wanted > 0; ++i) {
@@ -68,10 +106,10 @@ std::string PoolSlots::Take(const RunNeeds& needs, std::vector<int64_t>* left) c
       }
     }
     if (wanted > 0) {
-      missing.push_back(Describe(group, needs.environment, wanted));
+      lacks.push_back({&group, wanted});
     }
   }
-  return absl::StrJoin(missing, ", ");
+  return lacks;
 }
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #include "param_server/pool/seat_giver.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -9,8 +10,20 @@
 
 namespace waggle {
 
-SeatGiver::SeatGiver(PoolState* pool, absl::Duration rejoin_time, absl::Time now)
-    : pool_(pool), rejoin_time_(rejoin_time), now_(now), shares_(ActorShares()) {
+namespace {
+
+int64_t ActorsOf(const PoolRun& run) {
+  int64_t actors = 0;
+  for (const PoolGroup& group : run.groups) {
+    actors += group.needs.role == Role::kActor ? group.Taken() : 0;
+  }
+  return actors;
+}
+
+}  // namespace
+
+SeatGiver::SeatGiver(PoolState* pool, const Quotas* quotas, absl::Duration rejoin_time, absl::Time now)
+    : pool_(pool), quotas_(quotas), rejoin_time_(rejoin_time), now_(now), shares_(ActorShares()) {
   for (auto& [id, run] : pool_->runs) {
     if (!run.closed) {
       runs_.push_back(&run);
@@ -28,13 +41,15 @@ void SeatGiver::GiveSeats() {
       GiveUpTo(group.needs.least, *run, &group);
     }
   }
+  KeepQuotas();
   Rebalance();
   // Up to the shares first. Then all others, as some experiments may not be able to use their share.
   for (const bool by_share : {true, false}) {
     for (PoolRun* const run : runs_) {
       for (PoolGroup& group : run->groups) {
-        const bool is_shared = by_share && group.needs.role == Role::kActor;
-        GiveUpTo(is_shared ? shares_.at(run->needs.experiment_id) : group.needs.most, *run, &group);
+        const bool is_actors = group.needs.role == Role::kActor;
+        const int64_t most = is_actors && by_share ? shares_.at(run->needs.experiment_id) : group.needs.most;
+        GiveUpTo(is_actors ? std::min(most, MostActors(*run)) : most, *run, &group);
       }
     }
   }
@@ -137,6 +152,23 @@ void SeatGiver::Give(const PoolRun& run, PoolGroup* group, int64_t index, PoolMe
   pool_->Seat(group, member, order, " is given to ", now_);
 }
 
+int64_t SeatGiver::MostActors(const PoolRun& run) const {
+  if (!quotas_->BoundActors(run.needs)) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  QuotaBook others(quotas_);
+  for (const auto& [id, other] : pool_->runs) {
+    if (&other != &run && !other.closed) {
+      others.Add(other.needs, ActorsOf(other));
+    }
+  }
+  int64_t least = 0;
+  for (const PoolGroup& group : run.groups) {
+    least += group.needs.role == Role::kActor ? group.needs.least : 0;
+  }
+  return std::max(least, others.MostActors(run.needs).value_or(std::numeric_limits<int64_t>::max()));
+}
+
 std::map<std::string, int64_t> SeatGiver::ActorShares() const {
   int64_t left = 0;
   for (const auto& [worker_id, member] : pool_->members) {
@@ -151,7 +183,7 @@ std::map<std::string, int64_t> SeatGiver::ActorShares() const {
       if (group.needs.role == Role::kActor && !run.closed) {
         share = group.needs.least;
         left -= group.needs.least;
-        by_priority[-run.needs.priority].emplace_back(&share, group.needs.most);
+        by_priority[-run.needs.priority].emplace_back(&share, std::min(group.needs.most, MostActors(run)));
       }
     }
   }
@@ -195,6 +227,26 @@ void SeatGiver::Rebalance() {
   }
 }
 
+void SeatGiver::GiveUp(PoolGroup* group, const PoolSeat& seat, const std::string& why) {
+  const WorkOrder order = seat.order;
+  PoolMember& member = pool_->members.at(seat.worker_id);
+  pool_->events.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id(),
+                           absl::StrCat(NameOf(order), " is given up ", why)});
+  pool_->Free(&member, order, /*keep=*/false, now_);
+  member.recalled[order.number] = order;
+  group->recalled[order.index] = member.attendance.worker_id();
+}
+
+void SeatGiver::KeepQuotas() {
+  for (PoolRun* const run : runs_) {
+    for (PoolGroup& group : run->groups) {
+      while (group.needs.role == Role::kActor && group.Taken() > MostActors(*run)) {
+        GiveUp(&group, group.seats.rbegin()->second, "because a quota allows no more actors");
+      }
+    }
+  }
+}
+
 bool SeatGiver::Recall(const PoolRun& poor, const SeatGroup& needs) {
   for (auto rich = runs_.rbegin(); rich != runs_.rend(); ++rich) {
     for (PoolGroup& group : (*rich)->groups) {
@@ -202,14 +254,9 @@ bool SeatGiver::Recall(const PoolRun& poor, const SeatGroup& needs) {
         continue;
       }
       for (auto seat = group.seats.rbegin(); seat != group.seats.rend(); ++seat) {
-        PoolMember& member = pool_->members.at(seat->second.worker_id);
+        const PoolMember& member = pool_->members.at(seat->second.worker_id);
         if (member.Fits(poor.needs, needs)) {
-          const WorkOrder order = seat->second.order;
-          pool_->events.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id(),
-                                   absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
-          pool_->Free(&member, order, /*keep=*/false, now_);
-          member.recalled[order.number] = order;
-          group.recalled[order.index] = member.attendance.worker_id();
+          GiveUp(&group, seat->second, absl::StrCat("for ", poor.needs.experiment_id));
           return true;
         }
       }

@@ -210,6 +210,22 @@ std::vector<v1::PoolMember> WorkerPool::Members(absl::Time now) const {
   return members;
 }
 
+void WorkerPool::SetPriority(const std::string& experiment_id, int64_t priority) {
+  if (const auto run = state_.runs.find(experiment_id); run != state_.runs.end()) {
+    run->second.needs.priority = priority;
+  }
+}
+
+QuotaBook WorkerPool::CountUse() const {
+  QuotaBook book(&options_.quotas);
+  for (const auto& [id, run] : state_.runs) {
+    if (!run.closed) {
+      book.Add(run.needs);
+    }
+  }
+  return book;
+}
+
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
   PoolRun run;
   run.needs = needs;
@@ -259,7 +275,7 @@ std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
   ticked_ = now;
   RemoveDead(now);
   Settle(now);
-  SeatGiver(&state_, options_.rejoin_time, now).GiveSeats();
+  SeatGiver(&state_, &options_.quotas, options_.rejoin_time, now).GiveSeats();
   return std::exchange(state_.events, {});
 }
 

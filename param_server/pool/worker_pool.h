@@ -10,6 +10,7 @@
 #include "common/hub/ports/pool.h"
 #include "param_server/pool/pool_slots.h"
 #include "param_server/pool/pool_state.h"
+#include "param_server/pool/quotas.h"
 #include "param_server/pool/run_needs.h"
 #include "waggle/v1/experiment.pb.h"
 
@@ -34,6 +35,7 @@ struct WorkerPoolOptions {
   // Failures in a row that end an experiment, or twice the seats of the role if that is more.
   int64_t max_failures = 10;
   int64_t max_members = 10'000;
+  Quotas quotas;
 };
 
 // Decides which process works for which experiment, which seat it has, and which processes are lost. No other class
@@ -100,6 +102,12 @@ class WorkerPool {
 
   // Its seats are given from now on. `replay_storage`: PoolRun::ReplayStorage. `restored`: it ran with an earlier hub.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
+  // Changes the priority of an experiment that has begun; does nothing for another.
+  void SetPriority(const std::string& experiment_id, int64_t priority);
+  // The running experiments' use of the quotas.
+  QuotaBook CountUse() const;
+  const Quotas& quotas() const { return options_.quotas; }
+  const std::map<std::string, PoolRun>& runs() const { return state_.runs; }
   // The experiment is over: no more seats are given. All workers but replay servers end by themselves.
   void Close(const std::string& experiment_id);
   // The remaining workers must give the experiment up.

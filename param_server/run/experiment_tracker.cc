@@ -22,6 +22,23 @@ double ValueOf(const std::map<std::string, double>& counters, const char* name) 
 
 }  // namespace
 
+RunProgress Continued(RunProgress progress, const StopOptions& stop) {
+  if (!IsOver(progress.state)) {
+    return progress;
+  }
+  progress.state = RunState::kRunning;
+  progress.reason.clear();
+  const auto falls_short = [&stop](const Evaluation& evaluation) {
+    return !stop.target_return.has_value() || evaluation.mean_return < *stop.target_return;
+  };
+  progress.candidates.erase(std::remove_if(progress.candidates.begin(), progress.candidates.end(), falls_short),
+                            progress.candidates.end());
+  if (progress.result.has_value() && falls_short(progress.result->evaluation)) {
+    progress.result->confirmed = false;
+  }
+  return progress;
+}
+
 void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
                                        const std::map<std::string, double>& counters, absl::Time now) {
   if (role == Role::kLearner) {

@@ -49,6 +49,10 @@ struct RunProgress {
   std::vector<Evaluation> candidates = {};  // Evaluations that reached the target and must be confirmed, oldest first.
 };
 
+// The progress of a run that had ended and goes on with these limits. A result and candidates that do not reach its
+// target count as not confirmed. The progress of another run stays as it is.
+RunProgress Continued(RunProgress progress, const StopOptions& stop);
+
 // Decides from the workers' reports if a run goes on: running → [finishing →] solved | limit | failed | stopped. The
 // last four are final, but a failed run can be reopened. A run that has reached a limit is finishing until the
 // learner's last weights are evaluated. Pure logic; not thread-safe.

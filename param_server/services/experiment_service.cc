@@ -24,7 +24,8 @@ namespace {
 constexpr int kWaiters = 4;
 constexpr size_t kMaxWaiting = 1'000;
 constexpr int64_t kMaxListed = 1'000;
-constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
+// A thousand members have 5 MB or so.
+constexpr size_t kMaxSubmissionBytes = size_t{32} << 20;
 
 // INVALID_ARGUMENT for a wrong state or token.
 absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& request) {
@@ -38,7 +39,22 @@ absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& requ
     WAGGLE_ASSIGN_OR_RETURN(const RunState known, waggle::FromProto(static_cast<v1::RunState>(state)));
     query.states.insert(known);
   }
+  query.group = request.group();
+  query.tags.assign(request.tags().begin(), request.tags().end());
+  query.owner = request.owner();
+  query.name = request.name();
+  query.fold_groups = request.fold_groups();
   return query;
+}
+
+Submission FromProto(const v1::SubmitRequest& request) {
+  Submission submission{request.submitted_yaml(), request.effective_yaml(), request.priority(), request.request_id()};
+  for (const v1::SubmitRequest::Member& member : request.members()) {
+    submission.members.push_back({member.effective_yaml(), {member.settings().begin(), member.settings().end()}});
+  }
+  submission.tags.assign(request.tags().begin(), request.tags().end());
+  submission.owner = request.owner();
+  return submission;
 }
 
 // Sends an experiment after each change of its state.
@@ -84,12 +100,15 @@ grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext*
   return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
       &waiters_, context, *request, response, kMaxSubmissionBytes,
       [this](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
-                                host_->Submit({decoded.submitted_yaml(), decoded.effective_yaml(), decoded.priority(),
-                                               decoded.request_id()}));
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> ids, host_->Submit(FromProto(decoded)));
         answer->set_id(ids.front());
-        if (ids.size() > 1) {
+        if (const absl::StatusOr<v1::ExperimentInfo> first = host_->Get(ids.front());
+            first.ok() && !first->group().empty()) {
+          answer->set_group(first->group());
           answer->mutable_members()->Add(ids.begin(), ids.end());
+        }
+        for (std::string& warning : host_->Impossible(ids)) {
+          answer->add_warnings(std::move(warning));
         }
         return absl::OkStatus();
       });
@@ -149,8 +168,33 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
   return AnswerLater<v1::ResumeExperimentRequest, v1::ExperimentInfo>(
       &closers_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
-        WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
+        SettingValues limits;
+        for (const v1::SetNumbersRequest::Number& limit : decoded.limits()) {
+          limits.emplace_back(limit.key(), limit.value());
+        }
+        WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id(), limits));
         WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::SetPriority(grpc::CallbackServerContext* context,
+                                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::SetPriorityRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::SetPriorityRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_RETURN_IF_ERROR(host_->SetPriority(decoded.id(), decoded.priority()));
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Get(decoded.id()));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Resolve(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::ResolveRequest, v1::ResolveResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::ResolveRequest& decoded, v1::ResolveResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(*answer, host_->Resolve(decoded.word()));
         return absl::OkStatus();
       });
 }

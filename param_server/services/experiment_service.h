@@ -14,7 +14,10 @@ using ExperimentServiceBase = v1::ExperimentService::WithRawCallbackMethod_Submi
         v1::ExperimentService::WithRawCallbackMethod_Stop<v1::ExperimentService::WithRawCallbackMethod_Resume<
             v1::ExperimentService::WithRawCallbackMethod_Set<v1::ExperimentService::WithRawCallbackMethod_Delete<
                 v1::ExperimentService::WithRawCallbackMethod_Watch<v1::ExperimentService::WithRawCallbackMethod_Events<
-                    v1::ExperimentService::WithRawCallbackMethod_Pool<v1::ExperimentService::Service>>>>>>>>>>;
+                    v1::ExperimentService::WithRawCallbackMethod_Pool<
+                        v1::ExperimentService::WithRawCallbackMethod_Resolve<
+                            v1::ExperimentService::WithRawCallbackMethod_SetPriority<
+                                v1::ExperimentService::Service>>>>>>>>>>>>;
 
 // waggle.v1.ExperimentService over an ExperimentHost; see experiment.proto.
 class ExperimentService final : public ExperimentServiceBase {
@@ -32,6 +35,10 @@ class ExperimentService final : public ExperimentServiceBase {
                                  grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* SetPriority(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Resolve(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                 grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -2,6 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/log_context.h"
+#include "common/net/call_trace.h"
 #include "common/net/status_convert.h"
 
 namespace waggle {
@@ -16,14 +18,16 @@ std::string PeerOf(const grpc::CallbackServerContext& context) {
 
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context) {
-  // Copies the peer now: gRPC forgets the peer of a cancelled call.
-  return [refusals, method, peer = PeerOf(*context)](const absl::Status& status) {
+  // Copies the peer and the trace now: gRPC forgets the peer of a cancelled call.
+  return [refusals, method, peer = PeerOf(*context), trace_id = TraceIdOf(*context)](const absl::Status& status) {
+    const LogScope scope({"", "", trace_id});
     refusals->Count(status, method, peer);
   };
 }
 
 void CountedCall::Finish(const absl::Status& status) const {
   if (!status.ok()) {
+    const LogScope scope({"", "", TraceIdOf(*context_)});
     refusals_->Count(status, method_, peer());
   }
   reactor_->Finish(ToGrpcStatus(status));

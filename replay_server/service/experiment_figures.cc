@@ -9,6 +9,11 @@ namespace waggle {
 void SetTableGauges(const std::vector<std::shared_ptr<Table>>& tables, const ReplayStore::WriterInfo& writers,
                     Metrics* metrics) {
   std::map<std::string, int64_t> sums;
+  if (tables.empty()) {  // They must not stay those of tables that are gone.
+    sums = {{"max_items", 0},     {"items", 0},           {"bytes", 0},
+            {"items_removed", 0}, {"inserts_waiting", 0}, {"samples_waiting", 0},
+            {"memory_bytes", 0},  {"disk_bytes", 0},      {"disk_reads", 0}};
+  }
   for (const std::shared_ptr<Table>& table : tables) {
     const Table::Info info = table->info();
     sums["max_items"] += info.config->max_items;

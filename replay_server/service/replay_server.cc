@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
   WAGGLE_RETURN_IF_ERROR(Annotate(options.service.Validate(), "the service's options"));
   const std::string listen = options.listen;
   const Keepalive keepalive = options.keepalive;
+  RpcFigures* const rpcs = options.rpcs;
   std::unique_ptr<DataFolder> folder;
   std::shared_ptr<DiskRows> disk_rows;
   std::unique_ptr<Journal> journal;
@@ -80,7 +81,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
       new ReplayServer(std::move(options), metrics, std::move(folder), std::move(disk_rows), std::move(journal)));
   absl::Status started = server->store_.Restore(std::move(saved.tables), std::move(saved.writers));
   if (started.ok()) {
-    absl::StatusOr<std::unique_ptr<RpcServer>> rpc = RpcServer::Start(listen, {&server->service_}, keepalive);
+    absl::StatusOr<std::unique_ptr<RpcServer>> rpc = RpcServer::Start(listen, {&server->service_}, keepalive, rpcs);
     started = rpc.status();
     server->server_ = rpc.ok() ? *std::move(rpc) : nullptr;
   }

@@ -11,6 +11,7 @@
 #include "common/net/keepalive.h"
 #include "common/net/server.h"
 #include "replay_server/rows/chunk_tiers.h"
+#include "replay_server/service/replay_exports.h"
 #include "replay_server/service/replay_service.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
@@ -25,6 +26,7 @@ struct ReplayServerOptions {
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
   Keepalive keepalive = kServerKeepalive;
+  RpcFigures* rpcs = nullptr;  // Takes the durations of calls, if it is not null. Outlives the server.
   ReplayStoreOptions store;
   ReplayServiceOptions service;
 };
@@ -46,6 +48,9 @@ class ReplayServer {
   // Sets the gauges (see SetTableGauges), forgets writers that left long ago and ends samplers that do not read. Must
   // be called about once a second, and before the gauges are read. Any thread.
   void UpdateGauges() ABSL_LOCKS_EXCLUDED(gauges_mutex_);
+
+  // See WriteReplayWaits. Any thread.
+  void WriteWaits(PrometheusText* text) const { WriteReplayWaits(store_, journal_.get(), text); }
 
   ReplayStore* store() { return &store_; }
 

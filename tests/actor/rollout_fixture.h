@@ -63,7 +63,8 @@ class RolloutFixture {
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
     RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, has_weights ? &weights : nullptr,
-                               &metrics, budget.get(), nullptr, [this] { ++first_steps; }, turns, on_weights});
+                               &metrics, budget.get(), nullptr, unrolls_per_version, [this] { ++first_steps; }, turns,
+                               on_weights});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;
@@ -80,6 +81,7 @@ class RolloutFixture {
   int64_t first_steps = 0;  // Calls of on_first_step.
   TurnTaker* turns = nullptr;
   bool has_weights = true;  // Else the learner computes the policy.
+  std::function<int64_t()> unrolls_per_version;
   std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
   RolloutOptions options;
   std::unique_ptr<VectorEnvironment> environments;

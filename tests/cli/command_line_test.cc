@@ -13,6 +13,7 @@ namespace {
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 using Servers = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 // Parses words that are separated by spaces.
 Command Parse(const std::string& line) {
@@ -177,7 +178,38 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment v
   CHECK(Parsed<ChangeFlags>("stop pole-1 --json").json);
   CHECK(Parsed<ChangeFlags>("resume pole-1").change == ChangeFlags::Change::kResume);
   CHECK(Parsed<ChangeFlags>("delete pole-1").change == ChangeFlags::Change::kDelete);
-  CHECK(Parsed<ChangeFlags>("delete pole-1").id == "pole-1");
+  CHECK(Parsed<ChangeFlags>("delete pole-1 cart").ids == Words{"pole-1", "cart"});
+  const auto priority = Parsed<ChangeFlags>("priority pole-1 cart --to -5");
+  CHECK(priority.change == ChangeFlags::Change::kPriority);
+  CHECK(priority.ids == Words{"pole-1", "cart"});
+  CHECK(priority.priority == -5);
+  CHECK(Printed(Parse("priority pole-1")).status == 2);
+  const auto resume = Parsed<ChangeFlags>("resume pole-1 --max-env-steps 1e6 --target-return null");
+  CHECK(resume.ids == Words{"pole-1"});
+  CHECK(resume.limits == Overrides{{"stop.max_env_steps", "1e6"}, {"stop.target_return", "null"}});
+  CHECK(Printed(Parse("stop pole-1 --max-env-steps 9")).status == 2);
+}
+
+TEST_CASE("submit takes sweeps, tags and an owner, and list their filters", "[unit]") {
+  const HubVariable hub;
+  const auto flags =
+      Parsed<SubmitFlags>("submit x.yaml --sweep a=1,2 --sweep b=3 --seeds 4-5 --tag p --tag q --owner o");
+  REQUIRE(flags.sweeps.size() == 3);
+  CHECK(flags.sweeps[0].key == "a");
+  CHECK(flags.sweeps[0].values == Words{"1", "2"});
+  CHECK(flags.sweeps[2].key == "experiment.seed");
+  CHECK(flags.tags == Words{"p", "q"});
+  CHECK(flags.owner == "o");
+  for (const std::string wrong : {"--sweep a", "--seeds x", "--seeds 1-2000", "--seeds 1 --seeds 2", "--sweep a=1,1"}) {
+    INFO(wrong);
+    CHECK(Printed(Parse("submit x.yaml " + wrong)).status == 2);
+  }
+  const auto list = Parsed<ListFlags>("list --group g --tag p --tag q --owner o --name n --flat");
+  CHECK(list.group == "g");
+  CHECK(list.tags == Words{"p", "q"});
+  CHECK(list.owner == "o");
+  CHECK(list.name == "n");
+  CHECK(list.flat);
 }
 
 TEST_CASE("set takes an experiment and new values", "[unit]") {

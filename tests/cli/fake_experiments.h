@@ -28,7 +28,10 @@ class FakeExperiments final : public v1::ExperimentService::Service {
   v1::PoolResponse pool;
   std::vector<v1::ExperimentEvent> events;
   std::vector<v1::SubmitRequest> submitted;
-  std::vector<std::string> members;  // Ids that Submit gives; empty: one id, and no population.
+  std::vector<std::string> members;  // Ids that Submit gives, as a group; empty: one id, and no group.
+  std::vector<std::string> warnings;
+  std::vector<v1::ListExperimentsRequest> lists;
+  std::vector<v1::ExperimentGroup> groups;  // Listed if the request folds groups.
   // The status of Submit, after it has taken the experiment.
   std::function<grpc::Status()> after_submit = [] { return grpc::Status::OK; };
   // Called first by Get.
@@ -40,6 +43,8 @@ class FakeExperiments final : public v1::ExperimentService::Service {
     submitted.push_back(*request);
     response->set_id(members.empty() ? "pole-99abc" : members.front());
     response->mutable_members()->Add(members.begin(), members.end());
+    response->set_group(members.empty() ? "" : "pole-99abc");
+    response->mutable_warnings()->Add(warnings.begin(), warnings.end());
     return after_submit();
   }
   // A page token is an index of `experiments`.
@@ -47,6 +52,10 @@ class FakeExperiments final : public v1::ExperimentService::Service {
                     v1::ListExperimentsResponse* response) override {
     MutexLock lock(&mutex_);
     const auto& states = request->states();
+    lists.push_back(*request);
+    if (request->fold_groups() && request->page_token().empty()) {
+      response->mutable_groups()->Add(groups.begin(), groups.end());
+    }
     for (size_t i = request->page_token().empty() ? 0 : std::stoul(request->page_token()); i < experiments.size();
          ++i) {
       if (!states.empty() && std::find(states.begin(), states.end(), experiments[i].state()) == states.end()) {
@@ -66,13 +75,37 @@ class FakeExperiments final : public v1::ExperimentService::Service {
     const grpc::Status status = before_get();
     return status.ok() ? Find(request->id(), response) : status;
   }
+  // All experiments that begin with the word; a group if they have one.
+  grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest* request,
+                       v1::ResolveResponse* response) override {
+    MutexLock lock(&mutex_);
+    for (const v1::ExperimentInfo& one : experiments) {
+      if (one.id().rfind(request->word(), 0) == 0 && (response->ids().empty() || !one.group().empty())) {
+        response->add_ids(one.id());
+        response->set_group(one.group());
+      }
+    }
+    return response->ids().empty() ? grpc::Status(grpc::StatusCode::NOT_FOUND, "there is none") : grpc::Status::OK;
+  }
+  grpc::Status SetPriority(grpc::ServerContext*, const v1::SetPriorityRequest* request,
+                           v1::ExperimentInfo* response) override {
+    MutexLock lock(&mutex_);
+    changes.push_back("priority " + request->id());
+    const grpc::Status status = Find(request->id(), response);
+    response->set_priority(request->priority());
+    return status;
+  }
   grpc::Status Stop(grpc::ServerContext*, const v1::StopExperimentRequest* request,
                     v1::ExperimentInfo* response) override {
     return Change("stop", request->id(), v1::RUN_STATE_STOPPED, response);
   }
   grpc::Status Resume(grpc::ServerContext*, const v1::ResumeExperimentRequest* request,
                       v1::ExperimentInfo* response) override {
-    return Change("resume", request->id(), v1::RUN_STATE_QUEUED, response);
+    std::string what = "resume";
+    for (const v1::SetNumbersRequest::Number& limit : request->limits()) {
+      what += " " + limit.key() + "=" + limit.value();
+    }
+    return Change(what, request->id(), v1::RUN_STATE_QUEUED, response);
   }
   grpc::Status Delete(grpc::ServerContext*, const v1::DeleteExperimentRequest* request,
                       v1::DeleteExperimentResponse*) override {

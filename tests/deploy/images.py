@@ -86,35 +86,45 @@ def give_pip_settings(root):
         settings.write(file)
 
 
-def make_base(tag, codename):
+def make_root(root):
+    """Installs this machine's release of Debian into the folder `root`, with its package sources."""
     if os.geteuid() != 0:
-        raise RuntimeError("debootstrap needs root: sudo tests/deploy/images.py makes the base image, once")
+        raise RuntimeError("debootstrap needs root")
+    codename = debian_codename()
     source = package_source(codename)
     settings = dict(os.environ)
     proxy = run("apt-config", "shell", "PROXY", "Acquire::http::Proxy").partition("=")[2].strip("'\"")
     if proxy and proxy != "DIRECT":
         settings["http_proxy"] = proxy
+    run("debootstrap", "--variant=minbase", codename, root, source, env=settings, timeout=900)
+    give_apt_settings(root)
+    give_pip_settings(root)
+    for cache in (root / "var/cache/apt/archives", root / "var/lib/apt/lists"):
+        shutil.rmtree(cache)
+        (cache / "partial").mkdir(parents=True)
+
+
+def make_base(tag):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder, "root")
-        run("debootstrap", "--variant=minbase", codename, root, source, env=settings, timeout=900)
-        give_apt_settings(root)
-        give_pip_settings(root)
-        for cache in (root / "var/cache/apt/archives", root / "var/lib/apt/lists"):
-            shutil.rmtree(cache)
-            (cache / "partial").mkdir(parents=True)
+        make_root(root)
         with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as archive:
             run("docker", "import", "-", tag, stdin=archive.stdout, timeout=300)
 
 
-def base():
-    """The base image's name. The image is built unless it exists."""
+def debian_codename():
+    """This machine's release of Debian, such as bookworm."""
     release = platform.freedesktop_os_release()
-    codename = release.get("VERSION_CODENAME", "")
     if release.get("ID") != "debian":
         raise RuntimeError(f"got {release.get('PRETTY_NAME')}; wanted Debian, which the executables are built on")
-    tag = f"{PREFIX}/base:{codename}"
+    return release.get("VERSION_CODENAME", "")
+
+
+def base():
+    """The base image's name. The image is built unless it exists."""
+    tag = f"{PREFIX}/base:{debian_codename()}"
     if not succeeds("docker", "image", "inspect", tag):
-        make_base(tag, codename)
+        make_base(tag)
     return tag
 
 

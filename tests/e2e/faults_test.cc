@@ -169,6 +169,21 @@ TEST_CASE("a run of each family of algorithms goes on though each of its process
   Interrupt(&run);
 }
 
+TEST_CASE("an elastic run whose actors wait for each learner step goes on while actors are killed", "[e2e]") {
+  TrainingRun run({"--seed", "3", "--set", "actor.processes={min: 1, max: 3}", "--set", "stop.target_return=null", "--set",
+                   "stop.max_env_steps=100000000"},
+                  /*plot=*/false, "cartpole_ppo");
+  int64_t version = AwaitLearnerSteps(run, 10);
+  for (const char* const name : {"actor-2", "actor"}) {
+    run.Kill(name);
+    version = AwaitLearnerSteps(run, version + 20);
+  }
+  Interrupt(&run);
+  CHECK(run.KilledRoles() == std::set<std::string>{"actor"});
+  // Unrolls that were left over are not learned from.
+  CHECK(run.Summary().at("policy_lag").at("max") == 0);
+}
+
 TEST_CASE("no process outlives a killed waggle run", "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=600"});
   run.WaitForEnvSteps(1000);

@@ -200,6 +200,65 @@ TEST_CASE("without a newer version the lanes act another unroll with the present
   }
 }
 
+TEST_CASE("lanes act several unrolls by each version if that is their share", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  fixture.unrolls_per_version = [] { return 3; };
+  std::vector<uint64_t> acted_by;
+  fixture.policy.on_act = [&](int64_t calls) {
+    acted_by.push_back(fixture.policy.loaded.back());
+    if (calls % (3 * kSteps) == 3 * kSteps - 2) {
+      fixture.GiveWeights(acted_by.back() + 1);  // In its last unroll.
+    }
+  };
+  REQUIRE_OK(fixture.Run(9 * kSteps));
+  std::vector<uint64_t> expected;
+  for (uint64_t version = 1; version <= 3; ++version) {
+    expected.insert(expected.end(), 3 * kSteps, version);
+  }
+  CHECK(acted_by == expected);
+}
+
+TEST_CASE("weights that come before the last unroll of a share end it", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  fixture.unrolls_per_version = [] { return 3; };
+  std::vector<uint64_t> acted_by;
+  fixture.policy.on_act = [&](int64_t calls) {
+    acted_by.push_back(fixture.policy.loaded.back());
+    if (calls == 1) {
+      fixture.GiveWeights(2);
+    }
+  };
+  REQUIRE_OK(fixture.Run(4 * kSteps));
+  std::vector<uint64_t> expected(kSteps, 1);
+  expected.insert(expected.end(), 3 * kSteps, 2);
+  CHECK(acted_by == expected);
+}
+
+TEST_CASE("lanes whose share grows while they wait for weights act on", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  std::atomic<int64_t> share{1};
+  std::atomic<int64_t> acts{0};
+  fixture.unrolls_per_version = [&share] { return share.load(); };
+  fixture.policy.on_act = [&acts](int64_t) { ++acts; };
+  absl::Status ran = absl::UnknownError("is running");
+  Thread runner("loop", [&] { ran = fixture.Run(-1); });
+  const auto wait = [&](int64_t unrolls) {
+    Eventually("a wait for weights", [&] {
+      return acts == unrolls * kSteps && fixture.metrics.TakeSnapshot().activity == "waiting for newer weights";
+    });
+  };
+  wait(1);
+  share = 2;  // Another actor is lost.
+  wait(2);
+  fixture.stop.RequestStop();
+  runner.Join();
+  REQUIRE_OK(ran);
+  CHECK(fixture.policy.loaded == std::vector<uint64_t>{1});
+}
+
 TEST_CASE("lanes that await no versions act on, and take newer weights between unrolls", "[unit]") {
   constexpr int64_t kSteps = 5;
   UnrollFixture fixture(kSteps);

@@ -113,6 +113,75 @@ TEST_CASE("items of weights later than the step have no lag, and are counted", "
   CHECK(lags.max == 0);
 }
 
+// Items 0, 1, 2, … in batches of 4; those whose item `is_old` names are three steps old at step 10.
+class NumberedSampler : public FakeSampler {
+ public:
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+    absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
+    if (batch.ok()) {
+      char* const versions = batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
+      for (int64_t row = 0; row < 4; ++row) {
+        const int64_t version = is_old(next_++) ? 7 : 10;
+        std::memcpy(versions + 8 * row, &version, sizeof(version));
+      }
+    }
+    return batch;
+  }
+  std::function<bool(int64_t item)> is_old = [](int64_t) { return false; };
+
+ private:
+  int64_t next_ = 0;
+};
+
+torch::Tensor ItemsOf(const TensorBatch& batch) {
+  return batch.at("value").cpu().to(torch::kInt64);
+}
+
+TEST_CASE("a batch of several parts has the items of all, in their order", "[unit]") {
+  NumberedSampler sampler;
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 0;
+  options.parts = 3;
+  TableFeed feed(options, &sampler, &updater);
+  for (int64_t batch = 0; batch < 3; ++batch) {
+    REQUIRE_OK(feed.Next(10, StopToken()));
+    REQUIRE(feed.batch().size == 12);
+    CHECK(torch::equal(ItemsOf(feed.batch()), torch::arange(12 * batch, 12 * batch + 12)));
+    CHECK(feed.batch().at(kItemPolicyVersion).size(0) == 12);
+  }
+  CHECK(sampler.stats().batches == 9);
+  CHECK(feed.TakeCounts().lags.items == 36);
+}
+
+TEST_CASE("parts that are too old are made up for by others", "[unit]") {
+  NumberedSampler sampler;
+  sampler.is_old = [](int64_t item) { return item < 4 || (item >= 8 && item < 12); };
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 0;
+  options.parts = 2;
+  TableFeed feed(options, &sampler, &updater);
+  REQUIRE_OK(feed.Next(10, StopToken()));
+  CHECK(torch::equal(ItemsOf(feed.batch()), torch::tensor({4, 5, 6, 7, 12, 13, 14, 15}, torch::kInt64)));
+  CHECK(feed.TakeCounts().lags.too_old == 8);
+  REQUIRE_OK(feed.Next(10, StopToken()));
+  CHECK(torch::equal(ItemsOf(feed.batch()), torch::arange(16, 24)));
+}
+
+TEST_CASE("a batch that lacks less than a part does not wait for a whole one", "[unit]") {
+  NumberedSampler sampler;
+  sampler.is_old = [](int64_t item) { return item == 1; };
+  sampler.batches = 2;  // A third one would never come.
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 0;
+  options.parts = 2;
+  TableFeed feed(options, &sampler, &updater);
+  REQUIRE_OK(feed.Next(10, StopToken()));
+  CHECK(torch::equal(ItemsOf(feed.batch()), torch::tensor({0, 2, 3, 4, 5, 6, 7}, torch::kInt64)));
+}
+
 class MixedSampler : public FakeSampler {
  public:
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {

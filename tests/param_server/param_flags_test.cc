@@ -25,10 +25,23 @@ absl::Status Check(const std::vector<const char*>& arguments) {
 
 TEST_CASE("the default role of a parameter server is the hub", "[unit]") {
   ParamFlags flags;
-  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}"}, &flags).has_value());
+  REQUIRE_FALSE(
+      Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}", "--quotas", "q.yaml"}, &flags)
+          .has_value());
   CHECK(flags.role == ParamRole::kHub);
+  CHECK(flags.quotas == "q.yaml");
   REQUIRE_OK(flags.Check());
   CHECK(std::string(flags.Name()) == "param-server");
+}
+
+TEST_CASE("a hub serves its web page if it is given an address, which may have port 0", "[unit]") {
+  ParamFlags flags;
+  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d"}, &flags).has_value());
+  CHECK(flags.web.empty());
+  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--web", "[::1]:0"}, &flags).has_value());
+  CHECK(flags.web == "[::1]:0");
+  REQUIRE_OK(flags.Check());
+  CHECK(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--web", "here"}, &flags).has_value());
 }
 
 TEST_CASE("a gradient worker has a listening address and a preferred index", "[unit]") {
@@ -57,6 +70,10 @@ TEST_CASE("a role refuses flags of another role and needs its own", "[unit]") {
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--data-dir", "d"},
                 "--data-dir"));
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--no-plot"}, "--no-plot"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--quotas", "q.yaml"},
+                "--quotas"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--web", "127.0.0.1:0"},
+                "--web"));
   const std::vector<const char*> hub = {"--listen", "127.0.0.1:0", "--data-dir", "d"};
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--param-server", "h:1"}, "--param-server"));
   setenv("WAGGLE_PARAM_SERVER", "h:1", 1);

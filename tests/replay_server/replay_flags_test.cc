@@ -133,7 +133,7 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK(all.flags.advertise == "h:2");
   CHECK(all.flags.param_server == "h:3");
   CHECK(all.flags.index == 3);
-  CHECK(all.flags.log_level == LogLevel::kDebug);
+  CHECK(all.flags.log.level == LogLevel::kDebug);
   const ReplayServerOptions options = all.flags.ServerOptions();
   CHECK(options.listen == "h:1");
   CHECK(options.data_dir == "d");

@@ -69,6 +69,16 @@ class TcpSocket {
     return size == 0 || (size < 0 && errno == ECONNRESET);
   }
 
+  // Reads until the other side has closed the connection, and returns what came.
+  std::string ReadToEnd() {
+    std::string all;
+    char buffer[4096];
+    for (ssize_t size = 0; (size = recv(fd_, buffer, sizeof(buffer), 0)) > 0;) {
+      all.append(buffer, static_cast<size_t>(size));
+    }
+    return all;
+  }
+
   // Reads until the other side has closed the connection. Returns false if it does not.
   bool AwaitEnd() {
     char buffer[4096];

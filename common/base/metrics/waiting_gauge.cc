@@ -10,7 +10,7 @@ WaitingGauge::WaitingGauge(Metrics* metrics, Words words, std::function<Wait()> 
       words_(std::move(words)),
       wait_(std::move(wait)),
       period_(period),
-      waited_(wait_().total),
+      before_(wait_()),
       registration_(metrics->BeforeSnapshot([this] { Refresh(period_); })) {
   metrics->SetActivity(words_.working);
 }
@@ -28,9 +28,18 @@ void WaitingGauge::Refresh(absl::Duration period) {
   if (elapsed < period || elapsed <= absl::ZeroDuration()) {
     return;
   }
-  metrics_->Set("waiting_fraction", std::clamp(absl::FDivDuration(wait.total - waited_, elapsed), 0.0, 1.0));
+  const auto set = [this, elapsed](const char* gauge, absl::Duration total, absl::Duration before) {
+    metrics_->Set(gauge, std::clamp(absl::FDivDuration(total - before, elapsed), 0.0, 1.0));
+  };
+  set("waiting_fraction", wait.total, before_.total);
+  for (size_t i = 0; i < wait.shares.size(); ++i) {
+    const auto& [gauge, total] = wait.shares[i];
+    if (total > absl::ZeroDuration()) {
+      set(gauge, total, before_.shares[i].second);
+    }
+  }
   measured_ = true;
-  waited_ = wait.total;
+  before_ = wait;
   since_ = Stopwatch();
 }
 

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/base/metrics/metrics.h"
@@ -23,6 +25,9 @@ class WaitingGauge {
     absl::Duration total;            // Up to now.
     bool waiting = false;            // Now.
     const char* for_what = nullptr;  // Replaces Words::waiting if there are several things to wait for.
+    // Further gauges, each the share of the time that its total grew by: {"room_waiting_fraction", …}. A gauge is set
+    // once its total is not zero. Always the same ones, in the same order.
+    std::vector<std::pair<const char*, absl::Duration>> shares = {};
   };
 
   // Any thread calls `wait`. The fraction covers at least `period`: the time since it was last set.
@@ -40,7 +45,7 @@ class WaitingGauge {
   const absl::Duration period_;
   // Touched by one snapshot at a time, and at both ends by the owner.
   bool measured_ = false;
-  absl::Duration waited_;
+  Wait before_;  // At `since_`.
   Stopwatch since_;
   std::unique_ptr<Metrics::Registration> registration_;
 };

@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-constexpr char kScript[] = "/../share/waggle/plot_runs.py";
+constexpr char kScripts[] = "/../share/waggle/";
 
 absl::StatusOr<std::string> FindPython() {
   absl::StatusOr<std::string> python = FindProgram("python3");
@@ -25,8 +25,8 @@ absl::StatusOr<std::string> FindPython() {
   }
   if (!python.ok()) {
     return absl::NotFoundError(
-        "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings "
-        "both");
+        "curves are drawn, and runs compared, by python3 with matplotlib: apt install python3-matplotlib "
+        "libopenblas-openmp-dev brings both");
   }
   return python;
 }
@@ -54,23 +54,44 @@ std::string LastLine(const std::string& log) {
   return lines.empty() ? "" : lines.back();
 }
 
+// Python and the script's path.
+absl::StatusOr<std::vector<std::string>> ScriptCommand(const std::string& binary_folder, const char* name,
+                                                       const char* purpose) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::string python, FindPython());
+  const std::string script = absl::StrCat(binary_folder, kScripts, name);
+  if (access(script.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat(script, ", which ", purpose, ", is not there"));
+  }
+  return std::vector<std::string>{python, script};
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
                                                      const std::vector<std::string>& runs, const std::string& out,
                                                      bool returns_only) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::string python, FindPython());
-  const std::string script = binary_folder + kScript;
-  if (access(script.c_str(), R_OK) != 0) {
-    return absl::NotFoundError(absl::StrCat(script, ", which draws curves, is not there"));
-  }
-  std::vector<std::string> command = {python, script};
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<std::string> command,
+                          ScriptCommand(binary_folder, "plot_runs.py", "draws curves"));
   if (returns_only) {
     command.emplace_back("--returns");
   }
   if (!out.empty()) {
     command.push_back(absl::StrCat("--out=", out));
   }
+  command.emplace_back("--");
+  command.insert(command.end(), runs.begin(), runs.end());
+  return command;
+}
+
+absl::StatusOr<std::vector<std::string>> CompareCommand(const std::string& binary_folder,
+                                                        const std::vector<std::string>& runs, const std::string& by,
+                                                        bool json) {
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<std::string> command,
+                          ScriptCommand(binary_folder, "compare_runs.py", "compares runs"));
+  if (json) {
+    command.emplace_back("--json");
+  }
+  command.push_back(absl::StrCat("--by=", by));
   command.emplace_back("--");
   command.insert(command.end(), runs.begin(), runs.end());
   return command;

@@ -14,7 +14,8 @@ namespace waggle {
 
 // How to evaluate saved weights: the flags of `waggle evaluate` and `waggle record`, which pass them to waggle-actor.
 struct EvaluationFlags {
-  std::string path;  // The weights, or a folder or file that holds them.
+  std::string path;          // The weights, or a folder or file that holds them; for the user also an experiment's id.
+  std::string param_server;  // The hub of that experiment. Empty: none is asked.
   int64_t episodes = 100;
   std::optional<int64_t> seed;  // Absent: a random seed.
   std::string device;           // Empty: the device of the experiment's actors.

@@ -18,6 +18,8 @@
 #include "common/base/byte_size.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
+#include "common/base/process/flag_facts.h"
+#include "common/base/process/man_page.h"
 #include "common/base/whole_number.h"
 
 namespace waggle {
@@ -80,6 +82,13 @@ CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string*
                             const std::string& description) {
   return app->add_option(name, *value, description)
       ->check([](const std::string& address) { return std::string(ValidateReachable(address).message()); })
+      ->type_name("HOST:PORT");
+}
+
+CLI::Option* AddServingFlag(CLI::App* app, const std::string& name, std::string* value,
+                            const std::string& description) {
+  return app->add_option(name, *value, description)
+      ->check([](const std::string& address) { return CheckAddress(address, /*allow_port_zero=*/true); })
       ->type_name("HOST:PORT");
 }
 
@@ -164,18 +173,21 @@ CLI::Option* AddWordFlag(CLI::App* app, const std::string& name, std::vector<std
       ->default_str(shown);
 }
 
-void AddCommonFlags(CLI::App* app, LogLevel* level) {
+void AddCommonFlags(CLI::App* app, LogOptions* log) {
   app->add_option_function<std::string>(
          "--log-level",
-         [level](const std::string& name) {
+         [log](const std::string& name) {
            const absl::StatusOr<LogLevel> parsed = ParseLogLevel(name);
            if (!parsed.ok()) {
              throw CLI::ValidationError("--log-level", std::string(parsed.status().message()));
            }
-           *level = *parsed;
+           log->level = *parsed;
          },
          "The least important lines to log: debug, info (the default), warning or error")
       ->type_name("LEVEL");
+  AddChoiceFlag<LogFormat>(app, "--log-format", &log->format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
+                           "The form of log lines: text for people, or one JSON object a line")
+      ->envname("WAGGLE_LOG_FORMAT");
   app->set_version_flag("--version", absl::StrCat("waggle ", kVersion), "Print the version and exit");
 }
 
@@ -186,6 +198,15 @@ CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/false); })
       ->type_name("HOST:PORT")
       ->required();
+}
+
+CLI::Option* AddMetricsFlag(CLI::App* app, std::string* address) {
+  return app
+      ->add_option("--metrics-listen", *address,
+                   "The address to serve figures for Prometheus (/metrics) and health (/healthz, /readyz) at, by HTTP; "
+                   "port 0 takes a free port. By default neither is served")
+      ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
+      ->type_name("HOST:PORT");
 }
 
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
@@ -201,6 +222,10 @@ CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
 }
 
 std::optional<int> ParseCommandLine(CLI::App* app, int argc, const char* const* argv) {
+  if (argc == 2 && std::string(argv[1]) == "--help-man") {  // For packages; the help does not show it.
+    std::cout << ProgramManPage(app->get_name(), app->get_description(), FlagsOf(*app)) << std::flush;
+    return 0;
+  }
   try {
     app->parse(argc, argv);
     return std::nullopt;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "common/base/log_format.h"
 
 namespace CLI {
 class App;
@@ -24,9 +25,12 @@ namespace waggle {
 // A command line with no flag but --help.
 std::shared_ptr<CLI::App> NewCommandLine(const std::string& description, const std::string& program);
 
-// Adds --log-level debug|info|warning|error and --version. `level` does not change if the flag is not given. All
-// targets here must outlive the parsing.
-void AddCommonFlags(CLI::App* app, LogLevel* level);
+// Adds --log-level debug|info|warning|error, --log-format text|json, which WAGGLE_LOG_FORMAT can replace, and
+// --version. `log` does not change if a flag is not given. All targets here must outlive the parsing.
+void AddCommonFlags(CLI::App* app, LogOptions* log);
+
+// Adds --metrics-listen HOST:PORT, for a Monitor (monitor.h); port 0 takes a free one. Empty if it is not given.
+CLI::Option* AddMetricsFlag(CLI::App* app, std::string* address);
 
 // Adds --param-server HOST:PORT, which WAGGLE_PARAM_SERVER can replace; one of the two is required.
 CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address);
@@ -42,6 +46,8 @@ CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, cons
 
 // A HOST:PORT that other processes can connect to. `value` does not change if the flag is not given.
 CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
+// A HOST:PORT to serve at, as that of AddListenFlag. `value` does not change if the flag is not given.
+CLI::Option* AddServingFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
 
 // A whole number in the forms of ParseWholeNumber, such as 1e9. `value` does not change if the flag is not given; the
 // help shows no default.

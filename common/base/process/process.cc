@@ -181,12 +181,13 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
 
 }  // namespace
 
-int RunProcess(const std::string& role, LogLevel minimum_level,
+int RunProcess(const std::string& role, const LogOptions& log,
                const std::function<absl::Status(const StopToken& stop)>& body, AllocatingThreads threads) {
   EndWhereMemoryRunsOut();
   KeepFreedMemory(threads);
   RaiseFileLimit();
-  InitLogging(role, minimum_level);
+  SetLogFormat(log.format);
+  InitLogging(role, log.level);
   TakeGrpcLog();
   signal(SIGPIPE, SIG_IGN);  // A peer's end is an error to return, not a reason to die.
   signal(SIGXFSZ, SIG_IGN);  // So is a file that may not grow any more (ulimit -f): it counts as a full disk.

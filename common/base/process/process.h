@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/base/log.h"
+#include "common/base/log_format.h"
 #include "common/base/process/allocator.h"
 #include "common/base/threads/stop_token.h"
 
@@ -14,7 +14,7 @@ namespace waggle {
 //
 //   int main(int argc, char** argv) {
 //     … parse flags …
-//     return RunProcess("learner", LogLevel::kInfo, [&](const StopToken& stop) { return RunLearner(options, stop); });
+//     return RunProcess("learner", log, [&](const StopToken& stop) { return RunLearner(options, stop); });
 //   }
 //
 // Blocks SIGINT, SIGTERM and SIGHUP in every thread and waits for them in one: the first asks `body` to stop through
@@ -23,7 +23,7 @@ namespace waggle {
 // do anything. Returns the exit status: 0 when `body` returned OK, or CANCELLED after a stop; 1, with the error logged,
 // otherwise. No exception leaves it. Memory that runs out ends the process. Freed memory
 // is kept, as `threads` says.
-int RunProcess(const std::string& role, LogLevel minimum_level,
+int RunProcess(const std::string& role, const LogOptions& log,
                const std::function<absl::Status(const StopToken& stop)>& body,
                AllocatingThreads threads = AllocatingThreads::kMany);
 

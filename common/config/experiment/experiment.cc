@@ -257,7 +257,8 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   experiment.evaluation.has_own_environment =
       TextOf(experiment.evaluation.environment) != TextOf(experiment.environment);
   if (experiment.learner.batch_size == kOneOfEachLane) {
-    experiment.learner.batch_size = experiment.actor.processes_started() * experiment.actor.lanes;
+    const int64_t lanes = experiment.actor.processes_started() * experiment.actor.lanes;
+    experiment.learner.batch_size = std::max<int64_t>(1, lanes / experiment.learner.processes);
   }
   const std::string environment = experiment.environment.Offer();
   if (!environments.empty() && !Contains(environments, environment)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -357,6 +358,12 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
   add({"network", "networks"}, of_networks.status());
   add({"algorithm", "replay", "actor", "stop", "network", "networks"}, CheckImport(experiment, plan.algorithm));
   problems->Add(UniteSignatures(&plan.algorithm.tables));
+  if (plan.algorithm.rows_per_version.has_value()) {
+    // An actor writes an unroll of each lane at a time. Old unrolls thus leave whole requests out of a batch.
+    for (TablePlan& table : plan.algorithm.tables) {
+      table.parts = table.is_modules ? 1 : table.batch_size / std::gcd(table.batch_size, experiment.actor.lanes);
+    }
+  }
   add({"algorithm", "network", "networks", "actor", "learner"},
       CheckLearners(experiment, plan.algorithm, plan.networks));
   return plan;

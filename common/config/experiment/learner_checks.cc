@@ -10,14 +10,23 @@ namespace waggle {
 absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
   Problems problems;
   if (plan.rows_per_version.has_value()) {
-    const int64_t unrolls = experiment.actor.processes * experiment.actor.lanes;
-    problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
-                       ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
-                       ", or none, which stands for as many as there are lanes");
-    problems.AddUnless(
-        experiment.learner.actors_push() || experiment.actor.least_processes == experiment.actor.processes,
-        "actor.processes: {min: ", experiment.actor.least_processes, ", max: ", experiment.actor.processes,
-        "}: the learner waits for an unroll of each of its lanes; wanted a number");
+    const LearnerOptions& learner = experiment.learner;
+    const int64_t lanes = experiment.actor.lanes;
+    const int64_t all_lanes = experiment.actor.processes * lanes;
+    const int64_t unrolls = learner.batch_size * learner.processes;
+    const std::string got = learner.processes == 1
+                                ? absl::StrCat("learner.batch_size: got ", learner.batch_size)
+                                : absl::StrCat("learner.batch_size: got ", learner.batch_size, " for each of ",
+                                               learner.processes, " learners");
+    // Pushed unrolls are not divided among actors, and a turn of a deterministic run is an unroll of each lane.
+    if (learner.actors_push() || experiment.experiment.deterministic) {
+      problems.AddUnless(unrolls == all_lanes, got, "; wanted ", all_lanes,
+                         ", an unroll of each lane, or none, which stands for that");
+    } else {
+      problems.AddUnless(unrolls >= all_lanes && unrolls % lanes == 0, got, "; wanted a multiple of ", lanes,
+                         " unrolls in all, as an actor writes one of each lane at a time, and at least ", all_lanes,
+                         ", one of each lane; or none, which stands for that, if it can be divided by the learners");
+    }
     problems.AddUnless(experiment.learner.publish_period_steps == 1,
                        "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
                        ": actors wait for the weights of each learner step; wanted 1");
@@ -48,8 +57,9 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   const int64_t learners = experiment.learner.processes;
   Problems problems;
   if (learners > 1) {
-    problems.AddUnless(!plan.rows_per_version.has_value(), "learner.processes: ", learners, ": actors of algorithm ",
-                       experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
+    problems.AddUnless(!plan.rows_per_version.has_value() || !experiment.learner.learners_push(),
+                       "learner.gradients: push: actors of algorithm ", experiment.algorithm,
+                       " wait for each step of all learners; wanted local, or learner.processes of 1");
     problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
                        ": with actor.inference: server one learner has the weights that all act by; wanted 1");
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
@@ -65,7 +75,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!plan.assigns || !experiment.learner.learners_push(), "learner.gradients: push: algorithm ",
                        experiment.algorithm,
                        " sets parameters to values with these options, for which there are no gradients; wanted local");
-    problems.AddUnless(!plan.normalizes_returns || plan.rows_per_version.has_value(), "learner.processes: ", learners,
+    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
                        ": each would scale returns by what it has learned from itself, and the mean would be of "
                        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
   }

@@ -12,8 +12,7 @@ namespace waggle {
 // Checks of an experiment's sections actor and learner against the plan of its algorithm. INVALID_ARGUMENT, with all
 // problems, a line each.
 
-// If actors wait for each learner step, the step must take all their items: the learner would wait for more in vain,
-// and the rest would pile up.
+// If actors wait for each learner step, the step must take whole unrolls of actors, at least one of each lane.
 absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan);
 
 // Checks actions that the learner's process computes, with weights that no actor has.

@@ -5,13 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
+#include "common/config/experiment/settings_text.h"
 #include "common/config/live_fields.h"
-#include "common/config/yaml_file.h"
 
 namespace waggle {
 namespace {
@@ -19,14 +17,6 @@ namespace {
 constexpr char kOrigin[] = "the experiment";
 
 using Values = std::vector<std::pair<std::string, std::string>>;
-
-absl::StatusOr<Values> ParseSettings(const std::string& settings) {
-  Values values;
-  for (const absl::string_view line : absl::StrSplit(settings, '\n', absl::SkipEmpty())) {
-    WAGGLE_ASSIGN_OR_RETURN(values.emplace_back(), ParseOverride(line));
-  }
-  return values;
-}
 
 std::map<std::string, std::string> LiveValues(const Experiment& experiment) {
   LiveFields fields;
@@ -48,15 +38,6 @@ absl::Status CheckKeys(const Values& wanted, const std::map<std::string, std::st
     problems.AddUnless(seen.insert(key).second, key, ": got ", value, " and another value; wanted one");
   }
   return problems.ToStatus();
-}
-
-// Takes the text of each override away from the problems: the user typed no --set.
-absl::Status WithoutOrigins(const absl::Status& status, const Values& wanted) {
-  std::string message(status.message());
-  for (const auto& [key, value] : wanted) {
-    message = absl::StrReplaceAll(message, {{absl::StrCat("--set ", key, "=", value, ": "), ""}});
-  }
-  return absl::Status(status.code(), message);
 }
 
 }  // namespace
@@ -86,7 +67,7 @@ absl::StatusOr<ChangedSettings> ChangeSettings(const std::string& yaml, const st
   values.insert(values.end(), wanted.begin(), wanted.end());
   absl::StatusOr<Experiment> after = ParseStoredExperiment(yaml, kOrigin, values, algorithms);
   if (!after.ok()) {
-    return WithoutOrigins(after.status(), wanted);
+    return WithoutFlags(after.status(), wanted);
   }
   const std::map<std::string, std::string> now = LiveValues(*after);
   ChangedSettings changed;
@@ -102,8 +83,7 @@ absl::StatusOr<ChangedSettings> ChangeSettings(const std::string& yaml, const st
       changed.changes.push_back({key, old.at(key), set.at(key)});
     }
   }
-  changed.settings = absl::StrJoin(
-      set, "", [](std::string* out, const auto& one) { absl::StrAppend(out, one.first, "=", one.second, "\n"); });
+  changed.settings = SettingsText(set);
   changed.experiment = *std::move(after);
   return changed;
 }

@@ -9,8 +9,7 @@
 
 namespace waggle {
 
-// Settings are the numbers of an experiment that were set while it ran, as text: lines "KEY=VALUE" in the order of
-// their keys, each value as YAML on one line. Empty: none was set.
+// Settings are the values of an experiment that were set after its submission, as text: see settings_text.h.
 
 // ParseStoredExperiment with these settings. INVALID_ARGUMENT also for text of another form.
 absl::StatusOr<Experiment> ParseWithSettings(const std::string& yaml, const std::string& origin,

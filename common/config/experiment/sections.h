@@ -231,8 +231,7 @@ struct InitOptions {
 // `learner:` — the process that learns.
 struct LearnerOptions {
   // The number of learners. Several are a group: each samples batches of its own, and all step by the mean of their
-  // gradients, so that a step learns from this many times batch_size items. Not for actors that wait for each learner
-  // step.
+  // gradients, so that a step learns from this many times batch_size items.
   int64_t processes = 1;
   std::string device = "cpu";    // cpu, cuda or cuda:N.
   int64_t threads = 1;           // The tensor library's threads; more than one pays for large networks only.

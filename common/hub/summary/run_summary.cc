@@ -1,6 +1,7 @@
 #include "common/hub/summary/run_summary.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/hub/summary/result_report.h"
 #include "common/hub/summary/run_counts.h"
@@ -45,6 +46,14 @@ Json RunSummary::AsJson() const {
     }
   }
   json["items_too_old"] = static_cast<int64_t>(items_too_old);
+  for (const auto& [name, text] : {std::pair("waggle", &waggle_version), std::pair("libtorch", &libtorch_version)}) {
+    if (!text->empty()) {
+      json["software"][name] = *text;
+    }
+  }
+  if (!machine.empty()) {
+    json["machine"] = machine;
+  }
   json["gradients"] = GradientsJson(gradients);
   json["processes"] = Json::array();
   for (const ProcessSummary& process : processes) {

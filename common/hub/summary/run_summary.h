@@ -32,6 +32,10 @@ struct RunSummary {
   int64_t seed = 0;
   std::string outcome;  // "solved", "limit", "failed", …
   std::string reason;
+  // The software's versions and the machine. Those that the summary's writer does not know are empty, and not written.
+  std::string waggle_version;
+  std::string libtorch_version;
+  std::string machine;
   double env_steps = 0;
   double learner_steps = 0;
   double wall_seconds = 0;  // The time of the run: see ExperimentTracker.

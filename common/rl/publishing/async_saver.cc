@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/log.h"
+#include "common/base/stopwatch.h"
 
 namespace waggle {
 
 AsyncSaver::AsyncSaver(CheckpointStore* store, Metrics* metrics)
-    : store_(store), metrics_(metrics), thread_("checkpoints", [this] { Run(); }) {}
+    : store_(store), metrics_(metrics), thread_("checkpoints", [this] { Run(); }) {
+  SetWrittenNow();  // Before the first, the age of the newest is that of the training.
+}
 
 AsyncSaver::~AsyncSaver() {
   MutexLock lock(&mutex_);
@@ -51,6 +56,10 @@ void AsyncSaver::WaitForIdleLocked() {
   }
 }
 
+void AsyncSaver::SetWrittenNow() {
+  metrics_->Set("process/checkpoint_unix_seconds", absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+}
+
 void AsyncSaver::Run() {
   bool failing = false;
   while (true) {
@@ -66,9 +75,14 @@ void AsyncSaver::Run() {
       contents = std::exchange(pending_, std::nullopt);
     }
     const int64_t step = contents->step;
+    const Stopwatch since;
     const absl::Status saved = store_->Save(*contents);
     contents.reset();  // Freed first: the next one takes as much memory.
-    if (!saved.ok()) {
+    if (saved.ok()) {
+      metrics_->Add("process/checkpoints_written", 1);
+      metrics_->Add("process/checkpoint_writing_seconds", absl::ToDoubleSeconds(since.Elapsed()));
+      SetWrittenNow();
+    } else {
       metrics_->Add("checkpoints_failed", 1);
     }
     if (saved.ok() == failing) {  // Logs the first of consecutive failures only.

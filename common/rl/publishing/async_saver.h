@@ -15,7 +15,8 @@ namespace waggle {
 // because each takes the memory of a whole learner. The caller decides when to retry. Logs the first of consecutive
 // failures and the next success. Used by one thread.
 //
-// Metrics: the counter "checkpoints_failed", and the gauge "checkpoint_failing", 1 from a failure to the next success.
+// Metrics: the counter "checkpoints_failed", and the gauge "checkpoint_failing", 1 from a failure to the next success;
+// and of this process alone the counters of written checkpoints and their seconds, and the time of the last one.
 class AsyncSaver {
  public:
   // `store` and `metrics` must outlive this, which alone uses the store.
@@ -40,6 +41,7 @@ class AsyncSaver {
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void SetWrittenNow();
   void WaitForIdleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   CheckpointStore* const store_;

@@ -43,13 +43,37 @@ TEST_CASE("Each experiment has a line with its age and running time", "[unit]") 
   CHECK_THAT(ExperimentsText(page, kNow), Catch::EndsWith("  older ones are not shown: waggle list --limit N\n"));
 }
 
-TEST_CASE("Experiments are listed with their populations if some have one", "[unit]") {
+TEST_CASE("Experiments are listed with the labels that tell them apart", "[unit]") {
   v1::ListExperimentsResponse experiments = TwoExperiments();
-  experiments.mutable_experiments(1)->set_population("cart");
+  for (v1::ExperimentInfo& one : *experiments.mutable_experiments()) {
+    one.set_owner("ada");
+  }
+  CHECK_THAT(ExperimentsText(experiments, kNow), !Catch::Contains("owner") && !Catch::Contains("settings"));
+  experiments.mutable_experiments(1)->set_owner("bob");
+  experiments.mutable_experiments(1)->add_settings("a=1");
+  experiments.mutable_experiments(1)->add_settings("s=2");
+  experiments.mutable_experiments(0)->add_tags("paper");
   const std::string text = ExperimentsText(experiments, kNow);
-  CHECK_THAT(text, Catch::StartsWith("  experiment  population  state "));
-  CHECK_THAT(text, Catch::Contains("\n  pole-x7k2q  -           running ") &&
-                       Catch::Contains("\n  cart-99abc  cart        solved "));
+  const std::string titles = text.substr(0, text.find('\n'));
+  CHECK_THAT(titles, Catch::Contains(" settings ") && Catch::Contains(" tags ") && Catch::Contains(" owner "));
+  CHECK_THAT(text, Catch::Contains(" a=1 s=2 ") && Catch::Contains(" paper ") && Catch::Contains(" bob"));
+}
+
+TEST_CASE("A group is one line with its states and its best member", "[unit]") {
+  v1::ListExperimentsResponse experiments = TwoExperiments();
+  *experiments.add_groups() = testing::FromText<v1::ExperimentGroup>(R"(
+      id: "hop-x7k2q" name: "hop" members: 15 env_steps: 45000 workers: 8 workers_wanted: 8
+      states { state: RUN_STATE_RUNNING count: 2 } states { state: RUN_STATE_QUEUED count: 13 }
+      best_id: "hop-x7k2q-3" best { evaluation { mean_return: 487.25 } } best_settings: "experiment.seed=4"
+      reason: "waits for 1 learner, busy with others")");
+  experiments.mutable_groups(0)->set_submitted_at_us(absl::ToUnixMicros(kNow));
+  const std::string text = ExperimentsText(experiments, kNow);
+  CHECK_THAT(text, Catch::Contains("\n  hop-x7k2q (15) ") && Catch::Contains(" 2 running, 13 queued ") &&
+                       Catch::Contains(" 487.2") && Catch::Contains("best: hop-x7k2q-3 experiment.seed=4; waits for"));
+  CHECK(text.find("hop-x7k2q") < text.find("pole-x7k2q"));  // The newest first.
+  const nlohmann::ordered_json json = GroupsJson(experiments);
+  CHECK(json[0]["states"]["queued"] == 13);
+  CHECK(json[0]["best_id"] == "hop-x7k2q-3");
 }
 
 TEST_CASE("The JSON of experiments has times as numbers", "[unit]") {

@@ -1,5 +1,7 @@
 #include "cli/run/local_processes.h"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,15 @@ TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]")
 TEST_CASE("A missing executable is named", "[unit]") {
   const absl::Status status = CheckExecutables(Experiment(), "/none");
   CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which must be beside"));
+
+  // The package that has it is named if it is another one than that of waggle.
+  const TemporaryFolder folder;
+  for (const char* const name : {"waggle-param-server", "waggle-replay-server"}) {
+    std::ofstream(folder.File(name)) << "#!/bin/sh\n";
+    std::filesystem::permissions(folder.File(name), std::filesystem::perms::owner_all);
+  }
+  CHECK_THAT(std::string(CheckExecutables(Experiment(), folder.path()).message()),
+             Catch::Contains("waggle-learner, which must be beside waggle; ") && Catch::Contains("waggle-worker"));
 }
 
 }  // namespace

@@ -53,6 +53,37 @@ TEST_CASE("A requested folder may exist if it is empty, and a run is never overw
   REQUIRE_OK(OutputFolder::Create(temporary.File("empty"), "pole", kNow));
 }
 
+// The folder of a run that has begun.
+std::string BegunRun(const TemporaryFolder& temporary) {
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("run"), "pole", kNow));
+  for (const char* const file : {"experiment.yaml", "hub/experiments.db", "hub/address", "metrics.csv"}) {
+    std::ofstream(folder.File(file)) << "x";
+  }
+  return folder.path();
+}
+
+TEST_CASE("The folder of an earlier run is taken as it is, without its hub's address", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Take(BegunRun(temporary) + "/"));
+  CHECK(folder.path() == temporary.File("run"));
+  CHECK(Contents(folder.File("experiment.yaml")) == "x");
+  CHECK_FALSE(std::filesystem::exists(folder.File("hub/address")));
+}
+
+TEST_CASE("A folder that a run uses is not taken, nor one without a run", "[unit]") {
+  const TemporaryFolder temporary;
+  const std::string path = BegunRun(temporary);
+  {
+    const OutputFolder user = ValueOf(OutputFolder::Take(path));
+    REQUIRE_CODE(OutputFolder::Take(path), absl::StatusCode::kUnavailable);
+  }
+  REQUIRE_OK(OutputFolder::Take(path));
+  std::filesystem::remove(path + "/hub/experiments.db");
+  REQUIRE_CODE(OutputFolder::Take(path), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(OutputFolder::Take(temporary.File("nowhere")), absl::StatusCode::kNotFound);
+  CHECK_FALSE(std::filesystem::exists(temporary.File("nowhere")));
+}
+
 TEST_CASE("The error names a folder that cannot be created", "[unit]") {
   const TemporaryFolder temporary;
   std::ofstream(temporary.File("file")) << "x";

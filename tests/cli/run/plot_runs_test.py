@@ -15,6 +15,7 @@ SOURCES = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCES / "cli" / "run"))
 
 import plot_runs  # noqa: E402
+import run_folders  # noqa: E402
 
 SCRIPT = SOURCES / "cli" / "run" / "plot_runs.py"
 YAML = """experiment:
@@ -73,7 +74,7 @@ class ReadingTest(PlotTest):
         folder = self.run_folder("a", rows=[(0, 0, "x", 1)])
         with open(folder / "metrics.csv", "a", encoding="utf-8") as file:
             file.write("5,0.5,x")
-        self.assertEqual(plot_runs.read_metrics(folder / "metrics.csv")["x"].values, [1])
+        self.assertEqual(run_folders.read_metrics(folder / "metrics.csv")["x"].values, [1])
 
     def test_evaluations_that_finish_in_another_order_are_drawn_by_their_steps(self):
         rows = [(700, 5, "evaluation/mean_return", 10), (700, 6, "evaluation/mean_return", 20)]
@@ -91,9 +92,9 @@ class ReadingTest(PlotTest):
             ("step,seconds,name,value\n1,2,3\n", "metrics.csv:2: wanted"),
         ]:
             (folder / "metrics.csv").write_text(text)
-            with self.assertRaisesRegex(plot_runs.PlotError, message):
+            with self.assertRaisesRegex(run_folders.RunError, message):
                 plot_runs.Run(folder)
-        with self.assertRaisesRegex(plot_runs.PlotError, "is no run's folder"):
+        with self.assertRaisesRegex(run_folders.RunError, "is no run's folder"):
             plot_runs.Run(self.root / "nowhere")
 
     def test_runs_that_differ_only_in_their_seed_are_one_group(self):
@@ -101,15 +102,43 @@ class ReadingTest(PlotTest):
         runs = [plot_runs.Run(folder) for folder in folders]
         groups = plot_runs.group_runs(runs + [runs[0]])
         self.assertEqual([[run.name for run in group] for group in groups], [["a", "c"], ["b"]])
-        labels = [plot_runs.label_of(group, groups) for group in groups]
-        several = "bees (a, …), 2 seeds: mean ± standard deviation; dotted once a run has ended"
-        self.assertEqual(labels, [several, "bees (b)"])
-        self.assertEqual(plot_runs.label_of(groups[1], groups[1:]), "bees")
+        self.assertEqual(run_folders.labels_of(groups), ["batch_size=64", "batch_size=32"])
+        self.assertEqual(run_folders.labels_of(groups[1:]), ["bees"])
+
+    def test_labels_have_the_shortest_names_of_the_keys_that_differ(self):
+        texts = ["a:\n  rate: 1\n  x:\n    rate: 3\nnets:\n  - {type: mlp}\n  - {type: lstm}\nb: 4\n",
+                 "a:\n  rate: 2\n  x:\n    rate: 5\nnets:\n  - {type: mlp}\nb: 4\n"]
+        groups = []
+        for number, text in enumerate(texts):
+            folder = self.run_folder(str(number))
+            (folder / "experiment.yaml").write_text(text)
+            groups.append([plot_runs.Run(folder)])
+        self.assertEqual(groups[0][0].values,
+                         {"a.rate": "1", "a.x.rate": "3", "nets": "- {type: mlp} - {type: lstm}", "b": "4"})
+        self.assertEqual(run_folders.short_names(["a.rate", "a.x.rate", "nets"]),
+                         {"a.rate": "a.rate", "a.x.rate": "x.rate", "nets": "nets"})
+        self.assertEqual(run_folders.differing_keys(groups), ["a.rate", "a.x.rate", "nets"])
+
+    def test_labels_of_a_sweep_have_its_settings_alone(self):
+        groups = []
+        for rate in ("0.1", "0.2"):
+            folder = self.run_folder(rate, batch=int(float(rate) * 100))
+            (folder / "fetched.json").write_text(json.dumps({"settings": {"algorithm.rate": rate}}))
+            groups.append([plot_runs.Run(folder)])
+        self.assertEqual(run_folders.labels_of(groups), ["rate=0.1", "rate=0.2"])
+
+    def test_runs_that_nothing_tells_apart_are_labelled_by_their_folders(self):
+        groups = []
+        for name in ("one", "two"):
+            folder = self.run_folder(name)
+            (folder / "experiment.yaml").unlink()
+            groups.append([plot_runs.Run(folder)])
+        self.assertEqual(run_folders.labels_of(groups), ["one", "two"])
 
 
 class CurveTest(unittest.TestCase):
     def test_a_pause_and_a_missing_value_are_gaps(self):
-        series = plot_runs.Series()
+        series = run_folders.Series()
         for at in [0, 0.5, 1, 1.5, 2, 12, 12.5]:
             series.add(int(10 * at), at, math.nan if at == 1 else at)
         xs, ys = series.curve("seconds", gaps=True)
@@ -118,7 +147,7 @@ class CurveTest(unittest.TestCase):
         self.assertEqual(len(series.curve("steps", gaps=False)[0]), 7)
 
     def test_figures_that_come_a_few_seconds_late_leave_no_gap(self):
-        series = plot_runs.Series()
+        series = run_folders.Series()
         for at in [0, 1, 1, 1, 1, 1, 5.5, 11]:  # Rows of a hub whose clock is behind its file have one time.
             series.add(int(10 * at), at, at)
         xs, ys = series.curve("seconds", gaps=True)
@@ -199,7 +228,8 @@ class CommandTest(PlotTest):
         for panel in picture.panels:
             self.assertGreaterEqual(len(panel.lines), 3, panel.get_title())  # Two seeds and their mean.
         labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
-        self.assertEqual(len(labels), 6)
+        self.assertEqual(labels[:2], ["batch_size=64, 2 seeds", "batch_size=32"])
+        self.assertEqual(len(labels), 7)
         # The mean over two seeds, one of which has ended, goes on to the end of the other.
         folders = [self.run_folder("short"), self.run_folder("long", seed=3)]
         two = plot_runs.Picture([plot_runs.Run(folder) for folder in folders])

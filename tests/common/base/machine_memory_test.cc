@@ -26,6 +26,15 @@ struct Machine {
   const testing::TemporaryFolder folder;
 };
 
+TEST_CASE("A process's memory grows with what it touches, and is no more than the machine's", "[unit]") {
+  const int64_t before = ResidentBytes();
+  CHECK(before > 0);
+  const std::string touched(size_t{64} << 20, 'x');
+  CHECK(ResidentBytes() > before + (int64_t{32} << 20));
+  CHECK(ResidentBytes() < MachineMemoryBytes());
+  CHECK(touched.back() == 'x');
+}
+
 TEST_CASE("The machine's memory is limited by the control group", "[unit]") {
   const Machine machine;
   const int64_t all = machine.Bytes();

@@ -28,6 +28,7 @@ TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
   const v1::HeartbeatRequest first = figures();
   CHECK(first.counters().at("env_steps") == 3);
   CHECK(first.gauges().at("return_mean") == 1.5);
+  CHECK(first.gauges().at("resident_bytes") > 1'000'000);
   CHECK(first.activity() == "acting");
   CHECK(first.last_error() == "a process was lost?");
   CHECK(figures().taken_at_us() >= first.taken_at_us());

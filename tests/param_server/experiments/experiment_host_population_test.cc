@@ -43,38 +43,12 @@ class PopulationFixture : public HostFixture {
       RoundsUntil(id + " to run", [&] { return Find(id) != nullptr; });
     }
   }
-  // The member's learner publishes weights of its step `version`.
-  void Publish(const std::string& id, uint64_t version) {
-    ModelSnapshot snapshot;
-    snapshot.model = "pole";
-    snapshot.version = {1, version};
-    snapshot.progress.env_steps = Find(id)->hub->env_steps();
-    REQUIRE_OK(Find(id)->models->Publish(std::move(snapshot)));
-  }
+  void Publish(const std::string& id, uint64_t version) { HostFixture::Publish(id, "pole", version); }
   // An actor takes these steps.
   void Act(const std::string& id, double steps) {
     WorkerFigures figures;
     figures.counters["env_steps"] = steps;
     Work(id, absl::StrCat("actor-", ++names_), Role::kActor, figures);
-  }
-  // An evaluator evaluates weights that were published at the present number of steps.
-  void Evaluate(const std::string& id, double mean_return) {
-    const std::shared_ptr<RunServices> run = Find(id);
-    const std::string worker_id = absl::StrCat("evaluator-", ++names_);
-    run->hub->Order({worker_id, Role::kEvaluator, 77, "h", ""}, ++last_index);
-    REQUIRE_OK(run->hub->Join({worker_id, absl::StrCat("10.0.0.1:", 10'000 + last_index), 0, {}}));
-    WorkerReport report;
-    report.worker_id = worker_id;
-    report.evaluations.resize(1);
-    Evaluation& evaluation = report.evaluations[0].evaluation;
-    evaluation.version = {1, 1};
-    evaluation.episodes = 20;
-    evaluation.mean_return = evaluation.min_return = evaluation.max_return = mean_return;
-    evaluation.mean_length = 9;
-    evaluation.env_steps = static_cast<uint64_t>(run->hub->env_steps());
-    report.evaluations[0].finished = absl::FromUnixMicros(++names_);
-    REQUIRE_OK(run->hub->Heartbeat(report));
-    run->hub->Leave(worker_id);
   }
   // The order to the member's learner.
   Exploit OrderOf(const std::string& id) {

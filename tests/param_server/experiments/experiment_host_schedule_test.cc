@@ -74,7 +74,7 @@ TEST_CASE_METHOD(HostFixture, "experiments begin by priority, except those that 
   WholeCrew();
   RoundsUntil("the urgent one", [&] { return State(urgent) == RunState::kRunning; });
   CHECK(State(first) == RunState::kQueued);
-  CHECK_THAT(ValueOf(host->Get(large)).reason(), Catch::Contains("4 learners"));
+  CHECK_THAT(ValueOf(host->Get(large)).reason(), Catch::Contains("5 learners"));
   RoundsUntil("what the first one waits for",
               [&] { return ValueOf(host->Get(first)).reason().find("1 learner") != std::string::npos; });
   REQUIRE_OK(host->Stop(urgent));

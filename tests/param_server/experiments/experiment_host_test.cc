@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "common/base/log_context.h"
+#include "common/base/metrics/prometheus_text.h"
 #include "tests/param_server/experiments/host_fixture.h"
 
 namespace waggle::testing {
@@ -34,6 +36,44 @@ TEST_CASE_METHOD(HostFixture, "a wrong experiment is refused, and a repeated sub
   CHECK(absl::IsNotFound(host->Events("nothing", 0).status()));
   CHECK(absl::IsNotFound(host->PastOverview("nothing").status()));
   CHECK(absl::IsFailedPrecondition(host->PastOverview("").status()));  // There are two.
+}
+
+TEST_CASE_METHOD(HostFixture, "events name the trace of the call that causes them", "[unit]") {
+  Start();
+  std::string id;
+  {
+    const LogScope scope({"", "", "0af7651916cd43dd8448eb211c80319c"});
+    id = Submit("x");
+    REQUIRE_OK(host->Stop(id));
+  }
+  REQUIRE_OK(host->Resume(id));
+  std::vector<std::string> texts;
+  for (const ExperimentEvent& event : ValueOf(host->Events(id, 0))) {
+    texts.push_back(event.text);
+  }
+  CHECK_THAT(texts, Catch::VectorContains<std::string>("submitted (trace 0af7651916cd43dd8448eb211c80319c)"));
+  CHECK_THAT(texts, Catch::VectorContains<std::string>("stopped by a user (trace 0af7651916cd43dd8448eb211c80319c)"));
+  CHECK_THAT(texts, Catch::VectorContains<std::string>("resumed by a user: in the queue again"));
+}
+
+TEST_CASE_METHOD(HostFixture, "the host writes its experiments, its pool and the pool's events", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  const std::string queued = Submit("y", "", -1);
+  RoundsUntil("orders", [&] { return workers.at("actor").held_size() == 1; });
+  PrometheusText text;
+  host->WriteFigures(&text);
+  const std::string all = text.Text();
+  CAPTURE(all);
+  CHECK_THAT(all, Catch::Contains("waggle_hub_experiments{state=\"running\"} 1\n"));
+  CHECK_THAT(all, Catch::Contains("waggle_hub_experiments{state=\"queued\"} 1\n"));
+  CHECK_THAT(all, Catch::Contains("waggle_hub_experiments{state=\"failed\"} 0\n"));
+  CHECK_THAT(all, Catch::Contains("waggle_hub_pool_members{kind=\"actor\"} 1\n"));
+  CHECK_THAT(all, Catch::Contains("waggle_hub_pool_orders{kind=\"actor\"} 1\n"));
+  CHECK_THAT(all, Catch::Contains("waggle_hub_experiment_env_steps_total{experiment=\"" + id + "\"} 0\n"));
+  CHECK_THAT(all, !Catch::Contains(queued));  // Only experiments that run are labels.
+  CHECK_THAT(all, !Catch::Contains("waggle_hub_pool_events_total{event=\"ordered\"} 0\n"));
 }
 
 TEST_CASE_METHOD(HostFixture, "a deleted experiment leaves nothing behind", "[unit]") {

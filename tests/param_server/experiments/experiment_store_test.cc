@@ -30,7 +30,8 @@ auto Fields(const ExperimentRecord& record) {
                   record.priority, record.state, record.reason, record.software_version, record.output_folder,
                   record.submitted, record.started, record.ended, record.attempts, record.replay_storage,
                   record.settings, record.membership.population, record.membership.exploit,
-                  record.membership.exploited_at);
+                  record.membership.exploited_at, record.labels.group, record.labels.varied, record.labels.tags,
+                  record.labels.owner);
 }
 
 auto Fields(const ExperimentTexts& texts) {
@@ -57,6 +58,7 @@ ExperimentRecord FullRecord() {
   record.replay_storage = {{0, "a"}, {7, ""}, {2, std::string("\0b", 2)}};
   record.settings = "algorithm.clip=0.1\n";
   record.membership = {"cartpole-k3x9a", {"cartpole-k3x9a-2", 7}, 90'000};
+  record.labels = {"cartpole-k3x9a", {"experiment.seed=1", "algorithm.clip=0.1"}, {"baseline", "paper"}, "ada"};
   return record;
 }
 
@@ -162,18 +164,29 @@ TEST_CASE_METHOD(Fixture, "Several experiments are added together or not at all"
   CHECK(Ids(store.get()) == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE_METHOD(Fixture, "A store that was made before there were settings and populations is read", "[unit]") {
+TEST_CASE_METHOD(Fixture, "A store that was made before there were settings, populations and labels is read",
+                 "[unit]") {
   ExperimentRecord record = Record("x");
   record.sequence = ValueOf(store->Add(record));
   store.reset();
-  REQUIRE_OK(
-      ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))->Run("DROP TABLE settings; DROP TABLE populations"));
+  REQUIRE_OK(ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))
+                 ->Run("DROP TABLE settings; DROP TABLE populations; DROP TABLE labels"));
   store = ValueOf(ExperimentStore::Open(path));
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(record));
   record.settings = "a=1\n";
   REQUIRE_OK(store->Update(record));
   Reopen();
   CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(record));
+}
+
+TEST_CASE_METHOD(Fixture, "A population of a store without labels is a group", "[unit]") {
+  REQUIRE_OK(store->Add(FullRecord()));
+  store.reset();
+  REQUIRE_OK(ValueOf(SqliteDatabase::Open(path, {0x57676c65, 1, ""}))->Run("DROP TABLE labels"));
+  store = ValueOf(ExperimentStore::Open(path));
+  const ExperimentRecord read = ValueOf(LoadAll(store.get())).at(0);
+  CHECK(read.labels.group == FullRecord().membership.population);
+  CHECK(read.labels.tags.empty());
 }
 
 TEST_CASE_METHOD(Fixture, "The last overview of a closed run comes with its record", "[unit]") {

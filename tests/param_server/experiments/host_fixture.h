@@ -155,6 +155,33 @@ class HostFixture {
     REQUIRE_OK(run->hub->Heartbeat(report));
     run->hub->Leave(worker_id);
   }
+  // The learner of an experiment with this name publishes weights of its step `version`.
+  void Publish(const std::string& id, const std::string& name, uint64_t version) {
+    ModelSnapshot snapshot;
+    snapshot.model = name;
+    snapshot.version = {1, version};
+    snapshot.progress.env_steps = Find(id)->hub->env_steps();
+    REQUIRE_OK(Find(id)->models->Publish(std::move(snapshot)));
+  }
+  // An evaluator evaluates weights that were published at the present number of steps.
+  void Evaluate(const std::string& id, double mean_return, uint64_t version = 1) {
+    const std::shared_ptr<RunServices> run = Find(id);
+    const std::string worker_id = absl::StrCat("evaluator-", ++last_index);
+    run->hub->Order({worker_id, Role::kEvaluator, 77, "h", ""}, last_index);
+    REQUIRE_OK(run->hub->Join({worker_id, absl::StrCat("10.0.0.1:", 10'000 + last_index), 0, {}}));
+    WorkerReport report;
+    report.worker_id = worker_id;
+    report.evaluations.resize(1);
+    Evaluation& evaluation = report.evaluations[0].evaluation;
+    evaluation.version = {1, version};
+    evaluation.episodes = 20;
+    evaluation.mean_return = evaluation.min_return = evaluation.max_return = mean_return;
+    evaluation.mean_length = 9;
+    evaluation.env_steps = static_cast<uint64_t>(run->hub->env_steps());
+    report.evaluations[0].finished = absl::FromUnixMicros(last_index);
+    REQUIRE_OK(run->hub->Heartbeat(report));
+    run->hub->Leave(worker_id);
+  }
   // True if its run is closed and its files are written.
   bool IsClosed(const std::string& id) { return ValueOf(host->Get(id)).ended_at_us() != 0; }
   std::string Output(const std::string& id) { return ValueOf(host->Get(id)).output_folder() + "/"; }

@@ -59,7 +59,8 @@ struct Fixture {
     order.output_folder = folder.path();
     const std::string worker_id = RunWorkerId("gradient-worker", order.number);
     hub.Order(role, worker_id);
-    return ValueOf(GradientWork::Start(process))->Do(order, worker_id, end);
+    const auto monitor = ValueOf(PoolMonitor::Start("", "reducer", {}));
+    return ValueOf(GradientWork::Start(process, monitor.get()))->Do(order, worker_id, end);
   }
 
   ModelSnapshot FirstWeights() const {
@@ -192,7 +193,8 @@ TEST_CASE("a gradient worker serves at the same address with and without an orde
   Fixture fixture("reduce: mean");
   GradientProcessOptions process = fixture.Process();
   process.listen = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();  // A free port.
-  const auto work = ValueOf(GradientWork::Start(process));
+  const auto monitor = ValueOf(PoolMonitor::Start("", "reducer", {}));
+  const auto work = ValueOf(GradientWork::Start(process, monitor.get()));
   CHECK(work->address() == process.listen);
   const auto taken = [&process] { return !RpcServer::Start(process.listen, {}).ok(); };
   CHECK(taken());

@@ -38,7 +38,7 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin if there are workers for 
   Round();
   const absl::Status lacking = pool.CountSlots().CanBegin(needs);
   CHECK(absl::IsFailedPrecondition(lacking));
-  CHECK_THAT(std::string(lacking.message()), Catch::Contains("1 actor"));
+  CHECK_THAT(std::string(lacking.message()), Catch::Contains("2 actors"));
   Worker("actor-y", WorkerKind::kActor);
   Round();
   CHECK(pool.CountSlots().CanBegin(needs).ok());

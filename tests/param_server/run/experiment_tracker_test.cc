@@ -273,6 +273,27 @@ TEST_CASE("The time of a failed run stands still", "[unit]") {
   CHECK_FALSE(tracker.Reopen(later));
 }
 
+TEST_CASE("Evaluations that do not reach a continued run's target are not confirmed by it", "[unit]") {
+  RunProgress ended;
+  ended.state = RunState::kSolved;
+  ended.reason = "solved";
+  ended.env_steps = 9;
+  ended.result = RunResult{Greedy(20, 480, 3), /*confirmed=*/true};
+  ended.candidates = {Greedy(20, 480, 1), Greedy(20, 495, 2)};
+  const RunProgress higher = Continued(ended, Plan(490).stop);
+  CHECK(higher.state == RunState::kRunning);
+  CHECK(higher.reason.empty());
+  CHECK(higher.env_steps == 9);
+  CHECK(higher.result->evaluation.mean_return == 480);
+  CHECK_FALSE(higher.result->confirmed);
+  REQUIRE(higher.candidates.size() == 1);
+  CHECK(higher.candidates[0].version.version == 2);
+  CHECK(Continued(ended, Plan(475).stop).result->confirmed);
+  CHECK(Continued(ended, Plan(std::nullopt).stop).candidates.empty());
+  ended.state = RunState::kFinishing;
+  CHECK(Continued(ended, Plan(490).stop).state == RunState::kFinishing);
+}
+
 TEST_CASE("A tracker goes on with the progress of an earlier hub", "[unit]") {
   RunPlan plan = Plan(475);
   plan.evaluates = false;

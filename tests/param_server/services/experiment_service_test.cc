@@ -120,6 +120,57 @@ TEST_CASE("a population is submitted in one call, which answers with the ids of 
   CHECK(ValueOf(client.Ask(&Stub::List, v1::ListExperimentsRequest())).experiments_size() == 3);
 }
 
+TEST_CASE("a group is submitted, listed in one line, found by the beginning of its id, and given priorities",
+          "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  for (const char* const seed : {"4", "5"}) {
+    v1::SubmitRequest::Member* const member = submission.add_members();
+    member->set_effective_yaml(absl::StrCat("experiment: {name: pole, seed: ", seed,
+                                            "}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n"));
+    member->add_settings(absl::StrCat("experiment.seed=", seed));
+  }
+  submission.add_tags("paper");
+  submission.set_owner("ada");
+  const auto submitted = ValueOf(client.Ask(&Stub::Submit, submission));
+  REQUIRE(submitted.members_size() == 2);
+  CHECK(submitted.members(1) == submitted.group() + "-1");
+  CHECK(submitted.warnings_size() == 1);  // The pool is empty.
+
+  v1::ListExperimentsRequest ask;
+  ask.set_fold_groups(true);
+  ask.add_tags("paper");
+  const auto list = ValueOf(client.Ask(&Stub::List, ask));
+  CHECK(list.experiments().empty());
+  REQUIRE(list.groups_size() == 1);
+  CHECK(list.groups(0).members() == 2);
+  ask.set_owner("bob");
+  CHECK(ValueOf(client.Ask(&Stub::List, ask)).groups().empty());
+
+  v1::ResolveRequest resolve;
+  resolve.set_word("pole");
+  CHECK(ValueOf(client.Ask(&Stub::Resolve, resolve)).ids_size() == 2);
+  resolve.set_word("none");
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Resolve, resolve).status()));
+
+  v1::SetPriorityRequest priority;
+  priority.set_id(submitted.members(1));
+  priority.set_priority(4);
+  CHECK(ValueOf(client.Ask(&Stub::SetPriority, priority)).priority() == 4);
+
+  v1::ResumeExperimentRequest resume;
+  resume.set_id(submitted.members(1));
+  CHECK(absl::IsFailedPrecondition(client.Ask(&Stub::Resume, resume).status()));
+  v1::StopExperimentRequest stop;
+  stop.set_id(submitted.members(1));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop));
+  v1::SetNumbersRequest::Number* const limit = resume.add_limits();
+  limit->set_key("stop.max_env_steps");
+  limit->set_value("9");
+  CHECK(ValueOf(client.Ask(&Stub::Resume, resume)).limits(0) == "stop.max_env_steps=9");
+}
+
 // A pool for one experiment attends until it has work.
 void AttendUntilOrdered(const HubServer& hub) {
   v1::AttendRequest worker;

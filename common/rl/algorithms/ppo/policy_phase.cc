@@ -56,7 +56,7 @@ bool PolicyPhase::Learn(const UnrollSteps& s, UpdateContext* context) {
   // A non-negative estimate of KL(acted || now) (Schulman, "Approximating KL divergence", 2020).
   const Tensor divergence = MaskedMean((ratio - 1 - log_ratio).detach(), s.counts);
   context->Report("divergence", divergence);
-  if (options_.max_divergence.has_value() && divergence.item<double>() > *options_.max_divergence) {
+  if (options_.max_divergence.has_value() && context->Mean(divergence).item<double>() > *options_.max_divergence) {
     return false;
   }
   // (7): the smaller one, so that moves outside of the clip gain nothing.

@@ -56,7 +56,7 @@ class Trpo : public Algorithm {
     const Tensor direction =
         ConjugateGradients(damped, gradient, options_.conjugate_steps, options_.conjugate_residual);
     // Twice the divergence of a small step along it.
-    const double curvature = direction.dot(damped(direction)).item<double>();
+    const double curvature = context->Mean(direction.dot(damped(direction))).item<double>();
     if (curvature > 0) {
       SearchLine(direction * std::sqrt(2 * options_.max_divergence / curvature), acted, steps, context);
     }

@@ -45,6 +45,28 @@ TEST_CASE("the activity names the present one of several things to wait for", "[
   CHECK(metrics.TakeSnapshot().activity == "working");
 }
 
+TEST_CASE("shares of the time are gauges of their own, once they are not zero", "[unit]") {
+  Metrics metrics;
+  absl::Duration all;
+  {
+    const WaitingGauge gauge(
+        &metrics, {"working", "waiting"},
+        [&all] {
+          WaitingGauge::Wait wait;
+          wait.shares = {{"room_fraction", all}, {"never_fraction", absl::ZeroDuration()}};
+          return wait;
+        },
+        absl::ZeroDuration());
+    CHECK(metrics.TakeSnapshot().gauges.count("room_fraction") == 0);
+    all = absl::Hours(1);
+    const Metrics::Snapshot snapshot = metrics.TakeSnapshot();
+    CHECK(snapshot.gauges.at("room_fraction") == 1);
+    CHECK(snapshot.gauges.at("waiting_fraction") == 0);
+    CHECK(snapshot.gauges.count("never_fraction") == 0);
+    CHECK(metrics.TakeSnapshot().gauges.at("room_fraction") == 0);
+  }
+}
+
 TEST_CASE("the fraction covers a period, or the whole time if that is shorter", "[unit]") {
   Metrics metrics;
   absl::Duration waited;

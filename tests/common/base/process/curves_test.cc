@@ -55,6 +55,15 @@ TEST_CASE("The script gets the runs and the file, and yields the CPU to others",
                                  "-b"});
 }
 
+TEST_CASE("The script that compares runs gets them and the score", "[unit]") {
+  const Fixture fixture("");
+  std::ofstream(fixture.bin() + "/../share/waggle/compare_runs.py") << "";
+  const auto command = ValueOf(CompareCommand(fixture.bin(), {"a", "-b"}, "area", /*json=*/true));
+  CHECK(std::vector<std::string>(command.begin() + 1, command.end()) ==
+        std::vector<std::string>{fixture.bin() + "/../share/waggle/compare_runs.py", "--json", "--by=area", "--", "a",
+                                 "-b"});
+}
+
 TEST_CASE("Curves that cannot be drawn are an error with the reason", "[unit]") {
   const Fixture missing(std::nullopt);
   CHECK(missing.Draw().message() ==

@@ -14,8 +14,8 @@ namespace {
 EvaluationFlags Parsed(std::vector<std::string> arguments) {
   const std::shared_ptr<CLI::App> app = NewCommandLine("a test", "waggle-test");
   EvaluationFlags flags;
-  LogLevel level = LogLevel::kInfo;
-  AddCommonFlags(app.get(), &level);
+  LogOptions log;
+  AddCommonFlags(app.get(), &log);
   AddPathFlag(app.get(), "--evaluate", &flags.path, "PATH", "What");
   AddEvaluationFlags(app.get(), &flags);
   AddRecordFlags(app.get(), "--record", &flags);
@@ -24,7 +24,7 @@ EvaluationFlags Parsed(std::vector<std::string> arguments) {
     argv.push_back(argument.c_str());
   }
   REQUIRE_FALSE(ParseCommandLine(app.get(), static_cast<int>(argv.size()), argv.data()).has_value());
-  CHECK(level == LogLevel::kWarning);
+  CHECK(log.level == LogLevel::kWarning);
   return flags;
 }
 

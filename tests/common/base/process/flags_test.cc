@@ -20,7 +20,7 @@ namespace {
 struct Parsed {
   explicit Parsed(std::vector<const char*> arguments) {
     CLI::App app("a test", "waggle-test");
-    AddCommonFlags(&app, &level);
+    AddCommonFlags(&app, &log);
     AddParamServerFlag(&app, &param_server);
     AddListenFlag(&app, &listen);
     arguments.insert(arguments.begin(), "waggle-test");
@@ -35,7 +35,7 @@ struct Parsed {
     output = captured_output.str();
   }
 
-  LogLevel level = LogLevel::kInfo;
+  LogOptions log;
   std::string param_server;
   std::string listen = "127.0.0.1:0";
   std::optional<int> exit;
@@ -60,7 +60,7 @@ TEST_CASE("Flags are read, and the parameter server's also from the environment"
   const Parsed flags({"--param-server", "h:7000", "--log-level=debug", "--listen", "0.0.0.0:0"});
   CHECK_FALSE(flags.exit.has_value());
   CHECK(flags.param_server == "h:7000");
-  CHECK(flags.level == LogLevel::kDebug);
+  CHECK(flags.log.level == LogLevel::kDebug);
   CHECK(flags.listen == "0.0.0.0:0");
 
   setenv("WAGGLE_PARAM_SERVER", "e:7001", 1);

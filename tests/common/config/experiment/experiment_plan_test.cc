@@ -236,23 +236,32 @@ TEST_CASE("if lanes wait for each learner step, it must take an unroll of each a
   CHECK(problems("").empty());
   CHECK(problems("actor: {lanes: 3, processes: 4}\n").empty());
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 12}\n").empty());
+  // Whole unrolls of actors of 3 lanes each, and one of each lane.
   const auto not_all = [](int64_t batch_size) {
-    return absl::StrCat("learner.batch_size: ", batch_size,
-                        ": all lanes wait for a learner step after an unroll each; wanted 12, or none, which stands "
-                        "for as many as there are lanes");
+    return absl::StrCat("learner.batch_size: got ", batch_size,
+                        "; wanted a multiple of 3 unrolls in all, as an actor writes one of each lane at a time, and at "
+                        "least 12, one of each lane; or none, which stands for that, if it can be divided by the "
+                        "learners");
   };
   const std::string too_rarely =
       "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13}\n") == not_all(13));
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 11}\n") == not_all(11));
-  CHECK_THAT(problems("actor: {lanes: 3, processes: {min: 1, max: 4}}\n"),
-             Catch::StartsWith("actor.processes: {min: 1, max: 4}"));
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 9}\n") == not_all(9));
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 18}\n").empty());
+  CHECK(problems("actor: {lanes: 3, processes: {min: 1, max: 4}}\n").empty());
+  CHECK(problems("actor: {lanes: 3, processes: {min: 1, max: 4}}\nlearner: {processes: 2}\n").empty());
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {processes: 2, batch_size: 9}\n").empty());
+  CHECK_THAT(problems("actor: {lanes: 3, processes: 4}\nlearner: {processes: 2, batch_size: 4}\n"),
+             Catch::StartsWith("learner.batch_size: got 4 for each of 2 learners; wanted a multiple of 3"));
+  CHECK_THAT(problems("actor: {lanes: 3, processes: 1}\nlearner: {processes: 2}\n"),
+             Catch::StartsWith("learner.batch_size: got 1 for each of 2 learners; wanted a multiple of 3"));
   CHECK(problems("learner: {publish_period_steps: 2}\n") == too_rarely);
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13, publish_period_steps: 2}\n") ==
         not_all(13) + "\n" + too_rarely);
-  CHECK(problems("learner: {processes: 2}\n") ==
-        "learner.processes: 2: actors of algorithm synchronous wait for each learner step, which takes all that they "
-        "have; wanted 1");
+  CHECK(problems("learner: {processes: 2}\n").empty());
+  CHECK_THAT(problems("learner: {processes: 2, gradients: push}\n"),
+             Catch::StartsWith("learner.gradients: push: actors of algorithm synchronous wait for each step"));
 }
 
 TEST_CASE("several learners must have the same weights and observation statistics", "[unit]") {

@@ -46,6 +46,16 @@ TEST_CASE("The summary has every promised key", "[unit]") {
         Json({{"role", "actor"}, {"index", 2}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
 
+TEST_CASE("A summary names the software and the machine if they are known", "[unit]") {
+  RunSummary summary;
+  CHECK_FALSE(Json::parse(summary.ToJson()).contains("software"));
+  CHECK_FALSE(Json::parse(summary.ToJson()).contains("machine"));
+  summary.waggle_version = "1.2";
+  summary.machine = "an abacus";
+  CHECK(Json::parse(summary.ToJson())["software"] == Json{{"waggle", "1.2"}});
+  CHECK(Json::parse(summary.ToJson())["machine"] == "an abacus");
+}
+
 TEST_CASE("A hub's overview of a run is in the summary, with means over the run's time", "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
   auto& totals = *overview.mutable_totals();

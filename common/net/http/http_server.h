@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/threads/executor.h"
+#include "common/net/listener.h"
+
+namespace waggle {
+
+struct HttpRequest {
+  std::string method;                             // "GET" (of HEAD too) or "POST".
+  std::string path;                               // Decoded, without the query: "/api/experiments".
+  std::map<std::string, std::string> parameters;  // The query's, decoded. The first value of a repeated one.
+  std::map<std::string, std::string> headers;     // Names are in lower case. The first value of a repeated one.
+  std::string body;
+  std::string peer;  // The client's IP address: "127.0.0.1". Empty if unknown.
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;  // Besides Content-Type and Content-Length.
+};
+
+// Called from several threads at once. What it throws becomes status 500.
+using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
+
+// Handlers by method and path.
+class HttpRoutes {
+ public:
+  // `path` is a whole path, or a beginning of paths that ends with "/*": "/api/*" is all paths that start with "/api/".
+  // A whole path is preferred to a beginning, and a longer beginning to a shorter one. A GET handler answers HEAD too.
+  void Get(const std::string& path, HttpHandler handler) { gets_[path] = std::move(handler); }
+  void Post(const std::string& path, HttpHandler handler) { posts_[path] = std::move(handler); }
+
+  // The handler for a request, or null. HEAD counts as GET.
+  const HttpHandler* Find(const std::string& method, const std::string& path) const;
+  // The methods that `path` has handlers for, such as "GET, HEAD"; empty if there are none.
+  std::string Methods(const std::string& path) const;
+
+ private:
+  using Handlers = std::map<std::string, HttpHandler>;
+  static const HttpHandler* FindIn(const Handlers& handlers, const std::string& path);
+
+  Handlers gets_;
+  Handlers posts_;
+};
+
+struct HttpServerOptions {
+  int threads = 4;                             // Requests that are answered at once.
+  size_t max_connections = 64;                 // Those that wait for a thread. More are closed.
+  size_t max_path_bytes = 1024;                // 414 past it.
+  size_t max_header_bytes = size_t{16} << 10;  // With the request line. 431 past it.
+  size_t max_body_bytes = size_t{1} << 20;     // 413 past it.
+  // A whole request must have arrived, and a whole answer been taken, after these times.
+  absl::Duration read_timeout = absl::Seconds(10);
+  absl::Duration write_timeout = absl::Seconds(20);
+};
+
+// A small HTTP/1.1 server without encryption, for figures and pages. It answers one request a connection and closes it,
+// so that idle clients hold no thread. A POST from a page of another site (its Origin is not its Host) is refused with
+// 403. Answers are compressed with gzip if the client takes it. No exception leaves it.
+class HttpServer {
+ public:
+  // Listens on HOST:PORT, as RpcServer does; port 0 takes a free one. INVALID_ARGUMENT for a malformed address;
+  // UNAVAILABLE if listening fails.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& listen, HttpRoutes routes,
+                                                           const HttpServerOptions& options = {});
+  // Calls Stop.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // With the port that was taken.
+  const std::string& address() const { return listener_->address(); }
+
+  // Closes the port and connections that wait, and returns when the last handler has returned. Idempotent; call from
+  // one thread.
+  void Stop();
+
+ private:
+  class Connection;
+  class Parser;  // The HTTP library's server.
+
+  HttpServer(std::unique_ptr<Listener> listener, HttpRoutes routes, const HttpServerOptions& options, int wake);
+  void Accept(int descriptor);
+
+  const HttpRoutes routes_;
+  const HttpServerOptions options_;
+  const int wake_;  // An eventfd: readable once connections must end.
+  const std::unique_ptr<Parser> parser_;
+  const std::unique_ptr<Listener> listener_;
+  std::unique_ptr<Executor> threads_;
+};
+
+}  // namespace waggle

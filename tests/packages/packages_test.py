@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Installs the packages of dist into fresh Debian file systems, uses them there, and removes them.
+
+usage: packages_test.py [wheels | debs] [unittest's arguments]
+
+Sizes and times are printed, and sizes compared with what docs/install.md promises. Needs root, debootstrap, and package
+sources of apt and pip. WAGGLE_TEST_WHEELS is a folder with wheels of torch and what it needs, to be used before pip's
+sources.
+"""
+
+import os
+import pathlib
+import re
+import sys
+import time
+import unittest
+
+import file_system
+import units
+
+ROOT = file_system.ROOT
+DIST = ROOT / "dist"
+MOST_WAGGLE_BYTES = 15_000_000
+MOST_DEB_BYTES = 15_000_000  # With all packages that it needs and a minimal Debian lacks.
+MOST_WORKER_SECONDS = 20  # Where torch is installed already.
+
+
+def built(pattern):
+    found = sorted(DIST.glob(pattern))
+    if len(found) != 1:
+        raise unittest.SkipTest(f"dist has {len(found)} files {pattern}: build them with ./dev wheels and ./dev debs")
+    return found[0]
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Timed:
+    """Measures a block, and says what it took."""
+
+    def __init__(self, what):
+        self.what = what
+        self.seconds = 0.0
+
+    def __enter__(self):
+        self.begun = time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        self.seconds = time.monotonic() - self.begun
+        say(f"{self.what}: {self.seconds:.1f} s")
+
+
+class Wheels(unittest.TestCase):
+    """One file system with Python and pip's own packages, and an environment in it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.wheel = built("waggle-*.whl")
+        mounts = [DIST, ROOT / "python"]
+        cls.wheels = os.environ.get("WAGGLE_TEST_WHEELS")
+        if cls.wheels:
+            mounts.append(pathlib.Path(cls.wheels).resolve())
+        cls.machine = file_system.FileSystem("wheels", mounts, path="/venv/bin:/usr/bin:/bin")
+        cls.machine.install("python3-venv")
+        cls.machine.run("python3", "-m", "venv", "/venv")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.machine.remove()
+
+    def pip(self, *words, timeout=1800):
+        links = [f"--find-links=/given/{pathlib.Path(self.wheels).name}"] if self.wheels else []
+        return self.machine.run("pip", "install", "--quiet", *links, *words, timeout=timeout)
+
+    def test_1_waggle_alone(self):
+        say(f"{self.wheel.name}: {self.wheel.stat().st_size / 1e6:.1f} MB")
+        self.assertLessEqual(self.wheel.stat().st_size, MOST_WAGGLE_BYTES)
+        with Timed("pip install waggle"):
+            self.pip("--no-index", f"/given/dist/{self.wheel.name}")
+        self.assertIn("cartpole_ppo ", self.machine.run("waggle", "configs")[1])
+        self.assertIn("algorithm:", self.machine.run("waggle", "configs", "cartpole_ppo")[1])
+        self.machine.run("waggle", "check", "cartpole_ppo")
+        self.assertRegex(self.machine.run("waggle-replay-server", "--version")[1], r"^waggle \d+\.\d+\.\d+$")
+        libraries = set(re.findall(r"^\s*(\S+?)\.so", self.machine.run("ldd", "/venv/bin/waggle")[1], re.MULTILINE))
+        self.assertLessEqual({pathlib.Path(name).name for name in libraries},
+                             {"linux-vdso", "libc", "libm", "ld-linux-x86-64"})
+        status, output = self.machine.run("waggle", "run", "cartpole_ppo", check=False)
+        self.assertEqual(status, 1)
+        self.assertIn("waggle-worker", output)
+        self.assertTrue((self.machine.folder / "venv/share/man/man1/waggle.1.gz").is_file())
+        script = "source /venv/share/bash-completion/completions/waggle; COMP_WORDS=(waggle ru) COMP_CWORD=1; _waggle"
+        self.assertEqual(self.machine.run("bash", "-c", script + '; echo "${COMPREPLY[*]}"')[1], "run\n")
+
+    def test_2_the_client_of_the_replay_server(self):
+        self.pip("grpcio", "numpy", "protobuf", "xxhash", "lz4", "zstandard")
+        output = self.machine.run("python3", "/given/python/tests/run.py", "--server", "/venv/bin/waggle-replay-server",
+                                  "--installed")[1]
+        say(output.splitlines()[-1])
+
+    def test_3_training(self):
+        worker = built("waggle_worker-*.whl")
+        say(f"{worker.name}: {worker.stat().st_size / 1e6:.1f} MB")
+        with Timed("pip install torch"):
+            self.pip("torch==2.15.*")
+        with Timed("pip install waggle-worker") as installed:
+            self.pip("--no-index", f"/given/dist/{worker.name}")
+        self.assertLessEqual(installed.seconds, MOST_WORKER_SECONDS)
+        with Timed("waggle run cartpole_ppo"):
+            output = self.machine.run("waggle", "run", "cartpole_ppo", "--output-dir", "/run_of_test", "--no-plot")[1]
+        self.assertIn("solved", output)
+        evaluated = self.machine.run("waggle", "evaluate", "/run_of_test", "--episodes", "5")[1]
+        say(evaluated.splitlines()[0])
+
+    def test_4_nothing_is_left(self):
+        self.machine.run("pip", "uninstall", "--yes", "--quiet", "waggle", "waggle-worker")
+        self.assertEqual([name for name in self.machine.named("waggle") if not name.startswith("run_of_test")], [])
+
+
+class Debs(unittest.TestCase):
+    """One minimal Debian."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.waggle = built("waggle_*.deb")
+        cls.worker = built("waggle-worker_*.deb")
+        cls.machine = file_system.FileSystem("debs", [DIST])
+        cls.machine.run("apt-get", "update", "-qq")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.machine.remove()
+
+    def downloads(self, deb):
+        """The bytes that installing it fetches, and how many other packages that is."""
+        output = self.machine.run("apt-get", "install", "--print-uris", "-qq", "--no-install-recommends",
+                                  f"/given/dist/{deb.name}")[1]
+        sizes = [int(size) for size in re.findall(r"^'\S+' \S+ (\d+) ", output, re.MULTILINE)]
+        return sum(sizes), len(sizes)
+
+    def install(self, deb):
+        size = deb.stat().st_size
+        others, count = self.downloads(deb)
+        say(f"{deb.name}: {size / 1e6:.1f} MB, and {count} packages of Debian, {others / 1e6:.1f} MB")
+        with Timed(f"apt-get install {deb.name}"):
+            self.machine.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", f"/given/dist/{deb.name}")
+        return size + others
+
+    def test_1_waggle_alone(self):
+        self.assertLessEqual(self.install(self.waggle), MOST_DEB_BYTES)
+        self.assertIn("cartpole_ppo ", self.machine.run("waggle", "configs")[1])
+        self.machine.run("waggle", "check", "cartpole_ppo")
+        status, output = self.machine.run("waggle", "run", "cartpole_ppo", check=False)
+        self.assertEqual(status, 1)
+        self.assertIn("waggle-worker", output)
+
+    def test_2_training(self):
+        self.install(self.worker)
+        with Timed("waggle run cartpole_ppo"):
+            output = self.machine.run("waggle", "run", "cartpole_ppo", "--output-dir", "/tmp/run", "--no-plot")[1]
+        self.assertIn("solved", output)
+
+    def test_3_services(self):
+        self.machine.install("systemd")
+        names = [path.name for path in (self.machine.folder / "usr/lib/systemd/system").glob("waggle-*.service")]
+        self.assertEqual(len(names), 6)
+        checked = [name.replace("@", "@1") for name in names]
+        output = self.machine.run("systemd-analyze", "verify", "--man=no", *checked)[1]
+        self.assertEqual([line for line in output.splitlines() if "waggle" in line], [])
+        with units.Services(self.machine, ["hub", "replay-server", "learner", "actor", "evaluator"]) as services:
+            with Timed("an experiment of the services"):
+                output = services.run("waggle", "submit", "cartpole_ppo", "--watch")
+            self.assertIn("solved", output)
+
+    def test_4_nothing_is_left(self):
+        self.machine.run("apt-get", "purge", "-y", "-qq", "waggle", "waggle-worker")
+        self.assertEqual(list(self.machine.named("waggle")), [])
+
+
+if __name__ == "__main__":
+    SUITES = {"wheels": "Wheels", "debs": "Debs"}
+    words = [SUITES.get(word, word) for word in sys.argv[1:]]
+    unittest.main(argv=[sys.argv[0], *words], verbosity=2)

@@ -1,0 +1,64 @@
+"""A hub with its web page and a pool of processes, as an operator starts them."""
+
+import json
+import os
+import signal
+import subprocess
+import urllib.request
+
+from browser import wait_until
+
+
+class Pool:
+    def __init__(self, binaries, folder):
+        self._binaries = binaries
+        self._folder = folder
+        self._processes = {}
+        self._started = 0
+        self.hub = self.web = "127.0.0.1:0"
+        self.start_hub()
+
+    def _start(self, name, program, *arguments):
+        self._started += 1
+        with open(os.path.join(self._folder, f"{self._started}-{name}.log"), "wb") as log:
+            self._processes[name] = subprocess.Popen(
+                [os.path.join(self._binaries, program), *arguments], stdout=log, stderr=log)  # fmt: skip
+
+    def start_hub(self):
+        """At the address of the last one, if there was one."""
+        data = os.path.join(self._folder, "hub")
+        self._start("hub", "waggle-param-server", "--listen", self.hub, "--web", self.web, "--data-dir", data, "--no-plot")
+        address, web = os.path.join(data, "address"), os.path.join(data, "web_address")
+        wait_until(lambda: os.path.exists(address) and os.path.exists(web), "the hub serves")
+        self.hub = open(address).read().strip()
+        self.web = open(web).read().strip()
+
+    def start_workers(self):
+        self._start("replay", "waggle-replay-server", "--param-server", self.hub, "--listen", "127.0.0.1:0")
+        self.start_learner()
+        self._start("actor", "waggle-actor", "--param-server", self.hub)
+        self._start("evaluator", "waggle-actor", "--evaluator", "--param-server", self.hub)
+
+    def start_learner(self):
+        self._start("learner", "waggle-learner", "--param-server", self.hub, "--listen", "127.0.0.1:0")
+
+    def kill(self, name):
+        self._processes[name].kill()
+        self._processes[name].wait()
+
+    def end(self):
+        for process in self._processes.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes.values():
+            process.wait()
+
+    def submit(self, file, *settings):
+        words = ["submit", file, "--json", "--param-server", self.hub]
+        for setting in settings:
+            words += ["--set", setting]
+        done = subprocess.run([os.path.join(self._binaries, "waggle"), *words], check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)["id"]
+
+    def ask(self, path):
+        with urllib.request.urlopen(f"http://{self.web}/api/{path}") as answer:
+            return json.load(answer)
