@@ -162,7 +162,7 @@ struct ImportFlags {
 // `waggle export`.
 struct PolicyFlags {
   std::string path;     // The weights, or a folder that holds them.
-  std::string output;   // Empty: policy.onnx in that folder.
+  std::string output;   // Empty: policy.onnx in the run's folder.
   bool newest = false;  // The newest weights rather than the best.
 };
 
@@ -209,11 +209,11 @@ struct HealthFlags {
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
-                             StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
-                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
-                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags,
-                             PolicyFlags, ConfigsFlags>;
+using Command =
+    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
+                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags,
+                 CardFlags, TopFlags, PolicyFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -123,7 +123,7 @@ Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
   SetRequired(
       AddWord(app, "PATH", &flags.path, "A run's folder, or any other path with weights that waggle evaluate takes"),
       true);
-  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default PATH/policy.onnx");
+  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default policy.onnx in the run's folder");
   AddSwitch(app, "--newest", &flags.newest, "The newest weights rather than the best");
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;

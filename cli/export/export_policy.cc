@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -94,8 +95,11 @@ absl::StatusOr<std::string> ExportPolicy(const SavedWeights& weights, const std:
 absl::StatusOr<std::string> ExportSavedPolicy(const std::string& path, bool newest, const std::string& output,
                                               const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const SavedWeights weights, LoadTrainedWeights(path, newest));
+  // Folders of weights and checkpoints belong to the process that writes them.
+  std::error_code error;
+  const fs::path folder = fs::equivalent(path, weights.folder, error) ? fs::path() : fs::path(path);
   return ExportPolicy(weights, weights.kind == SavedKind::kBest ? ResultOf(path) : "",
-                      output.empty() ? (fs::path(path) / "policy.onnx").string() : output, stop);
+                      output.empty() ? (folder / "policy.onnx").string() : output, stop);
 }
 
 }  // namespace waggle

@@ -18,7 +18,8 @@ absl::StatusOr<std::string> ExportPolicy(const SavedWeights& weights, const std:
                                          const std::string& output, const StopToken& stop);
 
 // The same for a path as `waggle evaluate` takes: see LoadTrainedWeights. The result is that of the run's summary.json.
-// `output` may be empty: policy.onnx in the run's folder.
+// `output` may be empty: policy.onnx in the run's folder, or, for a folder of weights or checkpoints, in the working
+// folder.
 absl::StatusOr<std::string> ExportSavedPolicy(const std::string& path, bool newest, const std::string& output,
                                               const StopToken& stop);
 
