@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
