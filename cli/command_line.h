@@ -163,7 +163,7 @@ struct ImportFlags {
 struct PolicyFlags {
   std::string param_server;  // The hub of an experiment. Empty: none is asked.
   std::string path;          // The weights, or a folder that holds them.
-  std::string output;        // Empty: policy.onnx in that folder.
+  std::string output;        // Empty: policy.onnx in the run's folder.
   bool newest = false;       // The newest weights rather than the best.
 };
 
