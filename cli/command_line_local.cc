@@ -31,11 +31,12 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   std::optional<int64_t> learners;
   std::optional<int64_t> seed;
   std::optional<int64_t> max_env_steps;
-  AddWord(app, "FILE", &flags.file, "The experiment, as YAML; may be left out with --resume");
+  SetRequired(AddExperimentFile(app, &flags.file), false);  // With --resume it may be left out.
   AddOverrides(app, &flags.overrides);
-  CLI::Option* const resume =
-      AddPathFlag(app, "--resume", &flags.resume, "RUN",
-                  "The folder of an earlier run, which goes on; only the keys of the section stop may be changed");
+  CLI::Option* const resume = AddPathFlag(
+      app, "--resume", &flags.resume, "RUN",
+      "The folder of an earlier run, which goes on; FILE may be left out, and only the keys of the section stop may "
+      "be changed");
   AddIntegerFlag(app, "--max-env-steps", &max_env_steps, 1, std::numeric_limits<int64_t>::max(),
                  "The number of environment steps after which the run ends; the same as --set stop.max_env_steps=N");
   AddIntegerFlag(app, "--actors", &actors, 1, kMaxActorProcesses,

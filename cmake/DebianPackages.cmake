@@ -1,4 +1,4 @@
-# `cpack -G DEB` in a build folder makes waggle_VERSION_ARCHITECTURE.deb and waggle-worker_VERSION_ARCHITECTURE.deb, of
+# For the preset deb: `cpack -G DEB` makes waggle_VERSION_ARCHITECTURE.deb and waggle-worker_VERSION_ARCHITECTURE.deb, of
 # the components waggle and worker. Their libraries are those of the Debian that they are built on.
 
 set(WAGGLE_MAINTAINER "The Waggle authors <waggle@example.org>" CACHE STRING "The maintainer that Debian packages name")
@@ -9,18 +9,27 @@ set(units_of_worker waggle-learner waggle-actor waggle-evaluator)
 set(folders_of_waggle hub replay experiments)
 set(folders_of_worker experiments)
 
+# One executable under the name of its first program, and links under the others'.
+install(PROGRAMS "$<TARGET_FILE:waggle-multicall>" COMPONENT waggle DESTINATION bin RENAME waggle)
+install(PROGRAMS "$<TARGET_FILE:waggle-worker>" COMPONENT worker DESTINATION bin RENAME waggle-learner)
+set(links "${CMAKE_CURRENT_BINARY_DIR}/links")
+file(MAKE_DIRECTORY "${links}")
+file(CREATE_LINK waggle "${links}/waggle-param-server" SYMBOLIC)
+file(CREATE_LINK waggle "${links}/waggle-replay-server" SYMBOLIC)
+file(CREATE_LINK waggle-learner "${links}/waggle-actor" SYMBOLIC)
+install(FILES "${links}/waggle-param-server" "${links}/waggle-replay-server" COMPONENT waggle DESTINATION bin)
+install(FILES "${links}/waggle-actor" COMPONENT worker DESTINATION bin)
+
 foreach(component waggle worker)
   set(units ${units_of_${component}})
   list(TRANSFORM units APPEND .service OUTPUT_VARIABLE unit_files)
   list(TRANSFORM unit_files PREPEND "${debian}/units/")
-  install(FILES ${unit_files} COMPONENT ${component} DESTINATION lib/systemd/system EXCLUDE_FROM_ALL)
+  install(FILES ${unit_files} COMPONENT ${component} DESTINATION lib/systemd/system)
 
   # dpkg runs these when a package is installed and removed.
-  if(component STREQUAL worker)
-    list(APPEND units "waggle-actor@*")
-  endif()
   list(TRANSFORM units APPEND .service)
   list(JOIN units " " UNITS)
+  list(GET units_of_${component} 1 TEMPLATE)  # waggle-actor; the package waggle has no instances.
   list(JOIN folders_of_${component} " " FOLDERS)
   set(scripts "${CMAKE_CURRENT_BINARY_DIR}/${component}_scripts")
   set(control "")
@@ -38,21 +47,21 @@ foreach(component waggle worker)
 endforeach()
 # Any number of actors: waggle-actor@1, waggle-actor@2, …
 install(FILES "${debian}/units/waggle-actor.service" COMPONENT worker DESTINATION lib/systemd/system
-  RENAME "waggle-actor@.service" EXCLUDE_FROM_ALL)
-install(FILES "${debian}/default" COMPONENT waggle DESTINATION /etc/default RENAME waggle EXCLUDE_FROM_ALL)
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" COMPONENT waggle DESTINATION share/doc/waggle RENAME copyright EXCLUDE_FROM_ALL)
+  RENAME "waggle-actor@.service")
+install(FILES "${debian}/default" COMPONENT waggle DESTINATION /etc/default RENAME waggle)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" COMPONENT waggle DESTINATION share/doc/waggle RENAME copyright)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" COMPONENT worker DESTINATION share/doc/waggle-worker RENAME copyright
-  EXCLUDE_FROM_ALL)
+ )
 
-install(FILES "${printed_folder}/waggle" COMPONENT waggle DESTINATION share/bash-completion/completions EXCLUDE_FROM_ALL)
-install(FILES "${printed_folder}/_waggle" COMPONENT waggle DESTINATION share/zsh/vendor-completions EXCLUDE_FROM_ALL)
-install(FILES "${printed_folder}/waggle.fish" COMPONENT waggle DESTINATION share/fish/vendor_completions.d EXCLUDE_FROM_ALL)
+install(FILES "${printed_folder}/waggle" COMPONENT waggle DESTINATION share/bash-completion/completions)
+install(FILES "${printed_folder}/_waggle" COMPONENT waggle DESTINATION share/zsh/vendor-completions)
+install(FILES "${printed_folder}/waggle.fish" COMPONENT waggle DESTINATION share/fish/vendor_completions.d)
 foreach(program IN LISTS manual)
   set(component waggle)
   if(program MATCHES "learner|actor")
     set(component worker)
   endif()
-  install(FILES "${printed_folder}/${program}.1.gz" COMPONENT ${component} DESTINATION share/man/man1 EXCLUDE_FROM_ALL)
+  install(FILES "${printed_folder}/${program}.1.gz" COMPONENT ${component} DESTINATION share/man/man1)
 endforeach()
 
 set(CPACK_GENERATOR DEB)
@@ -60,6 +69,7 @@ set(CPACK_PACKAGE_NAME waggle)
 set(CPACK_PACKAGE_CONTACT "${WAGGLE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_COMPONENTS_ALL waggle worker)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -74,10 +74,8 @@ endfunction()
 function(waggle_binary name)
   cmake_parse_arguments(ARG "TORCH;GRPC" "MAIN" "SOURCES;DEPS" ${ARGN})
   set(kind "")
-  set(component waggle)  # As packages of Debian are: see DebianPackages.cmake.
   if(ARG_TORCH)
     set(kind TORCH)
-    set(component worker)
   elseif(ARG_GRPC)
     set(kind GRPC)
   endif()
@@ -90,7 +88,9 @@ int main(int argc, char** argv) {
 ]])
   add_executable(${name} "${CMAKE_CURRENT_BINARY_DIR}/${ARG_MAIN}.cc")
   target_link_libraries(${name} PRIVATE waggle_${ARG_MAIN} waggle_warnings)
-  install(TARGETS ${name} COMPONENT ${component} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  if(NOT WAGGLE_DEBIAN_PACKAGES)  # Those have several programs in one executable.
+    install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
   set_property(GLOBAL PROPERTY WAGGLE_MAIN_OF_${name} ${ARG_MAIN})
 endfunction()
 

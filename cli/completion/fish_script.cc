@@ -14,7 +14,8 @@ end
 # True if the words behind `waggle` begin with these.
 function __waggle_verb_is
     set -l words (commandline -opc)
-    test (count $words) -gt (count $argv); and test "$words[2..(math 1 + (count $argv))]" = "$argv"
+    set -l last (math 1 + (count $argv))
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
 end
 
 # True if there are so many words before the one at the cursor.

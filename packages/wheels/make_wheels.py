@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Compiled into the executables from headers alone.
@@ -52,17 +53,9 @@ Description-Content-Type: text/markdown
 {description}
 """
 
-WAGGLE_REQUIREMENTS = """Provides-Extra: train
-Requires-Dist: waggle-worker=={version}; extra == "train"
-Provides-Extra: client
-Requires-Dist: grpcio>=1.51; extra == "client"
-Requires-Dist: numpy>=1.22; extra == "client"
-Requires-Dist: protobuf>=3.20; extra == "client"
-Requires-Dist: xxhash>=3; extra == "client"
-Provides-Extra: gymnasium
-Requires-Dist: gymnasium>=1.0; extra == "gymnasium"
-Provides-Extra: plot
-Requires-Dist: matplotlib; extra == "plot\""""
+# Beside those of python/pyproject.toml.
+EXTRAS = {"gymnasium": ["gymnasium>=1.0"], "plot": ["matplotlib"]}
+PYTHON_PACKAGES = ("waggle_client", "waggle", "waggle_metrics")
 
 WAGGLE_DESCRIPTION = """Waggle trains deep reinforcement learning by actors and learners in processes of their own, over gRPC.
 
@@ -71,7 +64,7 @@ WAGGLE_DESCRIPTION = """Waggle trains deep reinforcement learning by actors and 
 
 This package has the command `waggle`, the hub and the replay server as one executable, the replay server's Python client
 `waggle_client`, and the experiments that `waggle configs` lists. The extra `train` adds the learner and the actor, which
-need PyTorch; `client` what `waggle_client` needs; `gymnasium` environments of Python; `plot` what draws curves.
+need PyTorch; `client` what `waggle_client` and `waggle.load` need; `gymnasium` environments of Python; `plot` what draws curves.
 """
 
 WORKER_DESCRIPTION = """The learner and the actor of Waggle, for PyTorch {torch}. The extra `train` of waggle asks for them.
@@ -80,6 +73,22 @@ WORKER_DESCRIPTION = """The learner and the actor of Waggle, for PyTorch {torch}
 
 def run(*command):
     return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def waggle_requirements(version):
+    """No package is required. Extras name what parts need."""
+    project = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]
+    extras = {
+        "train": [f"waggle-worker=={version}"],
+        "client": project["dependencies"],
+        **project["optional-dependencies"],
+        **EXTRAS,
+    }
+    lines = []
+    for extra, packages in extras.items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f'Requires-Dist: {package}; extra == "{extra}"' for package in packages]
+    return "\n".join(lines)
 
 
 def version_of(build):
@@ -141,15 +150,15 @@ def add_waggle(tree, build, data):
     for program in ("waggle-param-server", "waggle-replay-server"):
         write(scripts / program, LAUNCHER.format(program=program), executable=True)
     share = data / "data" / "share" / "waggle"
-    copy_tree(ROOT / "cli" / "run", share, "*_runs.py")
-    copy(ROOT / "cli" / "run" / "run_folders.py", share / "run_folders.py")
+    copy_tree(ROOT / "cli" / "run", share, "*.py")
     copy_tree(ROOT / "configs", share / "configs", "*.yaml")
     copy_environment_package(share)
     printed = build / "packages" / "printed"
     for source, target in PRINTED.items():
         copy(printed / source, share.parent / target)
-    for package in ("waggle_client", "waggle_metrics", "waggle"):
+    for package in PYTHON_PACKAGES:
         copy_tree(ROOT / "python" / package, tree / package, "*.py")
+        copy_tree(ROOT / "python" / package, tree / package, "py.typed")
     run(sys.executable, ROOT / "python" / "proto_build.py", tree / "waggle_client" / "waggle_v1.binpb")
 
 
@@ -182,7 +191,7 @@ def main():
         if name == "waggle":
             add_waggle(tree, build, tree / f"{stem}.data")
             summary = "Distributed actor-learner training of deep reinforcement learning"
-            requirements = WAGGLE_REQUIREMENTS.format(version=version)
+            requirements = waggle_requirements(version)
             description = WAGGLE_DESCRIPTION
         else:
             add_worker(tree, build, torch)

@@ -46,6 +46,16 @@ class HubVariable {
   ~HubVariable() { unsetenv("WAGGLE_PARAM_SERVER"); }
 };
 
+TEST_CASE("Verbs take the name of an experiment that ships in place of its file", "[unit]") {
+  CHECK_THAT(Parsed<RunFlags>("run cartpole_ppo").file, Catch::EndsWith("/share/waggle/configs/cartpole_ppo.yaml"));
+  CHECK_THAT(Parsed<CheckFlags>("check cartpole_ppo").file, Catch::EndsWith("/configs/cartpole_ppo.yaml"));
+  CHECK_THAT(Parsed<SubmitFlags>("submit cartpole_ppo --param-server a:1").file,
+             Catch::EndsWith("/configs/cartpole_ppo.yaml"));
+  const PrintAndExit unknown = Printed(Parse("run cartpole_pp"));
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.text, Catch::Contains("FILE: got \"cartpole_pp\"") && Catch::Contains("cartpole_ppo"));
+}
+
 TEST_CASE("run takes a file and its flags", "[unit]") {
   const auto flags = Parsed<RunFlags>(
       "run x.yaml --set a.b=c --actors 1e1 --set=d=[1,2] --seed=9007199254740993 --output-dir out --replay-servers 2 "

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/build_info.h"
 
 namespace waggle {
@@ -38,7 +40,8 @@ std::string Term(const FlagFacts& flag) {
 }  // namespace
 
 ManPage::ManPage(const std::string& program, const std::string& summary)
-    : text_(absl::StrCat(".TH ", Quoted(absl::AsciiStrToUpper(program)), " 1 \"\" \"Waggle ", kVersion,
+    : text_(absl::StrCat(".TH ", Quoted(absl::AsciiStrToUpper(program)), " 1 \"",
+                         absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()), "\" \"Waggle ", kVersion,
                          "\" \"User Commands\"\n.SH NAME\n", Escaped(program), " \\- ", Escaped(summary), "\n")) {}
 
 void ManPage::Section(const std::string& title) {

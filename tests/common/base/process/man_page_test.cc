@@ -20,7 +20,7 @@ TEST_CASE("A manual page has what its program takes, and roff takes no text for 
   word.description = "Files";
   word.repeats = true;
   const std::string page = ProgramManPage("my-server", "Serves. Well.", {flag, word});
-  CHECK_THAT(page, Catch::StartsWith(".TH \"MY\\-SERVER\" 1 \"\" \"Waggle "));
+  CHECK_THAT(page, Catch::StartsWith(".TH \"MY\\-SERVER\" 1 \"20"));
   CHECK_THAT(page, Catch::Contains("\nmy\\-server \\- Serves\n"));
   CHECK_THAT(page, Catch::Contains(
                        "\n\\fBmy\\-server\\fR \\fB\\-l\\fR, \\fB\\-\\-listen\\fR \\fIHOST:PORT\\fR [\\fIflags\\fR] "
