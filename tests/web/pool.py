@@ -52,8 +52,8 @@ class Pool:
         for process in self._processes.values():
             process.wait()
 
-    def submit(self, file, *settings):
-        words = ["submit", file, "--json", "--param-server", self.hub]
+    def submit(self, file, *settings, words=()):
+        words = ["submit", file, "--json", "--param-server", self.hub, *words]
         for setting in settings:
             words += ["--set", setting]
         done = subprocess.run([os.path.join(self._binaries, "waggle"), *words], check=True, stdout=subprocess.PIPE)
