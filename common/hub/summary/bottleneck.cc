@@ -243,7 +243,7 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
   const bool learner_waits = *loop.learner_waiting >= kMuch;
   // A wait for something else than room in replay is no fault of the learner's steps.
   const bool for_room = loop.waits_for_room.value_or(*loop.actor_waiting) >= kMuch;
-  // Of two sides that wait, the one that works for most of the time is slow. If neither does, what is between them is.
+  // If both sides wait, the one that works for most of the time is slow. If neither does, what is between them is.
   if (for_room && *loop.actor_waiting >= kMost && *loop.learner_waiting >= kMost) {
     return OfReplay(loop);
   }
