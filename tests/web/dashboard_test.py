@@ -134,6 +134,19 @@ class DashboardTest(unittest.TestCase):
                               "the replay server says how its table flows")  # fmt: skip
         self.no_errors()
 
+    def test_2_several_runs_become_their_mean_and_range(self):
+        self.open()
+        curve = "{step: [%s], mean: [%s], low: [%s], high: [%s]}"
+        one, two = curve % ("0,100", "0,10", "0,10", "0,10"), curve % ("50,100", "20,30", "20,30", "20,30")
+        mean = self.browser.run(f"import('/charts.js').then(charts => charts.meanOf([{one}, null, {two}], 4))")
+        self.assertEqual(mean["step"], [0, 25, 50, 75, 100])
+        self.assertEqual(mean["mean"], [0, 2.5, 12.5, 16.25, 20])  # One run alone at first, then both.
+        self.assertEqual(mean["low"], [0, 2.5, 5, 7.5, 10])
+        self.assertEqual(mean["high"], [0, 2.5, 20, 25, 30])
+        same = curve % ("5,5,9", "1,3,7", "0,3,7", "1,4,7")  # Two evaluations of one step.
+        mean = self.browser.run(f"import('/charts.js').then(charts => charts.meanOf([{same}]))")
+        self.assertEqual(mean, {"step": [5, 9], "mean": [2, 7], "low": [0, 7], "high": [4, 7]})
+
     def test_3_the_pages_are_accessible_in_light_and_dark(self):
         axe = axe_script()
         if axe is None:
