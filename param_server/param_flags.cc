@@ -90,7 +90,7 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
       app, "--web", &flags->web,
       "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
       "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
-      "Every program that reaches it can read it, and only users of this machine can stop or resume experiments. "
+      "Every program that reaches it can read it, and only users of this machine can change experiments. "
       "By default there is none");
   AddMetricsFlag(app, &flags->metrics_listen);
   AddCommonFlags(app, &flags->log);
