@@ -434,10 +434,10 @@ absl::Status Act(const ActorPorts& ports) {
     return changed.has_value() && outlet.gradients != nullptr ? outlet.gradients->Set(settings) : absl::OkStatus();
   };
   RolloutLoop loop(
-      rollout,
-      {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
-       ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, unrolls_per_version, [hub = ports.hub] { hub->ReportFirstStep(); },
-       turns.has_value() ? &*turns : nullptr, on_weights, take_settings});
+      rollout, {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+                ports.metrics, budget.has_value() ? &*budget : nullptr, all_lanes, unrolls_per_version,
+                [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr, on_weights,
+                take_settings});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {

@@ -161,9 +161,10 @@ struct ImportFlags {
 
 // `waggle export`.
 struct PolicyFlags {
-  std::string path;      // The weights, or a folder that holds them.
-  std::string output;    // Empty: policy.onnx in that folder.
-  bool newest = false;  // The newest weights rather than the best.
+  std::string param_server;  // The hub of an experiment. Empty: none is asked.
+  std::string path;          // The weights, or a folder that holds them.
+  std::string output;        // Empty: policy.onnx in the run's folder.
+  bool newest = false;       // The newest weights rather than the best.
 };
 
 // `waggle import`.
@@ -209,11 +210,11 @@ struct HealthFlags {
   std::string service;  // Empty: the server as a whole.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
-                             StatusFlags, WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags,
-                             InspectFlags, ReconfigureFlags, ExportFlags, ImportFlags, DatasetFlags,
-                             ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags, CardFlags, TopFlags,
-                             PolicyFlags, ConfigsFlags>;
+using Command =
+    std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags, StatusFlags,
+                 WatchFlags, ChangeFlags, SetFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                 ExportFlags, ImportFlags, DatasetFlags, ServeEnvironmentFlags, PlayFlags, FetchFlags, CompareFlags,
+                 CardFlags, TopFlags, PolicyFlags, ConfigsFlags>;
 
 // Parses `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

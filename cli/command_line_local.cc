@@ -122,10 +122,13 @@ Command ParseRecord(CLI::App* app, int argc, const char* const* argv) {
 Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
   PolicyFlags flags;
   SetRequired(
-      AddWord(app, "PATH", &flags.path, "A run's folder, or any other path with weights that waggle evaluate takes"),
+      AddWord(app, "PATH", &flags.path,
+              "A run's folder, or any other path with weights that waggle evaluate takes; or an experiment's id"),
       true);
-  AddWord(app, "FILE", &flags.output, "The ONNX file to write; by default PATH/policy.onnx");
+  AddWord(app, "FILE", &flags.output,
+          "The ONNX file to write; by default policy.onnx in the run's folder, and here for an id");
   AddSwitch(app, "--newest", &flags.newest, "The newest weights rather than the best");
+  AddHubFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
   }
@@ -221,7 +224,8 @@ std::vector<Verb> LocalVerbs() {
        &ParseRecord},
       {"export",
        "Writes the greedy policy of trained weights as an ONNX file, which onnxruntime and other programs run without "
-       "Waggle. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be exported.",
+       "Waggle. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be exported, 130 if "
+       "interrupted.",
        &ParseExport},
       {"import",
        "Converts data sets of Minari or D4RL to a replay file of recorded episodes, from which experiments learn "

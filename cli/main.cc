@@ -310,12 +310,18 @@ int Do(const EvaluationFlags& flags) {
 }
 
 int Do(const PolicyFlags& flags) {
-  const absl::StatusOr<std::string> exported = ExportSavedPolicy(flags.path, flags.newest, flags.output);
-  if (!exported.ok()) {
-    return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
-  }
-  std::cout << *exported << std::flush;
-  return 0;
+  return WithNamedRuns("export", {flags.path}, flags.param_server, NamedRuns::Members::kOne,
+                       [&flags](const NamedRuns& runs, const StopToken& stop) {
+                         const std::string output =
+                             flags.output.empty() && runs.any_fetched() ? "policy.onnx" : flags.output;
+                         const absl::StatusOr<std::string> exported =
+                             ExportSavedPolicy(runs.paths().front(), flags.newest, output, stop);
+                         if (!exported.ok()) {
+                           return Complain("export", exported.status(), IsUsersFault(exported.status()) ? 2 : 1);
+                         }
+                         std::cout << *exported << std::flush;
+                         return 0;
+                       });
 }
 
 int Do(const DatasetFlags& flags) {
@@ -389,7 +395,7 @@ int Do(const CardFlags& flags) {
                          if (!written.ok()) {
                            return Complain("card", written.status(), ExperimentExitStatus(written.status()));
                          }
-                         std::cout << "wrote " << *written << std::endl;
+                         std::cout << *written << std::flush;
                          return 0;
                        });
 }

@@ -221,9 +221,9 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   const std::unique_ptr<ModelPublisher> publisher = inference.Publisher(connections.new_publisher());
   TrainLoopPorts ports;
   for (size_t i = 0; i < tables.size(); ++i) {
-    ports.tables.push_back(
-        {tables[i].sampler.get(), tables[i].priorities.get(), job->trainee->plan().algorithm.tables[i].every,
-         job->trainee->plan().algorithm.tables[i].parts});
+    ports.tables.push_back({tables[i].sampler.get(), tables[i].priorities.get(),
+                            job->trainee->plan().algorithm.tables[i].every,
+                            job->trainee->plan().algorithm.tables[i].parts});
   }
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;

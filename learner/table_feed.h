@@ -23,7 +23,8 @@ struct TableFeedOptions {
   torch::Device device = torch::kCPU;
   int64_t priority_update_steps = 1;  // See LearnerOptions.
   std::optional<int64_t> max_policy_lag = {};
-  int64_t parts = 1;  // TablePlan's: the sampler's batches in a batch of the feed. Above 1 for items without priorities.
+  int64_t parts =
+      1;  // TablePlan's: the sampler's batches in a batch of the feed. Above 1 for items without priorities.
 };
 
 // The batches of a replay table for a train loop: as tensors, with the lags of their policies, and with new priorities
@@ -34,8 +35,8 @@ class TableFeed {
   TableFeed(const TableFeedOptions& options, ReplaySampler* sampler, PriorityUpdater* updater)
       : options_(options), sampler_(sampler), updater_(updater), priorities_(updater, options.priority_update_steps) {}
 
-  // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old, and takes further
-  // batches of the sampler while a whole one is missing. Returns the errors of ReplaySampler::Next.
+  // Waits for the next batch and stages it for learner step `step`. Leaves out items that are too old, and takes
+  // further batches of the sampler while a whole one is missing. Returns the errors of ReplaySampler::Next.
   absl::Status Next(int64_t step, const StopToken& stop);
   // The batch of the last Next.
   const TensorBatch& batch() const { return options_.parts == 1 ? staged_.tensors : batch_; }

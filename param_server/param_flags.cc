@@ -86,12 +86,11 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
       app, "--quotas", &flags->quotas, "FILE",
       "hub: a YAML file with the most running experiments, learners and actors of each owner and tag, and the "
       "weights of owners in fair shares; see docs/sweeps.md. By default there is no bound, and owners are equal");
-  AddServingFlag(
-      app, "--web", &flags->web,
-      "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
-      "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
-      "Every program that reaches it can read it, and only users of this machine can stop or resume experiments. "
-      "By default there is none");
+  AddServingFlag(app, "--web", &flags->web,
+                 "hub: serve a web page of the pool, the queue and the experiments at this address, such as "
+                 "127.0.0.1:7080; port 0 takes a free one, which is written to the file \"web_address\" in --data-dir. "
+                 "Every program that reaches it can read it, and only users of this machine can change experiments. "
+                 "By default there is none");
   AddMetricsFlag(app, &flags->metrics_listen);
   AddCommonFlags(app, &flags->log);
 }

@@ -72,7 +72,7 @@ class VectorEnvironment {
 
   virtual EnvironmentHealth health() const { return {}; }
 
-  // Of the user's own spaces; inside Waggle choices begin at 0.
+  // The starts in the user's own spaces; inside Waggle choices begin at 0.
   virtual ChoiceStarts choice_starts() const { return {}; }
 
   // A picture of a lane that Recv has given, for people. UNIMPLEMENTED if the environment cannot draw itself.

@@ -50,17 +50,17 @@ absl::StatusOr<Targets> FindTargets(const ExperimentClient& client, const std::v
 }
 
 // An outcome as text and as JSON.
-struct Outcome {
+struct ChangeOutcome {
   std::string text;
   Json json;
 };
 
 absl::StatusOr<Changed> ForEach(const Targets& targets, bool json,
-                                const std::function<absl::StatusOr<Outcome>(const std::string& id)>& change) {
+                                const std::function<absl::StatusOr<ChangeOutcome>(const std::string& id)>& change) {
   Changed changed;
   Json all = Json::array();
   for (const std::string& id : targets.ids) {
-    absl::StatusOr<Outcome> outcome = change(id);
+    absl::StatusOr<ChangeOutcome> outcome = change(id);
     if (!outcome.ok()) {
       const absl::Status error =
           absl::StrContains(outcome.status().message(), id) ? outcome.status() : Annotate(outcome.status(), id);
@@ -80,7 +80,7 @@ absl::StatusOr<Changed> ForEach(const Targets& targets, bool json,
   return changed;
 }
 
-Outcome StandingOutcome(const v1::ExperimentInfo& info) {
+ChangeOutcome StandingOutcome(const v1::ExperimentInfo& info) {
   return {StandingText(info), ExperimentJson(info)};
 }
 
@@ -106,7 +106,7 @@ absl::StatusOr<Changed> Change(const ChangeFlags& flags) {
   if (flags.change == ChangeFlags::Change::kStop) {
     std::reverse(targets.ids.begin(), targets.ids.end());
   }
-  return ForEach(targets, flags.json, [&](const std::string& id) -> absl::StatusOr<Outcome> {
+  return ForEach(targets, flags.json, [&](const std::string& id) -> absl::StatusOr<ChangeOutcome> {
     if (flags.change == ChangeFlags::Change::kStop) {
       v1::StopExperimentRequest request;
       request.set_id(id);
@@ -130,19 +130,19 @@ absl::StatusOr<Changed> Change(const ChangeFlags& flags) {
       request.set_priority(static_cast<int32_t>(flags.priority));
       WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info,
                               client.Ask(&Service::SetPriority, request, kChangeTimeout));
-      return Outcome{absl::StrCat(id, ": priority ", info.priority(), "\n"), ExperimentJson(info)};
+      return ChangeOutcome{absl::StrCat(id, ": priority ", info.priority(), "\n"), ExperimentJson(info)};
     }
     v1::DeleteExperimentRequest request;
     request.set_id(id);
     WAGGLE_RETURN_IF_ERROR(client.Ask(&Service::Delete, request, kChangeTimeout).status());
-    return Outcome{absl::StrCat(id, ": deleted\n"), Json{{"id", id}, {"outcome", "deleted"}}};
+    return ChangeOutcome{absl::StrCat(id, ": deleted\n"), Json{{"id", id}, {"outcome", "deleted"}}};
   });
 }
 
 absl::StatusOr<Changed> SetNumbers(const SetFlags& flags) {
   const ExperimentClient client(flags.param_server);
   WAGGLE_ASSIGN_OR_RETURN(const Targets targets, FindTargets(client, {flags.id}));
-  return ForEach(targets, flags.json, [&](const std::string& id) -> absl::StatusOr<Outcome> {
+  return ForEach(targets, flags.json, [&](const std::string& id) -> absl::StatusOr<ChangeOutcome> {
     v1::SetNumbersRequest request;
     request.set_id(id);
     request.set_dry_run(flags.dry_run);
@@ -156,8 +156,8 @@ absl::StatusOr<Changed> SetNumbers(const SetFlags& flags) {
     if (!targets.is_one) {
       json["id"] = id;
     }
-    return Outcome{absl::StrCat(targets.is_one ? "" : absl::StrCat(id, ":\n"), ChangesText(done, flags.dry_run)),
-                   std::move(json)};
+    return ChangeOutcome{absl::StrCat(targets.is_one ? "" : absl::StrCat(id, ":\n"), ChangesText(done, flags.dry_run)),
+                         std::move(json)};
   });
 }
 

@@ -155,6 +155,8 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   if (!answer.warnings().empty()) {
     submitted.standing =
         absl::StrCat(named, " cannot begin in this pool: ", absl::StrJoin(answer.warnings(), "; "), "\n");
+  } else if (!answer.group().empty()) {
+    submitted.standing = absl::StrCat(named, ": ", answer.members_size(), " experiments are in the queue\n");
   } else if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
     submitted.standing = StandingText(*info);  // The experiment is in the queue even if this call fails.
   }

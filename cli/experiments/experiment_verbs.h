@@ -18,7 +18,7 @@ namespace waggle {
 struct Submitted {
   std::string id;  // A group has that of its first member.
   std::string text;
-  std::string standing;  // The reasons why it waits, for the standard error; empty: none is known.
+  std::string standing;  // Why it waits, or the size of a group, for the standard error; may be empty.
 };
 // INVALID_ARGUMENT, with all problems, for a file that `waggle check` refuses, and to watch a group. `tell`: see
 // ExperimentClient::Submit.

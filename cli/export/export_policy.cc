@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "actor/environments/environment.h"
 #include "actor/environments/open_environment.h"
-#include "actor/environments/transforms/apply_transforms.h"
+#include "cli/export/exported_transforms.h"
 #include "common/base/annotate.h"
 #include "common/base/file.h"
 #include "common/base/status_macros.h"
@@ -29,44 +30,41 @@ namespace fs = std::filesystem;
 constexpr size_t kMostSummaryBytes = size_t{1} << 26;
 
 // Learns the facts about the environment that evaluations act in.
-absl::Status AskEnvironment(const EnvironmentOptions& options, PolicySource* source) {
-  source->transforms_json = options.transforms;
+absl::Status AskEnvironment(const EnvironmentOptions& options, const StopToken& stop, PolicySource* source) {
   const EnvironmentDefinitions built_in = BuiltinEnvironments();
   if (options.is_built_in()) {
     WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
-    WAGGLE_ASSIGN_OR_RETURN(EnvironmentSpec spec, definition->spec(options));
-    WAGGLE_ASSIGN_OR_RETURN(source->environment, TransformSpec(std::move(spec), options));
-    return absl::OkStatus();
+    WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition->spec(options));
+    return DivideTransforms(options, spec, source);
   }
   LaneOptions lanes;
   lanes.max_failures = 1;
+  EnvironmentOptions bare = options;
+  bare.transforms = "[]";
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<VectorEnvironment> environment,
-                          OpenEnvironment(built_in, options, lanes, Rng(0), StopToken()));
-  source->environment = environment->spec();
+                          OpenEnvironment(built_in, bare, lanes, Rng(0), stop));
   source->starts = environment->choice_starts();
-  return absl::OkStatus();
+  return DivideTransforms(options, environment->spec(), source);
 }
 
-// The "result" of the summary of the run whose folder, or a folder below it, is `path`. Empty if there is none.
+// The result in the summary of a run's folder; empty if there is none.
 std::string ResultOf(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadSmallFile((fs::path(path) / "summary.json").string(), kMostSummaryBytes);
-  const nlohmann::json summary = text.ok() ? nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false) : nullptr;
+  const nlohmann::json summary =
+      text.ok() ? nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false) : nullptr;
   return summary.is_object() && summary.contains("result") && summary["result"].is_object() ? summary["result"].dump()
-                                                                                           : "";
+                                                                                            : "";
 }
 
 absl::StatusOr<std::string> Export(const SavedWeights& weights, const std::string& result_json,
-                                   const std::string& output) {
-  if (weights.kind == SavedKind::kRandom) {
-    return absl::InvalidArgumentError("got an experiment's file; wanted a folder with trained weights");
-  }
+                                   const std::string& output, const StopToken& stop) {
   PolicySource source;
   source.weights = weights;
   source.result_json = result_json;
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   WAGGLE_ASSIGN_OR_RETURN(source.experiment,
                           ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", {}, algorithms));
-  WAGGLE_RETURN_IF_ERROR(AskEnvironment(source.experiment.evaluation.environment, &source));
+  WAGGLE_RETURN_IF_ERROR(AskEnvironment(source.experiment.evaluation.environment, stop, &source));
   WAGGLE_ASSIGN_OR_RETURN(const onnx::ModelProto model, PolicyModel(source, algorithms, BuiltinPolicyForms()));
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {
@@ -88,16 +86,20 @@ absl::StatusOr<std::string> Export(const SavedWeights& weights, const std::strin
 }  // namespace
 
 absl::StatusOr<std::string> ExportPolicy(const SavedWeights& weights, const std::string& result_json,
-                                         const std::string& output) {
-  absl::StatusOr<std::string> exported = Export(weights, result_json, output);
+                                         const std::string& output, const StopToken& stop) {
+  absl::StatusOr<std::string> exported = Export(weights, result_json, output, stop);
   WAGGLE_RETURN_IF_ERROR(Annotate(exported.status(), weights.folder));
   return exported;
 }
 
-absl::StatusOr<std::string> ExportSavedPolicy(const std::string& path, bool newest, const std::string& output) {
-  WAGGLE_ASSIGN_OR_RETURN(const SavedWeights weights, LoadSavedWeights(path, newest));
+absl::StatusOr<std::string> ExportSavedPolicy(const std::string& path, bool newest, const std::string& output,
+                                              const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const SavedWeights weights, LoadTrainedWeights(path, newest));
+  // Folders of weights and checkpoints belong to the process that writes them.
+  std::error_code error;
+  const fs::path folder = fs::equivalent(path, weights.folder, error) ? fs::path() : fs::path(path);
   return ExportPolicy(weights, weights.kind == SavedKind::kBest ? ResultOf(path) : "",
-                      output.empty() ? (fs::path(path) / "policy.onnx").string() : output);
+                      output.empty() ? (folder / "policy.onnx").string() : output, stop);
 }
 
 }  // namespace waggle

@@ -14,11 +14,11 @@
 #include "absl/time/time.h"
 #include "cli/replay/replay_target.h"
 #include "cli/status/server_kind.h"
-#include "common/replay/table_names.h"
 #include "common/base/annotate.h"
 #include "common/base/threads/stop_token.h"
 #include "common/net/channel.h"
 #include "common/net/unary_call.h"
+#include "common/replay/table_names.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.pb.h"
 

@@ -17,9 +17,10 @@ constexpr absl::Duration kEndPatience = absl::Seconds(10);
 
 }  // namespace
 
-absl::StatusOr<int> RunProgram(const std::vector<std::string>& command, const StopToken& stop) {
+absl::StatusOr<int> RunProgram(const std::vector<std::string>& command, const StopToken& stop, const std::string& log) {
   ChildOptions options;
   options.command = command;
+  options.log_path = log;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Spawn(options));
   while (!child->Poll().has_value() && !stop.WaitFor(kLookPeriod)) {
   }

@@ -7,8 +7,10 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/export/export_policy.h"
 #include "cli/results/draft_folder.h"
 #include "cli/results/model_card.h"
 #include "cli/results/run_program.h"
@@ -46,14 +48,14 @@ absl::Status Copy(const std::string& from, const std::string& to) {
   return error ? FileError(error.value(), to, "copy it") : absl::OkStatus();
 }
 
-// Copies a file of the run, if it is there. True if it was.
-absl::StatusOr<bool> CopyIfThere(const std::string& run, const char* name, const DraftFolder& draft) {
-  const std::string from = absl::StrCat(run, "/", name);
+// Copies the run's curves, if they are there. True if they were.
+absl::StatusOr<bool> CopyCurves(const std::string& run, const DraftFolder& draft) {
+  const std::string from = absl::StrCat(run, "/curves.png");
   std::error_code error;
   if (!fs::is_regular_file(from, error)) {
     return false;
   }
-  WAGGLE_RETURN_IF_ERROR(Copy(from, draft.File(name)));
+  WAGGLE_RETURN_IF_ERROR(Copy(from, draft.File("curves.png")));
   return true;
 }
 
@@ -83,12 +85,16 @@ absl::StatusOr<std::vector<std::string>> Film(const CardFlags& flags, const std:
   evaluation.json = true;
   std::vector<std::string> command = ActorArguments(evaluation);
   command.insert(command.begin(), absl::StrCat(binary_folder, "/waggle-actor"));
-  WAGGLE_ASSIGN_OR_RETURN(const int status, RunProgram(command, stop));
+  const std::string log = draft.File("film.log");
+  WAGGLE_ASSIGN_OR_RETURN(const int status, RunProgram(command, stop, log));
+  const std::string said = ReadSmallFile(log, kLongestText).value_or("");
+  WAGGLE_RETURN_IF_ERROR(RemoveAll(log));
   if (stop.StopRequested()) {
     return absl::CancelledError("interrupted");
   }
   if (status != 0) {
-    return absl::UnknownError(absl::StrCat("filming ended with status ", status));
+    return absl::UnknownError(
+        absl::StrCat("filming ended with status ", status, ": ", absl::StripAsciiWhitespace(said)));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::vector<std::string> films, ListFolder(draft.File(kFilms)));
   std::sort(films.begin(), films.end());
@@ -123,15 +129,18 @@ absl::StatusOr<std::string> WriteCard(const std::string& run, const std::string&
   contents.experiment_yaml = weights.experiment_yaml;
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(draft->File("experiment.yaml"), contents.experiment_yaml));
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(draft->File("summary.json"), summary_text));
-  WAGGLE_ASSIGN_OR_RETURN(contents.has_curves, CopyIfThere(run, "curves.png", *draft));
-  WAGGLE_ASSIGN_OR_RETURN(contents.has_policy, CopyIfThere(run, "policy.onnx", *draft));
+  WAGGLE_ASSIGN_OR_RETURN(contents.has_curves, CopyCurves(run, *draft));
+  // A policy that has no ONNX form has a card all the same.
+  const auto exported = ExportPolicy(weights, summary["result"].dump(), draft->File("policy.onnx"));
+  contents.has_policy = exported.ok();
   if (flags.video) {
     WAGGLE_ASSIGN_OR_RETURN(contents.films, Film(flags, binary_folder, *draft, stop));
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::string card, ModelCard(summary, contents));
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(draft->File(kReadme), card));
   WAGGLE_RETURN_IF_ERROR(draft->Finish());
-  return folder;
+  return absl::StrCat("wrote ", folder, "\n",
+                      exported.ok() ? "" : absl::StrCat("without policy.onnx: ", exported.status().message(), "\n"));
 }
 
 }  // namespace waggle

@@ -10,9 +10,9 @@
 namespace waggle {
 
 // `waggle card` for a run's folder: makes a folder with README.md, a model card, and all that the card speaks of:
-// experiment.yaml, summary.json, the best weights, curves.png and policy.onnx if the run has them, and films if `flags`
-// ask for them (the executable waggle-actor in `binary_folder` films). Returns the folder. An earlier card's folder is
-// replaced.
+// experiment.yaml, summary.json, the best weights, policy.onnx if the policy can be exported, curves.png if the run has
+// it, and films if `flags` ask for them (the executable waggle-actor in `binary_folder` films). Returns lines that say
+// what was written. An earlier card's folder is replaced.
 //
 // NOT_FOUND or INVALID_ARGUMENT if `run` is no folder of a run with a result; FAILED_PRECONDITION if the run has not
 // ended or has no result; ALREADY_EXISTS if the folder has other content; CANCELLED after a stop.

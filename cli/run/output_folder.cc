@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +17,9 @@
 namespace waggle {
 namespace {
 
+// Holds the folder's path: the hub writes to that, so that a folder that was moved cannot be used.
 constexpr char kLock[] = "LOCK";
+constexpr size_t kLongestPath = 1 << 16;
 constexpr char kTaken[] = "a run still uses this folder";
 // Processes of a killed `waggle run` are killed too, a moment after it.
 constexpr absl::Duration kHubsEnd = absl::Seconds(10);
@@ -43,6 +47,12 @@ absl::Status AwaitHubsEnd(const std::string& figures) {
     }
     pause.WaitFor(kLookPeriod);
   }
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::weakly_canonical(path, error);
+  return error ? path : absolute.string();
 }
 
 // Creates the folder itself. ALREADY_EXISTS if it exists and is not empty, or if it exists and `must_be_new`.
@@ -90,6 +100,7 @@ absl::StatusOr<OutputFolder> OutputFolder::Create(const std::string& requested, 
     WAGGLE_RETURN_IF_ERROR(Claim(path, /*must_be_new=*/false));
   }
   WAGGLE_ASSIGN_OR_RETURN(waggle::File lock, LockFolder(path, kLock, kTaken));
+  WAGGLE_RETURN_IF_ERROR(lock.Append(Absolute(path)));
   OutputFolder folder(path, std::move(lock));
   for (const char* part : {"logs", "hub"}) {
     WAGGLE_RETURN_IF_ERROR(CreateFolders(folder.File(part)));
@@ -99,11 +110,16 @@ absl::StatusOr<OutputFolder> OutputFolder::Create(const std::string& requested, 
 
 absl::StatusOr<OutputFolder> OutputFolder::Take(const std::string& requested) {
   const std::string path = WithoutLastSlash(requested);
-  for (const char* const file : {"/experiment.yaml", "/hub/experiments.db"}) {
+  for (const char* const file : {"/LOCK", "/experiment.yaml", "/hub/experiments.db"}) {
     if (const auto found = waggle::File::OpenToRead(path + file); !found.ok()) {
       return absl::NotFoundError(
           absl::StrCat(path, " is no folder of a run that has begun: ", found.status().message()));
     }
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::string made_in, ReadSmallFile(absl::StrCat(path, "/", kLock), kLongestPath));
+  if (made_in != Absolute(path)) {
+    return absl::FailedPreconditionError(absl::StrCat("the run was made in ", made_in, " and writes there; got ", path,
+                                                      "; wanted its folder in the same place"));
   }
   WAGGLE_ASSIGN_OR_RETURN(waggle::File lock, LockFolder(path, kLock, kTaken));
   OutputFolder folder(path, std::move(lock));

@@ -22,8 +22,8 @@ class OutputFolder {
   static absl::StatusOr<OutputFolder> Create(const std::string& requested, const std::string& experiment_name,
                                              absl::Time now);
 
-  // Takes the folder of an earlier run. NOT_FOUND, naming the missing file, if it is not one; UNAVAILABLE if a run still
-  // uses it.
+  // Takes the folder of an earlier run. NOT_FOUND, naming the missing file, if it is not one; FAILED_PRECONDITION if it
+  // was moved; UNAVAILABLE if a run still uses it.
   static absl::StatusOr<OutputFolder> Take(const std::string& path);
 
   const std::string& path() const { return path_; }

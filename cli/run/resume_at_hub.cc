@@ -1,8 +1,5 @@
 #include "cli/run/resume_at_hub.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
@@ -17,28 +14,18 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
 // The hub may have to close the run first.
 constexpr absl::Duration kChangeTimeout = absl::Seconds(30);
 
-bool IsSameFolder(const std::string& one, const std::string& other) {
-  std::error_code error;
-  return std::filesystem::equivalent(one, other, error);
-}
-
 }  // namespace
 
-absl::StatusOr<std::string> ResumeAtHub(const ExperimentClient& client, const std::string& output_folder,
+absl::StatusOr<std::string> ResumeAtHub(const ExperimentClient& client,
                                         const std::vector<std::pair<std::string, std::string>>& limits) {
   v1::ListExperimentsRequest list;
   list.set_limit(2);
   WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all, client.Ask(&Service::List, list, kAnswerTimeout));
   if (all.experiments_size() != 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(output_folder, "/hub has ", all.experiments_size() == 0 ? "no experiment" : "several experiments",
-                     "; wanted that of one run"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the run's hub has ", all.experiments_size() == 0 ? "no experiment" : "several experiments", "; wanted one"));
   }
   const v1::ExperimentInfo& info = all.experiments(0);
-  if (!IsSameFolder(info.output_folder(), output_folder)) {
-    return absl::FailedPreconditionError(absl::StrCat("the run was made in ", info.output_folder(),
-                                                      " and writes there; wanted its folder in that place"));
-  }
   WAGGLE_ASSIGN_OR_RETURN(const RunState state, FromProto(info.state()));
   if (!IsOver(state) && limits.empty()) {
     return info.id();

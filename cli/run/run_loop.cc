@@ -147,8 +147,7 @@ absl::StatusOr<std::string> RunLoop::SubmitNew() const {
 
 void RunLoop::Submit() {
   const absl::StatusOr<std::string> id =
-      resumed_limits_.has_value() ? ResumeAtHub(ExperimentClient(hub_address_), folder_.path(), *resumed_limits_)
-                                  : SubmitNew();
+      resumed_limits_.has_value() ? ResumeAtHub(ExperimentClient(hub_address_), *resumed_limits_) : SubmitNew();
   if (!id.ok()) {
     not_resumed_ = resumed_limits_.has_value();
     Do(supervision_.Refused(id.status(), SteadyNow()));

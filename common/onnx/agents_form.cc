@@ -30,8 +30,7 @@ absl::StatusOr<PolicyDecision> DecideByAgents(
       const AgentView view = ViewOf(environment, agent);
       const JointAction action = JointActionOf(view.spec);
       NetworkGraph::Output output = net.Call(policy->InputsOf(net, view.leaves));
-      PolicyDecision one =
-          decide != nullptr ? decide(&net, &output) : DecideByOwnHead(policy, net.plan(), &output);
+      PolicyDecision one = decide != nullptr ? decide(&net, &output) : DecideByOwnHead(policy, net.plan(), &output);
       for (const JointAction::Part& part : action.parts) {
         const bool chooses = part.choices > 0;
         const std::string name = NameOf(agent, view.spec.actions[part.leaf].array.name);

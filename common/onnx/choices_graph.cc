@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace waggle {
 namespace {
@@ -53,14 +54,26 @@ OnnxValue LogProbabilities(OnnxGraph* graph, const OnnxValue& logits, const std:
                            const std::optional<OnnxValue>& legal) {
   const OnnxValue possible =
       legal.has_value() ? graph->Where(*legal, logits, graph->Float(-std::numeric_limits<double>::infinity())) : logits;
-  const OnnxValue log_probabilities = graph->Reshape(
-      ByElement(graph, possible, num_values, [&](const OnnxValue& element) { return graph->Soft("LogSoftmax", element); }),
-      logits.shape);
+  const OnnxValue log_probabilities =
+      graph->Reshape(ByElement(graph, possible, num_values,
+                               [&](const OnnxValue& element) { return graph->Soft("LogSoftmax", element); }),
+                     logits.shape);
   return legal.has_value() ? graph->Where(*legal, log_probabilities, graph->Float(kIllegalLogProb)) : log_probabilities;
 }
 
 OnnxValue BestChoices(OnnxGraph* graph, const OnnxValue& numbers, const std::vector<int64_t>& num_values) {
   return ByElement(graph, numbers, num_values, [&](const OnnxValue& element) { return graph->ArgMax(element); });
+}
+
+OnnxValue OneHots(OnnxGraph* graph, const OnnxValue& choices, const std::vector<int64_t>& num_values) {
+  std::vector<OnnxValue> parts;
+  for (size_t i = 0; i < num_values.size(); ++i) {
+    std::vector<int64_t> values(static_cast<size_t>(num_values[i]));
+    std::iota(values.begin(), values.end(), 0);
+    const OnnxValue all = graph->Ints(values, {num_values[i]});
+    parts.push_back(graph->Equal(graph->Slice(choices, 1, static_cast<int64_t>(i), 1), all));
+  }
+  return graph->Cast(graph->Concat(parts, 1), DType::kFloat32);
 }
 
 }  // namespace waggle

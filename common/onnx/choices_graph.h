@@ -24,4 +24,7 @@ OnnxValue LogProbabilities(OnnxGraph* graph, const OnnxValue& logits, const std:
 // The index of each element's first largest number, int64 [..., elements].
 OnnxValue BestChoices(OnnxGraph* graph, const OnnxValue& numbers, const std::vector<int64_t>& num_values);
 
+// int64 choices [rows, elements] as vectors of a one and zeros for each element, float32 [rows, sum of num_values].
+OnnxValue OneHots(OnnxGraph* graph, const OnnxValue& choices, const std::vector<int64_t>& num_values);
+
 }  // namespace waggle

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/onnx/choices_graph.h"
 
 namespace waggle {
 namespace {
@@ -140,8 +141,7 @@ GraphRows LayerGraph::BatchNorm(const LayerPlan& layer, const GraphRows& rows) {
   };
   const OnnxValue variance = graph_->Add(of_channels(layer.statistics + 1), graph_->Float(kBatchNormEpsilon));
   const OnnxValue scale = graph_->Div(of_channels(layer.weight), graph_->Unary("Sqrt", variance));
-  const OnnxValue shift =
-      graph_->Sub(of_channels(layer.weight + 1), graph_->Mul(of_channels(layer.statistics), scale));
+  const OnnxValue shift = graph_->Sub(of_channels(layer.weight + 1), graph_->Mul(of_channels(layer.statistics), scale));
   return {graph_->Add(graph_->Mul(rows.value, scale), shift), plan_->members.has_value()};
 }
 
@@ -166,15 +166,7 @@ GraphRows LayerGraph::Embedding(const LayerPlan& layer, const GraphRows& rows) {
 }
 
 GraphRows LayerGraph::OneHot(const LayerPlan& layer, const GraphRows& rows) {
-  const OnnxValue choices = Choices(rows);
-  std::vector<OnnxValue> parts;
-  for (size_t i = 0; i < layer.num_values.size(); ++i) {
-    std::vector<int64_t> values(static_cast<size_t>(layer.num_values[i]));
-    std::iota(values.begin(), values.end(), 0);
-    const OnnxValue all = graph_->Ints(values, {layer.num_values[i]});
-    parts.push_back(graph_->Equal(graph_->Slice(choices, 1, static_cast<int64_t>(i), 1), all));
-  }
-  return {graph_->Cast(graph_->Concat(parts, 1), DType::kFloat32)};
+  return {OneHots(graph_, Choices(rows), layer.num_values)};
 }
 
 OnnxValue LayerGraph::Activated(Activation activation, const OnnxValue& value) {

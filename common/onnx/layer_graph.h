@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/plan/network_plan.h"
@@ -17,9 +18,7 @@ struct GraphRows {
   bool by_member = false;
 
   // The shape of one row.
-  std::vector<int64_t> row_shape() const {
-    return {value.shape.begin() + (by_member ? 2 : 1), value.shape.end()};
-  }
+  std::vector<int64_t> row_shape() const { return {value.shape.begin() + (by_member ? 2 : 1), value.shape.end()}; }
 };
 
 // Writes a network's layers into a graph: what LayerStack and RecurrentCore compute without learning, with noisy layers

@@ -67,11 +67,10 @@ OnnxValue NetworkGraph::Output::Normalized(size_t leaf, const OnnxValue& input) 
 }
 
 GraphRows NetworkGraph::Output::Encoded(const EncoderPlan& encoder) {
-  const OnnxValue input =
-      encoder.leaf == -1  ? inputs_.action
-      : encoder.leaf < -1 ? inputs_.extra[static_cast<size_t>(-2 - encoder.leaf)]
-                          : Normalized(static_cast<size_t>(encoder.leaf),
-                                       inputs_.observation[static_cast<size_t>(encoder.leaf)]);
+  const OnnxValue input = encoder.leaf == -1  ? inputs_.action
+                          : encoder.leaf < -1 ? inputs_.extra[static_cast<size_t>(-2 - encoder.leaf)]
+                                              : Normalized(static_cast<size_t>(encoder.leaf),
+                                                           inputs_.observation[static_cast<size_t>(encoder.leaf)]);
   if (!encoder.layers.empty() && !encoder.layers[0].num_values.empty()) {
     return network_->layers_.Layers(encoder.layers, {input});
   }
@@ -83,8 +82,7 @@ GraphRows NetworkGraph::Output::Encoded(const EncoderPlan& encoder) {
 }
 
 GraphRows NetworkGraph::Output::Joined(const TrunkPlan& trunk, const std::vector<GraphRows>& parts) {
-  const bool by_member =
-      std::any_of(parts.begin(), parts.end(), [](const GraphRows& part) { return part.by_member; });
+  const bool by_member = std::any_of(parts.begin(), parts.end(), [](const GraphRows& part) { return part.by_member; });
   std::vector<OnnxValue> values;
   for (const GraphRows& part : parts) {
     values.push_back(part.value);
@@ -197,8 +195,7 @@ PolicyValues NetworkGraph::Output::policy(const std::string& name) {
     if (mask().has_value()) {
       legal = LegalChoices(&graph(), *mask(), action.num_values);
     }
-    policy.logits =
-        LogProbabilities(&graph(), graph().Slice(values, -1, 0, first_real), action.num_values, legal);
+    policy.logits = LogProbabilities(&graph(), graph().Slice(values, -1, 0, first_real), action.num_values, legal);
     policy.choices = BestChoices(&graph(), *policy.logits, action.num_values);
   }
   if (head.kind == HeadKind::kDeterministic) {

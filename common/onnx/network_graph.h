@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/plan/network_plan.h"
@@ -18,20 +19,21 @@ namespace waggle {
 struct NetworkInputs {
   // By leaf of the network's environment; without a name for leaves that are no inputs of the graph.
   std::vector<OnnxValue> observation;
-  OnnxValue action = {};               // [rows, …], if the network takes it.
+  OnnxValue action = {};  // [rows, …], if the network takes it.
   // The plan's, [rows, width]; those that multiply may be [samples, width], the same for all rows.
   std::vector<OnnxValue> extra = {};
-  // Of the core that the wanted head depends on, [rows, state_size]; without a name if there is none.
+  // The state of the core that the wanted head depends on, [rows, state_size]; without a name if there is none.
   OnnxValue state = {};
 };
 
 // A policy's distribution of actions: what its parameters say of each row, [rows, …] or [members, rows, …].
 struct PolicyValues {
-  // Of all choices of all elements side by side: logarithms of their probabilities, kIllegalLogProb for illegal ones.
+  // Logarithms of the probabilities of all elements' choices, side by side; kIllegalLogProb for illegal ones.
   std::optional<OnnxValue> logits;
-  std::optional<OnnxValue> mean;    // Of real elements; of a tanh-normal before tanh.
+  std::optional<OnnxValue> mean;    // The mean of real elements; a tanh-normal's is before tanh.
   std::optional<OnnxValue> stddev;  // Likewise.
-  // The most likely action: choices, int64 [rows, choosing elements], and real elements, in [-1, 1] if they are bounded.
+  // The most likely action: choices, int64 [rows, choosing elements], and real elements, in [-1, 1] if they are
+  // bounded.
   std::optional<OnnxValue> choices;
   std::optional<OnnxValue> reals;
 };

@@ -42,7 +42,8 @@ std::vector<int64_t> Broadcast(const std::vector<int64_t>& a, const std::vector<
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t of_a = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t of_b = i < b.size() ? b[b.size() - 1 - i] : 1;
-    WAGGLE_CHECK(of_a == of_b || of_a == 1 || of_b == 1, "an exported operation has arguments of shapes that do not fit");
+    WAGGLE_CHECK(of_a == of_b || of_a == 1 || of_b == 1,
+                 "an exported operation has arguments of shapes that do not fit");
     shape[shape.size() - 1 - i] = of_a == 1 ? of_b : of_a;
   }
   return shape;
@@ -174,7 +175,8 @@ OnnxValue OnnxGraph::Compare(const char* operation, const OnnxValue& a, const On
 }
 
 OnnxValue OnnxGraph::Where(const OnnxValue& condition, const OnnxValue& a, const OnnxValue& b) {
-  return Node("Where", {condition.name, a.name, b.name}, a.dtype, Broadcast(condition.shape, Broadcast(a.shape, b.shape)));
+  return Node("Where", {condition.name, a.name, b.name}, a.dtype,
+              Broadcast(condition.shape, Broadcast(a.shape, b.shape)));
 }
 
 OnnxValue OnnxGraph::Clip(const OnnxValue& value, const OnnxValue& low, const OnnxValue& high) {

@@ -61,7 +61,7 @@ void AddPolicyFacts(const PolicySource& source, const ExperimentPlan& plan, int6
   add("experiment", source.experiment.experiment.name);
   add("algorithm", source.experiment.algorithm);
   add("environment", source.environment.name);
-  add("observations", LeavesJson(source, source.environment.observations));
+  add("observations", LeavesJson(source, source.Inputs()));
   add("actions", LeavesJson(source, source.environment.actions));
   add("transforms", source.transforms_json);
   add("state_size", absl::StrCat(state_size));

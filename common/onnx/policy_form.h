@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,8 +12,7 @@ namespace waggle {
 
 // The greedy decision of an algorithm whose policy is its own (AlgorithmPlan::own_policy), written into a graph: what
 // its AlgorithmPolicy does for ActingRows::greedy. INVALID_ARGUMENT if it cannot be written for these options.
-using PolicyForm =
-    std::function<absl::StatusOr<PolicyDecision>(const AlgorithmOptions& options, PolicyGraph* policy)>;
+using PolicyForm = std::function<absl::StatusOr<PolicyDecision>(const AlgorithmOptions& options, PolicyGraph* policy)>;
 
 // By the algorithm's name.
 using PolicyForms = Registry<PolicyForm>;

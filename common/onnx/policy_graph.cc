@@ -23,8 +23,12 @@ std::vector<int64_t> RowsOf(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-PolicyGraph::PolicyGraph(const EnvironmentSpec* environment, const ExperimentPlan* plan, const SavedParameters* weights)
-    : environment_(*environment), plan_(*plan), action_(JointActionOf(*environment)), weights_(*weights) {}
+PolicyGraph::PolicyGraph(const PolicySource* source, const ExperimentPlan* plan, const SavedParameters* weights)
+    : environment_(source->environment),
+      plan_(*plan),
+      action_(JointActionOf(source->environment)),
+      weights_(*weights),
+      observations_(source->Inputs(), source->steps, &graph_) {}
 
 NetworkGraph& PolicyGraph::net(const std::string& name) {
   std::unique_ptr<NetworkGraph>& net = nets_[name];
@@ -38,21 +42,12 @@ NetworkGraph& PolicyGraph::net(const std::string& name) {
   return *net;
 }
 
-OnnxValue PolicyGraph::Observation(size_t leaf) {
-  const auto found = observations_.find(leaf);
-  if (found != observations_.end()) {
-    return found->second;
-  }
-  const ArraySpec& array = environment_.observations[leaf].array;
-  return observations_[leaf] = graph_.Input(array.name, array.dtype, RowsOf(array.shape));
-}
-
 NetworkInputs PolicyGraph::InputsOf(const NetworkGraph& net, const std::vector<size_t>& leaves) {
   NetworkInputs inputs;
   const size_t count = leaves.empty() ? environment_.observations.size() : leaves.size();
   for (size_t i = 0; i < count; ++i) {
     const bool seen = net.plan().Sees(static_cast<int64_t>(i));
-    inputs.observation.push_back(seen ? Observation(leaves.empty() ? i : leaves[i]) : OnnxValue());
+    inputs.observation.push_back(seen ? observations_.Leaf(leaves.empty() ? i : leaves[i]) : OnnxValue());
   }
   return inputs;
 }

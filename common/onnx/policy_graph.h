@@ -13,7 +13,9 @@
 #include "common/config/spec/environment_spec.h"
 #include "common/config/spec/joint_action.h"
 #include "common/onnx/network_graph.h"
+#include "common/onnx/observation_graph.h"
 #include "common/onnx/onnx_graph.h"
+#include "common/onnx/policy_source.h"
 #include "common/rl/checkpoint/saved_parameters.h"
 
 namespace waggle {
@@ -34,7 +36,7 @@ class PolicyGraph {
   static constexpr char kNextState[] = "next_state";
 
   // The arguments must outlive it. `weights` has all parameters of the networks that act.
-  PolicyGraph(const EnvironmentSpec* environment, const ExperimentPlan* plan, const SavedParameters* weights);
+  PolicyGraph(const PolicySource* source, const ExperimentPlan* plan, const SavedParameters* weights);
 
   const EnvironmentSpec& environment() const { return environment_; }
   const ExperimentPlan& plan() const { return plan_; }
@@ -43,12 +45,9 @@ class PolicyGraph {
 
   // A network that acts, by its name in the plan.
   NetworkGraph& net(const std::string& name);
-  // What it sees. `leaves`: the index into the environment's observations of each leaf of its view; empty for the whole
-  // environment.
+  // The observations that a network sees. `leaves`: the index into the environment's observations of each leaf of its
+  // view; empty for the whole environment.
   NetworkInputs InputsOf(const NetworkGraph& net, const std::vector<size_t>& leaves = {});
-  // Leaves that the networks see become inputs.
-  OnnxValue Observation(size_t leaf);
-
   // The memory of a policy, float32 [rows, size]: all zeros when an episode begins. Called once at most.
   OnnxValue State(int64_t size);
   int64_t state_size() const { return state_size_; }
@@ -68,7 +67,7 @@ class PolicyGraph {
   const SavedParameters& weights_;
   OnnxGraph graph_;
   std::map<std::string, std::unique_ptr<NetworkGraph>> nets_;
-  std::map<size_t, OnnxValue> observations_;  // By leaf.
+  ObservationGraph observations_;
   int64_t state_size_ = 0;
 };
 

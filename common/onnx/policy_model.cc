@@ -19,7 +19,7 @@
 namespace waggle {
 namespace {
 
-// Of a protobuf message, with room for all but the parameters.
+// The limit of a protobuf message, with room for all but the parameters.
 constexpr int64_t kMostBytes = (int64_t{1} << 31) - (int64_t{1} << 24);
 
 // The names of what is published, in its order.
@@ -38,10 +38,9 @@ std::vector<std::string> PublishedBy(const ExperimentPlan& plan) {
 
 absl::Status CheckWeights(const SavedWeights& weights, const ExperimentPlan& plan, const SavedParameters& parameters) {
   if (weights.snapshot.has_value() && weights.snapshot->network_hash != plan.acting_hash()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the weights are of another network: its hash is ",
-                     absl::StrFormat("%016x", weights.snapshot->network_hash), ", wanted ",
-                     absl::StrFormat("%016x", plan.acting_hash())));
+    return absl::FailedPreconditionError(absl::StrCat("the weights are of another network: its hash is ",
+                                                      absl::StrFormat("%016x", weights.snapshot->network_hash),
+                                                      ", wanted ", absl::StrFormat("%016x", plan.acting_hash())));
   }
   int64_t bytes = 0;
   for (const NetworkPlan* const network : plan.acting()) {
@@ -107,8 +106,8 @@ absl::StatusOr<PolicyDecision> Decide(const Experiment& experiment, const Policy
   }
   const absl::StatusOr<const PolicyForm*> form = forms.Find(experiment.algorithm);
   if (!form.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm ", experiment.algorithm,
-                                                   " acts by a policy of its own, which has no form in ONNX"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm ", experiment.algorithm, " acts by a policy of its own, which has no form in ONNX"));
   }
   for (const NetworkPlan* const network : policy->plan().acting()) {
     if (network->state_size > 0) {
@@ -124,11 +123,10 @@ absl::StatusOr<PolicyDecision> Decide(const Experiment& experiment, const Policy
 absl::StatusOr<onnx::ModelProto> PolicyModel(const PolicySource& source, const AlgorithmDefinitions& algorithms,
                                              const PolicyForms& forms) {
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(source.experiment, source.environment, algorithms));
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
-                          PlanExperiment(source.experiment, source.environment, algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(source.experiment, source.environment, algorithms));
   const SavedParameters parameters = ParametersOf(source.weights, PublishedBy(plan));
   WAGGLE_RETURN_IF_ERROR(CheckWeights(source.weights, plan, parameters));
-  PolicyGraph policy(&source.environment, &plan, &parameters);
+  PolicyGraph policy(&source, &plan, &parameters);
   WAGGLE_ASSIGN_OR_RETURN(const PolicyDecision decision, Decide(source.experiment, forms, &policy));
   policy.Act(decision);
   onnx::ModelProto model;

@@ -44,7 +44,8 @@ void WritePool(const std::vector<v1::PoolMember>& members, PrometheusText* text)
     const Members& counts = by_kind[ToProto(kind)];
     const PrometheusText::Labels labels = {{"kind", Label(WorkerKindName(kind))}};
     text->Gauge("waggle_hub_pool_members", "Processes of the pool, by kind.", static_cast<double>(counts.all), labels);
-    text->Gauge("waggle_hub_pool_members_silent", "Those that have not called for five seconds.",
+    text->Gauge("waggle_hub_pool_members_silent",
+                "Processes of the pool that have not called for five seconds, by kind.",
                 static_cast<double>(counts.silent), labels);
     text->Gauge("waggle_hub_pool_orders", "Orders that processes of the pool have, by kind.",
                 static_cast<double>(counts.orders), labels);
@@ -76,7 +77,8 @@ std::vector<ExportedFigure> HubFigures() {
       {"models_pushed", "waggle_hub_models_pushed_total", Kind::kCounter, "Weights that learners pushed."},
       {"pushes_refused", "waggle_hub_pushes_refused_total", Kind::kCounter, "Pushed weights that were refused."},
       {"models_pulled", "waggle_hub_models_pulled_total", Kind::kCounter, "Weights that were sent to processes."},
-      {"bytes_pulled", "waggle_hub_models_pulled_bytes_total", Kind::kCounter, "The bytes of these weights."},
+      {"bytes_pulled", "waggle_hub_models_pulled_bytes_total", Kind::kCounter,
+       "The bytes of the weights that were sent to processes."},
   };
 }
 

@@ -14,12 +14,12 @@ namespace {
 constexpr double kMostOfEach = 1e6;
 constexpr double kMostWeight = 1e6;
 
-// "4 learners; 3 are in use, and 2 more are needed". Empty if they fit, or there is no bound.
+// "3 of 4 learners are in use, and it needs 2". Empty if they fit, or there is no bound.
 std::string Excess(const std::optional<int64_t>& most, int64_t used, int64_t more, const char* what) {
   if (!most.has_value() || used + more <= *most) {
     return "";
   }
-  return absl::StrCat("allows ", *most, " ", what, "; ", used, " are in use, and it needs ", more, " more");
+  return absl::StrCat(used, " of ", *most, " ", what, " are in use, and it needs ", more);
 }
 
 }  // namespace
@@ -126,12 +126,12 @@ std::string QuotaBook::Hindrance(const RunNeeds& needs) const {
     const Use use = UseOf(bound);
     std::string excess;
     if (bound.quota.experiments.has_value() && use.experiments >= *bound.quota.experiments) {
-      excess = absl::StrCat("allows ", *bound.quota.experiments, " running experiments; ", use.experiments, " run");
+      excess = absl::StrCat(use.experiments, " of ", *bound.quota.experiments, " running experiments are in use");
     }
     excess = excess.empty() ? Excess(bound.quota.learners, use.learners, least.learners, "learners") : excess;
     excess = excess.empty() ? Excess(bound.quota.actors, use.actors, least.actors, "actors") : excess;
     if (!excess.empty()) {
-      return absl::StrCat(bound.DebugString(), " ", excess);
+      return absl::StrCat("waits for ", bound.DebugString(), ": ", excess);
     }
   }
   return "";

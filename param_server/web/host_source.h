@@ -23,6 +23,9 @@ class HostSource final : public WebSource {
   }
   absl::Status Stop(const std::string& id) override { return host_->Stop(id); }
   absl::Status Resume(const std::string& id) override { return host_->Resume(id); }
+  absl::Status SetPriority(const std::string& id, int64_t priority) override {
+    return host_->SetPriority(id, priority);
+  }
 
  private:
   ExperimentHost* const host_;

@@ -1,5 +1,6 @@
 #include "param_server/web/web_api.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
+#include "common/hub/ports/pool.h"
 #include "common/hub/summary/proto_json.h"
 #include "param_server/web/experiment_json.h"
 #include "param_server/web/web_answer.h"
@@ -33,6 +35,7 @@ constexpr int64_t kListed = 100;
 constexpr int64_t kMostSearched = 10'000;
 constexpr int64_t kSearchPage = 500;
 constexpr size_t kMaxCurvesAsked = 32;
+constexpr int64_t kNoPriority = std::numeric_limits<int64_t>::min();
 constexpr size_t kMaxYaml = size_t{1} << 20;
 
 std::string Parameter(const HttpRequest& request, const std::string& name) {
@@ -74,13 +77,9 @@ absl::StatusOr<std::set<RunState>> States(const HttpRequest& request) {
 
 // True if the text, in lower case, occurs in one of the experiment's names.
 bool Matches(const v1::ExperimentInfo& info, const std::string& text) {
-  for (const std::string* const name :
-       {&info.id(), &info.name(), &info.algorithm(), &info.environment(), &info.population()}) {
-    if (absl::StrContains(absl::AsciiStrToLower(*name), text)) {
-      return true;
-    }
-  }
-  return false;
+  const auto has = [&text](const std::string& name) { return absl::StrContains(absl::AsciiStrToLower(name), text); };
+  return has(info.id()) || has(info.name()) || has(info.algorithm()) || has(info.environment()) || has(info.group()) ||
+         has(info.owner()) || std::any_of(info.tags().begin(), info.tags().end(), has);
 }
 
 absl::StatusOr<Json> ExperimentsPage(const HttpRequest& request, WebSource* source) {
@@ -88,16 +87,20 @@ absl::StatusOr<Json> ExperimentsPage(const HttpRequest& request, WebSource* sour
   ExperimentQuery query;
   WAGGLE_ASSIGN_OR_RETURN(query.before, Number(request, "before", query.before, 0, query.before));
   WAGGLE_ASSIGN_OR_RETURN(query.states, States(request));
+  query.name = Parameter(request, "name");
+  query.group = Parameter(request, "group");
+  query.owner = Parameter(request, "owner");
+  if (const std::string tag = Parameter(request, "tag"); !tag.empty()) {
+    query.tags.push_back(tag);
+  }
   const std::string text = absl::AsciiStrToLower(Parameter(request, "text"));
-  const std::string name = Parameter(request, "name");
-  query.limit = text.empty() && name.empty() ? limit : kSearchPage;
+  query.limit = text.empty() ? limit : kSearchPage;
   Json page = {{"experiments", Json::array()}, {"next", nullptr}};
   int64_t searched = 0;
   for (bool more = true; more && page["experiments"].size() < static_cast<size_t>(limit) && searched < kMostSearched;) {
     const v1::ListExperimentsResponse found = source->List(query);
     for (const v1::ExperimentInfo& info : found.experiments()) {
-      if ((text.empty() || Matches(info, text)) && (name.empty() || info.name() == name) &&
-          page["experiments"].size() < static_cast<size_t>(limit)) {
+      if ((text.empty() || Matches(info, text)) && page["experiments"].size() < static_cast<size_t>(limit)) {
         page["experiments"].push_back(InfoJson(info));
       }
     }
@@ -189,11 +192,11 @@ HttpResponse WebApi::Answer(const HttpRequest& request) {
 }
 
 HttpResponse WebApi::OfExperiment(const HttpRequest& request, const std::string& id, absl::string_view part) {
-  if (part == "stop" || part == "resume") {
+  if (part == "stop" || part == "resume" || part == "priority") {
     return request.method == "POST" ? Change(request, id, part) : WrongMethod("POST");
   }
   if (!part.empty() && part != "curves" && part != "events" && part != "yaml" && part != "waits") {
-    return ErrorAnswer(404, "an experiment has curves, events, yaml, waits, stop and resume");
+    return ErrorAnswer(404, "an experiment has curves, events, yaml, waits, stop, resume and priority");
   }
   if (request.method != "GET") {
     return WrongMethod("GET, HEAD");
@@ -229,10 +232,20 @@ HttpResponse WebApi::Change(const HttpRequest& request, const std::string& id, a
   if (const absl::Status may = CheckMayChange(request); !may.ok()) {
     return ErrorAnswer(may);
   }
+  absl::StatusOr<int64_t> priority = int64_t{0};
+  if (change == "priority") {
+    priority = Number(request, "priority", kNoPriority, -kMaxExperimentPriority, kMaxExperimentPriority);
+    if (!priority.ok() || *priority == kNoPriority) {
+      return ErrorAnswer(priority.ok() ? absl::InvalidArgumentError("priority: got none; wanted a number")
+                                       : priority.status());
+    }
+  }
   if (changing_.exchange(true)) {
     return ErrorAnswer(503, "another change is under way; try again");
   }
-  const absl::Status changed = change == "stop" ? source_->Stop(id) : source_->Resume(id);
+  const absl::Status changed = change == "stop"     ? source_->Stop(id)
+                               : change == "resume" ? source_->Resume(id)
+                                                    : source_->SetPriority(id, *priority);
   changing_ = false;
   if (!changed.ok()) {
     return ErrorAnswer(changed);

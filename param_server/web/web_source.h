@@ -29,6 +29,7 @@ class WebSource {
   virtual absl::StatusOr<ExperimentTexts> Texts(const std::string& id) = 0;
   virtual absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after) = 0;
   virtual absl::Status Stop(const std::string& id) = 0;
+  virtual absl::Status SetPriority(const std::string& id, int64_t priority) = 0;
   // May take as long as an experiment needs to close.
   virtual absl::Status Resume(const std::string& id) = 0;
 };

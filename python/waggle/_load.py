@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 _FILE = "policy.onnx"
@@ -42,7 +43,9 @@ def _newest_weights(path):
 
 
 def _export(path, file):
-    program = shutil.which("waggle")
+    # Beside the interpreter too: a virtual environment need not be active.
+    folders = os.pathsep.join([os.environ.get("PATH", ""), os.path.dirname(sys.executable)])
+    program = shutil.which("waggle", path=folders)
     if program is None:
         raise FileNotFoundError(
             f"{path}: has no {_FILE} of its newest weights, and the program waggle, which writes it, is not on the PATH"

@@ -36,6 +36,7 @@ class Policy:
         self.observations = [_spaces.Leaf(leaf) for leaf in json.loads(self.metadata["observations"])]
         self.actions = [_spaces.Leaf(leaf) for leaf in json.loads(self.metadata["actions"])]
         self.state_size = int(self.metadata["state_size"])
+        self._names = [value.name for value in self._session.get_outputs()]
         inputs = {value.name for value in self._session.get_inputs()}
         self._inputs = [leaf for leaf in self.observations if leaf.name in inputs]
 
@@ -55,7 +56,7 @@ class Policy:
         values = []
         for leaf in self.actions:
             array = outputs[leaf.name]
-            array = array + leaf.start if np.any(leaf.start) else array
+            array = array + leaf.start if leaf.starts else array
             values.append((leaf, array if batched else array[0]))
         after = outputs.get(_NEXT_STATE)
         return _spaces.join(values), after if after is None or batched else after[0]
@@ -91,8 +92,7 @@ class Policy:
                 feeds[leaf.name] = legal if leaf.is_batch(legal) else legal[None]
         if self.state_size > 0:
             feeds[_STATE] = self._state(state, rows)
-        names = [value.name for value in self._session.get_outputs()]
-        return dict(zip(names, self._session.run(names, feeds))), batched
+        return dict(zip(self._names, self._session.run(self._names, feeds))), batched
 
     def _find(self, leaf, observation, mask):
         """A leaf's value; None for a mask that is not given."""

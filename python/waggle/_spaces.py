@@ -24,6 +24,7 @@ class Leaf:
         self.agent = parts[0] if root else None
         self.root = parts[root]
         self.path = parts[root + 1 :]
+        self.starts = bool(np.any(self.start))
 
     def __repr__(self):
         return f"{self.name}: {self.dtype.name}{list(self.shape)}"
@@ -37,13 +38,13 @@ class Leaf:
                              f"{', ' if wanted else ''}{wanted}]")
         if self.kind == "multi-binary":
             return array != 0
-        if np.any(self.start):
+        if self.starts:
             array = array - self.start
-        if not np.can_cast(array.dtype, self.dtype, "same_kind"):
+        if array.dtype != self.dtype and not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise ValueError(f"{self.name}: got elements of {array.dtype.name}; wanted {self.dtype.name}")
         if self.num_values and array.size and (np.any(array < 0) or np.any(array >= np.asarray(self._limits()))):
             raise ValueError(f"{self.name}: got a choice that is not there; wanted one of {self.num_values}")
-        return np.ascontiguousarray(array, self.dtype)
+        return np.asarray(array, self.dtype, order="C")
 
     def _limits(self):
         return self.num_values[0] if self.kind == "discrete" else self.num_values

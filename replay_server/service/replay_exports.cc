@@ -66,7 +66,7 @@ void WriteReplayWaits(const ReplayStore& store, const Journal* journal, Promethe
   const std::string help = "For how long the request that has waited longest has waited; 0 if none waits.";
   text->Gauge("waggle_replay_longest_wait_seconds", help, absl::ToDoubleSeconds(inserts), {{"side", "insert"}});
   text->Gauge("waggle_replay_longest_wait_seconds", help, absl::ToDoubleSeconds(samples), {{"side", "sample"}});
-  text->Gauge("waggle_replay_tables", "Tables.", static_cast<double>(tables.size()));
+  text->Gauge("waggle_replay_tables", "Tables that the server holds.", static_cast<double>(tables.size()));
   const DiskPicture disk = journal == nullptr ? DiskPicture() : journal->disk();
   text->Gauge("waggle_replay_disk_failing_seconds", "For how long writes to disk have failed; 0 if they do not.",
               absl::ToDoubleSeconds(disk.failing));

@@ -62,9 +62,9 @@ class RolloutFixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, has_weights ? &weights : nullptr,
-                               &metrics, budget.get(), nullptr, unrolls_per_version, [this] { ++first_steps; }, turns,
-                               on_weights});
+    RolloutLoop loop(options,
+                     {&policy, environments.get(), writer_.get(), &sink, has_weights ? &weights : nullptr, &metrics,
+                      budget.get(), nullptr, unrolls_per_version, [this] { ++first_steps; }, turns, on_weights});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;

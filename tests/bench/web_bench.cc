@@ -70,7 +70,8 @@ HttpRequest Get(const std::string& path, std::map<std::string, std::string> para
 
 Case Times(const std::string& name, WebApi* api, const HttpRequest& request) {
   return {name, [=] {
-            const Timing timing = TimePerCall([&] { WAGGLE_CHECK(api->Answer(request).status == 200); });
+            const Timing timing =
+                TimePerCall([&] { WAGGLE_CHECK(api->Answer(request).status == 200, "the API refuses"); });
             std::cerr << name << ": " << api->Answer(request).body.size() / 1024 << " KiB\n";
             return Milliseconds(timing, kLimitMs, "a tenth of the page's period");
           }};

@@ -72,6 +72,39 @@ TEST_CASE("run takes a file and its flags", "[unit]") {
   CHECK_FALSE(Parsed<RunFlags>("run x.yaml --no-plot").plot);
 }
 
+TEST_CASE("run goes on with an earlier run, without a file or with it, and to a later limit", "[unit]") {
+  const auto flags = Parsed<RunFlags>("run --resume runs/x --max-env-steps 1e6");
+  CHECK(flags.resume == "runs/x");
+  CHECK(flags.file.empty());
+  CHECK(flags.overrides == Overrides{{"stop.max_env_steps", "1000000"}});
+  CHECK(Parsed<RunFlags>("run x.yaml --resume runs/x").file == "x.yaml");
+}
+
+TEST_CASE("Verbs of results take ids, and a hub that may be left out where a path is taken too", "[unit]") {
+  const auto fetch = Parsed<FetchFlags>("fetch x-1 dir --json --param-server a:1");
+  CHECK(fetch.id == "x-1");
+  CHECK(fetch.folder == "dir");
+  CHECK(fetch.json);
+  CHECK(fetch.param_server == "a:1");
+  const auto compare = Parsed<CompareFlags>("compare x-1 runs/y --by area --json");
+  CHECK(compare.runs == Words{"x-1", "runs/y"});
+  CHECK(compare.by == "area");
+  CHECK(compare.json);
+  CHECK(compare.param_server.empty());
+  CHECK(Parsed<CompareFlags>("compare x").by == "result");
+  const auto card = Parsed<CardFlags>("card x --out y --video");
+  CHECK(card.run == "x");
+  CHECK(card.folder == "y");
+  CHECK(card.video);
+  const HubVariable variable;
+  CHECK(Parsed<EvaluationFlags>("evaluate x").param_server == "hive:1");
+  CHECK(Parsed<PolicyFlags>("export x").param_server == "hive:1");
+  CHECK(Parsed<PlotFlags>("plot x").param_server == "hive:1");
+  CHECK(Parsed<CompareFlags>("compare x").param_server == "hive:1");
+  CHECK(Parsed<CardFlags>("card x").param_server == "hive:1");
+  CHECK(Parsed<FetchFlags>("fetch x").param_server == "hive:1");
+}
+
 TEST_CASE("evaluate takes a path to weights, and flags for the evaluation", "[unit]") {
   const auto plain = Parsed<EvaluationFlags>("evaluate runs/x");
   CHECK(plain.path == "runs/x");
@@ -307,10 +340,32 @@ TEST_CASE("An argument after the value of a repeatable flag is the verb's own", 
 }
 
 TEST_CASE("Help and version go to the standard output, and help before a verb equals --help after it", "[unit]") {
-  for (const std::string verb :
-       {"run",    "check",  "evaluate", "record",  "export",      "play",   "plot",         "serve-environment",
-        "submit", "list",   "status",   "watch",   "stop",        "resume", "delete",       "set",
-        "logs",   "health", "why",      "inspect", "reconfigure", "replay", "replay export"}) {
+  for (const std::string verb : {"run",
+                                 "check",
+                                 "evaluate",
+                                 "record",
+                                 "export",
+                                 "play",
+                                 "plot",
+                                 "fetch",
+                                 "compare",
+                                 "card",
+                                 "serve-environment",
+                                 "submit",
+                                 "list",
+                                 "status",
+                                 "watch",
+                                 "stop",
+                                 "resume",
+                                 "delete",
+                                 "set",
+                                 "logs",
+                                 "health",
+                                 "why",
+                                 "inspect",
+                                 "reconfigure",
+                                 "replay",
+                                 "replay export"}) {
     INFO(verb);
     const PrintAndExit printed = Printed(Parse(verb + " --help"));
     CHECK(printed.status == 0);
@@ -333,6 +388,12 @@ TEST_CASE("Wrong usage prints one line with the wrong part, and exits with 2", "
       {"rnu", "did you mean \"run\"?"},
       {"help rnu", "did you mean \"run\"?"},
       {"evaluate", "PATH is required"},
+      {"run --resume runs/x --output-dir y", "--output-dir"},
+      {"run --resume=", "--resume"},
+      {"fetch x", "--param-server"},
+      {"compare", "RUN is required"},
+      {"compare x --by speed", "--by"},
+      {"card", "RUN is required"},
       {"evaluate x --video films --video-episodes 0", "--video-episodes"},
       {"evaluate x --video-episodes 3", "--video"},
       {"evaluate runs/x --output y", "--output"},

@@ -83,6 +83,7 @@ class Cluster(Hub):
         """`files`: further compose files, each overriding those before it. `environment`: their variables."""
         self.port = free_port()  # The hub's port on the host.
         self.tensorboard_port = free_port()
+        self.prometheus_port = free_port()
         self._project = f"waggle-test-{os.getpid()}-{self.port}"
         self._files = [images.ROOT / "deploy/compose.yaml", *files]
         self._environment = {
@@ -92,6 +93,8 @@ class Cluster(Hub):
             "WAGGLE_TENSORBOARD_IMAGE": images.TENSORBOARD,
             "WAGGLE_PORT": str(self.port),
             "WAGGLE_TENSORBOARD_PORT": str(self.tensorboard_port),
+            "WAGGLE_PROMETHEUS_IMAGE": images.PROMETHEUS,
+            "WAGGLE_PROMETHEUS_PORT": str(self.prometheus_port),
             **(environment or {}),
         }
         self._scale = {}
@@ -104,7 +107,7 @@ class Cluster(Hub):
             print("\n".join(self.unhealthy()), file=sys.stderr)
             print(self.compose("logs", "--no-color", "--tail", "40", check=False), file=sys.stderr)
         # With the services of the profiles, if any run.
-        self.compose("--profile", "cli", "--profile", "tensorboard", "down", "--volumes", "--timeout", "20")
+        self.compose("--profile", "cli", "--profile", "tensorboard", "--profile", "prometheus", "down", "--volumes", "--timeout", "20")
 
     def compose(self, *words, check=True, timeout=300):
         files = [word for file in self._files for word in ("--file", str(file))]

@@ -104,6 +104,24 @@ class TensorBoard(unittest.TestCase):
             await_that(answers, "TensorBoard answers")
 
 
+class Prometheus(unittest.TestCase):
+    def test_it_is_built_and_evaluates_the_alerts(self):
+        images.build_prometheus()
+        with Cluster() as cluster:
+            cluster.compose("--profile", "prometheus", "up", "--detach", "--no-build", "prometheus")
+
+            def evaluates():
+                try:
+                    rules = f"http://127.0.0.1:{cluster.prometheus_port}/api/v1/rules"
+                    with urllib.request.urlopen(rules, timeout=5) as answer:
+                        groups = json.load(answer)["data"]["groups"]
+                    return {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+                except OSError:
+                    return False
+
+            await_that(evaluates, "Prometheus evaluates the alerts")
+
+
 class Experiments(unittest.TestCase):
     @with_cluster
     def test_three_experiments_on_one_set_up_reach_their_goals_and_leave_nothing_once_deleted(self, cluster, folder):

@@ -23,7 +23,7 @@ from engine import run, succeeds, what_is_missing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXECUTABLES = ("waggle", "waggle-actor", "waggle-learner", "waggle-param-server", "waggle-replay-server")
 PREFIX = "waggle-deploy-test"
-RUNTIME, ACTOR, TENSORBOARD = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard"))
+RUNTIME, ACTOR, TENSORBOARD, PROMETHEUS = (f"{PREFIX}/{name}" for name in ("runtime", "actor", "tensorboard", "prometheus"))
 PIP_SOURCES = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert",
                "timeout", "default-timeout", "retries")
 USERS_ACTOR = f"{PREFIX}/actor-with-my-game"  # As in deploy/README.md.
@@ -186,6 +186,11 @@ py-modules = ["my_game"]
 
 def build_tensorboard():
     run("docker", "build", "--file", "deploy/tensorboard.Dockerfile", "--tag", TENSORBOARD,
+        "--build-arg", f"BASE_IMAGE={base()}", "deploy", cwd=ROOT, timeout=1800)
+
+
+def build_prometheus():
+    run("docker", "build", "--file", "deploy/prometheus.Dockerfile", "--tag", PROMETHEUS,
         "--build-arg", f"BASE_IMAGE={base()}", "deploy", cwd=ROOT, timeout=1800)
 
 

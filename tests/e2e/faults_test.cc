@@ -170,8 +170,8 @@ TEST_CASE("a run of each family of algorithms goes on though each of its process
 }
 
 TEST_CASE("an elastic run whose actors wait for each learner step goes on while actors are killed", "[e2e]") {
-  TrainingRun run({"--seed", "3", "--set", "actor.processes={min: 1, max: 3}", "--set", "stop.target_return=null", "--set",
-                   "stop.max_env_steps=100000000"},
+  TrainingRun run({"--seed", "3", "--set", "actor.processes={min: 1, max: 3}", "--set", "stop.target_return=null",
+                   "--set", "stop.max_env_steps=100000000"},
                   /*plot=*/false, "cartpole_ppo");
   int64_t version = AwaitLearnerSteps(run, 10);
   for (const char* const name : {"actor-2", "actor"}) {

@@ -27,8 +27,9 @@ TEST_CASE("an experiment's results are fetched from its hub, evaluated, compared
 
   // While it runs, what there is.
   const std::string early = service.File("early");
-  Eventually("files of the running experiment", [&] { return service.Waggle({"fetch", id, early}).first == 0; });
-  CHECK_FALSE(Contents(early + "/experiment.yaml").empty());
+  Eventually("files of the running experiment", [&] {
+    return service.Waggle({"fetch", id, early}).first == 0 && !Contents(early + "/experiment.yaml").empty();
+  });
 
   service.AwaitOutcome(id, "solved");
   CHECK(service.Waggle({"watch", id}).first == 0);  // Until it is closed.
@@ -61,6 +62,9 @@ TEST_CASE("an experiment's results are fetched from its hub, evaluated, compared
   REQUIRE(carded == 0);
   CHECK_THAT(Contents(card + "/README.md"), Catch::Contains("CartPole-v1") && Catch::Contains("films/episode-0.webp"));
   CHECK(std::filesystem::exists(card + "/films/episode-0.webp"));
+  CHECK(std::filesystem::file_size(card + "/policy.onnx") > 0);
+  CHECK(service.Waggle({"export", id, service.File("policy.onnx")}).first == 0);
+  CHECK(Contents(service.File("policy.onnx")) == Contents(card + "/policy.onnx"));
   RunningProcess from_card(folder, "log2", {"waggle", "evaluate", card, "--episodes", "2", "--json"});
   CHECK(from_card.Wait().ok());
 

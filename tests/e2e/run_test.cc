@@ -103,7 +103,8 @@ TEST_CASE("two actors and their learner keep step: all rows are learned from by 
 }
 
 TEST_CASE("two learners step together on the unrolls of two actors that wait for them", "[e2e]") {
-  TrainingRun run({"--actors", "2", "--learners", "2", "--set", "stop.max_seconds=120"}, /*plot=*/false, "cartpole_ppo");
+  TrainingRun run({"--actors", "2", "--learners", "2", "--set", "stop.max_seconds=120"}, /*plot=*/false,
+                  "cartpole_ppo");
   const nlohmann::json summary = run.WaitForSuccess("solved");
   CHECK(summary.at("policy_lag").at("max") == 0);
   CHECK_THAT(Contents(run.File("logs/param-server.log")), Catch::Contains("learners 0, 1 of 2"));

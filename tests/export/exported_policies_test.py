@@ -136,6 +136,9 @@ class Comparison(unittest.TestCase):
     def test_policies_of_all_algorithms_in_all_kinds_of_environments_do_what_waggle_does(self):
         self.check("kinds")
 
+    def test_transforms_of_single_rows_are_those_of_waggle(self):
+        self.check("transforms")
+
     def test_all_layers_do_what_waggle_does(self):
         self.check("layers")
 

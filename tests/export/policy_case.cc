@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "actor/acting/action_scaling.h"
+#include "actor/environments/environment.h"
+#include "actor/environments/open_environment.h"
+#include "cli/export/exported_transforms.h"
 #include "common/base/random.h"
 #include "common/config/spec/agent_view.h"
 #include "common/nn/network.h"
@@ -67,10 +71,8 @@ class CaseFile {
     for (const auto& [name, array] : arrays_) {
       std::vector<int64_t> shape = {kSteps, kLanes};
       shape.insert(shape.end(), array.spec.shape.begin(), array.spec.shape.end());
-      list.push_back({{"name", name},
-                      {"dtype", std::string(DTypeName(array.spec.dtype))},
-                      {"shape", shape},
-                      {"offset", offset}});
+      list.push_back(
+          {{"name", name}, {"dtype", std::string(DTypeName(array.spec.dtype))}, {"shape", shape}, {"offset", offset}});
       data << array.bytes;
       offset += array.bytes.size();
     }
@@ -124,7 +126,7 @@ Tensor DrawLeaf(const SpaceLeaf& leaf) {
                                            : torch::randint(256, shape, torch::kInt64).to(type);
 }
 
-// What the acting head of the only network that acts gives, as the export names it.
+// The numbers of the acting head of the only network that acts, as the export names them.
 std::map<std::string, Tensor> HeadValues(const Output& out, const HeadPlan& head, const JointAction& action) {
   switch (head.kind) {
     case HeadKind::kQ:
@@ -214,15 +216,22 @@ ModelSnapshot DrawWeights(const ExperimentPlan& plan, std::vector<std::unique_pt
   return ValueOf(EncodeWeights(ActingParameters(plan.algorithm, *networks, &scalars), plan.acting_hash()));
 }
 
-void WritePolicyCase(const std::string& name, const Experiment& experiment, const EnvironmentSpec& environment,
-                     const std::string& folder) {
+namespace {
+
+// The observations of a step, [lanes, …] a leaf.
+struct StepRows {
+  Observations shown;  // The inputs of the exported policy.
+  Observations seen;   // The same for the C++ policy.
+};
+
+void WriteCase(const std::string& name, PolicySource source, const std::function<StepRows(int64_t step)>& draw,
+               const std::string& folder) {
   INFO(name);
+  const Experiment& experiment = source.experiment;
+  const EnvironmentSpec& environment = source.environment;
   const ExperimentPlan plan = ValueOf(PlanExperiment(experiment, environment, Definitions()));
   std::vector<std::unique_ptr<Network>> networks;
-  PolicySource source;
   source.weights.snapshot = DrawWeights(plan, &networks);
-  source.experiment = experiment;
-  source.environment = environment;
   const onnx::ModelProto model = ValueOf(PolicyModel(source, Definitions(), Forms()));
   const std::string path = folder + "/" + name;
   std::ofstream file(path + ".onnx", std::ios::binary);
@@ -257,12 +266,13 @@ void WritePolicyCase(const std::string& name, const Experiment& experiment, cons
   }
   for (int64_t step = 0; step < kSteps; ++step) {
     const Tensor first = step == 0 ? torch::ones({kLanes}, torch::kBool) : torch::rand({kLanes}) < 0.2;
-    Observations rows;
+    const auto [shown, rows] = draw(step);
+    for (size_t leaf = 0; leaf < shown.size(); ++leaf) {
+      cases.Add(source.Inputs()[leaf].array, shown[leaf].data_ptr());
+    }
     std::vector<const void*> pointers;
-    for (const SpaceLeaf& leaf : environment.observations) {
-      rows.push_back(DrawLeaf(leaf).contiguous());
-      pointers.push_back(rows.back().data_ptr());
-      cases.Add(leaf.array, pointers.back());
+    for (const Tensor& leaf : rows) {
+      pointers.push_back(leaf.data_ptr());
     }
     cases.Add({"first", DType::kBool, {}}, first.data_ptr());
     PolicyInput input;
@@ -309,6 +319,60 @@ void WritePolicyCase(const std::string& name, const Experiment& experiment, cons
     }
   }
   cases.Write(experiment.algorithm, path);
+}
+
+// The first rows of new lanes, which follow from `seed`.
+Observations FirstRows(const EnvironmentOptions& options, uint64_t seed) {
+  LaneOptions lanes;
+  lanes.lanes = kLanes;
+  lanes.in_order = true;
+  const std::unique_ptr<VectorEnvironment> environment =
+      ValueOf(OpenEnvironment(BuiltinEnvironments(), options, lanes, Rng(seed), StopToken()));
+  REQUIRE_OK(environment->Reset());
+  const ReadyLanes ready = ValueOf(environment->Recv(kLanes, StopToken()));
+  Observations rows;
+  for (size_t i = 0; i < ready.observations.size(); ++i) {
+    const ArraySpec& array = environment->spec().observations[i].array;
+    std::vector<int64_t> shape = {kLanes};
+    shape.insert(shape.end(), array.shape.begin(), array.shape.end());
+    rows.push_back(
+        torch::from_blob(const_cast<void*>(ready.observations[i]), shape, ToScalarType(array.dtype)).clone());
+  }
+  return rows;
+}
+
+}  // namespace
+
+void WritePolicyCase(const std::string& name, const Experiment& experiment, const EnvironmentSpec& environment,
+                     const std::string& folder) {
+  PolicySource source;
+  source.experiment = experiment;
+  source.environment = environment;
+  const auto draw = [&environment](int64_t /*step*/) {
+    Observations rows;
+    for (const SpaceLeaf& leaf : environment.observations) {
+      rows.push_back(DrawLeaf(leaf).contiguous());
+    }
+    return StepRows{rows, rows};
+  };
+  WriteCase(name, std::move(source), draw, folder);
+}
+
+void WriteTransformedCase(const std::string& name, const Experiment& experiment, const std::string& folder) {
+  PolicySource source;
+  source.experiment = experiment;
+  const EnvironmentOptions& options = experiment.evaluation.environment;
+  const EnvironmentDefinitions environments = BuiltinEnvironments();
+  const EnvironmentSpec own = ValueOf(ValueOf(environments.Find(options.name))->spec(options));
+  REQUIRE_OK(DivideTransforms(options, own, &source));
+  REQUIRE(source.transforms_json == "[]");
+  EnvironmentOptions bare = options;
+  bare.transforms = "[]";
+  const auto draw = [&](int64_t step) {
+    const auto seed = static_cast<uint64_t>(step);
+    return StepRows{FirstRows(bare, seed), FirstRows(options, seed)};
+  };
+  WriteCase(name, std::move(source), draw, folder);
 }
 
 }  // namespace waggle::testing

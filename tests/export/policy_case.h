@@ -23,4 +23,8 @@ ModelSnapshot DrawWeights(const ExperimentPlan& plan, std::vector<std::unique_pt
 void WritePolicyCase(const std::string& name, const Experiment& experiment, const EnvironmentSpec& environment,
                      const std::string& folder);
 
+// The same in the environment of the experiment's evaluations, which is built in and has transforms: observations are
+// those that the environment itself shows, and the C++ policy sees them through its transforms.
+void WriteTransformedCase(const std::string& name, const Experiment& experiment, const std::string& folder);
+
 }  // namespace waggle::testing

@@ -1,5 +1,5 @@
-// Every policy can be exported: those of the files in configs/, and of every algorithm in every kind of environment that
-// it claims. With WAGGLE_POLICY_CASES the files stay in that folder, and exported_policies_test.py runs them.
+// Every policy can be exported: those of the files in configs/, and of every algorithm in every kind of environment
+// that it claims. With WAGGLE_POLICY_CASES the files stay in that folder, and exported_policies_test.py runs them.
 
 #include <algorithm>
 #include <cstdlib>
@@ -61,6 +61,32 @@ TEST_CASE("the policies of all algorithms can be exported in all kinds of enviro
   }
 }
 
+TEST_CASE("transforms of single rows can be exported", "[unit][policy_cases]") {
+  const CaseFolder folder("transforms");
+  const auto write = [&](const std::string& name, const std::string& leaves, const std::string& transforms,
+                         const Overrides& overrides = {}) {
+    Overrides all = {{"environment.name", "Null-v1"},
+                     {"environment.spec.observations", leaves},
+                     {"environment.spec.actions", "[{name: action, kind: discrete, num_values: [4]}]"},
+                     {"environment.transforms", transforms}};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    WriteTransformedCase(name, ValueOf(Parse("apex_dqn", all)), folder.path());
+  };
+  const std::string last = "[{name: observation, kind: box, shape: [6, 5, 3], dtype: uint8, low: 0, high: 255}]";
+  const std::string first = "[{name: observation, kind: box, shape: [3, 6, 5], dtype: uint8, low: 0, high: 255}]";
+  const Overrides conv = {
+      {"networks.q.torso", "[{type: conv, channels: 4, kernel: 3, stride: 1}, {type: mlp, units: [8]}]"}};
+  write("grey", last, "[grayscale]", conv);
+  write("grey_of_channels_first", first, "[grayscale, flatten]");
+  write("scaled", last, "[channels_first, {scale: {min: -2, max: 0.5}}, flatten]");
+  write("one_hots",
+        "[{name: observation/a, kind: multi-discrete, num_values: [3, 4]}, "
+        "{name: observation/b, kind: discrete, num_values: [5]}]",
+        "[one_hot]");
+  write("copied", last, "[copy, {flatten: {observation: observation/observation}}]",
+        {{"networks.q.encoders", "{untransformed: [{type: flatten}]}"}});
+}
+
 TEST_CASE("weights in a run's folder are there for waggle export", "[unit][policy_cases]") {
   const CaseFolder folder("run");
   const Experiment experiment = ValueOf(LoadExperiment(WAGGLE_CONFIGS "/cartpole_ppo.yaml", {}, Definitions()));
@@ -81,8 +107,9 @@ TEST_CASE("every layer can be exported", "[unit][policy_cases]") {
     WritePolicyCase(name, ValueOf(Parse(algorithm, overrides)), SpecOf(kind), folder.path());
   };
   for (const char* const activation : {"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid"}) {
-    write(activation, "ppo", TinyKind::kReal,
-          {{"networks.actor_critic.torso", absl::StrCat("[{type: mlp, units: [16, 8], activation: ", activation, "}]")}});
+    write(
+        activation, "ppo", TinyKind::kReal,
+        {{"networks.actor_critic.torso", absl::StrCat("[{type: mlp, units: [16, 8], activation: ", activation, "}]")}});
   }
   write("norms", "crossq", TinyKind::kReal,
         {{"networks.actor.torso",
@@ -92,8 +119,7 @@ TEST_CASE("every layer can be exported", "[unit][policy_cases]") {
         {{"networks.q.encoders",
           "{camera: [{type: conv, channels: 3, kernel: 2, stride: 1, padding: 1}, {type: layer_norm}]}"},
          {"networks.q.torso", "[{type: mlp, units: [8]}]"}});
-  write("embedding", "ppo", TinyKind::kDict,
-        {{"networks.actor_critic.torso", "[{type: mlp, units: [8]}]"}});
+  write("embedding", "ppo", TinyKind::kDict, {{"networks.actor_critic.torso", "[{type: mlp, units: [8]}]"}});
   write("gru", "ppo", TinyKind::kMemory, {{"networks.actor_critic.core", "{type: gru, units: 8}"}});
   write("categorical_dueling", "rainbow", TinyKind::kMasked, {});
   write("quantiles", "qr_dqn", TinyKind::kMasked, {{"networks.q.heads", "{q: {type: dueling}}"}});

@@ -6,6 +6,7 @@ usage: python_policies_test.py policy_export_test FOLDER_OF_WAGGLE
 The program writes policies; `waggle`, in the other folder, exports a run's.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -25,6 +26,11 @@ try:
     import gymnasium
 except ImportError:
     gymnasium = None
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 FOLDER, PROGRAMS = None, None
 
@@ -164,6 +170,27 @@ class Loading(unittest.TestCase):
     def test_the_package_is_imported_without_onnxruntime_and_torch(self):
         code = "import sys; sys.modules['onnxruntime'] = sys.modules['torch'] = None; import waggle; waggle.load"
         subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+
+
+class Torch(unittest.TestCase):
+    @unittest.skipUnless(torch, "PyTorch is not there")
+    def test_parameters_have_their_names_of_the_checkpoint_and_can_be_trained(self):
+        file = next((FOLDER / "run/best").rglob("checkpoint.safetensors"))
+        with open(file, "rb") as checkpoint:
+            saved = json.loads(checkpoint.read(int.from_bytes(checkpoint.read(8), "little")))
+        module = shipped("cartpole_ppo").torch()
+        parameters = dict(module.named_parameters())
+        self.assertIn("torso.0.linear1.weight", parameters)
+        for name, parameter in parameters.items():
+            self.assertEqual(list(parameter.shape), saved[name]["shape"])
+        module({"observation": torch.ones(3, 4)})["logits"][:, 0].sum().backward()
+        self.assertTrue(all(parameter.grad is not None for parameter in parameters.values()))
+
+    @unittest.skipUnless(torch, "PyTorch is not there")
+    def test_statistics_are_no_parameters(self):
+        module = waggle.load(FOLDER / "layers/normalizer.onnx").torch()
+        self.assertIn("normalizers.observation.mean", dict(module.named_buffers()))
+        self.assertNotIn("normalizers.observation.mean", dict(module.named_parameters()))
 
 
 class Documentation(unittest.TestCase):

@@ -47,7 +47,7 @@ def dashboard_queries():
 
 def documented():
     """The metrics in the page's tables: by name, the kind, the labels, and whether it is exported at times only."""
-    rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram)(, at times)? \| ([^|]*) \|", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram)(, at times)? \|([^|]*)\|", PAGE.read_text(), re.MULTILINE)
     return {name: (kind, frozenset(re.findall(r"`(\w+)`", labels)), bool(at_times)) for name, kind, at_times, labels in rows}
 
 
@@ -67,6 +67,12 @@ class FilesTest(unittest.TestCase):
         checked = promtool("check", "config", DEPLOY / "prometheus/prometheus.yml")
         self.assertEqual(checked.returncode, 0, checked.stdout)
 
+    def test_every_service_of_compose_that_serves_metrics_is_scraped(self):
+        services = re.split(r"^  (\S+):$", (DEPLOY / "compose.yaml").read_text(), flags=re.MULTILINE)
+        serving = {name for name, text in zip(services[1::2], services[2::2]) if '--metrics-listen, "0.0.0.0:9600"' in text}
+        [scraped] = re.findall(r"names: \[(.*)\]", (DEPLOY / "prometheus/prometheus.yml").read_text())
+        self.assertEqual(set(scraped.split(", ")), serving)
+
     def test_each_alert_fires_for_what_it_is_about(self):
         with tempfile.TemporaryDirectory() as folder:
             for file in (DEPLOY / "prometheus/alerts.yml", pathlib.Path(__file__).with_name("alerts_test.yml")):
@@ -81,7 +87,7 @@ class FilesTest(unittest.TestCase):
 
     def test_queries_and_alerts_use_documented_metrics(self):
         texts = [query for _, query in dashboard_queries()] + [(DEPLOY / "prometheus/alerts.yml").read_text()]
-        used = {name for text in texts for name in re.findall(r"\b(?:waggle|process|grpc)_\w+", text)}
+        used = {name for text in texts for name in re.findall(r"\b(?:waggle|process|grpc_server)_\w+", text)}
         self.assertGreater(len(used), 20)
         self.assertEqual({re.sub(r"_(bucket|count|sum)$", "", name) for name in used} - set(documented()), set())
 

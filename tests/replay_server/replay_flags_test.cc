@@ -51,10 +51,13 @@ TEST_CASE("Every flag of a replay server says of a wrong value what was got and 
   const std::string index = "wanted a whole number from 0 to 1023";
   const std::string policy = "wanted one of refuse, keep, replace";
   const std::string level = "is not a log level; known: debug, info, warning, error";
+  const std::string format = "wanted one of text, json";
   const std::string huge = "99999999999999999999";
   // By flag: wrong values, and what is said of each.
   const std::map<std::string, std::vector<std::pair<std::string, std::string>>> cases = {
       {"--log-level", {{"loud", level}, {"", level}, {"1", level}, {"INFO", level}}},
+      {"--log-format", {{"", format}, {"xml", format}, {"JSON", format}}},
+      {"--metrics-listen", {{"", address}, {"here", address}, {"h:65536", address}, {":1", address}}},
       {"--listen", {{"", address}, {"here", address}, {"h:-1", address}, {"h:65536", address}, {":1", address}}},
       {"--advertise", {{"", address}, {"h", address}, {"h:0", address}, {"0.0.0.0:1", "wanted one that others can"}}},
       {"--param-server", {{"", address}, {"h", address}, {"h:0", address}, {"h:" + huge, address}}},
@@ -125,15 +128,18 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK_FALSE(none.flags.index.has_value());
   CHECK(defaults.store.saved == SavedPolicy::kRefuse);
 
-  const Parsed all({"--listen",     "h:1",   "--advertise",          "h:2",     "--param-server", "h:3",
-                    "--data-dir",   "d",     "--checkpoint-seconds", "0.5",     "--memory-bytes", "4G",
-                    "--max-tables", "7",     "--if-saved-differs",   "replace", "--index",        "3",
-                    "--log-level",  "debug", "--experiment-bytes",   "1G"});
+  const Parsed all({"--listen",     "h:1",   "--advertise",          "h:2",     "--param-server",   "h:3",
+                    "--data-dir",   "d",     "--checkpoint-seconds", "0.5",     "--memory-bytes",   "4G",
+                    "--max-tables", "7",     "--if-saved-differs",   "replace", "--index",          "3",
+                    "--log-level",  "debug", "--experiment-bytes",   "1G",      "--metrics-listen", "h:4",
+                    "--log-format", "json"});
   REQUIRE_FALSE(all.exit.has_value());
   CHECK(all.flags.advertise == "h:2");
   CHECK(all.flags.param_server == "h:3");
   CHECK(all.flags.index == 3);
   CHECK(all.flags.log.level == LogLevel::kDebug);
+  CHECK(all.flags.log.format == LogFormat::kJson);
+  CHECK(all.flags.metrics_listen == "h:4");
   const ReplayServerOptions options = all.flags.ServerOptions();
   CHECK(options.listen == "h:1");
   CHECK(options.data_dir == "d");

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -41,9 +42,9 @@ class Browser:
                  "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0",
                  f"--user-data-dir={profile}", "--force-device-scale-factor=1", "about:blank"],
                 stdout=log, stderr=log, start_new_session=True)  # fmt: skip
-        port_file = os.path.join(profile, "DevToolsActivePort")
-        wait_until(lambda: os.path.exists(port_file) and open(port_file).read().count("\n"), "the browser listens")
-        port = open(port_file).read().split()[0]
+        port_file = pathlib.Path(profile) / "DevToolsActivePort"
+        wait_until(lambda: port_file.exists() and "\n" in port_file.read_text(), "the browser listens")
+        port = port_file.read_text().split()[0]
 
         def page():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as answer:

@@ -31,7 +31,9 @@ if browsers.program() is None:
 from pool import Pool  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-DESKTOP, TALL, PHONE = (1200, 900), (1200, 1400), (360, 740)
+DESKTOP, PHONE = (1200, 900), (360, 740)
+# The sizes of the pictures.
+WIDE, TALL, LONG = (1000, 420), (1200, 1400), (360, 1240)
 CURVES = 7  # Each run has so many, and those of its algorithm.
 
 
@@ -53,7 +55,7 @@ class DashboardTest(unittest.TestCase):
         settings = ["stop.target_return=100000", "stop.max_env_steps=0", "stop.max_seconds=0", "stop.max_learner_steps=100000000"]
         config = str(pathlib.Path(CONFIGS) / "cartpole_apex_dqn.yaml")
         cls.id = cls.pool.submit(config, *settings)
-        cls.waiting = cls.pool.submit(config, *settings, "experiment.seed=2", "experiment.name=waits")
+        cls.waiting = cls.pool.submit(config, *settings, "experiment.name=waits", words=["--seeds", "1-3", "--tag", "sweep"])
         cls.browser = browsers.Browser(folder.name)
         cls.addClassCleanup(cls.browser.close)
         cls.base = f"http://{cls.pool.web}/"
@@ -103,8 +105,12 @@ class DashboardTest(unittest.TestCase):
         self.browser.run("document.querySelector('#filter-text').value = ''")
         self.browser.run("const s = document.querySelector('#filter-state'); s.value = 'queued';"
                          "s.dispatchEvent(new Event('input', {bubbles: true}))")  # fmt: skip
-        self.browser.wait_for("document.querySelectorAll('#experiments-table tbody tr').length === 1")
-        self.assertIn(self.waiting, self.text("#experiments-table"))
+        self.browser.wait_for("document.querySelectorAll('#experiments-table tbody a').length === 3", "only its group is left")
+        # The group's row folds its members.
+        self.browser.run("document.querySelector('#experiments-table tr.group button').focus()")
+        self.browser.enter()
+        self.browser.wait_for("[...document.querySelectorAll('#experiments-table tbody a')].every(a => !a.getClientRects().length)")
+        self.assertEqual(self.browser.run("document.activeElement.getAttribute('aria-expanded')"), "false")
         self.no_errors()
 
     def test_2_an_experiment_has_its_curves_its_loop_and_its_bottleneck(self):
@@ -127,6 +133,19 @@ class DashboardTest(unittest.TestCase):
         self.browser.wait_for("document.querySelector('#experiment').innerText.includes('transitions: ')",
                               "the replay server says how its table flows")  # fmt: skip
         self.no_errors()
+
+    def test_2_several_runs_become_their_mean_and_range(self):
+        self.open()
+        curve = "{step: [%s], mean: [%s], low: [%s], high: [%s]}"
+        one, two = curve % ("0,100", "0,10", "0,10", "0,10"), curve % ("50,100", "20,30", "20,30", "20,30")
+        mean = self.browser.run(f"import('/charts.js').then(charts => charts.meanOf([{one}, null, {two}], 4))")
+        self.assertEqual(mean["step"], [0, 25, 50, 75, 100])
+        self.assertEqual(mean["mean"], [0, 2.5, 12.5, 16.25, 20])  # One run alone at first, then both.
+        self.assertEqual(mean["low"], [0, 2.5, 5, 7.5, 10])
+        self.assertEqual(mean["high"], [0, 2.5, 20, 25, 30])
+        same = curve % ("5,5,9", "1,3,7", "0,3,7", "1,4,7")  # Two evaluations of one step.
+        mean = self.browser.run(f"import('/charts.js').then(charts => charts.meanOf([{same}]))")
+        self.assertEqual(mean, {"step": [5, 9], "mean": [2, 7], "low": [0, 7], "high": [4, 7]})
 
     def test_3_the_pages_are_accessible_in_light_and_dark(self):
         axe = axe_script()
@@ -170,14 +189,15 @@ class DashboardTest(unittest.TestCase):
     def test_6_the_page_has_the_structure_of_its_pictures(self):
         structure, pictures = {}, pathlib.Path(DOCS) / "pictures"
         writes = bool(os.environ.get("WAGGLE_PICTURES"))
-        shots = [("overview", "", DESKTOP, "light"), ("experiment", self.id, TALL, "light"), ("phone", self.id, PHONE, "dark")]
+        shots = [("overview", "", WIDE, "light"), ("experiment", self.id, TALL, "light"), ("phone", self.id, LONG, "dark")]
         for name, experiment, size, scheme in shots:
-            self.browser.size(*size, mobile=size == PHONE)
+            self.browser.size(*size, mobile=size == LONG)
             self.browser.scheme(scheme)
             self.open_experiment() if experiment else self.open()
             if experiment:
                 own = "[...document.querySelectorAll('figcaption span:first-child')].filter(t => !t.innerText.includes('/'))"
                 self.browser.wait_for(f"{own}.length === {CURVES}", "all curves have begun")
+                self.browser.wait_for("!document.querySelector('.charts').innerText.includes('no figures')")
             structure[name] = self.browser.run("""(() => {
               const seen = (e) => e.getClientRects().length > 0;
               const texts = (s) => [...document.querySelectorAll(s)].filter(seen).map(e => e.textContent);
@@ -221,13 +241,20 @@ class DashboardTest(unittest.TestCase):
         self.browser.wait_for("document.querySelector('#away').hidden", "the page has recovered")
         self.browser.wait_for("document.querySelector('#experiment .state').innerText === 'running'")
 
-    def test_9_an_experiment_is_stopped_and_resumed_by_its_buttons(self):
+    def test_9_an_experiment_is_changed_by_its_buttons(self):
         self.open_experiment()
         button = "[...document.querySelectorAll('#experiment button')].find(b => b.innerText === '%s')"
         self.browser.run(f"{button % 'Stop'}.focus()")
         self.browser.enter()
         self.browser.wait_for("document.querySelector('#experiment .state').innerText === 'stopped'")
         self.assertEqual(self.pool.ask(f"experiments/{self.id}")["state"], "stopped")
+        other = self.pool.ask("experiments?state=queued,running&name=waits")["experiments"][0]["id"]
+        self.open(f"experiment/{other}")
+        self.browser.run("document.querySelector('#experiment input[type=number]').select()")
+        self.browser.call("Input.insertText", text="7")
+        self.browser.enter()
+        browsers.wait_until(lambda: self.pool.ask(f"experiments/{other}")["priority"] == 7, "its priority has changed")
+        self.open_experiment()
         self.browser.wait_for(f"!{button % 'Resume'}.hidden")
         self.browser.run(f"{button % 'Resume'}.click()")
         self.browser.wait_for("['queued', 'running'].includes(document.querySelector('#experiment .state').innerText)")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import urllib.request
@@ -26,12 +27,12 @@ class Pool:
 
     def start_hub(self):
         """At the address of the last one, if there was one."""
-        data = os.path.join(self._folder, "hub")
+        data = pathlib.Path(self._folder) / "hub"
         self._start("hub", "waggle-param-server", "--listen", self.hub, "--web", self.web, "--data-dir", data, "--no-plot")
-        address, web = os.path.join(data, "address"), os.path.join(data, "web_address")
-        wait_until(lambda: os.path.exists(address) and os.path.exists(web), "the hub serves")
-        self.hub = open(address).read().strip()
-        self.web = open(web).read().strip()
+        address, web = data / "address", data / "web_address"
+        wait_until(lambda: address.exists() and web.exists(), "the hub serves")
+        self.hub = address.read_text().strip()
+        self.web = web.read_text().strip()
 
     def start_workers(self):
         self._start("replay", "waggle-replay-server", "--param-server", self.hub, "--listen", "127.0.0.1:0")
@@ -52,8 +53,8 @@ class Pool:
         for process in self._processes.values():
             process.wait()
 
-    def submit(self, file, *settings):
-        words = ["submit", file, "--json", "--param-server", self.hub]
+    def submit(self, file, *settings, words=()):
+        words = ["submit", file, "--json", "--param-server", self.hub, *words]
         for setting in settings:
             words += ["--set", setting]
         done = subprocess.run([os.path.join(self._binaries, "waggle"), *words], check=True, stdout=subprocess.PIPE)

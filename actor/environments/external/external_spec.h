@@ -13,8 +13,8 @@ namespace waggle {
 // An environment process's description of its environment.
 struct ExternalSpec {
   EnvironmentSpec environment;
-  bool whole_groups = false;       // True if the lanes of a group only run together.
-  std::vector<std::string> notes;  // The conversions, in words.
+  bool whole_groups = false;                           // True if the lanes of a group only run together.
+  std::vector<std::string> notes;                      // The conversions, in words.
   std::map<std::string, std::vector<int64_t>> starts;  // VectorEnvironment's choice_starts.
 };
 

@@ -57,7 +57,7 @@ void WriteProcessFigures(const std::string& part, PrometheusText* text) {
     text->Gauge("process_resident_memory_bytes", "Memory that is in use, in bytes.",
                 Field(fields, 24) * static_cast<double>(sysconf(_SC_PAGESIZE)));
     text->Gauge("process_virtual_memory_bytes", "Address space, in bytes.", Field(fields, 23));
-    text->Gauge("process_threads", "Threads.", Field(fields, 20));
+    text->Gauge("process_threads", "Threads of the process.", Field(fields, 20));
     // The first answer is kept: the clock may be set later.
     static const double start = StartTime(Field(fields, 22), ticks);
     text->Gauge("process_start_time_seconds", "The start of the process, in seconds since 1970.", start);

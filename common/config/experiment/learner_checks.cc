@@ -14,10 +14,9 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
     const int64_t lanes = experiment.actor.lanes;
     const int64_t all_lanes = experiment.actor.processes * lanes;
     const int64_t unrolls = learner.batch_size * learner.processes;
-    const std::string got = learner.processes == 1
-                                ? absl::StrCat("learner.batch_size: got ", learner.batch_size)
-                                : absl::StrCat("learner.batch_size: got ", learner.batch_size, " for each of ",
-                                               learner.processes, " learners");
+    const std::string got = learner.processes == 1 ? absl::StrCat("learner.batch_size: got ", learner.batch_size)
+                                                   : absl::StrCat("learner.batch_size: got ", learner.batch_size,
+                                                                  " for each of ", learner.processes, " learners");
     // Pushed unrolls are not divided among actors, and a turn of a deterministic run is an unroll of each lane.
     if (learner.actors_push() || experiment.experiment.deterministic) {
       problems.AddUnless(unrolls == all_lanes, got, "; wanted ", all_lanes,
@@ -75,9 +74,11 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!plan.assigns || !experiment.learner.learners_push(), "learner.gradients: push: algorithm ",
                        experiment.algorithm,
                        " sets parameters to values with these options, for which there are no gradients; wanted local");
-    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
-                       ": each would scale returns by what it has learned from itself, and the mean would be of "
-                       "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
+    problems.AddUnless(
+        !plan.normalizes_returns || !experiment.learner.learners_push(),
+        "algorithm.normalize_returns: with learner.gradients: push each learner would scale returns by "
+        "what it has learned from itself, and the mean would be of gradients on different scales; wanted "
+        "false, or learner.gradients: local");
   }
   return problems.ToStatus();
 }

@@ -120,9 +120,9 @@ Bottleneck OfReplay(const LoopFigures& loop) {
   return {Station::kReplay,
           absl::StrCat("both sides wait at replay, actors ", Percent(*loop.actor_waiting),
                        " of their time and the learner ", Percent(*loop.learner_waiting),
-                       ": too few items or batches are on their way between them"),
-          {"replay.rate_limiter.error_buffer", "learner.prefetch_batches", "actor.max_unacknowledged_blocks",
-           "replay.servers"}};
+                       ": items and batches are too slow, or too few, on their way between them"),
+          {"learner.prefetch_batches", "replay.servers", "replay.rate_limiter.error_buffer",
+           "actor.max_unacknowledged_blocks"}};
 }
 
 Bottleneck OfNothing(const LoopFigures& loop) {
@@ -243,10 +243,11 @@ Bottleneck FindBottleneck(const LoopFigures& loop) {
   const bool learner_waits = *loop.learner_waiting >= kMuch;
   // A wait for something else than room in replay is no fault of the learner's steps.
   const bool for_room = loop.waits_for_room.value_or(*loop.actor_waiting) >= kMuch;
-  if (learner_waits && actors_wait && for_room) {
+  // If both sides wait, the one that works for most of the time is slow. If neither does, what is between them is.
+  if (for_room && *loop.actor_waiting >= kMost && *loop.learner_waiting >= kMost) {
     return OfReplay(loop);
   }
-  if (actors_wait && for_room) {
+  if (actors_wait && for_room && *loop.actor_waiting > *loop.learner_waiting) {
     return OfLearner(loop);
   }
   if (learner_waits || actors_wait) {

@@ -201,23 +201,34 @@ absl::StatusOr<SavedWeights> Load(const std::string& path, absl::StatusOr<Place>
   return FromContents(std::move(contents), std::move(place));
 }
 
-}  // namespace
-
-absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest) {
+bool IsExperimentFile(const std::string& path) {
   const fs::path file = Normal(path);
   std::error_code error;
-  if (!fs::is_directory(file, error) && (file.extension() == ".yaml" || file.extension() == ".yml")) {
-    SavedWeights random;
-    random.kind = SavedKind::kRandom;
-    random.folder = file.string();
-    WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
-    return random;
+  return !fs::is_directory(file, error) && (file.extension() == ".yaml" || file.extension() == ".yml");
+}
+
+}  // namespace
+
+absl::StatusOr<SavedWeights> LoadTrainedWeights(const std::string& path, bool newest) {
+  if (IsExperimentFile(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is an experiment's file; ", kWanted));
   }
   const auto find_best = [](const std::string& folder) { return FindPlace(folder, [](SavedKind) { return true; }); };
   const auto find_newest = [](const std::string& folder) {
     return FindPlace(folder, [](SavedKind kind) { return kind != SavedKind::kBest; });
   };
-  absl::StatusOr<SavedWeights> weights = newest ? Load(path, find_newest) : Load(path, find_best);
+  return newest ? Load(path, find_newest) : Load(path, find_best);
+}
+
+absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest) {
+  if (IsExperimentFile(path)) {
+    SavedWeights random;
+    random.kind = SavedKind::kRandom;
+    random.folder = Normal(path).string();
+    WAGGLE_ASSIGN_OR_RETURN(random.experiment_yaml, ReadYamlFile(random.folder));
+    return random;
+  }
+  absl::StatusOr<SavedWeights> weights = LoadTrainedWeights(path, newest);
   if (!weights.ok() && absl::EndsWith(weights.status().message(), kWanted)) {
     return absl::Status(weights.status().code(), absl::StrCat(weights.status().message(), kOrFile));
   }

@@ -40,6 +40,9 @@ struct SavedWeights {
 // if there are no weights; DATA_LOSS if they are damaged. Blocks on the disk.
 absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest);
 
+// The same for trained weights alone: an experiment's file is INVALID_ARGUMENT.
+absl::StatusOr<SavedWeights> LoadTrainedWeights(const std::string& path, bool newest);
+
 // Loads from a folder: the learner's newest checkpoint, which has all networks, before any published weights. Errors as
 // above.
 absl::StatusOr<SavedWeights> LoadSavedNetworks(const std::string& path);

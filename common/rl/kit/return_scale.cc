@@ -11,12 +11,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda) {
+torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda,
+                                   UpdateContext* context) {
   if (!enabled_) {
     return unrolls.reward;
   }
   const torch::NoGradGuard no_grad;
-  const torch::Tensor deviation = returns_.deviation().to(value.scalar_type());
+  const torch::Tensor deviation = Deviation(value, context);
   const torch::Tensor returns =
       LambdaReturns(unrolls.reward, unrolls.discount, value.detach() * deviation, unrolls.last, lambda)
           .masked_select(unrolls.counts);
@@ -27,7 +28,7 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
     const torch::Tensor bound = torch::where(largest_reward_ > 0, largest, torch::full_like(largest, kInfinity));
     returns_.Update(torch::clamp(returns, -bound, bound));
   }
-  return returns_.Scale(unrolls.reward);
+  return unrolls.reward / Deviation(unrolls.reward, context);
 }
 
 }  // namespace waggle

@@ -157,7 +157,7 @@ std::vector<std::string> NamesOf(const SavedParameters& parameters) {
 }
 
 absl::StatusOr<SavedParameters> ReadSource(const SavedWeights& saved, const EnvironmentSpec& environment,
-                                      const AlgorithmDefinitions& algorithms) {
+                                           const AlgorithmDefinitions& algorithms) {
   if (saved.learner.has_value()) {
     return ParametersOf(saved, {});
   }

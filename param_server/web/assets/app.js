@@ -26,12 +26,12 @@ function cellsOf(info) {
   ];
 }
 
-// Experiments by group: those of a population, or of a group if the hub knows groups, are folded behind one row.
+// Experiments by group: the members of a group follow its row, by which they can be folded.
 function drawExperiments(experiments) {
   const table = by("experiments-table");
   const groups = new Map();
   for (const info of experiments) {
-    const name = info.group || info.population || "";
+    const name = info.group ?? "";
     if (!groups.has(name)) groups.set(name, []);
     groups.get(name).push(info);
   }

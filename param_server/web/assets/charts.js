@@ -26,10 +26,25 @@ function valueAt(xs, ys, x) {
   return span > 0 ? ys[low] + ((ys[high] - ys[low]) * (x - xs[low])) / span : ys[high];
 }
 
+// The curve with one point for each step: several evaluations may be of weights of one step.
+function atSteps(curve) {
+  const merged = { step: [], mean: [], low: [], high: [] };
+  for (let i = 0; i < curve.step.length;) {
+    let end = i;
+    while (end < curve.step.length && curve.step[end] === curve.step[i]) ++end;
+    merged.step.push(curve.step[i]);
+    merged.mean.push(curve.mean.slice(i, end).reduce((a, b) => a + b, 0) / (end - i));
+    merged.low.push(Math.min(...curve.low.slice(i, end)));
+    merged.high.push(Math.max(...curve.high.slice(i, end)));
+    i = end;
+  }
+  return merged;
+}
+
 // The mean of several curves, and the range from the least to the greatest, at points of their steps.
 export function meanOf(curves, points = 200) {
   curves = curves.filter((curve) => curve && curve.step.length);
-  if (curves.length === 1) return curves[0];
+  if (curves.length === 1) return atSteps(curves[0]);
   if (!curves.length) return null;
   const first = Math.min(...curves.map((c) => c.step[0]));
   const last = Math.max(...curves.map((c) => c.step[c.step.length - 1]));

@@ -28,6 +28,7 @@ export function openExperiment(host, id) {
     element("h1", {}, id),
     part("facts", "dl", { class: "facts" }),
     element("p", {}, button("stop", "Stop", "stop"), " ", button("resume", "Resume", "resume"), " ",
+      part("priorityForm", "label", {}), " ",
       part("said", "span", { role: "status" })),
     part("problems", "p", { class: "silent" }),
     element("h2", {}, "The loop"),
@@ -52,6 +53,8 @@ export function openExperiment(host, id) {
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Figure"), element("th", { scope: "col" }, "Value"))),
       part("figures", "tbody")))),
   );
+  parts.priorityForm.append("Priority ", part("priority", "input", { type: "number", min: -1000000, max: 1000000, step: 1,
+    onchange: () => act(`priority?priority=${encodeURIComponent(parts.priority.value)}`, "Priority") }));
   parts.seeds.addEventListener("change", () => { state.turn = 0; });
   const state = { turn: 0, events: 0, charts: new Map(), siblings: [], yaml: false, curves: {} };
 
@@ -72,13 +75,17 @@ export function openExperiment(host, id) {
         (info.result.confirmed ? ", confirmed" : "") : "none yet";
     parts.facts.replaceChildren(...facts([
       ["State", element("span", { class: `state ${info.state}` }, info.state)], ["Reason", info.reason || "–"],
-      ["Algorithm", info.algorithm], ["Environment", info.environment], ["Seed", info.seed], ["Priority", info.priority],
+      ["Algorithm", info.algorithm], ["Environment", info.environment], ["Seed", info.seed],
       ["Submitted", ago(info.submitted_at_us)], ["Time", duration(info.running_ms / 1e3)],
       ["Environment steps", number(info.env_steps)], ["Learner steps", number(info.learner_steps)],
       ["Weights", bytes(info.model_bytes)], ["Best result", result], ["Results in", info.output_folder],
       ...(info.owner ? [["Owner", info.owner]] : []), ...(info.tags?.length ? [["Tags", info.tags.join(", ")]] : []),
       ...(info.settings?.length ? [["Differs in", info.settings.join(", ")]] : [])]));
     parts.stop.hidden = over(info);
+    parts.priorityForm.hidden = over(info);
+    if (document.activeElement !== parts.priority && parts.priority.value !== String(info.priority)) {
+      parts.priority.value = info.priority;
+    }
     parts.resume.hidden = !["stopped", "failed"].includes(info.state);
     setText(parts.problems, info.problems.join("; "));
     parts.problems.hidden = !info.problems.length;

@@ -244,6 +244,10 @@ TEST_CASE("the metrics count steps, episodes, items and waits", "[unit]") {
   REQUIRE(metrics.counters["episodes"] > 100);
   REQUIRE(metrics.gauges["policy_version"] == 11);
   REQUIRE(metrics.gauges["waiting_fraction"] == 1);
+  REQUIRE(metrics.gauges["room_waiting_fraction"] == 1);
+  REQUIRE(metrics.gauges.count("actions_waiting_fraction") == 0);
+  REQUIRE(metrics.gauges["environment_fraction"] > 0);
+  REQUIRE(metrics.gauges["environment_fraction"] < 1);
   // Episodes of 1 to 6 steps, rewards 0, 11, 22, 30, 41, 52.
   REQUIRE(metrics.gauges["return_mean"] > 30);
   REQUIRE(metrics.gauges["return_mean"] < 100);

@@ -43,7 +43,7 @@ void WriteRun(const std::string& config, const std::string& folder,
   std::fill_n(data.get(), bytes, '\0');
   snapshot.data = ByteSlices(ByteSlice{data.get(), bytes, data});
   model.experiment_yaml = ToYaml(experiment);
-  const auto store = ValueOf(CheckpointStore::OpenToWrite(folder + "/best"));
+  const auto store = ValueOf(CheckpointStore::Open(folder + "/best", 1));
   REQUIRE_OK(WriteSavedModel(model, store.get()));
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("A run's best policy becomes a file with the facts about it", "[unit]"
   const TemporaryFolder folder;
   WriteRun("cartpole_ppo.yaml", folder.path());
   std::ofstream(folder.File("summary.json")) << R"({"result": {"return_mean": 500}})";
-  REQUIRE_OK(ExportSavedPolicy(folder.path(), /*newest=*/false, ""));
+  REQUIRE_OK(ExportSavedPolicy(folder.path(), /*newest=*/false, "", StopToken()));
   const onnx::ModelProto model = Read(folder.File("policy.onnx"));
   CHECK(NamesOf(model.graph().input()) == std::vector<std::string>{"observation"});
   CHECK(NamesOf(model.graph().output()) == std::vector<std::string>{"action", "logits"});
@@ -92,7 +92,7 @@ TEST_CASE("A policy with a memory takes its state and gives the next one", "[uni
   const TemporaryFolder folder;
   WriteRun("memory_cue_r2d2.yaml", folder.path());
   const std::string file = folder.File("memory.onnx");
-  REQUIRE_OK(ExportSavedPolicy(folder.path(), /*newest=*/false, file));
+  REQUIRE_OK(ExportSavedPolicy(folder.path(), /*newest=*/false, file, StopToken()));
   const onnx::ModelProto model = Read(file);
   CHECK(NamesOf(model.graph().input()) == std::vector<std::string>{"observation", "state"});
   CHECK(NamesOf(model.graph().output()) == std::vector<std::string>{"next_state", "action", "q"});
@@ -103,15 +103,15 @@ TEST_CASE("An export that cannot be made says why, and leaves an older file", "[
   const TemporaryFolder folder;
   const std::string file = folder.File("policy.onnx");
   std::ofstream(file) << "older";
-  REQUIRE_CODE(ExportSavedPolicy(folder.path(), false, file), absl::StatusCode::kNotFound);
-  REQUIRE_CODE(ExportSavedPolicy(folder.File("missing"), false, file), absl::StatusCode::kNotFound);
-  REQUIRE_CODE(ExportSavedPolicy(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_ppo.yaml", false, file),
+  REQUIRE_CODE(ExportSavedPolicy(folder.path(), false, file, StopToken()), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(ExportSavedPolicy(folder.File("missing"), false, file, StopToken()), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(ExportSavedPolicy(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_ppo.yaml", false, file, StopToken()),
                absl::StatusCode::kInvalidArgument);
   WriteRun("cartpole_ppo.yaml", folder.path());
   SavedWeights weights = ValueOf(LoadSavedWeights(folder.path(), false));
   weights.snapshot->network_hash += 1;
-  REQUIRE_CODE(ExportPolicy(weights, "", file), absl::StatusCode::kFailedPrecondition);
-  REQUIRE_CODE(ExportSavedPolicy(folder.path(), false, folder.File("no/such/folder.onnx")),
+  REQUIRE_CODE(ExportPolicy(weights, "", file, StopToken()), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(ExportSavedPolicy(folder.path(), false, folder.File("no/such/folder.onnx"), StopToken()),
                absl::StatusCode::kNotFound);
   std::ifstream stream(file);
   CHECK(std::string(std::istreambuf_iterator<char>(stream), {}) == "older");

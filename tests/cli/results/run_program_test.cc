@@ -17,6 +17,12 @@ TEST_CASE("A program's exit status is that of a shell", "[unit]") {
   CHECK_FALSE(RunProgram({"/nowhere"}, StopToken()).ok());
 }
 
+TEST_CASE("A program's output goes to its log", "[unit]") {
+  const testing::TemporaryFolder folder;
+  CHECK(ValueOf(RunProgram({"/bin/sh", "-c", "echo one; echo two >&2"}, StopToken(), folder.File("log"))) == 0);
+  CHECK(testing::Contents(folder.File("log")) == "one\ntwo\n");
+}
+
 TEST_CASE("A program is asked to end after a stop, and may tidy up", "[unit]") {
   const testing::TemporaryFolder folder;
   const StopToken stop;

@@ -78,6 +78,10 @@ TEST_CASE("A folder that a run uses is not taken, nor one without a run", "[unit
     REQUIRE_CODE(OutputFolder::Take(path), absl::StatusCode::kUnavailable);
   }
   REQUIRE_OK(OutputFolder::Take(path));
+  std::filesystem::rename(path, temporary.File("moved"));
+  REQUIRE_CODE(OutputFolder::Take(temporary.File("moved")), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::rename(temporary.File("moved"), path);
+  REQUIRE_OK(OutputFolder::Take(path));
   std::filesystem::remove(path + "/hub/experiments.db");
   REQUIRE_CODE(OutputFolder::Take(path), absl::StatusCode::kNotFound);
   REQUIRE_CODE(OutputFolder::Take(temporary.File("nowhere")), absl::StatusCode::kNotFound);

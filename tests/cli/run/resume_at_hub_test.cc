@@ -1,32 +1,26 @@
 #include "cli/run/resume_at_hub.h"
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/cli/fake_services.h"
 #include "tests/support/catch.h"
-#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
 using ::waggle::testing::FakeServices;
-using ::waggle::testing::TemporaryFolder;
 using ::waggle::testing::ValueOf;
 
-// A hub with one experiment, whose output folder exists.
+// A hub with one experiment.
 class Hub {
  public:
-  Hub() { services.experiments.experiments[0].set_output_folder(folder.path()); }
-
   absl::StatusOr<std::string> Resume(const std::vector<std::pair<std::string, std::string>>& limits = {}) {
-    return ResumeAtHub(ExperimentClient(services.address()), folder.path() + "/", limits);
+    return ResumeAtHub(ExperimentClient(services.address()), limits);
   }
   v1::ExperimentInfo* experiment() { return &services.experiments.experiments[0]; }
   const std::vector<std::string>& changes() const { return services.experiments.changes; }
 
-  const TemporaryFolder folder;
   FakeServices services{FakeServices::Which::kHub};
 };
 
@@ -39,19 +33,15 @@ TEST_CASE("An interrupted run goes on by itself", "[grpc]") {
 TEST_CASE("A run that was stopped is resumed, and one that runs is stopped first if its limits change", "[grpc]") {
   Hub hub;
   CHECK(ValueOf(hub.Resume({{"stop.max_env_steps", "2000"}})) == "pole-x7k2q");
-  CHECK(hub.changes() == std::vector<std::string>{"stop pole-x7k2q", "resume pole-x7k2q"});
+  CHECK(hub.changes() == std::vector<std::string>{"stop pole-x7k2q", "resume stop.max_env_steps=2000 pole-x7k2q"});
   hub.experiment()->set_state(v1::RUN_STATE_FAILED);
   CHECK(ValueOf(hub.Resume()) == "pole-x7k2q");
   CHECK(hub.changes().back() == "resume pole-x7k2q");
   CHECK(hub.changes().size() == 3);
 }
 
-TEST_CASE("A folder that was moved, and a hub with none or several experiments, are refused", "[grpc]") {
+TEST_CASE("A hub with none or several experiments is refused", "[grpc]") {
   Hub hub;
-  const TemporaryFolder other;
-  hub.experiment()->set_output_folder(other.path());
-  CHECK(absl::IsFailedPrecondition(hub.Resume().status()));
-  hub.experiment()->set_output_folder(hub.folder.path());
   hub.services.experiments.experiments.push_back(testing::RunningExperiment("pole-2"));
   CHECK(absl::IsFailedPrecondition(hub.Resume().status()));
   hub.services.experiments.experiments.clear();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/deadline.h"
 #include "common/base/threads/mutex.h"
 #include "common/base/threads/thread.h"
@@ -336,6 +337,35 @@ TEST_CASE("A worker waits for an absent hub", "[grpc]") {
   fixture.pool.Give(1, "a-1");
   fixture.StartHub();
   fixture.AwaitRunning({1});
+}
+
+TEST_CASE("A worker says after each call whether the hub answers, and why not", "[grpc]") {
+  Fixture fixture;
+  fixture.server.reset();
+  Mutex mutex;
+  std::string last = "not called";
+  int calls = 0;
+  fixture.options.attended = [&](const std::string& why_not) {
+    MutexLock lock(&mutex);
+    last = why_not;
+    ++calls;
+  };
+  const auto said = [&] {
+    MutexLock lock(&mutex);
+    return last;
+  };
+  fixture.StartWorker();
+  Eventually("it says why not", [&] { return absl::StrContains(said(), "does not answer"); });
+  fixture.StartHub();
+  Eventually("the hub answers", [&] { return said().empty(); });
+  const auto count = [&] {
+    MutexLock lock(&mutex);
+    return calls;
+  };
+  const int before = count();
+  Eventually("it goes on", [&] { return count() > before + 1; });
+  fixture.stop.RequestStop();
+  fixture.Join().IgnoreError();
 }
 
 TEST_CASE("A refusal is final, and ends the worker's orders", "[grpc]") {

@@ -13,7 +13,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   CHECK_THAT(id, Catch::StartsWith("cart-pole-"));
   Eventually("why it waits", [&] { return !ValueOf(host->Get(id)).reason().empty(); });
   CHECK(State(id) == RunState::kQueued);
-  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("1 learner"));
+  CHECK_THAT(ValueOf(host->Get(id)).reason(), Catch::Contains("cannot begin in this pool"));
   CHECK(Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_QUEUED);
   CHECK(host->TextsOfRunning(id) == nullptr);
@@ -92,19 +92,20 @@ TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an e
   const std::string yaml =
       "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {target_return: 100}\n";
   const std::string id = ValueOf(host->Submit({yaml, yaml, 0, ""})).front();
-  const std::string missing = "waits for 1 evaluator for CartPole-v1";
+  const std::string missing = "stop.target_return: needs 1 evaluator for CartPole-v1";
   RoundsUntil("what it waits for", [&] { return ValueOf(host->Get(id)).reason().find(missing) != std::string::npos; });
   CHECK(State(id) == RunState::kQueued);
   RoundsUntil("that it waits is told", [&] { return Log(id).find(missing) != std::string::npos; });
   Worker("evaluator", WorkerKind::kEvaluator);
   RoundsUntil("an order for it", [&] { return workers.at("evaluator").held_size() == 1; });
   CHECK(State(id) == RunState::kRunning);
-  // A running experiment has the same reason.
+  // A running experiment waits for another.
   workers.erase("evaluator");
   options.pool.silent_after = absl::Seconds(1);
   host.reset();
   Start();
-  RoundsUntil("that it is gone", [&] { return ValueOf(host->Get(id)).reason() == missing; });
+  RoundsUntil("that it is gone",
+              [&] { return ValueOf(host->Get(id)).reason() == "waits for 1 evaluator for CartPole-v1"; });
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ TEST_CASE("quotas are read from a file; values that an owner lacks are those of 
   CHECK(quotas.WeightOf("ada") == 2);
   CHECK(quotas.WeightOf("bob") == 1);
   CHECK(quotas.tags.at("gpu").actors == 9);
-  CHECK(ValueOf(Load("")).owners.empty());
+  CHECK(ValueOf(Load("{}")).owners.empty());
 }
 
 TEST_CASE("a wrong file of quotas is refused with the key, and a missing one with its name", "[unit]") {
   for (const auto& [text, key] :
-       {std::pair("default: {experiment: 4}", "default"),
+       {std::pair("", "mapping"), std::pair("default: {experiment: 4}", "default"),
         std::pair("owners: {ada: {learners: -1}}", "owners.ada.learners"),
         std::pair("owners: {ada: {weight: 0}}", "owners.ada.weight"), std::pair("tags: {gpu: {weight: 2}}", "tags.gpu"),
         std::pair("user: {ada: {}}", "user")}) {

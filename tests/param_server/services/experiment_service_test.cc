@@ -315,7 +315,7 @@ TEST_CASE("wrong requests are refused with their reasons", "[grpc]") {
   v1::SubmitRequest submission;
   submission.set_effective_yaml("algorithm: [");
   CHECK(absl::IsInvalidArgument(client.Ask(&Stub::Submit, submission).status()));
-  submission.set_effective_yaml(std::string(size_t{5} << 20, ' '));
+  submission.set_effective_yaml(std::string(size_t{33} << 20, ' '));
   CHECK(absl::IsResourceExhausted(client.Ask(&Stub::Submit, submission).status()));
   v1::WatchExperimentRequest watch;
   watch.set_id("nothing");

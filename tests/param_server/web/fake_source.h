@@ -70,7 +70,8 @@ class FakeSource final : public WebSource {
         page.set_next_page_token(absl::StrCat(i + 2));
         break;
       }
-      if (query.states.empty() || query.states.count(*FromProto(info.state())) > 0) {
+      if ((query.states.empty() || query.states.count(*FromProto(info.state())) > 0) &&
+          (query.name.empty() || info.name() == query.name)) {
         *page.add_experiments() = info;
       }
     }
@@ -96,6 +97,14 @@ class FakeSource final : public WebSource {
     return Find(id) == nullptr ? Unknown(id) : absl::StatusOr<std::vector<ExperimentEvent>>(events);
   }
   absl::Status Stop(const std::string& id) override { return SetState(id, v1::RUN_STATE_STOPPED); }
+  absl::Status SetPriority(const std::string& id, int64_t priority) override {
+    v1::ExperimentInfo* const info = Find(id);
+    if (info == nullptr) {
+      return Unknown(id);
+    }
+    info->set_priority(static_cast<int32_t>(priority));
+    return absl::OkStatus();
+  }
   absl::Status Resume(const std::string& id) override {
     const v1::ExperimentInfo* const info = Find(id);
     return info != nullptr && info->state() != v1::RUN_STATE_STOPPED

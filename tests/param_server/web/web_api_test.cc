@@ -197,6 +197,20 @@ TEST_CASE("wrong paths, ids, methods and numbers are refused with the reason", "
   }
 }
 
+TEST_CASE("a user of this machine changes priorities within their range", "[unit]") {
+  Fixture f;
+  const std::string path = "/api/experiments/pole-5/priority";
+  const HttpResponse changed = f.Ask(path, {{"priority", "-7"}}, "POST");
+  REQUIRE(changed.status == 200);
+  CHECK(Json::parse(changed.body)["priority"] == -7);
+  CHECK(ValueOf(f.source.Get("pole-5")).priority() == -7);
+  CHECK_THAT(f.Refused(400, f.Ask(path, {}, "POST")), Catch::Contains("priority"));
+  CHECK_THAT(f.Refused(400, f.Ask(path, {{"priority", "high"}}, "POST")), Catch::Contains("high"));
+  CHECK_THAT(f.Refused(400, f.Ask(path, {{"priority", "1000001"}}, "POST")), Catch::Contains("1000000"));
+  f.Refused(404, f.Ask("/api/experiments/nobody/priority", {{"priority", "1"}}, "POST"));
+  f.Refused(405, f.Ask(path));
+}
+
 TEST_CASE("a user of this machine stops and resumes experiments, others do not", "[unit]") {
   Fixture f;
   const HttpResponse stopped = f.Ask("/api/experiments/pole-5/stop", {}, "POST");

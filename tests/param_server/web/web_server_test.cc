@@ -115,6 +115,8 @@ TEST_CASE("an experiment is stopped from this machine's page, and from no other"
   CHECK(ValueOf(f.hub.host->Get(f.id)).state() == v1::RUN_STATE_STOPPED);
   CHECK(Ask(*f.web, Post("/api/experiments/" + f.id + "/resume"), "Content-Length: 0\r\n").status == 200);
   CHECK(ValueOf(f.hub.host->Get(f.id)).state() == v1::RUN_STATE_QUEUED);
+  CHECK(Ask(*f.web, Post("/api/experiments/" + f.id + "/priority?priority=9"), "Content-Length: 0\r\n").status == 200);
+  CHECK(ValueOf(f.hub.host->Get(f.id)).priority() == 9);
   CHECK(Ask(*f.web, Post("/api/experiments/nobody/stop"), "Content-Length: 0\r\n").status == 404);
 }
 

@@ -15,12 +15,12 @@ ActorCriticStep::ActorCriticStep(const ActorCriticOptions& options, Model* model
       entropy_(options.entropy, model),
       scale_(options.normalize_returns, model->device()) {}
 
-ActorCriticStep::Pass ActorCriticStep::Forward(const Unrolls& unrolls) {
+ActorCriticStep::Pass ActorCriticStep::Forward(const Unrolls& unrolls, UpdateContext* context) {
   const Output out = net_.Unroll(unrolls.observation, unrolls.first, unrolls.core_state);
   Pass pass;
   pass.value = out.value();
   pass.estimates = Unrolls::Steps(out.values());
-  pass.reward = scale_.Rewards(unrolls, pass.value, options_.lambda);
+  pass.reward = scale_.Rewards(unrolls, pass.value, options_.lambda, context);
   const Distribution policy = out.policy();
   pass.log_prob = Unrolls::Steps(policy.LogProb(unrolls.action));
   pass.entropy = MaskedMean(Unrolls::Steps(policy.Entropy()), unrolls.counts);

@@ -34,7 +34,7 @@ class ActorCriticStep {
     torch::Tensor log_prob;   // [T, rows]: the actions'.
     torch::Tensor entropy;    // The mean over the steps that count.
   };
-  Pass Forward(const Unrolls& unrolls);
+  Pass Forward(const Unrolls& unrolls, UpdateContext* context);
 
   void Descend(const Unrolls& unrolls, const Pass& pass, const Advantages& advantages, UpdateContext* context);
 

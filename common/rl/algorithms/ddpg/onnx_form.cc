@@ -13,7 +13,7 @@ absl::StatusOr<PolicyDecision> Decide(PolicyGraph* policy) {
   NetworkGraph::Output output = actor.Call(policy->InputsOf(actor));
   PolicyDecision decision = DecideByHead(&policy->graph(), actor.plan(), actor.plan().heads[0], &output);
   if (decision.choices.has_value()) {
-    // Of probabilities rather than their logarithms: rounding ties other choices.
+    // By probabilities rather than their logarithms: rounding ties other choices.
     OnnxGraph& graph = policy->graph();
     const OnnxValue probabilities = graph.Unary("Exp", decision.more[0].second);
     decision.choices = BestChoices(&graph, probabilities, actor.plan().action.num_values);

@@ -16,7 +16,7 @@ class Impala : public Algorithm {
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Unrolls u = UnrollsOf(batches, options_.discount);
-    const ActorCriticStep::Pass pass = step_.Forward(u);
+    const ActorCriticStep::Pass pass = step_.Forward(u, context);
     // Another policy acted.
     const Tensor log_ratio = torch::where(u.counts, (pass.log_prob - u.Column("log_prob")).detach(), 0.0);
     const Advantages vtrace = VTrace({options_.rho_clip, options_.c_clip, options_.lambda}, log_ratio, pass.reward,

@@ -25,8 +25,7 @@ absl::StatusOr<PolicyDecision> Decide(const IqnOptions& options, PolicyGraph* po
   NetworkGraph::Output output = q.Call(std::move(inputs));
   const OnnxValue samples = output.vector("q");
   const int64_t choices = samples.shape.back();
-  OnnxValue values =
-      graph.Reduce("ReduceMean", graph.Reshape(samples, {kRows, options.acting_samples, choices}), 1);
+  OnnxValue values = graph.Reduce("ReduceMean", graph.Reshape(samples, {kRows, options.acting_samples, choices}), 1);
   if (output.mask().has_value()) {
     const OnnxValue legal = LegalChoices(&graph, *output.mask(), {choices});
     values = graph.Where(legal, values, graph.Float(kIllegalValue));

@@ -30,7 +30,7 @@ class Ppg : public Algorithm {
       return;
     }
     // The scale moves until the auxiliary phase.
-    steps.columns = {{"value_target", policy_phase_.return_scale().Unscaled(steps.at("value_target"))}};
+    steps.columns = {{"value_target", policy_phase_.return_scale().Unscaled(steps.at("value_target"), context)}};
     kept_[static_cast<size_t>(phases_)] = steps.Copy();
     if (++phases_ == options_.policy_phases) {
       AuxiliaryPhase(context);
@@ -71,7 +71,7 @@ class Ppg : public Algorithm {
       for (const Tensor& chosen :
            context->noise()->Permutation(rows).tensor_split(std::min(options_.minibatches, rows))) {
         UnrollSteps s = kept.Select(chosen);
-        s.columns["value_target"] = policy_phase_.return_scale().Scaled(s.at("value_target"));
+        s.columns["value_target"] = policy_phase_.return_scale().Scaled(s.at("value_target"), context);
         const Distribution policy = net_.Unroll(s.observation, s.first, s.core_state).policy();
         minibatches.push_back({std::move(s), policy});
       }

@@ -17,7 +17,7 @@ PolicyPhase::PolicyPhase(const PpoOptions& options, const std::string& policy, c
       scale_(options.normalize_returns, model->device()) {}
 
 UnrollSteps PolicyPhase::Run(const Unrolls& unrolls, UpdateContext* context) {
-  UnrollSteps all = Prepare(unrolls);
+  UnrollSteps all = Prepare(unrolls, context);
   const int64_t rows = all.counts.size(1);
   const int64_t parts = std::min(options_.minibatches, rows);  // A batch leaves out old items.
   for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
@@ -31,11 +31,11 @@ UnrollSteps PolicyPhase::Run(const Unrolls& unrolls, UpdateContext* context) {
 }
 
 // Values and advantages are by the weights before the first pass.
-UnrollSteps PolicyPhase::Prepare(const Unrolls& u) {
+UnrollSteps PolicyPhase::Prepare(const Unrolls& u, UpdateContext* context) {
   const torch::NoGradGuard no_grad;
   const Output out = value_net_.Unroll(u.observation, u.first, u.core_state);
   const Tensor value = out.value();
-  const Tensor reward = scale_.Rewards(u, value, options_.lambda);
+  const Tensor reward = scale_.Rewards(u, value, options_.lambda, context);
   const Advantages gae = GeneralizedAdvantages(reward, u.discount, value, u.last, options_.lambda);
   UnrollSteps steps(u);
   steps.columns = {{"log_prob", u.Column("log_prob")},

@@ -34,7 +34,7 @@ class PolicyPhase {
   }
 
  private:
-  UnrollSteps Prepare(const Unrolls& u);
+  UnrollSteps Prepare(const Unrolls& u, UpdateContext* context);
   bool Learn(const UnrollSteps& s, UpdateContext* context);
   torch::Tensor ValueLoss(const torch::Tensor& estimates, const UnrollSteps& s) const;
 

@@ -1,6 +1,6 @@
 #include "common/onnx/agents_form.h"
-#include "common/rl/algorithms/qmix/qmix.h"
 #include "common/rl/algorithms/policy_forms.h"
+#include "common/rl/algorithms/qmix/qmix.h"
 
 namespace waggle {
 namespace {

@@ -23,7 +23,7 @@ class Trpo : public Algorithm {
     {
       const torch::NoGradGuard no_grad;
       const Tensor value = net_.Unroll(u.observation, u.first, u.core_state).value();
-      const Tensor reward = scale_.Rewards(u, value, options_.lambda);
+      const Tensor reward = scale_.Rewards(u, value, options_.lambda, context);
       const Advantages gae = GeneralizedAdvantages(reward, u.discount, value, u.last, options_.lambda);
       steps.columns = {
           {"advantage", options_.normalize_advantages ? Standardized(gae.advantage, u.counts) : gae.advantage},

@@ -23,6 +23,7 @@ struct Parsed {
     AddCommonFlags(&app, &log);
     AddParamServerFlag(&app, &param_server);
     AddListenFlag(&app, &listen);
+    AddMetricsFlag(&app, &metrics);
     arguments.insert(arguments.begin(), "waggle-test");
     std::ostringstream captured_errors;
     std::ostringstream captured_output;
@@ -38,6 +39,7 @@ struct Parsed {
   LogOptions log;
   std::string param_server;
   std::string listen = "127.0.0.1:0";
+  std::string metrics;
   std::optional<int> exit;
   std::string errors;
   std::string output;
@@ -69,6 +71,26 @@ TEST_CASE("Flags are read, and the parameter server's also from the environment"
   setenv("WAGGLE_PARAM_SERVER", "nowhere", 1);
   CHECK(Parsed({}).exit == 2);
   unsetenv("WAGGLE_PARAM_SERVER");
+}
+
+TEST_CASE("The form of the log is read, also from the environment, and metrics are served only if asked for",
+          "[unit]") {
+  unsetenv("WAGGLE_LOG_FORMAT");
+  const Parsed none({"--param-server", "h:7000"});
+  CHECK(none.log.format == LogFormat::kText);
+  CHECK(none.metrics.empty());
+  const Parsed flags({"--param-server", "h:7000", "--log-format", "json", "--metrics-listen", "0.0.0.0:9600"});
+  CHECK_FALSE(flags.exit.has_value());
+  CHECK(flags.log.format == LogFormat::kJson);
+  CHECK(flags.metrics == "0.0.0.0:9600");
+  setenv("WAGGLE_LOG_FORMAT", "json", 1);
+  CHECK(Parsed({"--param-server", "h:7000"}).log.format == LogFormat::kJson);
+  CHECK(Parsed({"--param-server", "h:7000", "--log-format", "text"}).log.format == LogFormat::kText);
+  setenv("WAGGLE_LOG_FORMAT", "xml", 1);
+  const Parsed wrong({"--param-server", "h:7000"});
+  CHECK(wrong.exit == 2);
+  CHECK_THAT(wrong.errors, Catch::Contains("--log-format") && Catch::Contains("\"xml\""));
+  unsetenv("WAGGLE_LOG_FORMAT");
 }
 
 TEST_CASE("A wrong command line gives one line with the mistake, and exit status 2", "[unit]") {

@@ -238,10 +238,11 @@ TEST_CASE("if lanes wait for each learner step, it must take an unroll of each a
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 12}\n").empty());
   // Whole unrolls of actors of 3 lanes each, and one of each lane.
   const auto not_all = [](int64_t batch_size) {
-    return absl::StrCat("learner.batch_size: got ", batch_size,
-                        "; wanted a multiple of 3 unrolls in all, as an actor writes one of each lane at a time, and at "
-                        "least 12, one of each lane; or none, which stands for that, if it can be divided by the "
-                        "learners");
+    return absl::StrCat(
+        "learner.batch_size: got ", batch_size,
+        "; wanted a multiple of 3 unrolls in all, as an actor writes one of each lane at a time, and at "
+        "least 12, one of each lane; or none, which stands for that, if it can be divided by the "
+        "learners");
   };
   const std::string too_rarely =
       "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";

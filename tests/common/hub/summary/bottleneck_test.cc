@@ -80,10 +80,16 @@ TEST_CASE("actors that wait for actions or for weights are held up by the proces
   CHECK(Names(FindBottleneck(loop), "learner.publish_period_steps"));
 }
 
-TEST_CASE("replay is slow if both sides wait for it", "[unit]") {
+TEST_CASE("if both sides wait, the one that works most is slow, or replay if neither works half of the time",
+          "[unit]") {
   LoopFigures loop = Loop();
-  loop.actor_waiting = loop.waits_for_room = 0.4;
-  loop.learner_waiting = 0.5;
+  loop.actor_waiting = loop.waits_for_room = 0.95;
+  loop.learner_waiting = 0.3;
+  CHECK(FindBottleneck(loop).station == Station::kLearner);
+  loop.actor_waiting = loop.waits_for_room = 0.25;
+  loop.learner_waiting = 0.9;
+  CHECK(FindBottleneck(loop).station == Station::kActor);
+  loop.actor_waiting = loop.waits_for_room = 0.6;
   const Bottleneck found = FindBottleneck(loop);
   CHECK(found.station == Station::kReplay);
   CHECK(Names(found, "learner.prefetch_batches"));
