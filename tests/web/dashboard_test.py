@@ -33,7 +33,7 @@ from pool import Pool  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 DESKTOP, PHONE = (1200, 900), (360, 740)
 # The sizes of the pictures.
-WIDE, TALL, LONG = (1000, 420), (1200, 1400), (360, 1240)
+WIDE, TALL, LONG = (1200, 560), (1200, 1400), (360, 1240)
 CURVES = 7  # Each run has so many, and those of its algorithm.
 
 
