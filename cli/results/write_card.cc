@@ -131,7 +131,7 @@ absl::StatusOr<std::string> WriteCard(const std::string& run, const std::string&
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(draft->File("summary.json"), summary_text));
   WAGGLE_ASSIGN_OR_RETURN(contents.has_curves, CopyCurves(run, *draft));
   // A policy that has no ONNX form has a card all the same.
-  const auto exported = ExportSavedPolicy(run, /*newest=*/false, draft->File("policy.onnx"));
+  const auto exported = ExportSavedPolicy(run, /*newest=*/false, draft->File("policy.onnx"), stop);
   contents.has_policy = exported.ok();
   if (flags.video) {
     WAGGLE_ASSIGN_OR_RETURN(contents.films, Film(flags, binary_folder, *draft, stop));
