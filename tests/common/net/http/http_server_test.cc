@@ -162,6 +162,8 @@ TEST_CASE("an answer is compressed if the client takes it, and whole whatever Ra
   CHECK(plain.size() > 1 << 20);
   const std::string compressed = Get(*server, "/large", "Accept-Encoding: gzip\r\n");
   CHECK(Contains(compressed, "Content-Encoding: gzip\r\n"));
+  CHECK(Contains(Get(*server, "/large", "accept-encoding: deflate, gzip, br, zstd\r\n"), "Content-Encoding: gzip\r\n"));
+  CHECK_FALSE(Contains(Get(*server, "/large", "Accept-Encoding: br\r\n"), "Content-Encoding"));
   CHECK(compressed.size() < 1 << 16);
 }
 
