@@ -50,6 +50,15 @@ void WriteFigures(const std::string& folder) {
   }
 }
 
+v1::OverviewResponse Running() {
+  v1::OverviewResponse overview;
+  overview.set_run_state(v1::RUN_STATE_RUNNING);
+  for (int i = 0; i < 80; ++i) {
+    (*overview.mutable_figures())[absl::StrCat("other/figure_", i)] = i;
+  }
+  return overview;
+}
+
 struct Hub {
   Hub() { WriteFigures(folder + "/pole-0"); }
   ~Hub() { std::filesystem::remove_all(folder); }
@@ -57,7 +66,7 @@ struct Hub {
   Hub& operator=(const Hub&) = delete;
 
   const std::string folder = absl::StrCat(std::filesystem::temp_directory_path().string(), "/web_bench-", getpid());
-  testing::FakeSource source{kExperiments, kWorkers, kWorkers, folder};
+  testing::FakeSource source{kExperiments, kWorkers, kWorkers, folder, Running()};
 };
 
 HttpRequest Get(const std::string& path, std::map<std::string, std::string> parameters = {}) {

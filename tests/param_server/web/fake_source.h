@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/hub/hub_convert.h"
 #include "param_server/web/web_source.h"
-#include "tests/common/hub/summary/sample_overview.h"
 
 namespace waggle::testing {
 
@@ -19,8 +18,9 @@ namespace waggle::testing {
 class FakeSource final : public WebSource {
  public:
   // Experiment i of N has the sequence i + 1 and the id "pole-i". Every fifth one runs, the newest is queued. Their
-  // output folders are `folder`/pole-i.
-  FakeSource(int experiments, int members, int workers, std::string folder) : folder_(std::move(folder)) {
+  // output folders are `folder`/pole-i. All have the same overview, with actors up to this number of workers.
+  FakeSource(int experiments, int members, int workers, std::string folder, v1::OverviewResponse overview)
+      : folder_(std::move(folder)), overview_(std::move(overview)) {
     for (int i = 0; i < experiments; ++i) {
       v1::ExperimentInfo info;
       info.set_id(absl::StrCat("pole-", i));
@@ -53,12 +53,24 @@ class FakeSource final : public WebSource {
       order->set_index(static_cast<uint32_t>(i));
       members_.push_back(std::move(member));
     }
-    overview_ = SampleOverview();
     for (int i = overview_.workers_size(); i < workers; ++i) {
-      v1::WorkerInfo* const worker = AddWorker(v1::ROLE_ACTOR, static_cast<uint32_t>(i), &overview_);
-      SetNumbers({{"env_steps", 8'100}}, worker->mutable_rates());
-      SetNumbers({{"return_mean", 200}, {"waiting_fraction", 0.1}}, worker->mutable_gauges());
+      AddActor(i);
     }
+  }
+
+  // An actor at work, in the overview of every experiment.
+  void AddActor(int index) {
+    v1::WorkerInfo* const worker = overview_.add_workers();
+    worker->set_worker_id(absl::StrCat("actor-", index));
+    worker->set_role(v1::ROLE_ACTOR);
+    worker->set_index(static_cast<uint32_t>(index));
+    worker->set_host("bee");
+    worker->set_process_id(4000 + index);
+    worker->set_activity("acting");
+    worker->set_alive(true);
+    (*worker->mutable_rates())["env_steps"] = 8'100;
+    (*worker->mutable_gauges())["return_mean"] = 200;
+    (*worker->mutable_gauges())["waiting_fraction"] = 0.1;
   }
 
   std::vector<v1::PoolMember> Members() override { return members_; }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/common/hub/summary/sample_overview.h"
 #include "tests/param_server/web/fake_source.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 
 struct Fixture {
   const TemporaryFolder folder;
-  FakeSource source{23, 12, 6, folder.path()};
+  FakeSource source{23, 12, 6, folder.path(), SampleOverview()};
   WebApi api{&source};
 
   HttpResponse Ask(const std::string& path, std::map<std::string, std::string> parameters = {},
@@ -104,8 +105,8 @@ TEST_CASE("an experiment has its loop, its bottleneck, its workers and its figur
 
 TEST_CASE("the workers of a run of thousands are bounded, and counted", "[unit]") {
   Fixture f;
-  for (uint32_t i = 10; i < 3'000; ++i) {
-    AddWorker(v1::ROLE_ACTOR, i, f.source.overview());
+  for (int i = 10; i < 3'000; ++i) {
+    f.source.AddActor(i);
   }
   const Json run = f.Get("/api/experiments/pole-5");
   CHECK(run["workers"].size() == 500);
