@@ -51,9 +51,10 @@ TEST_CASE("Verbs take the name of an experiment that ships in place of its file"
   CHECK_THAT(Parsed<CheckFlags>("check cartpole_ppo").file, Catch::EndsWith("/configs/cartpole_ppo.yaml"));
   CHECK_THAT(Parsed<SubmitFlags>("submit cartpole_ppo --param-server a:1").file,
              Catch::EndsWith("/configs/cartpole_ppo.yaml"));
-  const PrintAndExit unknown = Printed(Parse("run cartpole_pp"));
+  const PrintAndExit unknown = Printed(Parse("run cartpole_ppoo"));
   CHECK(unknown.status == 2);
-  CHECK_THAT(unknown.text, Catch::Contains("FILE: got \"cartpole_pp\"") && Catch::Contains("cartpole_ppo"));
+  CHECK_THAT(unknown.text,
+             Catch::Contains("FILE: got \"cartpole_ppoo\"") && Catch::Contains("did you mean \"cartpole_ppo\"?"));
 }
 
 TEST_CASE("run takes a file and its flags", "[unit]") {
@@ -384,7 +385,7 @@ TEST_CASE("Help and version go to the standard output, and help before a verb eq
 
 TEST_CASE("Wrong usage prints one line with the wrong part, and exits with 2", "[unit]") {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "a verb is missing; wanted one of run, check, "},
+      {"", "a verb is missing; wanted one of configs, run, check, "},
       {"rnu", "did you mean \"run\"?"},
       {"help rnu", "did you mean \"run\"?"},
       {"evaluate", "PATH is required"},
@@ -407,10 +408,10 @@ TEST_CASE("Wrong usage prints one line with the wrong part, and exits with 2", "
       {"health nowhere", "HOST:PORT"},
       {"plot", "RUN is required"},
       {"run", "FILE is required"},
-      {"run a b", "one argument too many: b"},
-      {"run a --actor 3", "did you mean \"--actors\"?"},
-      {"run a --seed", "--seed"},
-      {"run a --set", "--set"},
+      {"run a.yaml b", "one argument too many: b"},
+      {"run a.yaml --actor 3", "did you mean \"--actors\"?"},
+      {"run a.yaml --seed", "--seed"},
+      {"run a.yaml --set", "--set"},
       {"status", "--param-server or --replay-server is required"},
       {"status --param-server nowhere", "--param-server"},
       {"status --replay-server a:1,nowhere", "--replay-server"},

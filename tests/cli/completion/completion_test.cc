@@ -61,7 +61,9 @@ TEST_CASE("Each shell has a script with every verb", "[unit]") {
     for (const FirstWord& first : FirstWords(AllVerbFacts())) {
       CHECK_THAT(script, Catch::Contains(first.word));
     }
-    CHECK_THAT(script, !Catch::Contains("@"));
+    for (const char* const place : {"@VERBS@", "@SECOND_WORDS@", "@VALUES@", "@WORDS@", "@FLAGS@", "@ARGUMENTS@"}) {
+      CHECK_THAT(script, !Catch::Contains(place));  // All are filled in.
+    }
   }
   REQUIRE_CODE(CompletionScript("tcsh", {}), absl::StatusCode::kInvalidArgument);
 }
